@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+// Tests run from TypeScript source through the @heddle/source export condition; nothing is built first.
+const conditions = ["@heddle/source", "node", "import", "module", "default"];
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ["{spec,tools,packages/*}/{src,test,stories}/**/*.test.ts"],
+    exclude: ["**/node_modules/**", "**/dist/**"],
+    globalSetup: ["packages/embedded-clickhouse/test/global-setup.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    maxWorkers: 2,
+  },
+});

@@ -1,0 +1,75 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "libsql";
+import { ConfigError } from "./config.js";
+
+export interface DataDirectory {
+  path: string;
+  /** Gives the directory free for the next process; also happens when the process dies in any way. */
+  release(): void;
+}
+
+/**
+ * Makes the directory if needed and takes it for this process.
+ *
+ * The lock is an exclusive SQLite transaction on a file of its own: the kernel drops it with the process, so a crash
+ * never leaves a stale lock behind. Throws {@link ConfigError} when another process has it or nothing can be written.
+ */
+export function openDataDirectory(path: string): DataDirectory {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ConfigError(`cannot create the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
+  }
+  const holder = join(path, "heddle.pid");
+  let lock: Database.Database | undefined;
+  try {
+    lock = new Database(join(path, "lock"), { timeout: 1000 });
+    lock.exec("PRAGMA journal_mode = DELETE");
+    lock.exec("BEGIN EXCLUSIVE");
+    writeFileSync(holder, String(process.pid));
+  } catch (error) {
+    lock?.close();
+    if (/locked|busy/i.test(reason(error))) {
+      throw new ConfigError(
+        `the data directory ${path} is in use by process ${readText(holder) ?? "?"}. Stop that one, or set HEDDLE_DATA_DIR.`,
+      );
+    }
+    throw new ConfigError(`cannot write in the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
+  }
+  return { path, release: () => lock.close() };
+}
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/**
+ * The owner key of this directory: the configured one, else the one kept in `api-key`, made at the first start.
+ * 40 characters of `[A-Za-z0-9]`, drawn without modulo bias; the file is readable by its owner only.
+ */
+export function ownerKey(directory: DataDirectory, configured: string | undefined): string {
+  if (configured !== undefined) return configured;
+  const file = join(directory.path, "api-key");
+  const kept = readText(file)?.trim();
+  if (kept) return kept;
+  let key = "";
+  while (key.length < 40) {
+    for (const byte of randomBytes(64)) {
+      if (byte < 248 && key.length < 40) key += alphabet[byte % 62];
+    }
+  }
+  writeFileSync(file, `${key}\n`, { mode: 0o600 });
+  return key;
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
@@ -91,3 +92,6 @@ function directory(name: Variable, text: string | undefined, cwd: string): strin
   }
   return resolve(cwd, text);
 }
+
+/** Where keys, users and projects are kept. */
+export const controlPlaneUrl = (config: Config): string => pathToFileURL(join(config.data_dir, "control.db")).href;

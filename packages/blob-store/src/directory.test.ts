@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { blobStoreCases } from "../test/cases.js";
+import { openBlobStore } from "./open.js";
+
+const made: string[] = [];
+afterAll(async () => {
+  await Promise.all(made.map(async (path) => await rm(path, { recursive: true })));
+});
+
+async function directory(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "heddle-blobs-"));
+  made.push(path);
+  return path;
+}
+
+blobStoreCases("a directory", async () => await openBlobStore({ url: await directory() }));
+
+describe("a directory of blobs", () => {
+  test("is still there after it was closed and opened again, by path or file: URL", async () => {
+    const url = join(await directory(), "made", "when missing");
+    const first = await openBlobStore({ url });
+    const { key } = await first.put(Buffer.from("kept"));
+    await first.close();
+    const second = await openBlobStore({ url: pathToFileURL(url).href });
+    expect(await second.stat(key)).toMatchObject({ size: 4 });
+  });
+
+  test("lays blobs out by digest and leaves no drafts", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    const { key } = await store.put(Buffer.from("hello"));
+    expect(existsSync(join(root, key))).toBe(true);
+    expect(await readdir(join(root, "tmp"))).toEqual([]);
+  });
+
+  test("cleans up what a crashed write left behind", async () => {
+    const root = await directory();
+    await mkdir(join(root, "tmp"));
+    await writeFile(join(root, "tmp", "half a blob"), "half");
+    await openBlobStore({ url: root });
+    expect(await readdir(join(root, "tmp"))).toEqual([]);
+  });
+
+  test("notices bytes that changed on disk when asked to verify", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    const { key } = await store.put(Buffer.from("hello"));
+    await writeFile(join(root, key), "jello");
+    const reader = await store.get(key, { verify: true });
+    const drain = async () => {
+      for await (const _ of reader.stream);
+    };
+    await expect(drain()).rejects.toMatchObject({ code: "corrupt" });
+  });
+
+  test("a blob cut short on disk is mended by the next put", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    const { key } = await store.put(Buffer.from("hello"));
+    await writeFile(join(root, key), "he");
+    expect(await store.put(Buffer.from("hello"))).toMatchObject({ key, size: 5 });
+    expect((await stat(join(root, key))).size).toBe(5);
+  });
+
+  test("putting content again makes it young again", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    const { key } = await store.put(Buffer.from("hello"));
+    await utimes(join(root, key), 1000, 1000);
+    await store.put(Buffer.from("hello"));
+    expect((await stat(join(root, key))).mtimeMs).toBeGreaterThan(Date.now() - 60_000);
+  });
+
+  test("passes over files that are no blobs", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    const { key } = await store.put(Buffer.from("hello"));
+    await writeFile(join(root, "sha256", "README"), "not a folder");
+    await writeFile(join(root, "sha256", key.slice(7, 9), ".DS_Store"), "");
+    const listed: string[] = [];
+    for await (const entry of store.list()) listed.push(entry.key);
+    expect(listed).toEqual([key]);
+  });
+
+  test("a URL without a back end is refused by name", async () => {
+    await expect(openBlobStore({ url: "ftp://host/blobs" })).rejects.toThrow("no back end for ftp: URLs");
+  });
+});

@@ -1,0 +1,168 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { BlobError } from "./errors.js";
+import { digestOf, keyOf } from "./keys.js";
+import type { BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
+import { listDirectory } from "./directory-list.js";
+import { resolveRange } from "./range.js";
+import { verified } from "./verify.js";
+
+/**
+ * Opens a directory as a blob store and makes it when it is missing. One process at a time: what crashed writes left in
+ * `tmp/` is removed here, and a second opener would lose its writes in progress.
+ */
+export async function openDirectory(root: string): Promise<BlobStore> {
+  const temporary = join(root, "tmp");
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+
+  // Folders whose entry in their parent this process has made durable.
+  const syncedFolders = new Set<string>();
+
+  const locate = (key: string): { sha256: string; path: string } => ({
+    sha256: digestOf(key),
+    path: join(root, ...key.split("/")),
+  });
+
+  /** Makes the entry of a file durable, its chain of folders up to the root included. */
+  async function syncEntry(path: string): Promise<void> {
+    let folder = dirname(path);
+    await syncFolder(folder);
+    while (folder !== root && !syncedFolders.has(folder)) {
+      const parent = dirname(folder);
+      await syncFolder(parent);
+      syncedFolders.add(folder);
+      folder = parent;
+    }
+  }
+
+  /** A blob that is there already: its entry may not have reached the disk, and collectors must see it as fresh. */
+  async function renew(path: string): Promise<number | undefined> {
+    const size = await sizeOf(path);
+    if (size === undefined) return undefined;
+    const now = new Date();
+    try {
+      await utimes(path, now, now);
+      await syncEntry(path);
+    } catch (error) {
+      if (isMissing(error)) return undefined; // Deleted in between.
+      throw error;
+    }
+    return size;
+  }
+
+  async function put(source: BlobSource, options: { expected_sha256?: string } = {}): Promise<BlobInfo> {
+    if (options.expected_sha256 !== undefined) keyOf(options.expected_sha256);
+    if (source instanceof Uint8Array) {
+      // Clients upload the same small file again and again: bytes in hand are hashed before anything is written.
+      const sha256 = createHash("sha256").update(source).digest("hex");
+      expect(sha256, options.expected_sha256);
+      const size = await renew(locate(keyOf(sha256)).path);
+      if (size === source.length) return { key: keyOf(sha256), size, sha256 };
+    }
+    const draft = join(temporary, randomUUID());
+    try {
+      const { sha256, size } = await writeDraft(draft, source);
+      expect(sha256, options.expected_sha256);
+      const key = keyOf(sha256);
+      const { path } = locate(key);
+      await mkdir(dirname(path), { recursive: true });
+      await rename(draft, path);
+      await syncEntry(path);
+      return { key, size, sha256 };
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
+  }
+
+  async function info(key: string): Promise<BlobInfo | undefined> {
+    const { sha256, path } = locate(key);
+    const size = await sizeOf(path);
+    return size === undefined ? undefined : { key, size, sha256 };
+  }
+
+  async function get(key: string, options: BlobReadOptions = {}): Promise<BlobReader> {
+    const found = await info(key);
+    if (found === undefined) throw new BlobError("not_found", `no blob ${key}`);
+    const { start, end } = resolveRange(options.range, found.size);
+    if (options.verify === true && options.range !== undefined) {
+      throw new BlobError("invalid", "only a whole blob can be verified");
+    }
+    const bytes = readFrom(locate(key).path, start, end);
+    return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
+  }
+
+  async function remove(key: string): Promise<boolean> {
+    const { path } = locate(key);
+    try {
+      await unlink(path);
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
+  return { put, get, stat: info, delete: remove, list: () => listDirectory(root), close: async () => {} };
+}
+
+function expect(sha256: string, expected: string | undefined): void {
+  if (expected !== undefined && expected !== sha256) {
+    throw new BlobError("conflict", `the content has the digest ${sha256}, not ${expected}`);
+  }
+}
+
+/** Writes and fsyncs a draft. An error of the source ends the write. */
+async function writeDraft(path: string, source: BlobSource): Promise<{ sha256: string; size: number }> {
+  const hash = createHash("sha256");
+  const file = await open(path, "wx");
+  try {
+    let size = 0;
+    for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+      hash.update(chunk);
+      await file.writeFile(chunk);
+      size += chunk.length;
+    }
+    await file.sync();
+    return { sha256: hash.digest("hex"), size };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The file is opened at the first pull, so a reader that is never read holds nothing open. */
+async function* readFrom(path: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+  if (start === end) return;
+  try {
+    for await (const chunk of createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 })) {
+      yield chunk as Uint8Array;
+    }
+  } catch (error) {
+    throw isMissing(error) ? new BlobError("not_found", "the blob was deleted while it was read") : error;
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

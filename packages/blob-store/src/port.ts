@@ -1,0 +1,50 @@
+/** What every back end offers. Blobs are named by their content, so a blob never changes once it is there. */
+export interface BlobStore {
+  /**
+   * Stores the bytes and resolves when they would survive a power cut. Equal content has one key, however often it is
+   * put. With `expected_sha256` (64 hex digits) other content is refused as `conflict` and nothing is kept.
+   */
+  put(source: BlobSource, options?: { expected_sha256?: string }): Promise<BlobInfo>;
+  /**
+   * Opens a blob for reading; rejects with `not_found` before any byte is delivered. `range.end` is the last byte
+   * wanted and may lie beyond the blob; a range that starts beyond it is `invalid`. With `verify` the stream ends in
+   * `corrupt` when the bytes do not have the digest of the key (whole reads only).
+   */
+  get(key: string, options?: BlobReadOptions): Promise<BlobReader>;
+  stat(key: string): Promise<BlobInfo | undefined>;
+  /** Resolves to false when there was nothing to delete. */
+  delete(key: string): Promise<boolean>;
+  /** Every blob in the order of its key. */
+  list(): AsyncIterable<BlobEntry>;
+  close(): Promise<void>;
+}
+
+export type BlobSource = Uint8Array | AsyncIterable<Uint8Array>;
+
+export interface BlobReadOptions {
+  /** First and last byte, counted from 0, both included. */
+  range?: { start: number; end?: number };
+  verify?: boolean;
+}
+
+export interface BlobInfo {
+  /** `sha256/ab/cd/<64 hex digits>`; the same text in every back end. */
+  key: string;
+  /** Bytes of the whole blob. */
+  size: number;
+  /** Lowercase hex. */
+  sha256: string;
+}
+
+export interface BlobEntry extends BlobInfo {
+  /** Microseconds since 1970 of the last put of this content. */
+  modified_at: bigint;
+}
+
+export interface BlobReader extends BlobInfo {
+  /** First byte delivered. */
+  start: number;
+  /** One past the last byte delivered. */
+  end: number;
+  stream: AsyncIterable<Uint8Array>;
+}

@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { BlobStore } from "../src/index.js";
+
+/** What a user may expect of any back end. `open` gives an empty store. */
+export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>): void {
+  describe(`a blob store in ${backEnd}`, () => {
+    let store: BlobStore;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(async () => {
+      await store.close();
+    });
+
+    test("gives back what was put, under a key made of its digest", async () => {
+      const info = await store.put(bytes("hello"));
+      expect(info).toEqual({ key: keyOf("hello"), size: 5, sha256: hex("hello") });
+      expect(await store.stat(info.key)).toEqual(info);
+      expect(await text(store, info.key)).toBe("hello");
+    });
+
+    test("keeps an empty blob", async () => {
+      const { key, size } = await store.put(new Uint8Array());
+      expect(size).toBe(0);
+      expect(await text(store, key)).toBe("");
+    });
+
+    test("takes a stream and delivers one", async () => {
+      const content = Array.from({ length: 500 }, (_, i) => `part ${i} ${"x".repeat(2000)}`);
+      const info = await store.put(chunks(content));
+      expect(info).toEqual({
+        key: keyOf(content.join("")),
+        size: content.join("").length,
+        sha256: hex(content.join("")),
+      });
+      const reader = await store.get(info.key, { verify: true });
+      const received: Uint8Array[] = [];
+      for await (const chunk of reader.stream) received.push(chunk);
+      expect(received.length).toBeGreaterThan(1);
+      expect(Buffer.concat(received).toString()).toBe(content.join(""));
+    });
+
+    test("puts of the same content at the same time all succeed", async () => {
+      const puts = Array.from({ length: 12 }, (_, i) => store.put(i % 2 ? bytes("shared") : chunks(["sha", "red"])));
+      const keys = await Promise.all(puts);
+      expect(new Set(keys.map(({ key }) => key))).toEqual(new Set([keyOf("shared")]));
+      expect(await text(store, keyOf("shared"))).toBe("shared");
+    });
+
+    test("refuses content that is not the expected one and keeps nothing of it", async () => {
+      const expected_sha256 = hex("announced");
+      for (const source of [bytes("sent"), chunks(["se", "nt"])]) {
+        await expect(store.put(source, { expected_sha256 })).rejects.toMatchObject({ code: "conflict" });
+      }
+      expect(await store.stat(keyOf("sent"))).toBeUndefined();
+      await expect(store.put(bytes("announced"), { expected_sha256 })).resolves.toMatchObject({
+        sha256: expected_sha256,
+      });
+      await expect(store.put(bytes("x"), { expected_sha256: "not hex" })).rejects.toMatchObject({ code: "invalid" });
+    });
+
+    test("a source that fails leaves nothing behind", async () => {
+      const before = await keys(store);
+      await expect(store.put(failing())).rejects.toThrow("the upload broke off");
+      expect(await keys(store)).toEqual(before);
+    });
+
+    test("reads ranges", async () => {
+      const { key } = await store.put(bytes("0123456789"));
+      const read = async (range: { start: number; end?: number }) => await text(store, key, { range });
+      expect(await read({ start: 0, end: 0 })).toBe("0");
+      expect(await read({ start: 3, end: 5 })).toBe("345");
+      expect(await read({ start: 7 })).toBe("789");
+      expect(await read({ start: 8, end: 500 })).toBe("89");
+      expect(await store.get(key, { range: { start: 8, end: 500 } })).toMatchObject({ start: 8, end: 10, size: 10 });
+      for (const range of [{ start: 10 }, { start: -1 }, { start: 5, end: 4 }, { start: 0.5 }, { start: NaN }]) {
+        await expect(store.get(key, { range })).rejects.toMatchObject({ code: "invalid" });
+      }
+    });
+
+    test("a missing blob is not found, before anything is streamed", async () => {
+      expect(await store.stat(keyOf("never put"))).toBeUndefined();
+      await expect(store.get(keyOf("never put"))).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    test("deletes, says whether there was something, and takes the content again", async () => {
+      const { key } = await store.put(bytes("short-lived"));
+      expect(await store.delete(key)).toBe(true);
+      expect(await store.delete(key)).toBe(false);
+      await expect(store.get(key)).rejects.toMatchObject({ code: "not_found" });
+      await store.put(bytes("short-lived"));
+      expect(await text(store, key)).toBe("short-lived");
+    });
+
+    test("lists every blob once, in order, with its size and age", async () => {
+      const before = BigInt(Date.now() - 2000) * 1000n;
+      const { key } = await store.put(bytes("listed"));
+      const listed = await keys(store);
+      expect(listed).toEqual([...new Set(listed)].toSorted());
+      for await (const entry of store.list()) {
+        if (entry.key === key) {
+          expect(entry).toMatchObject({ size: 6, sha256: hex("listed") });
+          expect(entry.modified_at).toBeGreaterThan(before);
+        }
+      }
+      expect(listed).toContain(key);
+    });
+
+    test("keys that are not exactly a digest's are refused", async () => {
+      const good = keyOf("x");
+      const bad = ["", "..", "../api-key", `/${good}`, `${good}/..`, good.toUpperCase(), `sha256/00/00/${hex("x")}`];
+      for (const key of [...bad, hex("x"), `${good}\0`, `${good}\n`, good.replace("sha256", "tmp")]) {
+        await expect(store.get(key)).rejects.toMatchObject({ code: "invalid" });
+        await expect(store.stat(key)).rejects.toMatchObject({ code: "invalid" });
+        await expect(store.delete(key)).rejects.toMatchObject({ code: "invalid" });
+      }
+    });
+  });
+}
+
+function bytes(content: string): Uint8Array {
+  return new TextEncoder().encode(content);
+}
+
+async function* chunks(parts: string[]): AsyncGenerator<Uint8Array> {
+  for (const part of parts) yield bytes(part);
+}
+
+async function* failing(): AsyncGenerator<Uint8Array> {
+  yield bytes("first");
+  throw new Error("the upload broke off");
+}
+
+function hex(content: string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+function keyOf(content: string): string {
+  const digest = hex(content);
+  return `sha256/${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
+}
+
+async function text(store: BlobStore, key: string, options?: Parameters<BlobStore["get"]>[1]): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of (await store.get(key, options)).stream) parts.push(chunk);
+  return Buffer.concat(parts).toString();
+}
+
+async function keys(store: BlobStore): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { key } of store.list()) found.push(key);
+  return found;
+}

@@ -1,0 +1,22 @@
+export type Role = "admin" | "write" | "read";
+
+/** Whoever made a request, as its key says. */
+export interface Caller {
+  user_id: string;
+  user_name: string;
+  entity: string;
+  role: Role;
+  /** Names of the projects inside the entity that the key is limited to; absent = all of the entity. */
+  projects?: readonly string[];
+  /** The owner key: every entity and project of the instance. */
+  owner: boolean;
+}
+
+const ranks: Record<Role, number> = { read: 0, write: 1, admin: 2 };
+
+/** Whether a caller may do what needs a role in a project, which need not exist. */
+export function callerMay(caller: Caller, entity: string, project: string, needs: Role): boolean {
+  if (caller.owner) return true;
+  if (caller.entity !== entity || ranks[caller.role] < ranks[needs]) return false;
+  return caller.projects === undefined || caller.projects.includes(project);
+}

@@ -1,0 +1,15 @@
+/**
+ * What the control plane refuses: `invalid` (a name, role or URL that cannot be), `not_found`, `busy` (another
+ * process keeps writing; try again), `newer_database` (a later version of the program has been here).
+ */
+export class ControlPlaneError extends Error {
+  override name = "ControlPlaneError";
+  constructor(
+    readonly code: "invalid" | "not_found" | "busy" | "newer_database",
+    message: string,
+    /** Which argument is meant, as in `["projects", 0]`. */
+    readonly path: readonly (string | number)[] = [],
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,22 @@
+import { ControlPlaneError } from "./errors.js";
+
+// No back end keeps these alike: Postgres refuses U+0000, SQLite cuts the text there, and neither has lone surrogates.
+const unstorable = /[\p{Cc}\p{Surrogate}]/u;
+
+/**
+ * Refuses a name of a user, entity, project or key that is empty, longer than 256 characters, or holds control
+ * characters or lone surrogates.
+ */
+export function checkName(name: string, ...path: (string | number)[]): string {
+  const fail = (what: string) => new ControlPlaneError("invalid", `${path[0] ?? "name"} ${what}`, path);
+  if (name.trim() === "") throw fail("must not be blank");
+  if (name.length > 256) throw fail("must have at most 256 characters");
+  if (unstorable.test(name)) throw fail("must not hold control characters or lone surrogates");
+  return name;
+}
+
+/** Entities and projects: the rules of `checkName`, and no slash, which separates the two in `entity/project`. */
+export function checkPathName(name: string, ...path: (string | number)[]): string {
+  if (name.includes("/")) throw new ControlPlaneError("invalid", `${path[0] ?? "name"} must not hold a slash`, path);
+  return checkName(name, ...path);
+}

@@ -1,0 +1,84 @@
+import type { Caller } from "./callers.js";
+import { ensureIdentity } from "./identity.js";
+import { type ApiKey, createKey, listKeys, type NewApiKey, revokeKey } from "./keys.js";
+import { migrate } from "./migrate.js";
+import { foundation } from "./migrations/0001-foundation.js";
+import { checkPathName } from "./names.js";
+import { openProjects, type Projects } from "./projects.js";
+import { openDatabase } from "./open-database.js";
+import { openUsers, type Users } from "./users.js";
+import { openVerifier } from "./verify.js";
+
+export interface ControlPlane {
+  /** UUID of this instance, made once per database. */
+  identity: string;
+  users: Users;
+  projects: Projects;
+  keys: {
+    /** The secret is returned this once and stored only as a hash. */
+    create(request: NewApiKey): Promise<{ key: ApiKey; secret: string }>;
+    /** The caller behind a secret; undefined for an unknown or revoked one. */
+    verify(secret: string): Promise<Caller | undefined>;
+    list(): Promise<ApiKey[]>;
+    revoke(id: string): Promise<ApiKey>;
+  };
+  close(): Promise<void>;
+}
+
+export interface ControlPlaneOptions {
+  /** `file:` URL of a SQLite database; made when it is missing. */
+  url: string;
+  /** The key that opens everything. It is compared by hash and never stored. */
+  owner?: { secret: string; entity: string; user_name?: string };
+  /** Microseconds since 1970; for tests. */
+  now?: () => bigint;
+}
+
+/**
+ * Opens the control plane, migrated to this version.
+ * @example const plane = await openControlPlane({ url: "file:///var/lib/heddle/control.db" });
+ */
+export async function openControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { now = microseconds } = options;
+  const database = openDatabase(options.url);
+  try {
+    await migrate(database, [foundation], now);
+    const identity = await ensureIdentity(database, now);
+    const users = openUsers(database, now);
+    const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
+    return {
+      identity,
+      users,
+      projects: openProjects(database, now),
+      keys: {
+        create: async (request) => await createKey(database, users, request, now()),
+        verify: async (secret) => await verifier.verify(secret),
+        list: async () => await listKeys(database),
+        async revoke(id) {
+          const key = await revokeKey(database, id, now());
+          verifier.forget();
+          return key;
+        },
+      },
+      close: async () => await database.close(),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function ownerOf(
+  users: Users,
+  owner: ControlPlaneOptions["owner"],
+): Promise<{ secret: string; caller: Caller } | undefined> {
+  if (owner === undefined) return undefined;
+  checkPathName(owner.entity, "entity");
+  const user = await users.ensure(owner.user_name ?? "owner");
+  const caller: Caller = { user_id: user.id, user_name: user.name, entity: owner.entity, role: "admin", owner: true };
+  return { secret: owner.secret, caller };
+}
+
+function microseconds(): bigint {
+  return BigInt(Date.now()) * 1000n;
+}

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { controlPlaneCases } from "../test/cases.js";
+import { openControlPlane } from "./index.js";
+import { openSqlite } from "./sqlite.js";
+
+const made: string[] = [];
+afterAll(async () => {
+  await Promise.all(made.map(async (path) => await rm(path, { recursive: true })));
+});
+
+async function path(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "heddle-control-"));
+  made.push(directory);
+  return join(directory, "control plane.db");
+}
+
+controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
+
+test("every commit is on disk before it is answered, and foreign keys hold", async () => {
+  const database = openSqlite(await path());
+  const [synchronous] = await database.rows("PRAGMA synchronous");
+  const [journal] = await database.rows("PRAGMA journal_mode");
+  const [foreign] = await database.rows("PRAGMA foreign_keys");
+  expect({ ...synchronous, ...journal, ...foreign }).toEqual({
+    synchronous: 2n,
+    journal_mode: "wal",
+    foreign_keys: 1n,
+  });
+  await database.close();
+});
+
+test("a database URL without a back end is refused by name", async () => {
+  await expect(openControlPlane({ url: "mysql://host/heddle" })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("no back end for mysql:"),
+  });
+});
+
+test("a write waits for another connection's transaction instead of failing", async () => {
+  const file = await path();
+  const [first, second] = [openSqlite(file), openSqlite(file)];
+  await first.run("CREATE TABLE notes (id TEXT)");
+  const slow = first.transaction(async (inside) => {
+    await inside.run("INSERT INTO notes (id) VALUES ($1)", ["slow"]);
+    await setTimeout(100);
+  });
+  await second.run("INSERT INTO notes (id) VALUES ($1)", ["patient"]);
+  await slow;
+  expect(await second.rows("SELECT id FROM notes ORDER BY id")).toEqual([{ id: "patient" }, { id: "slow" }]);
+  await Promise.all([first.close(), second.close()]);
+});

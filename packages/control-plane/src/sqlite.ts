@@ -1,0 +1,84 @@
+import { setTimeout } from "node:timers/promises";
+import Libsql from "libsql";
+import type { Database, Row, SqlValue, Statements } from "./database.js";
+import { ControlPlaneError } from "./errors.js";
+
+/**
+ * The SQLite driver: one connection, durable at every commit. Calls of the library are synchronous and take
+ * microseconds; a write waits up to 5 s for whoever else is writing and then fails as `busy`.
+ */
+export function openSqlite(path: string): Database {
+  const connection = new Libsql(path, { timeout: 0 });
+  for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]) {
+    connection.pragma(pragma);
+  }
+  const prepared = new Map<string, ReturnType<typeof connection.prepare>>();
+
+  const execute = (sql: string, params: readonly SqlValue[] = []): Row[] => {
+    let statement = prepared.get(sql);
+    if (statement === undefined) {
+      // SQLite reads `$1` as a name; its numbered parameters are `?1`.
+      statement = connection.prepare(sql.replaceAll(/\$(\d+)/g, "?$1")).safeIntegers();
+      prepared.set(sql, statement);
+    }
+    if (statement.reader) return statement.all([...params]) as Row[];
+    statement.run([...params]);
+    return [];
+  };
+  const direct: Statements = {
+    rows: async (sql, params) => execute(sql, params),
+    run: async (sql, params) => void execute(sql, params),
+  };
+
+  // There is one connection: whatever else arrives while a transaction is open waits for its end.
+  let open: Promise<unknown> = Promise.resolve();
+  const queued = async <T>(work: () => Promise<T>): Promise<T> => {
+    const result = open.then(work);
+    open = result.catch(() => undefined);
+    return await result;
+  };
+
+  return {
+    rows: async (sql, params) => await queued(async () => await patiently(() => execute(sql, params))),
+    run: async (sql, params) => void (await queued(async () => await patiently(() => execute(sql, params)))),
+    transaction: async (work) =>
+      await queued(async () => {
+        await patiently(() => connection.exec("BEGIN IMMEDIATE"));
+        try {
+          const result = await work(direct);
+          connection.exec("COMMIT");
+          return result;
+        } catch (error) {
+          // A failed COMMIT may have ended the transaction by itself.
+          if (connection.inTransaction) connection.exec("ROLLBACK");
+          throw error;
+        }
+      }),
+    close: async () =>
+      await queued(async () => {
+        prepared.clear();
+        connection.close();
+      }),
+  };
+}
+
+/**
+ * SQLite's own waiting blocks the thread, and with it the one it waits for when both are in this process: so it is told
+ * to give up at once, and the waiting is done here.
+ */
+async function patiently<T>(attempt: () => T): Promise<T> {
+  const deadline = performance.now() + 5000;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() > deadline) throw new ControlPlaneError("busy", "another process holds the control plane");
+      await setTimeout(5);
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
+}

@@ -1,0 +1,210 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "../src/index.js";
+import { migrate } from "../src/migrate.js";
+import { openDatabase } from "../src/open-database.js";
+
+/** What a user may expect of any back end. `make` gives the URL of an empty database. */
+export function controlPlaneCases(backEnd: string, make: () => Promise<string>): void {
+  const fresh = async (options: Omit<ControlPlaneOptions, "url"> = {}) => await open({ url: await make(), ...options });
+
+  describe(`a control plane on ${backEnd}`, () => {
+    test("keeps its identity, users, keys and projects over a restart", async () => {
+      const url = await make();
+      const first = await openControlPlane({ url });
+      const { key, secret } = await first.keys.create({ user_name: "ana", entity: "acme", role: "write", name: "ci" });
+      const project = await first.projects.ensure("acme", "demo");
+      await first.close();
+
+      const second = await open({ url });
+      expect(second.identity).toBe(first.identity);
+      expect(await second.keys.verify(secret)).toMatchObject({ user_name: "ana", user_id: key.user_id });
+      expect(await second.keys.list()).toMatchObject([{ id: key.id, name: "ci", prefix: secret.slice(0, 6) }]);
+      expect(await second.projects.byId(project.id)).toEqual(project);
+      expect(await second.projects.ensure("acme", "demo")).toEqual(project);
+    });
+
+    test("two databases have two identities", async () => {
+      expect((await fresh()).identity).not.toBe((await fresh()).identity);
+    });
+
+    test("a key works until it is revoked, and its secret is stored nowhere", async () => {
+      const url = await make();
+      const plane = await open({ url });
+      const request = { user_name: "ana", entity: "acme", role: "read", projects: ["demo", "other"] } as const;
+      const { key, secret } = await plane.keys.create(request);
+      expect(secret).toMatch(/^[A-Za-z0-9]{40}$/);
+      const caller = { user_id: key.user_id, user_name: "ana", entity: "acme", role: "read", owner: false };
+      expect(await plane.keys.verify(secret)).toEqual({ ...caller, projects: ["demo", "other"] });
+      expect(await plane.keys.verify(`${secret}x`)).toBeUndefined();
+      expect(await plane.keys.verify("")).toBeUndefined();
+
+      const database = openDatabase(url);
+      const rows = await database.rows("SELECT * FROM api_keys");
+      await database.close();
+      expect(Object.values(rows[0] ?? {}).join(" ")).not.toContain(secret);
+
+      const revoked = await plane.keys.revoke(key.id);
+      expect(revoked.revoked_at).toBeTypeOf("bigint");
+      expect(await plane.keys.verify(secret)).toBeUndefined();
+      expect(await plane.keys.revoke(key.id)).toEqual(revoked);
+      await expect(plane.keys.revoke("no such key")).rejects.toMatchObject({ code: "not_found" });
+    });
+
+    test("secrets differ, and keys of one name belong to one user", async () => {
+      const plane = await fresh();
+      const request = { user_name: "ana", entity: "acme", role: "write" } as const;
+      const made = await Promise.all(Array.from({ length: 5 }, async () => await plane.keys.create(request)));
+      expect(new Set(made.map(({ secret }) => secret)).size).toBe(5);
+      expect(new Set(made.map(({ key }) => key.user_id)).size).toBe(1);
+      expect(await plane.users.list()).toMatchObject([{ name: "ana" }]);
+    });
+
+    test("a key revoked by another process stops working within a second", async () => {
+      const url = await make();
+      let time = 1_000_000_000n;
+      const service = await open({ url, now: () => time });
+      const command = await open({ url });
+      const { key, secret } = await command.keys.create({ user_name: "ana", entity: "acme", role: "admin" });
+      expect(await service.keys.verify(secret)).toBeDefined();
+      await command.keys.revoke(key.id);
+      time += 1_000_000n;
+      expect(await service.keys.verify(secret)).toBeUndefined();
+    });
+
+    test("the last use of a key is noted, every ten minutes at most", async () => {
+      let time = 1_000_000_000n;
+      const plane = await fresh({ now: () => time });
+      const { secret } = await plane.keys.create({ user_name: "ana", entity: "acme", role: "read" });
+      const lastUse = async () => (await plane.keys.list())[0]?.last_used_at;
+      expect(await lastUse()).toBeUndefined();
+      await plane.keys.verify(secret);
+      const first = time;
+      expect(await lastUse()).toBe(first);
+      time += 599_000_000n;
+      await plane.keys.verify(secret);
+      expect(await lastUse()).toBe(first);
+      time += 2_000_000n;
+      await plane.keys.verify(secret);
+      expect(await lastUse()).toBe(time);
+    });
+
+    test("the owner key opens everything and is not in the list of keys", async () => {
+      const secret = "o".repeat(40);
+      const plane = await fresh({ owner: { secret, entity: "local" } });
+      const user = await plane.users.ensure("owner");
+      const caller = { user_id: user.id, user_name: "owner", entity: "local", role: "admin", owner: true };
+      expect(await plane.keys.verify(secret)).toEqual(caller);
+      expect(await plane.keys.verify("o".repeat(41))).toBeUndefined();
+      expect(await plane.keys.list()).toEqual([]);
+    });
+
+    test("keys for nothing, nobody or an unknown role are refused, with the argument named", async () => {
+      const plane = await fresh();
+      const good = { user_name: "ana", entity: "acme", role: "read" } as const;
+      const refused = async (request: object, path: unknown[]) =>
+        await expect(plane.keys.create({ ...good, ...request })).rejects.toMatchObject({ code: "invalid", path });
+      await refused({ role: "root" }, ["role"]);
+      await refused({ projects: [] }, ["projects"]);
+      await refused({ projects: ["a", "b/c"] }, ["projects", 1]);
+      await refused({ entity: "a/b" }, ["entity"]);
+      await refused({ user_name: " " }, ["user_name"]);
+      await refused({ name: "x".repeat(257) }, ["name"]);
+      expect(await plane.keys.list()).toEqual([]);
+    });
+
+    test("names that a database would cut or change are refused, others come back as they were", async () => {
+      const plane = await fresh();
+      for (const name of ["nul\0", "\ud800lone", "lone\udc00", "line\nbreak", "", "x".repeat(257)]) {
+        await expect(plane.users.ensure(name)).rejects.toMatchObject({ code: "invalid" });
+        await expect(plane.projects.ensure("acme", name)).rejects.toMatchObject({ code: "invalid" });
+        await expect(plane.projects.ensure(name, "demo")).rejects.toMatchObject({ code: "invalid" });
+      }
+      for (const name of ["Zoë", "日本語", "🙂", "'; DROP TABLE users; --", "$1", " spaced ", "ANA", "ana"]) {
+        expect((await plane.users.ensure(name)).name).toBe(name);
+        expect((await plane.projects.ensure("acme", name)).project_id).toBe(`acme/${name}`);
+      }
+      expect(await plane.users.list()).toHaveLength(8);
+    });
+
+    test("a project is made once, however many writers come first", async () => {
+      const url = await make();
+      const planes = await Promise.all([open({ url }), open({ url })]);
+      const made = await Promise.all(
+        Array.from({ length: 20 }, async (_, i) => await planes[i % 2]?.projects.ensure("acme", "demo")),
+      );
+      expect(new Set(made.map((project) => project?.id)).size).toBe(1);
+      expect(await planes[0].projects.list()).toHaveLength(1);
+    });
+
+    test("projects are found by name and internal id, each in its entity", async () => {
+      const plane = await fresh();
+      const demo = await plane.projects.ensure("acme", "demo");
+      const other = await plane.projects.ensure("rival", "demo");
+      expect(demo.id).not.toBe(other.id);
+      expect(await plane.projects.get("acme", "demo")).toEqual(demo);
+      expect(await plane.projects.get("acme", "nothing")).toBeUndefined();
+      expect(await plane.projects.get("", "acme/demo")).toBeUndefined();
+      expect(await plane.projects.byId(other.id)).toEqual(other);
+      expect(await plane.projects.byId("acme/demo")).toBeUndefined();
+      expect(await plane.projects.list("rival")).toEqual([other]);
+      expect(await plane.projects.list()).toHaveLength(2);
+    });
+
+    test("opening twice migrates once, also at the same time", async () => {
+      const url = await make();
+      await Promise.all([open({ url }), open({ url }), open({ url })]);
+      await open({ url });
+      const database = openDatabase(url);
+      onTestFinished(async () => await database.close());
+      expect(await database.rows("SELECT version, name FROM schema_migrations")).toEqual([
+        { version: 1n, name: "foundation" },
+      ]);
+    });
+
+    test("a database of a newer version is refused and left as it is", async () => {
+      const url = await make();
+      await (await openControlPlane({ url })).close();
+      const database = openDatabase(url);
+      onTestFinished(async () => await database.close());
+      await database.run("INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)", [
+        1000n,
+        "from the future",
+        0n,
+      ]);
+      await expect(openControlPlane({ url })).rejects.toMatchObject({
+        code: "newer_database",
+        message: expect.stringContaining("version 1000"),
+      });
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 2n }]);
+    });
+
+    test("a migration that fails leaves nothing behind", async () => {
+      const database = openDatabase(await make());
+      onTestFinished(async () => await database.close());
+      const broken = { version: 1, name: "broken", statements: ["CREATE TABLE half (id TEXT)", "CREATE TABLE half ("] };
+      await expect(migrate(database, [broken], () => 0n)).rejects.toThrow();
+      await database.run("CREATE TABLE half (id TEXT)");
+    });
+
+    test("statements outside a transaction wait for its end, and a failed one undoes its own writes only", async () => {
+      const database = openDatabase(await make());
+      onTestFinished(async () => await database.close());
+      await database.run("CREATE TABLE notes (id TEXT PRIMARY KEY, amount BIGINT)");
+      const failed = database.transaction(async (inside) => {
+        await inside.run("INSERT INTO notes (id, amount) VALUES ($1, $2)", ["inside", 1n]);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        throw new Error("changed my mind");
+      });
+      const outside = database.run("INSERT INTO notes (id, amount) VALUES ($1, $2)", ["outside", 2n ** 53n + 1n]);
+      await expect(failed).rejects.toThrow("changed my mind");
+      await outside;
+      expect(await database.rows("SELECT id, amount FROM notes")).toEqual([{ id: "outside", amount: 2n ** 53n + 1n }]);
+    });
+  });
+}
+
+async function open(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const plane = await openControlPlane(options);
+  onTestFinished(async () => await plane.close());
+  return plane;
+}

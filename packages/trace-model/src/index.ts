@@ -1,1 +1,33 @@
-export {};
+export { InvalidInput } from "./invalid-input.js";
+export { type JsonText } from "./json/scan.js";
+export { arrayItems, jsonType, type JsonType, memberOf, objectEntries, stringValue } from "./json/members.js";
+export { withMembers } from "./json/edit.js";
+export { canonicalJson } from "./json/canonical.js";
+export { pythonFloat } from "./json/python-number.js";
+export { exceedsNesting } from "./json/nesting.js";
+export { selectPath } from "./json/select.js";
+export { readable, storable } from "./json/storable.js";
+export { fileDigest, isContentDigest, pathSafe, tableDigest, valueDigest } from "./digest.js";
+export { formatTime, fromNanoseconds, isStorableTime, parseTime } from "./time.js";
+export { derivedId, idTime, isCallId, newId } from "./ids.js";
+export { formatRef, parseRef, projectIdOf, type Ref, type RefEdge } from "./refs/ref.js";
+export { isOpName, opKey, opNamePart } from "./refs/op-name.js";
+export { findRefs } from "./refs/find.js";
+export { externalRef, externalRefs, type ProjectOf } from "./refs/internal.js";
+export type { CallEnd, CallPart, CallSides, CallStart } from "./calls/part.js";
+export { mergeParts, sameEnd, sameStart } from "./calls/merge.js";
+export {
+  type CallStatus,
+  latencyOf,
+  statusOf,
+  summaryWithWeave,
+  traceNameOf,
+  weaveBlock,
+  wholeMilliseconds,
+} from "./calls/summary.js";
+export { withOtelSpan } from "./calls/otel-span.js";
+export { callSizeBytes } from "./calls/size.js";
+export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
+export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
+export { emptyUsage, usageOf, type UsageRow } from "./usage/usage.js";
+export { rollUpUsage } from "./usage/roll-up.js";

@@ -1,0 +1,48 @@
+import type { JsonText } from "../json/scan.js";
+
+/** What a client knows when a call begins. Absent optional text may also be "". */
+export interface CallStart {
+  project_id: string;
+  id: string;
+  trace_id: string;
+  /** Ref of an op version, or free text. */
+  op_name: string;
+  started_at: bigint;
+  parent_id?: string;
+  thread_id?: string;
+  turn_id?: string;
+  display_name?: string;
+  wb_user_id?: string;
+  wb_run_id?: string;
+  wb_run_step?: number;
+  attributes: JsonText;
+  inputs: JsonText;
+  expire_at?: bigint;
+  /** Through which door it came, e.g. `otel`. */
+  source?: string;
+}
+
+/** What a client knows when a call has ended. */
+export interface CallEnd {
+  project_id: string;
+  id: string;
+  ended_at: bigint;
+  /** Helps to find the start; it is no part of the end and never stored from here. */
+  started_at?: bigint;
+  output?: JsonText;
+  summary: JsonText;
+  exception?: string;
+  wb_run_step_end?: number;
+}
+
+/** One write of a client. A complete write brings both sides. */
+export type CallPart =
+  | { part: "start"; start: CallStart }
+  | { part: "end"; end: CallEnd }
+  | { part: "complete"; start: CallStart; end: CallEnd };
+
+/** What is known of one call: a start without an end is running, an end without a start is not visible. */
+export interface CallSides {
+  start?: CallStart;
+  end?: CallEnd;
+}

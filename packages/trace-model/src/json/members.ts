@@ -1,0 +1,95 @@
+import { type JsonText, notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
+
+export type JsonType = "object" | "array" | "string" | "number" | "boolean" | "null";
+
+/** What kind of value the text holds. Bare NaN and Infinity count as numbers. */
+export function jsonType(text: JsonText): JsonType {
+  switch (text[spaceEnd(text, 0)]) {
+    case "{":
+      return "object";
+    case "[":
+      return "array";
+    case '"':
+      return "string";
+    case "t":
+    case "f":
+      return "boolean";
+    case "n":
+      return "null";
+    default:
+      return "number";
+  }
+}
+
+/** Members of an object in order, duplicates included; nothing for any other value. Values are exact slices. */
+export function objectEntries(text: JsonText): Array<{ key: string; value: JsonText }> {
+  const entries: Array<{ key: string; value: JsonText }> = [];
+  forEachMember(text, (key, from, to) => {
+    entries.push({ key, value: text.slice(from, to) });
+  });
+  return entries;
+}
+
+/** Calls `visit` with each member's key and the position of its value. Does nothing when the text is no object. */
+export function forEachMember(text: JsonText, visit: (key: string, valueFrom: number, valueTo: number) => void): void {
+  let at = spaceEnd(text, 0);
+  if (text[at] !== "{") return;
+  at = spaceEnd(text, at + 1);
+  if (text[at] === "}") return;
+  for (;;) {
+    if (text[at] !== '"') throw notJson(at);
+    const keyTo = stringEnd(text, at);
+    const key = decodeString(text, at, keyTo);
+    const colon = spaceEnd(text, keyTo);
+    if (text[colon] !== ":") throw notJson(colon);
+    const from = spaceEnd(text, colon + 1);
+    const to = valueEnd(text, from);
+    visit(key, from, to);
+    at = spaceEnd(text, to);
+    if (text[at] === "}") return;
+    if (text[at] !== ",") throw notJson(at);
+    at = spaceEnd(text, at + 1);
+  }
+}
+
+/** Items of a list as exact slices; nothing for any other value. */
+export function arrayItems(text: JsonText): JsonText[] {
+  const items: JsonText[] = [];
+  let at = spaceEnd(text, 0);
+  if (text[at] !== "[") return items;
+  at = spaceEnd(text, at + 1);
+  if (text[at] === "]") return items;
+  for (;;) {
+    const to = valueEnd(text, at);
+    items.push(text.slice(at, to));
+    at = spaceEnd(text, to);
+    if (text[at] === "]") return items;
+    if (text[at] !== ",") throw notJson(at);
+    at = spaceEnd(text, at + 1);
+  }
+}
+
+/** The value of a key (the last one when it is repeated, as JSON parsers do). */
+export function memberOf(text: JsonText, name: string): JsonText | undefined {
+  let from = -1;
+  let to = -1;
+  forEachMember(text, (key, valueFrom, valueTo) => {
+    if (key !== name) return;
+    from = valueFrom;
+    to = valueTo;
+  });
+  return from < 0 ? undefined : text.slice(from, to);
+}
+
+/** The string a JSON text holds, or undefined when it holds something else. */
+export function stringValue(text: JsonText): string | undefined {
+  const at = spaceEnd(text, 0);
+  return text[at] === '"' ? decodeString(text, at, stringEnd(text, at)) : undefined;
+}
+
+/** Decodes the string literal between two positions, quotes included. */
+export function decodeString(text: string, from: number, to: number): string {
+  const escape = text.indexOf("\\", from);
+  if (escape < 0 || escape >= to) return text.slice(from + 1, to - 1);
+  return JSON.parse(text.slice(from, to)) as string;
+}

@@ -1,0 +1,103 @@
+import { decodeString } from "./members.js";
+import { exceedsNesting } from "./nesting.js";
+import { type JsonText, stringEnd, valueEnd } from "./scan.js";
+
+/**
+ * The store's JSON functions give up on a whole document that holds one token they cannot read. What such a token
+ * becomes in the query-safe text:
+ *   lone surrogate escape            U+FFFD
+ *   integer outside Int64 and UInt64 the nearest double, written with an exponent
+ *   number beyond double             the greatest double of that sign
+ *   bare NaN and infinities          null (in the exact text too: they are no JSON, and are answered as null)
+ *   a list or object 500 deep        null
+ */
+export function storable(text: JsonText): { text: JsonText; exact?: JsonText } {
+  const deep = exceedsNesting(text, maxNesting);
+  if (!deep && !suspect.test(text) && !text.includes("NaN") && !text.includes("Infinity")) {
+    return { text };
+  }
+  const safe = new Edit(text);
+  const exact = new Edit(text);
+  rewrite(text, safe, exact);
+  const result = safe.result();
+  const original = exact.result();
+  return result === original ? { text: result } : { text: result, exact: original };
+}
+
+/** What to answer with: the exact text where one was kept ("" counts as none). */
+export function readable(text: JsonText, exact?: JsonText): JsonText {
+  return exact || text;
+}
+
+const maxNesting = 500;
+const greatest = String(Number.MAX_VALUE);
+
+/** Surrogate escapes, long runs of digits and three-digit exponents; also found inside harmless strings. */
+const suspect = /\\u[dD][89a-fA-F]|\d{19}|[eE]\+?\d{3}/;
+
+class Edit {
+  readonly #text: string;
+  #done = "";
+  #copied = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  replace(from: number, to: number, replacement: string): void {
+    this.#done += this.#text.slice(this.#copied, from) + replacement;
+    this.#copied = to;
+  }
+
+  result(): string {
+    return this.#copied === 0 ? this.#text : this.#done + this.#text.slice(this.#copied);
+  }
+}
+
+function rewrite(text: string, safe: Edit, exact: Edit): void {
+  let depth = 0;
+  let deepFrom = 0;
+  for (let index = 0; index < text.length;) {
+    const code = text.charCodeAt(index);
+    if (code === 34) {
+      const end = stringEnd(text, index);
+      const replacement = depth <= maxNesting ? wellFormedLiteral(text, index, end) : undefined;
+      if (replacement !== undefined) safe.replace(index, end, replacement);
+      index = end;
+    } else if (code === 123 || code === 91) {
+      if (++depth === maxNesting + 1) deepFrom = index;
+      index++;
+    } else if (code === 125 || code === 93) {
+      index++;
+      if (depth-- === maxNesting + 1) safe.replace(deepFrom, index, "null");
+    } else if (code === 45 || code === 73 || code === 78 || (code >= 48 && code <= 57)) {
+      const end = valueEnd(text, index);
+      const token = text.slice(index, end);
+      const bare = token.endsWith("N") || token.endsWith("y");
+      const replacement = bare ? "null" : safeNumber(token);
+      if (bare) exact.replace(index, end, "null");
+      if (replacement !== undefined && depth <= maxNesting) safe.replace(index, end, replacement);
+      index = end;
+    } else index++;
+  }
+}
+
+function wellFormedLiteral(text: string, from: number, to: number): string | undefined {
+  const escape = text.indexOf("\\u", from);
+  if (escape < 0 || escape >= to) return undefined;
+  const value = decodeString(text, from, to);
+  const replaced = value.replace(/\p{Surrogate}/gu, "\ufffd");
+  return replaced === value ? undefined : JSON.stringify(replaced);
+}
+
+function safeNumber(token: string): string | undefined {
+  const whole = !/[.eE]/.test(token);
+  if (whole && token.length < 19) return undefined;
+  if (whole && token.length <= 20) {
+    const value = BigInt(token);
+    if (value >= -(2n ** 63n) && value < 2n ** 64n) return undefined;
+  }
+  const value = Number(token);
+  if (Number.isFinite(value)) return whole ? value.toExponential() : undefined;
+  return value < 0 ? `-${greatest}` : greatest;
+}

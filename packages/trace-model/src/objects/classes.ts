@@ -1,0 +1,71 @@
+import { InvalidInput } from "../invalid-input.js";
+import { withMembers } from "../json/edit.js";
+import { arrayItems, jsonType, memberOf, stringValue } from "../json/members.js";
+import type { JsonText } from "../json/scan.js";
+
+/** What a stored value is: an op or another object, and of which classes (null for plain values). */
+export interface ObjectClasses {
+  kind: "object" | "op";
+  base_object_class: string | null;
+  leaf_object_class: string | null;
+}
+
+/**
+ * Reads kind and classes from the value. A class instance has `_bases` that end in `Object` (or `BaseObject`) and
+ * `BaseModel`; its base class is the name before these, or its own when there is none.
+ */
+export function objectClasses(val: JsonText): ObjectClasses {
+  const kind = isOp(val) ? "op" : "object";
+  const leaf = textMember(val, "_class_name");
+  const bases = arrayItems(memberOf(val, "_bases") ?? "null").map(stringValue);
+  const root = bases.at(-2);
+  const isInstance = bases.at(-1) === "BaseModel" && (root === "Object" || root === "BaseObject");
+  if (!isInstance || leaf === undefined) {
+    return { kind, base_object_class: null, leaf_object_class: null };
+  }
+  const base = bases.length > 2 ? (bases.at(-3) ?? leaf) : leaf;
+  return { kind, base_object_class: base, leaf_object_class: leaf };
+}
+
+const builtinClasses = new Set([
+  "Leaderboard",
+  "AlertSpec",
+  "AnnotationSpec",
+  "Provider",
+  "ProviderModel",
+  "SavedView",
+  "ComparisonView",
+  "LLMStructuredCompletionModel",
+  "ChartConfig",
+  "ActionSpec",
+]);
+
+/** The value as stored when the client named a built-in class for it. Throws InvalidInput when it cannot be one. */
+export function asBuiltinClass(val: JsonText, class_name: string): JsonText {
+  if (!builtinClasses.has(class_name)) {
+    throw new InvalidInput(`there is no built-in object class ${class_name}`);
+  }
+  if (jsonType(val) !== "object") {
+    throw new InvalidInput(`a value of class ${class_name} must be an object`);
+  }
+  const own = textMember(val, "_class_name");
+  if (own !== undefined && own !== class_name) {
+    throw new InvalidInput(`the value is of class ${own}, not ${class_name}`);
+  }
+  const name = JSON.stringify(class_name);
+  return withMembers(val, {
+    _type: memberOf(val, "_type") ?? name,
+    _class_name: name,
+    _bases: memberOf(val, "_bases") ?? '["BaseObject","BaseModel"]',
+  });
+}
+
+function isOp(val: JsonText): boolean {
+  if (textMember(val, "_type") !== "CustomWeaveType") return false;
+  return textMember(memberOf(val, "weave_type") ?? "null", "type") === "Op";
+}
+
+function textMember(val: JsonText, name: string): string | undefined {
+  const member = memberOf(val, name);
+  return member === undefined ? undefined : stringValue(member);
+}

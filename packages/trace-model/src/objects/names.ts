@@ -1,0 +1,29 @@
+import { isContentDigest } from "../digest.js";
+
+/** Names of objects and ops: 1 to 128 characters of letters, digits, `_`, `.` and `-`. */
+export function isObjectId(text: string): boolean {
+  return /^[A-Za-z0-9_.-]{1,128}$/.test(text);
+}
+
+/** Words of letters, digits, `-` and `_`, joined by single spaces; at most 256 characters. */
+export function isTag(text: string): boolean {
+  return text.length <= 256 && /^[-_\p{L}\p{N}]+(?: [-_\p{L}\p{N}]+)*$/u.test(text);
+}
+
+/** Not blank, at most 128 characters, no `/` or `:`, and nothing that reads as a version (`latest`, `v3`). */
+export function isAlias(text: string): boolean {
+  return text.trim() !== "" && text.length <= 128 && !/[/:]/.test(text) && text !== "latest" && !/^v\d+$/.test(text);
+}
+
+export type VersionLabel =
+  | { by: "latest" }
+  | { by: "index"; index: number }
+  | { by: "digest"; digest: string }
+  | { by: "alias"; alias: string };
+
+/** What a version label in a ref or request asks for. */
+export function parseVersionLabel(label: string): VersionLabel {
+  if (label === "latest") return { by: "latest" };
+  if (/^v\d+$/.test(label)) return { by: "index", index: Number(label.slice(1)) };
+  return isContentDigest(label) ? { by: "digest", digest: label } : { by: "alias", alias: label };
+}

@@ -1,0 +1,88 @@
+/** One step into a value: attribute, dict key, list position, or table row by digest. */
+export interface RefEdge {
+  edge: "attr" | "key" | "index" | "id";
+  value: string;
+}
+
+export type Ref =
+  | {
+      kind: "object" | "op";
+      entity: string;
+      project: string;
+      name: string;
+      /** Content digest, `v3`, `latest`, an alias, or `*` in filters. */
+      digest: string;
+      edges: RefEdge[];
+    }
+  | { kind: "table"; entity: string; project: string; digest: string; edges: RefEdge[] }
+  | { kind: "call"; entity: string; project: string; id: string; edges: RefEdge[] };
+
+const scheme = "weave:///";
+
+/** Reads `weave:///entity/project/…`; undefined when the text is no ref. Names and edge values are percent-decoded. */
+export function parseRef(text: string): Ref | undefined {
+  if (!text.startsWith(scheme)) return undefined;
+  const parts = text.slice(scheme.length).split("/");
+  const [entity, project, kind, tail] = parts.map(decodeRefPart);
+  if (!entity || !project || !kind || !tail) return undefined;
+  const edges = parseEdges(parts.slice(4));
+  if (!edges) return undefined;
+  if (kind === "call") return { kind, entity, project, id: tail, edges };
+  if (kind === "table") return { kind, entity, project, digest: tail, edges };
+  if (kind !== "object" && kind !== "op") return undefined;
+  const raw = parts[3] ?? "";
+  const colon = raw.indexOf(":");
+  const name = decodeRefPart(raw.slice(0, Math.max(colon, 0)));
+  const digest = decodeRefPart(raw.slice(colon + 1));
+  if (!name || !digest) return undefined;
+  return { kind, entity, project, name, digest, edges };
+}
+
+/** The text of a ref; `parseRef` of it gives the ref again. */
+export function formatRef(ref: Ref): string {
+  const head = `${scheme}${encodeRefPart(ref.entity)}/${encodeRefPart(ref.project)}/${ref.kind}/`;
+  return head + tailOf(ref) + ref.edges.map(formatEdge).join("");
+}
+
+/** `entity/project` of a ref. */
+export function projectIdOf(ref: Ref): string {
+  return `${ref.entity}/${ref.project}`;
+}
+
+function tailOf(ref: Ref): string {
+  if (ref.kind === "call") return encodeRefPart(ref.id);
+  const digest = ref.digest === "*" ? "*" : encodeRefPart(ref.digest);
+  return ref.kind === "table" ? digest : `${encodeRefPart(ref.name)}:${digest}`;
+}
+
+function formatEdge({ edge, value }: RefEdge): string {
+  return `/${edge}/${encodeRefPart(value)}`;
+}
+
+function parseEdges(parts: readonly string[]): RefEdge[] | undefined {
+  if (parts.length % 2 !== 0) return undefined;
+  const edges: RefEdge[] = [];
+  for (let index = 0; index < parts.length; index += 2) {
+    const edge = parts[index];
+    const value = decodeRefPart(parts[index + 1] ?? "");
+    if (edge !== "attr" && edge !== "key" && edge !== "index" && edge !== "id") return undefined;
+    if (value === undefined) return undefined;
+    if (edge === "index" && !/^\d+$/.test(value)) return undefined;
+    edges.push({ edge, value });
+  }
+  return edges;
+}
+
+/** Percent-encodes all but letters, digits and `_ . - ~`. */
+function encodeRefPart(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function decodeRefPart(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

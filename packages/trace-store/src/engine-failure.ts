@@ -1,0 +1,50 @@
+import { EngineError, StoreError } from "./errors.js";
+
+/** ClickHouse errors that say "not now": the same statement may work later. */
+const BUSY = new Map<number, string>([
+  [159, "The trace engine took too long"],
+  [160, "The trace engine took too long"],
+  [202, "The trace engine has too many statements at once"],
+  [209, "The trace engine lost a connection"],
+  [210, "The trace engine lost a connection"],
+  [236, "The trace engine is shutting down"],
+  [241, "The trace engine is out of memory"],
+  [242, "A trace table is read-only at the moment"],
+  [243, "The disk of the trace engine is full"],
+  [252, "The trace engine cannot merge as fast as it is written to"],
+  [285, "Too few replicas of the trace engine answer"],
+  [286, "A replica of the trace engine did not answer in time"],
+  [319, "A replica of the trace engine did not answer in time"],
+  [394, "The trace engine stopped the statement"],
+  [425, "The trace engine cannot use its disk"],
+  [439, "The trace engine has no thread left"],
+  [999, "The trace engine lost its coordinator"],
+]);
+
+/** True when the connection went away before an answer came. Whether a write was applied is then unknown. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  return (
+    code === "ECONNRESET" || code === "EPIPE" || code === "ECONNREFUSED" || error.message.includes("socket hang up")
+  );
+}
+
+/** Maps what the client throws to the store's errors. An abort by the caller's signal keeps the signal's reason. */
+export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
+  if (signal?.aborted === true) return signal.reason;
+  if (error instanceof StoreError || error instanceof EngineError) return error;
+  if (!(error instanceof Error)) return error;
+  const code = codeOf(error);
+  // The engine's own errors carry their number as the code; system errors a name such as ECONNREFUSED.
+  if (!/^\d+$/.test(code)) return new StoreError("busy", "The trace engine does not answer", { cause: error });
+  const number = Number(code);
+  const busy = BUSY.get(number);
+  if (busy !== undefined) return new StoreError("busy", busy, { cause: error });
+  const type = "type" in error && typeof error.type === "string" ? error.type : "UNKNOWN";
+  return new EngineError(error.message, number, type, error);
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}

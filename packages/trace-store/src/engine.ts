@@ -1,0 +1,162 @@
+import { Readable } from "node:stream";
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
+import { engineFailure, isConnectionLoss } from "./engine-failure.js";
+import type { Parameters } from "./parameters.js";
+
+/** How to reach the engine: URL, agent and credentials, as a ClickHouse client takes them. */
+export type EngineConnection = Pick<
+  ClickHouseClientConfigOptions,
+  "url" | "http_agent" | "username" | "password" | "request_timeout"
+>;
+
+export interface StatementOptions {
+  signal?: AbortSignal;
+  /** ClickHouse settings of this statement only. */
+  settings?: ClickHouseSettings;
+}
+
+/** SQL and its parameters. As a function it is called when the statement is handed to the engine, not before. */
+export interface Statement {
+  sql: string;
+  params?: Parameters;
+}
+export type StatementSource = Statement | (() => Statement);
+
+/**
+ * The one way to the engine. 64-bit integers arrive as strings of digits.
+ * All of it throws `StoreError` (code `busy`) when the engine cannot answer now, and `EngineError` when it refuses.
+ */
+export interface Engine {
+  /** All rows of a result that is known to be small. A lost connection is tried once more. */
+  rows<T>(statement: StatementSource, options?: StatementOptions): Promise<T[]>;
+  /** Rows one by one, with back-pressure. Leaving the loop or aborting stops the statement. */
+  stream<T>(statement: StatementSource, options?: StatementOptions): AsyncIterable<T>;
+  /**
+   * Stores rows in the TabSeparated format (`tab-separated.ts` writes it) and resolves when they are on disk.
+   * Never repeated: after `busy` it is unknown whether the rows are stored.
+   */
+  insert(table: string, columns: readonly string[], rows: string): Promise<void>;
+  /** DDL and maintenance. Parameters travel in the URL: no lists here. Never repeated. */
+  command(statement: Statement, options?: StatementOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SETTINGS: ClickHouseSettings = {
+  output_format_json_quote_64bit_integers: 1,
+};
+
+const INSERT_SETTINGS: ClickHouseSettings = {
+  async_insert: 0,
+  // One insert is one block, so that it is stored whole or not at all.
+  input_format_parallel_parsing: 0,
+  max_insert_block_size: "1000000",
+  min_insert_block_size_rows: "1000000",
+  min_insert_block_size_bytes: "268435456",
+  max_partitions_per_insert_block: "0",
+};
+
+/** Connects to the engine; nothing is sent before the first statement. */
+export function connectEngine(connection: EngineConnection, database: string): Engine {
+  const client = createClient({
+    request_timeout: 60_000,
+    max_open_connections: 16,
+    ...connection,
+    database,
+    clickhouse_settings: SETTINGS,
+    use_multipart_params_auto: true,
+    // Every error is thrown; the client would print it as well.
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+  return {
+    rows: (statement, options) => rows(client, statement, options),
+    stream: (statement, options) => stream(client, statement, options),
+    insert: (table, columns, text) => insert(client, table, columns, text),
+    command: (statement, options) => command(client, statement, options),
+    close: () => client.close(),
+  };
+}
+
+async function rows<T>(client: ClickHouseClient, source: StatementSource, options?: StatementOptions): Promise<T[]> {
+  try {
+    return await rowsOnce<T>(client, source, options);
+  } catch (error) {
+    if (!isConnectionLoss(error) || options?.signal?.aborted === true) throw engineFailure(error, options?.signal);
+  }
+  try {
+    return await rowsOnce<T>(client, source, options);
+  } catch (error) {
+    throw engineFailure(error, options?.signal);
+  }
+}
+
+async function rowsOnce<T>(
+  client: ClickHouseClient,
+  source: StatementSource,
+  options?: StatementOptions,
+): Promise<T[]> {
+  const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
+  return await result.json<T>();
+}
+
+async function* stream<T>(
+  client: ClickHouseClient,
+  source: StatementSource,
+  options?: StatementOptions,
+): AsyncGenerator<T, void, undefined> {
+  const signal = options?.signal;
+  try {
+    const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
+    const chunks = result.stream<T>();
+    // The client lets go of the signal once the answer begins.
+    const stop = () => chunks.destroy(new Error("aborted"));
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted === true) stop();
+    try {
+      for await (const chunk of chunks) for (const row of chunk) yield row.json();
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      chunks.destroy();
+      result.close();
+    }
+  } catch (error) {
+    throw engineFailure(error, signal);
+  }
+}
+
+async function insert(
+  client: ClickHouseClient,
+  table: string,
+  columns: readonly string[],
+  text: string,
+): Promise<void> {
+  const values = Readable.from([Buffer.from(text, "utf8")], { objectMode: false });
+  try {
+    const result = await client.exec({
+      query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
+      values,
+      clickhouse_settings: INSERT_SETTINGS,
+    });
+    for await (const _ of result.stream) continue;
+  } catch (error) {
+    throw engineFailure(error);
+  }
+}
+
+async function command(client: ClickHouseClient, statement: Statement, options?: StatementOptions): Promise<void> {
+  try {
+    await client.command(request(statement, options));
+  } catch (error) {
+    throw engineFailure(error, options?.signal);
+  }
+}
+
+function request(source: StatementSource, options: StatementOptions | undefined) {
+  const { sql, params } = typeof source === "function" ? source() : source;
+  return {
+    query: sql,
+    query_params: params?.values,
+    clickhouse_settings: options?.settings,
+    abort_signal: options?.signal,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
+import { textField } from "../tab-separated.js";
+import { ddl } from "./ddl.js";
+import type { Placement } from "./ddl.js";
+
+const OWNERS = `CREATE TABLE IF NOT EXISTS {DB}.control_plane {OC} (
+  id String, bound_at DateTime64(6,'UTC') DEFAULT now64(6)
+) ENGINE={R}MergeTree ORDER BY (bound_at, id) SETTINGS {DUR}`;
+
+/**
+ * Binds the database to one control plane for good: the first comes to own it, any other is refused (`conflict`).
+ * Two services that claim an empty database at once agree on the earlier claim.
+ */
+export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<void> {
+  await engine.command({ sql: ddl(OWNERS, placement) });
+  let owner = await ownerOf(engine, placement);
+  if (owner === undefined) {
+    await engine.insert(`${placement.database}.control_plane`, ["id"], `${textField(controlPlaneId)}\n`);
+    owner = await ownerOf(engine, placement);
+  }
+  if (owner !== controlPlaneId) {
+    throw new StoreError(
+      "conflict",
+      `The tracing database "${placement.database}" belongs to another Heddle (control plane ${owner}): use a database of its own for this one`,
+    );
+  }
+}
+
+async function ownerOf(engine: Engine, { database }: Placement): Promise<string | undefined> {
+  const rows = await engine.rows<{ id: string }>({
+    sql: `SELECT id FROM ${database}.control_plane ORDER BY bound_at, id LIMIT 1`,
+  });
+  return rows[0]?.id;
+}

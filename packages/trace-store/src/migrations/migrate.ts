@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
+import { textField } from "../tab-separated.js";
+import { ddl } from "./ddl.js";
+import type { Placement } from "./ddl.js";
+import { MIGRATIONS } from "./migrations.js";
+import type { Migration } from "./migrations.js";
+
+/**
+ * Brings the database to this version, and returns when every table stands. `bootstrap` is connected to a database
+ * that exists already. Every statement runs at every start: a table made seconds before a power cut can be gone.
+ *
+ * Throws `conflict` when the database is newer, or a step of it is not the step we know.
+ */
+export async function migrate(
+  bootstrap: Engine,
+  placement: Placement,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const { database } = placement;
+  await bootstrap.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
+  await bootstrap.command({ sql: ddl(LEDGER, placement) });
+  const applied = await bootstrap.rows<{ version: number; name: string; checksum: string }>({
+    sql: `SELECT version, name, checksum FROM ${database}.schema_migrations FINAL ORDER BY version`,
+  });
+  const newest = applied.at(-1)?.version ?? 0;
+  const known = migrations.at(-1)?.version ?? 0;
+  if (newest > known) {
+    throw new StoreError(
+      "conflict",
+      `The tracing database "${database}" has schema version ${newest}, this Heddle knows ${known}: start the version that wrote it, or a newer one`,
+    );
+  }
+  for (const step of migrations) {
+    const before = applied.find(({ version }) => version === step.version);
+    if (before !== undefined && before.checksum !== checksumOf(step)) {
+      throw new StoreError(
+        "conflict",
+        `The tracing database "${database}" was made by another build: its schema step ${step.version} ("${before.name}") is not ours`,
+      );
+    }
+    for (const statement of step.statements) await bootstrap.command({ sql: ddl(statement, placement) });
+    if (before === undefined) {
+      await bootstrap.insert(
+        `${database}.schema_migrations`,
+        ["version", "name", "checksum"],
+        `${step.version}\t${textField(step.name)}\t${checksumOf(step)}\n`,
+      );
+    }
+  }
+}
+
+const LEDGER = `CREATE TABLE IF NOT EXISTS {DB}.schema_migrations {OC} (
+  version UInt32, name String, checksum String, applied_at DateTime64(3,'UTC') DEFAULT now64(3)
+) ENGINE={R}ReplacingMergeTree ORDER BY version SETTINGS {DUR}`;
+
+/** Over the words of the statements, so that reformatting changes nothing. */
+function checksumOf({ version, name, statements }: Migration): string {
+  const words = statements.map((statement) => statement.split(/\s+/).join(" "));
+  return createHash("sha256")
+    .update(JSON.stringify([version, name, words]))
+    .digest("hex");
+}

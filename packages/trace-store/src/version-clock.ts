@@ -1,0 +1,45 @@
+import type { Engine } from "./engine.js";
+
+/**
+ * Gives out versions: the microsecond of now, and always more than the version before. The newest version of a row
+ * wins, so one clock serves every table of a database.
+ */
+export interface VersionClock {
+  next(): bigint;
+  /** The greatest version given out or found so far. */
+  last(): bigint;
+  /** Makes the clock go on after a version that was found in the database. */
+  seed(version: bigint): void;
+}
+
+export function versionClock(now: () => bigint): VersionClock {
+  let last = 0n;
+  return {
+    next() {
+      const us = now();
+      last = us > last ? us : last + 1n;
+      return last;
+    },
+    last: () => last,
+    seed(version) {
+      if (version > last) last = version;
+    },
+  };
+}
+
+const VERSIONED = [
+  ["calls", "version"],
+  ["call_parts", "version"],
+  ["call_names", "version"],
+  ["call_hidden", "row_version"],
+  ["objects", "version"],
+  ["object_aliases", "version"],
+  ["object_tags", "version"],
+] as const;
+
+/** Seeds the clock from the greatest version in every table that has one. */
+export async function seedClock(engine: Engine, clock: VersionClock): Promise<void> {
+  const maxima = VERSIONED.map(([table, column]) => `SELECT max(${column}) AS version FROM ${table}`);
+  const rows = await engine.rows<{ version: string }>({ sql: maxima.join(" UNION ALL ") });
+  for (const { version } of rows) clock.seed(BigInt(version));
+}

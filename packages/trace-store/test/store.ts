@@ -1,0 +1,41 @@
+import { randomUUID } from "node:crypto";
+import { testClientOptions } from "../../embedded-clickhouse/test/client.js";
+import { connectEngine } from "../src/engine.js";
+import type { Engine } from "../src/engine.js";
+import { openTraceStore } from "../src/store.js";
+import type { TraceStore, TraceStoreOptions } from "../src/store.js";
+
+export const CONTROL_PLANE = "0199a000-0000-7000-8000-000000000001";
+
+/** A database of its own on the engine of the test run. */
+export interface TestDatabase {
+  name: string;
+  /** Straight to the engine, to look behind the store. */
+  engine: Engine;
+  /** Opens the store on this database, as often as a test wants; the last one is closed by `drop`. */
+  open(options?: Partial<TraceStoreOptions>): Promise<TraceStore>;
+  drop(): Promise<void>;
+}
+
+export function testDatabase(): TestDatabase {
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  const client = testClientOptions();
+  const engine = connectEngine(client, name);
+  const opened: TraceStore[] = [];
+  return {
+    name,
+    engine,
+    async open(options) {
+      const store = await openTraceStore({ client, database: name, control_plane_id: CONTROL_PLANE, ...options });
+      opened.push(store);
+      return store;
+    },
+    async drop() {
+      for (const store of opened) await store.close();
+      await engine.close();
+      const bootstrap = connectEngine(client, "default");
+      await bootstrap.command({ sql: `DROP DATABASE IF EXISTS ${name}` });
+      await bootstrap.close();
+    },
+  };
+}

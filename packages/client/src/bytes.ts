@@ -1,0 +1,34 @@
+import type { Connection, RequestOptions } from "./connection.js";
+import { exchange, type Outgoing } from "./exchange.js";
+import { sortInput, type Places } from "./outgoing.js";
+
+/** A body that this client does not look into. */
+export interface RawBody<MediaType extends string = string> {
+  body: Uint8Array | Blob | string;
+  /** Default: the first one the operation names. */
+  media_type?: MediaType;
+}
+
+/** An operation whose body is sent as it is. */
+export function withBytes(operation: string, mediaType: string, input: RawBody, places?: Places): Outgoing {
+  const { path, query, headers, rest } = sortInput(operation, input, places);
+  return {
+    operation,
+    headers: { ...headers, "content-type": input.media_type ?? mediaType },
+    params: { path, query },
+    body: rest.body,
+    bodySerializer: (body) => body,
+  };
+}
+
+/** An operation answered by bytes. */
+export async function readBytes(
+  connection: Connection,
+  outgoing: Outgoing,
+  options: RequestOptions = {},
+): Promise<Uint8Array> {
+  const { data, deadline } = await exchange(connection, outgoing, options, "arrayBuffer");
+  deadline.release();
+  // Undefined is an answer without content.
+  return new Uint8Array((data as ArrayBuffer | undefined) ?? []);
+}

@@ -1,0 +1,17 @@
+import type { Outgoing } from "./exchange.js";
+import { sortInput, type Places } from "./outgoing.js";
+
+type Part = string | number | boolean | Blob | Uint8Array<ArrayBuffer> | null | undefined;
+
+/** An operation with a multipart body. A `File` names its part's file; other bytes go under the name `blob`. */
+export function withForm(operation: string, input: object, places?: Places): Outgoing {
+  const { path, query, headers, rest } = sortInput(operation, input, places);
+  const form = new FormData();
+  for (const [name, part] of Object.entries(rest) as [string, Part][]) {
+    if (part === undefined || part === null) continue;
+    if (part instanceof Uint8Array) form.append(name, new Blob([part]));
+    else if (part instanceof Blob) form.append(name, part);
+    else form.append(name, String(part));
+  }
+  return { operation, headers, params: { path, query }, body: form };
+}

@@ -1,0 +1,38 @@
+import type { HeddleError } from "./error.js";
+
+const firstDelay = 500;
+const longestDelay = 8_000;
+const longestRetryAfter = 60;
+
+/**
+ * Milliseconds to wait before the next try, or undefined when trying again makes no sense.
+ *
+ * Passing reasons are: no answer, 408, 429 and 5xx except 501. The `x-should-retry` header overrides the status.
+ * `Retry-After` is obeyed up to one minute; a longer one is left to the caller (`error.retryAfter`).
+ * Otherwise 0.5 s doubling up to 8 s, less up to half of it at random so that clients do not return in step.
+ */
+export function retryDelay(
+  error: HeddleError,
+  shouldRetry: string | null | undefined,
+  attempt: number,
+): number | undefined {
+  const { status, retryAfter } = error;
+  const mayPass = status === 0 || status === 408 || status === 429 || (status >= 500 && status !== 501);
+  if (shouldRetry === "false" || (shouldRetry !== "true" && !mayPass)) return undefined;
+  if (retryAfter !== undefined) return retryAfter > longestRetryAfter ? undefined : retryAfter * 1000;
+  return Math.min(longestDelay, firstDelay * 2 ** attempt) * (1 - Math.random() / 2);
+}
+
+/** Resolves after the delay, or as soon as the signal aborts. */
+export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, milliseconds);
+    signal?.addEventListener("abort", finish);
+    if (signal?.aborted) finish();
+  });
+}

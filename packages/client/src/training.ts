@@ -1,0 +1,18 @@
+import { connect, type ClientOptions, type Connection } from "./connection.js";
+import { bindOperations } from "./facade.js";
+import * as operations from "./generated/training.js";
+import type { TrainingClient } from "./generated/training.js";
+
+export * from "./generated/training.js";
+export { HeddleError } from "./error.js";
+export type { ClientOptions, Connection, RequestOptions } from "./connection.js";
+
+/** What the single operations of this module take as their first argument; see `connectTracing`. */
+export function connectTraining(options: ClientOptions): Connection<"training"> {
+  return connect("training", options.apiKey && `Bearer ${options.apiKey}`, options);
+}
+
+/** Every operation of the training interface as a method. */
+export function createTrainingClient(options: ClientOptions): TrainingClient {
+  return bindOperations<TrainingClient>(connectTraining(options), operations);
+}

@@ -1,0 +1,38 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** A real server for one test; gone when the test is. */
+export async function startServer(
+  listener: (request: IncomingMessage, response: ServerResponse) => unknown,
+): Promise<{ baseUrl: string }> {
+  const server = createServer((request, response) => void listener(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** A server that answers with the given status, headers and body, one after the other, the last one for ever. */
+export async function startScript(...answers: [status: number, headers?: Record<string, string>, body?: string][]) {
+  const requests: IncomingMessage[] = [];
+  const server = await startServer((request, response) => {
+    const [status, headers, body] = answers[Math.min(requests.length, answers.length - 1)]!;
+    requests.push(request);
+    response.writeHead(status, headers).end(body);
+  });
+  return { ...server, requests };
+}
+
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** Resolves when the other side has gone away. */
+export function closed(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => response.once("close", resolve));
+}

@@ -1,1 +1,2 @@
-export {};
+export { startEngineHost, type EngineHost } from "./engine-host.js";
+export type { EngineHostOptions } from "./supervision/start-options.js";

@@ -1,0 +1,93 @@
+import type { Agent } from "node:http";
+import { totalmem } from "node:os";
+import { resolve } from "node:path";
+import { socketAgent } from "./socket-agent.js";
+import { chooseAddress, type Address } from "./supervision/address.js";
+import { HostStartError } from "./supervision/host-process.js";
+import type { EngineHostOptions } from "./supervision/start-options.js";
+import { Supervisor, type HostState } from "./supervision/supervisor.js";
+
+/** A running ClickHouse engine in a child process; it is restarted when it dies or hangs. */
+export interface EngineHost {
+  /** For a socket the host name is a placeholder; the agent of `clientOptions` decides where it goes. */
+  url: string;
+  socket_path: string | undefined;
+  password: string | undefined;
+  /** Spread into `createClient` of `@clickhouse/client`. Every call makes an agent of its own. */
+  clientOptions(): EngineClientOptions;
+  state(): HostState;
+  /** `restart`: a new process answers. Requests that were running have failed with connection errors. */
+  on(event: "restart", listener: () => void): void;
+  /** Lets running requests end (up to 10 s), then ends the engine. */
+  close(): Promise<void>;
+}
+
+export interface EngineClientOptions {
+  url: string;
+  http_agent?: Agent;
+  username?: string;
+  password?: string;
+}
+
+/**
+ * Starts the engine on a directory and resolves when it answers.
+ * Rejects with one line to show: no engine for this platform, the directory is in use (after 5 s of waiting
+ * for an old host), or what the engine said.
+ */
+export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {
+  const directory = resolve(options.directory);
+  const address = chooseAddress(directory, options.listen ?? "socket");
+  const memoryBytes = options.memory_bytes ?? Math.floor(availableMemory() / 2);
+  const supervisor = new Supervisor({ directory, memoryBytes }, address, options.log ?? (() => undefined));
+  try {
+    await supervisor.start();
+  } catch (error) {
+    address.remove();
+    throw error instanceof HostStartError ? explain(error) : error;
+  }
+  return {
+    ...publicAddress(address),
+    clientOptions: () => clientOptions(address),
+    state: () => supervisor.state(),
+    on: (event, listener) => void supervisor.events.on(event, listener),
+    close: () => supervisor.close(),
+  };
+}
+
+function publicAddress(address: Address): Pick<EngineHost, "url" | "socket_path" | "password"> {
+  return address.kind === "socket"
+    ? { url: "http://localhost", socket_path: address.path, password: undefined }
+    : {
+        url: `http://127.0.0.1:${address.port}`,
+        socket_path: undefined,
+        password: address.password,
+      };
+}
+
+function clientOptions(address: Address): EngineClientOptions {
+  const { url, password } = publicAddress(address);
+  if (address.kind === "socket") {
+    return { url, http_agent: socketAgent(address.path) };
+  }
+  return { url, username: "default", password };
+}
+
+/** A container's limit counts, where there is one. */
+function availableMemory(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+function explain(error: HostStartError): Error {
+  const platform = `${process.platform}-${process.arch}`;
+  const text =
+    error.reason === "unavailable"
+      ? `The embedded ClickHouse engine (chDB) does not run here (${platform}): ${firstLine(error)}. ` +
+        `Set HEDDLE_CLICKHOUSE_URL to use a ClickHouse server instead.`
+      : `The embedded ClickHouse engine did not start: ${error.message}`;
+  return new Error(text, { cause: error });
+}
+
+function firstLine(error: Error): string {
+  return (error.message.split("\n")[0] ?? "").replace(/\.$/, "");
+}

@@ -1,0 +1,49 @@
+import { engineArguments } from "./arguments.js";
+import type { EngineLibrary } from "./library.js";
+import { openSessionPool, type SessionPool } from "./session-pool.js";
+
+export interface Engine {
+  pool: SessionPool;
+  /** Answers when the engine does; on a session of its own, so no query can hold it up. */
+  probe(): Promise<void>;
+  /** Asks every query whose log comment ends with `marker` to stop; returns at once. */
+  kill(marker: string): Promise<void>;
+  version: string;
+  timezone: string;
+  /** Resolves when the engine is closed; no request may be running. */
+  close(): Promise<void>;
+}
+
+/** Opens the data directory, which one process can hold at a time. Throws when another one does. */
+export async function openEngine(library: EngineLibrary, directory: string, memoryBytes: number): Promise<Engine> {
+  const args = engineArguments(directory, memoryBytes);
+  // Holds the directory for as long as the host lives; sessions for requests come and go beside it.
+  const holder = new library.Session(directory, { connectionArgs: args });
+
+  async function once(sql: string): Promise<string> {
+    const session = new library.Session(directory, { connectionArgs: args });
+    try {
+      return (await session.queryAsync(sql, { format: "TabSeparated" })).text();
+    } finally {
+      session.close();
+    }
+  }
+
+  const [version = "", timezone = ""] = (await once("SELECT version(), timezone()")).trim().split("\t");
+  return {
+    pool: await openSessionPool({ directory, engineArguments: args }),
+    version,
+    timezone,
+    async probe() {
+      await once("SELECT 1");
+    },
+    async kill(marker) {
+      // Never SYNC: waiting for the end of the killed query hung for ever.
+      await once(`KILL QUERY WHERE endsWith(Settings['log_comment'], '${marker}') ASYNC`);
+    },
+    async close() {
+      await library.drainPending();
+      holder.close();
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { Worker } from "node:worker_threads";
+import { ServerError } from "./server-error.js";
+import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
+
+/** A thread with at most one open session; its methods are called one after the other. */
+export interface SessionThread {
+  call(request: WorkerRequest): Promise<WorkerValue>;
+  /** Set once the thread has died. */
+  readonly dead: Error | undefined;
+}
+
+function startWorker(workerData: WorkerData): Worker {
+  if (!import.meta.url.endsWith(".ts")) {
+    return new Worker(new URL("./session-worker.js", import.meta.url), { workerData });
+  }
+  // From source: a thread does not inherit the TypeScript loader of its process.
+  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+  const entry = JSON.stringify(new URL("./session-worker.ts", import.meta.url).href);
+  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
+  return new Worker(script, { eval: true, workerData });
+}
+
+export async function startSessionThread(workerData: WorkerData): Promise<SessionThread> {
+  const worker = startWorker(workerData);
+  let waiting: { resolve(value: WorkerValue): void; reject(error: Error): void } | undefined;
+  let dead: Error | undefined;
+
+  worker.on("message", (reply: WorkerReply) => {
+    const asked = waiting;
+    waiting = undefined;
+    if ("value" in reply) asked?.resolve(reply.value);
+    else asked?.reject(ServerError.fromMessage(reply.error));
+  });
+  worker.on("error", (error: Error) => end(error));
+  worker.on("exit", (code) => end(new Error(`session thread ended with code ${code}`)));
+  function end(error: Error): void {
+    dead ??= error;
+    waiting?.reject(dead);
+    waiting = undefined;
+  }
+
+  const answer = (): Promise<WorkerValue> =>
+    new Promise((resolve, reject) => {
+      if (dead) reject(dead);
+      else waiting = { resolve, reject };
+    });
+
+  await answer();
+  return {
+    get dead() {
+      return dead;
+    },
+    call(request) {
+      const answered = answer();
+      worker.postMessage(request);
+      return answered;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Written } from "./library.js";
+
+// One request at a time per thread, one reply per request; the first reply says that the thread is ready.
+
+export interface WorkerData {
+  directory: string;
+  engineArguments: string[];
+}
+
+export type WorkerRequest =
+  | { do: "open"; setup: string }
+  | { do: "whole"; sql: string; format: string }
+  | { do: "insert"; sql: string; bytes: Uint8Array }
+  | { do: "stream"; sql: string; format: string }
+  | { do: "next" }
+  | { do: "close" };
+
+export interface WorkerValue {
+  bytes?: Uint8Array;
+  rows?: number;
+  readBytes?: number;
+  /** Seconds. */
+  elapsed?: number;
+  written?: Written;
+  /** The stream has ended. */
+  done?: boolean;
+}
+
+export type WorkerReply = { value: WorkerValue } | { error: string };

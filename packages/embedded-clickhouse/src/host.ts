@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import type { Server } from "node:http";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { openEngine, type Engine } from "./engine/engine.js";
+import { loadEngineLibrary, type EngineLibrary } from "./engine/library.js";
+import { createEngineServer } from "./http/server.js";
+import type { FromHost, HostOptions, ToHost } from "./messages.js";
+
+// The engine host: the entry of the child process that holds the engine.
+
+const lockWaitMs = 5000;
+/** How long running requests may take to end before they are stopped. */
+const drainMs = 10_000;
+
+// The parent decides when the host ends; a Ctrl-C in the terminal reaches both.
+process.on("SIGINT", () => undefined);
+process.on("SIGTERM", () => undefined);
+// Without its parent nobody uses the host, and it would hold the directory. What was acknowledged is on disk.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+
+let running: { engine: Engine; server: Server } | undefined;
+
+process.on("message", (message: ToHost) => {
+  if (message.type === "start") void start(message.options);
+  else if (message.type === "probe") void probe();
+  else void close();
+});
+
+async function start(options: HostOptions): Promise<void> {
+  try {
+    const library = await loadEngineLibrary().catch((error: unknown) => {
+      throw new StartFailure("unavailable", textOf(error));
+    });
+    const engine = await openWhenFree(library, options);
+    const server = createEngineServer(engine, "password" in options.listen ? options.listen.password : undefined);
+    const port = await listen(server, options.listen);
+    running = { engine, server };
+    tell({ type: "ready", port, version: engine.version });
+  } catch (error) {
+    const reason = error instanceof StartFailure ? error.reason : "broken";
+    tell({ type: "failed", reason, message: textOf(error) }, () => process.exit(1));
+  }
+}
+
+/** An old host needs a moment to let go of the directory; another service keeps it. */
+async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<Engine> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (const deadline = Date.now() + lockWaitMs; ; await delay(200)) {
+    try {
+      return await openEngine(library, directory, memoryBytes);
+    } catch (error) {
+      const owner = ownerOf(directory);
+      if (owner === undefined) throw error;
+      if (Date.now() > deadline) {
+        throw new StartFailure("locked", `${directory} is in use by process ${owner}`);
+      }
+    }
+  }
+}
+
+/** The living process that the engine's lock file names. */
+function ownerOf(directory: string): number | undefined {
+  try {
+    const pid = Number(/^PID: (\d+)/m.exec(readFileSync(join(directory, "status"), "utf8"))?.[1]);
+    if (!pid || pid === process.pid) return undefined;
+    process.kill(pid, 0);
+    return pid;
+  } catch {
+    return undefined;
+  }
+}
+
+async function listen(server: Server, where: HostOptions["listen"]): Promise<number | undefined> {
+  if ("path" in where) {
+    rmSync(where.path, { force: true });
+    server.listen(where.path);
+  } else {
+    server.listen(where.port, "127.0.0.1");
+  }
+  await once(server, "listening");
+  const address = server.address();
+  return address && typeof address === "object" ? address.port : undefined;
+}
+
+async function probe(): Promise<void> {
+  await running?.engine.probe();
+  tell({ type: "alive" });
+}
+
+/** Lets running requests end. The engine is never closed while it works: that aborts it. */
+async function close(): Promise<void> {
+  if (running) {
+    const { server, engine } = running;
+    const drained = once(server, "close");
+    server.close();
+    const late = setTimeout(() => server.closeAllConnections(), drainMs);
+    await drained;
+    clearTimeout(late);
+    await engine.close();
+  }
+  process.exit(0);
+}
+
+function tell(message: FromHost, sent?: () => void): void {
+  process.send?.(message, undefined, undefined, () => sent?.());
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+class StartFailure extends Error {
+  constructor(
+    readonly reason: "unavailable" | "locked",
+    message: string,
+  ) {
+    super(message);
+  }
+}

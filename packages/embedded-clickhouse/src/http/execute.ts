@@ -1,0 +1,100 @@
+import type { Readable } from "node:stream";
+import { describeStatement, type Statement } from "../engine/statement.js";
+import { ServerError } from "../engine/server-error.js";
+import type { SessionThread } from "../engine/session-thread.js";
+import { isStreamable } from "./formats.js";
+import { insertBody } from "./insert-body.js";
+import type { QueryRequest } from "./query-request.js";
+import type { Reply } from "./reply.js";
+
+export interface Execution {
+  request: QueryRequest;
+  statement: Statement;
+  sql: string;
+  /** What follows the statement; only an INSERT has data. */
+  data: Readable | undefined;
+  format: string;
+}
+
+export const defaultFormat = "TabSeparated";
+
+/** Looks at the statement once its text is there. */
+export function prepare(request: QueryRequest, sql: string, data: Readable | undefined): Execution {
+  const statement = describeStatement(sql);
+  if (statement.multiple) {
+    throw ServerError.of(
+      62,
+      "SYNTAX_ERROR",
+      "Syntax error (Multi-statements are not allowed): a request takes one statement.",
+    );
+  }
+  const ownFormat = statement.kind === "insert" ? undefined : statement.format;
+  return { request, statement, sql, data, format: ownFormat ?? request.defaultFormat ?? defaultFormat };
+}
+
+/** Runs the statement on a session that is open and set up, and writes the reply up to its end. */
+export async function execute(
+  thread: SessionThread,
+  execution: Execution,
+  reply: Reply,
+  signal: AbortSignal,
+): Promise<void> {
+  if (execution.statement.kind === "insert") await runInsert(thread, execution, reply);
+  else if (canStream(execution)) await runStream(thread, execution, reply, signal);
+  else await runWhole(thread, execution, reply, signal);
+  reply.end();
+}
+
+async function runInsert(thread: SessionThread, execution: Execution, reply: Reply): Promise<void> {
+  const started = performance.now();
+  const written = await insertBody(thread, execution);
+  reply.begin({ ...written, elapsedNs: elapsedNs(started) });
+}
+
+async function runStream(
+  thread: SessionThread,
+  { sql, format }: Execution,
+  reply: Reply,
+  signal: AbortSignal,
+): Promise<void> {
+  const started = performance.now();
+  // The first chunk decides between an error answer and a result.
+  let chunk = await thread.call({ do: "stream", sql, format });
+  reply.begin({ resultRows: chunk.rows, elapsedNs: elapsedNs(started) });
+  while (!chunk.done) {
+    if (chunk.bytes) await reply.write(chunk.bytes, signal);
+    chunk = await thread.call({ do: "next" });
+  }
+}
+
+async function runWhole(
+  thread: SessionThread,
+  { sql, format }: Execution,
+  reply: Reply,
+  signal: AbortSignal,
+): Promise<void> {
+  const started = performance.now();
+  const result = await thread.call({ do: "whole", sql, format });
+  reply.begin({
+    readRows: result.rows,
+    readBytes: result.readBytes,
+    resultRows: result.rows,
+    resultBytes: result.bytes?.byteLength,
+    elapsedNs: elapsedNs(started),
+  });
+  if (result.bytes && result.bytes.byteLength > 0) await reply.write(result.bytes, signal);
+}
+
+function canStream({ statement, format, request, sql }: Execution): boolean {
+  return (
+    statement.kind === "select" &&
+    isStreamable(format) &&
+    // Both put something around the rows.
+    !request.settings.has("output_format_json_array_of_rows") &&
+    !/\btotals\b/i.test(sql)
+  );
+}
+
+function elapsedNs(started: number): number {
+  return Math.round((performance.now() - started) * 1e6);
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
+import { createBrotliCompress, createDeflate, createGzip } from "node:zlib";
+import { ServerError } from "../engine/server-error.js";
+import { statusOfError } from "./error-status.js";
+import { contentTypeOf } from "./formats.js";
+
+export interface ReplyHead {
+  queryId: string;
+  format: string;
+  /** The request set `enable_http_compression`. */
+  compress: boolean;
+  timezone: string;
+}
+
+export interface Summary {
+  readRows?: number | undefined;
+  readBytes?: number | undefined;
+  writtenRows?: number | undefined;
+  writtenBytes?: number | undefined;
+  resultRows?: number | undefined;
+  resultBytes?: number | undefined;
+  elapsedNs: number;
+}
+
+/** Writes the answer of one query; the head goes out with the first byte or at the end. */
+export interface Reply {
+  begin(summary: Summary): void;
+  /** Waits for the client when it reads slower than the engine answers. */
+  write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
+  end(): void;
+  /** Before `begin`: an error answer. After it: the frame that tells the client that the result is broken off. */
+  fail(error: ServerError): void;
+}
+
+export function createReply(request: IncomingMessage, response: ServerResponse, head: ReplyHead): Reply {
+  const exceptionTag = randomBytes(8).toString("hex");
+  let output: Writable | undefined;
+
+  response.setHeader("X-ClickHouse-Query-Id", head.queryId);
+  response.setHeader("X-ClickHouse-Format", head.format);
+  response.setHeader("X-ClickHouse-Timezone", head.timezone);
+  response.setHeader("X-ClickHouse-Server-Display-Name", "heddle");
+  response.setHeader("X-ClickHouse-Exception-Tag", exceptionTag);
+
+  function open(): Writable {
+    const encoding = head.compress ? acceptedEncoding(request) : undefined;
+    const encoder = encoding && encoders[encoding]();
+    if (!encoder) return response;
+    response.setHeader("Content-Encoding", encoding);
+    encoder.pipe(response);
+    return encoder;
+  }
+
+  return {
+    begin(summary) {
+      response.setHeader("Content-Type", contentTypeOf(head.format));
+      response.setHeader("X-ClickHouse-Summary", summaryText(summary));
+      output = open();
+    },
+    async write(bytes, signal) {
+      if (output && !output.write(bytes)) await once(output, "drain", { signal });
+    },
+    end() {
+      output?.end();
+    },
+    fail(error) {
+      if (output) {
+        const text = `${error.message}\n`;
+        const size = Buffer.byteLength(text);
+        // One write, so that it arrives in one piece: the client looks for the frame at the end of a chunk.
+        output.end(`\r\n__exception__\r\n${exceptionTag}\r\n${text}${size} ${exceptionTag}\r\n__exception__\r\n`);
+        return;
+      }
+      response.statusCode = statusOfError(error.code);
+      response.setHeader("Content-Type", "text/plain; charset=UTF-8");
+      response.setHeader("X-ClickHouse-Exception-Code", String(error.code));
+      output = open();
+      output.end(`${error.message}\n`);
+    },
+  };
+}
+
+const encoders = {
+  gzip: () => createGzip({ level: 3 }),
+  deflate: () => createDeflate({ level: 3 }),
+  br: () => createBrotliCompress(),
+};
+
+function acceptedEncoding(request: IncomingMessage): keyof typeof encoders | undefined {
+  const accepted = String(request.headers["accept-encoding"] ?? "")
+    .split(",")
+    .map((part) => part.split(";")[0]?.trim().toLowerCase());
+  return (["gzip", "deflate", "br"] as const).find((name) => accepted.includes(name));
+}
+
+function summaryText(summary: Summary): string {
+  const count = (value: number | undefined): string => String(value ?? 0);
+  return JSON.stringify({
+    read_rows: count(summary.readRows),
+    read_bytes: count(summary.readBytes),
+    written_rows: count(summary.writtenRows),
+    written_bytes: count(summary.writtenBytes),
+    total_rows_to_read: "0",
+    result_rows: count(summary.resultRows ?? summary.writtenRows),
+    result_bytes: count(summary.resultBytes ?? summary.writtenBytes),
+    elapsed_ns: count(summary.elapsedNs),
+  });
+}

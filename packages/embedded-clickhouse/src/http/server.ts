@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import type { Engine } from "../engine/engine.js";
+import { ServerError } from "../engine/server-error.js";
+import type { SessionThread } from "../engine/session-thread.js";
+import { authenticate } from "./authentication.js";
+import { stopQuery } from "./cancel.js";
+import { defaultFormat, execute, prepare, type Execution } from "./execute.js";
+import { readMultipart } from "./multipart.js";
+import { addField, readQueryRequest } from "./query-request.js";
+import { createReply } from "./reply.js";
+import { decodedBody, readWhole } from "./request-body.js";
+import { sessionSetup } from "./session-setup.js";
+
+/** Long lists arrive as parameters in the URL; Node's own limit is 16 KB. */
+const maxHeaderBytes = 1024 * 1024 + 64 * 1024;
+
+/** Serves the ClickHouse HTTP interface from the engine. A password is asked for when one is given. */
+export function createEngineServer(engine: Engine, password: string | undefined): Server {
+  const server = createServer(
+    { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 30_000, requestTimeout: 0 },
+    (request, response) => {
+      void answer(engine, password, request, response);
+    },
+  );
+  return server;
+}
+
+async function answer(
+  engine: Engine,
+  password: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? "/", "http://engine");
+  if (url.pathname === "/ping" || url.pathname === "/replicas_status") {
+    response.end("Ok.\n");
+    return;
+  }
+  const gone = new AbortController();
+  response.on("close", () => {
+    if (!response.writableFinished) gone.abort(new Error("the client went away"));
+  });
+  let reply = createReply(request, response, {
+    queryId: url.searchParams.get("query_id") || randomUUID(),
+    format: defaultFormat,
+    compress: false,
+    timezone: engine.timezone,
+  });
+  try {
+    authenticate(request, url.searchParams, password);
+    if (url.pathname !== "/") {
+      response.statusCode = 404;
+      response.end(`There is no handle ${url.pathname}\n`);
+      return;
+    }
+    const execution = await readExecution(request, url.searchParams);
+    if (execution.sql.trim() === "" && request.method === "GET") {
+      response.end("Ok.\n");
+      return;
+    }
+    reply = createReply(request, response, {
+      queryId: execution.request.queryId,
+      format: execution.format,
+      compress: isOn(execution.request.settings.get("enable_http_compression")),
+      timezone: engine.timezone,
+    });
+    await onSession(engine, execution, gone.signal, (thread) => execute(thread, execution, reply, gone.signal));
+  } catch (error) {
+    if (!gone.signal.aborted) reply.fail(ServerError.fromUnknown(error));
+    // What is left of the body is read away, so that the connection can be used again.
+    request.resume();
+  }
+}
+
+async function readExecution(request: IncomingMessage, parameters: URLSearchParams): Promise<Execution> {
+  const query = readQueryRequest(request, parameters);
+  const body = decodedBody(request);
+  const contentType = request.headers["content-type"] ?? "";
+  if (/^multipart\/form-data\b/i.test(contentType)) {
+    for (const [name, value] of readMultipart(contentType, await readWhole(body))) {
+      if (name === "query") query.query += value;
+      else addField(query, name, value);
+    }
+    return prepare(query, query.query, undefined);
+  }
+  if (query.query === "") {
+    const text = await readWhole(body);
+    const execution = prepare(query, text.toString(), undefined);
+    if (execution.statement.kind !== "insert") return execution;
+    return prepareInlineInsert(execution, text);
+  }
+  const execution = prepare(query, query.query, body);
+  if (execution.statement.kind === "insert") return execution;
+  const rest = await readWhole(body);
+  return rest.length === 0 ? execution : prepare(query, `${query.query}\n${rest.toString()}`, undefined);
+}
+
+/** Data behind the statement, in the same body, stays bytes: it need not be text. */
+function prepareInlineInsert(execution: Execution, text: Buffer): Execution {
+  const { dataStart } = execution.statement;
+  if (dataStart === undefined) return execution;
+  const sql = execution.sql.slice(0, dataStart);
+  const data = text.subarray(Buffer.byteLength(sql));
+  return { ...execution, sql, data: Readable.from([data]) };
+}
+
+async function onSession(
+  engine: Engine,
+  execution: Execution,
+  signal: AbortSignal,
+  work: (thread: SessionThread) => Promise<void>,
+): Promise<void> {
+  const marker = ` request ${randomUUID()}`;
+  const thread = await engine.pool.acquire(signal);
+  const stopped = stopQuery(engine, marker, signal);
+  try {
+    await thread.call({ do: "open", setup: sessionSetup(execution.request, marker) });
+    signal.throwIfAborted();
+    await work(thread);
+  } finally {
+    await thread.call({ do: "close" }).catch(() => undefined);
+    stopped.end();
+    engine.pool.release(thread);
+  }
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && value !== "0" && value !== "false";
+}

@@ -1,0 +1,14 @@
+// What parent and engine host say to each other over the pipe between them.
+
+export interface HostOptions {
+  directory: string;
+  memoryBytes: number;
+  listen: { path: string } | { port: number; password: string };
+}
+
+export type ToHost = { type: "start"; options: HostOptions } | { type: "probe" } | { type: "close" };
+
+export type FromHost =
+  | { type: "ready"; port: number | undefined; version: string }
+  | { type: "alive" }
+  | { type: "failed"; reason: "unavailable" | "locked" | "broken"; message: string };

@@ -1,0 +1,28 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** Where a host listens, over all its restarts. */
+export type Address =
+  | { kind: "socket"; path: string; remove(): void }
+  | { kind: "port"; port: number; password: string; remove(): void };
+
+/** What the operating systems allow for the path of a socket, its final zero included (macOS 104, Linux 108). */
+const maxSocketPathBytes = 104;
+
+export function chooseAddress(directory: string, listen: "socket" | { port: number }): Address {
+  if (listen !== "socket") {
+    // SQL can read files, so a port is never open to other users of the machine.
+    const password = randomBytes(24).toString("base64url");
+    return { kind: "port", port: listen.port, password, remove: () => undefined };
+  }
+  const path = join(resolve(directory), "engine.sock");
+  if (Buffer.byteLength(path) < maxSocketPathBytes) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return { kind: "socket", path, remove: () => rmSync(path, { force: true }) };
+  }
+  const short = mkdtempSync(join(tmpdir(), "heddle-"));
+  const remove = (): void => rmSync(short, { recursive: true, force: true });
+  return { kind: "socket", path: join(short, "engine.sock"), remove };
+}

@@ -1,0 +1,109 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { maxThreads } from "../engine/session-pool.js";
+import type { FromHost, HostOptions, ToHost } from "../messages.js";
+
+/** One life of the engine host: from its start to its exit. */
+export interface HostProcess {
+  pid: number | undefined;
+  port: number | undefined;
+  version: string;
+  /** Resolves when the process is gone, with what is known about why. */
+  exited: Promise<string>;
+  /** Resolves when the engine has answered a query. */
+  probe(): Promise<void>;
+  /** Lets running requests end, then ends the process. */
+  close(): Promise<void>;
+  kill(): void;
+}
+
+/** The host could not start; `reason` tells whether another attempt makes sense. */
+export class HostStartError extends Error {
+  override readonly name = "HostStartError";
+
+  constructor(
+    readonly reason: "unavailable" | "locked" | "broken",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The host drains for up to 10 s; after this it is killed. */
+const closeMs = 15_000;
+
+export async function startHostProcess(options: HostOptions): Promise<HostProcess> {
+  const child = forkHost();
+  const diagnostics = keepLastLines(child);
+  let onAlive: (() => void) | undefined;
+
+  const exited = new Promise<string>((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("exit", (code, signal) => {
+      const how = signal ? `ended by ${signal}` : `exited with code ${code}`;
+      resolve([how, ...diagnostics()].join("; "));
+    });
+  });
+  const ready = new Promise<Extract<FromHost, { type: "ready" }>>((resolve, reject) => {
+    child.on("message", (message: FromHost) => {
+      if (message.type === "ready") resolve(message);
+      else if (message.type === "alive") onAlive?.();
+      else reject(new HostStartError(message.reason, withDiagnostics(message)));
+    });
+    void exited.then((why) => reject(new HostStartError("broken", why)));
+  });
+  const withDiagnostics = ({ reason, message }: Extract<FromHost, { type: "failed" }>): string =>
+    reason === "broken" ? [message, ...diagnostics()].join("; ") : message;
+  const tell = (message: ToHost): void => {
+    if (child.connected) child.send(message, () => undefined);
+  };
+
+  tell({ type: "start", options });
+  const { port, version } = await ready;
+  return {
+    pid: child.pid,
+    port,
+    version,
+    exited,
+    probe: () =>
+      new Promise((resolve) => {
+        onAlive = resolve;
+        tell({ type: "probe" });
+      }),
+    async close() {
+      tell({ type: "close" });
+      const late = setTimeout(() => child.kill("SIGKILL"), closeMs);
+      await exited;
+      clearTimeout(late);
+    },
+    kill: () => void child.kill("SIGKILL"),
+  };
+}
+
+function forkHost(): ChildProcess {
+  const fromSource = import.meta.url.endsWith(".ts");
+  const entry = new URL(`../host.${fromSource ? "ts" : "js"}`, import.meta.url);
+  return fork(fileURLToPath(entry), [], {
+    execArgv: fromSource ? sourceArguments() : [],
+    // Each session may block a thread of this pool; the rest is for files and streams.
+    env: { ...process.env, UV_THREADPOOL_SIZE: String(maxThreads + 8), NODE_OPTIONS: "" },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+    serialization: "json",
+  });
+}
+
+function sourceArguments(): string[] {
+  const tsx = createRequire(import.meta.url).resolve("tsx");
+  return ["--import", pathToFileURL(tsx).href, "--conditions", "@heddle/source"];
+}
+
+/** The engine writes why it fails to stderr only: kept, and quoted when it matters. */
+function keepLastLines(child: ChildProcess): () => string[] {
+  const lines: string[] = [];
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    lines.push(...text.split("\n").filter((line) => line.trim() !== ""));
+    lines.splice(0, lines.length - 20);
+  });
+  return () => [...new Set(lines)].slice(-5);
+}

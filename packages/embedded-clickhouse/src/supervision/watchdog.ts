@@ -1,0 +1,32 @@
+import type { HostProcess } from "./host-process.js";
+
+const everyMs = 1000;
+const silenceMs = 3000;
+
+/** Kills the host when its engine has not answered a query for three seconds. */
+export function watch(host: HostProcess, onKill: (reason: string) => void): { stop(): void } {
+  let asking = false;
+  let silentSince = Date.now();
+  let askedAt = Date.now();
+  const timer = setInterval(() => {
+    const now = Date.now();
+    // When this process itself stood still, the host had no chance to answer.
+    if (now - askedAt > 2 * everyMs) silentSince = now;
+    askedAt = now;
+    if (now - silentSince > silenceMs) {
+      stop();
+      onKill(`the engine did not answer for ${silenceMs / 1000} s`);
+      host.kill();
+      return;
+    }
+    if (asking) return;
+    asking = true;
+    void host.probe().then(() => {
+      asking = false;
+      silentSince = Date.now();
+    });
+  }, everyMs);
+  timer.unref();
+  const stop = (): void => clearInterval(timer);
+  return { stop };
+}

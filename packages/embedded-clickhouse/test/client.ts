@@ -1,0 +1,10 @@
+import { inject } from "vitest";
+import type { EngineClientOptions } from "../src/engine-host.js";
+import { socketAgent } from "../src/socket-agent.js";
+import type {} from "./global-setup.js";
+
+/** Client options for the ClickHouse of this test run: the engine host's socket, or HEDDLE_CLICKHOUSE_URL. */
+export function testClientOptions(): EngineClientOptions {
+  const { socket_path, ...options } = inject("clickhouse");
+  return socket_path === undefined ? options : { ...options, http_agent: socketAgent(socket_path) };
+}

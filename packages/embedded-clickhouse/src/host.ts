@@ -14,6 +14,8 @@ const lockWaitMs = 5000;
 /** How long running requests may take to end before they are stopped. */
 const drainMs = 10_000;
 
+// Socket, data and backups are for this user alone.
+process.umask(0o077);
 // The parent decides when the host ends; a Ctrl-C in the terminal reaches both.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
@@ -85,7 +87,12 @@ async function listen(server: Server, where: HostOptions["listen"]): Promise<num
 }
 
 async function probe(): Promise<void> {
-  await running?.engine.probe();
+  try {
+    await running?.engine.probe();
+  } catch (error) {
+    // An engine that is shutting down after a fatal error never recovers; other errors (memory) pass.
+    if (/^Code: 236\b/.test(textOf(error))) return;
+  }
   tell({ type: "alive" });
 }
 

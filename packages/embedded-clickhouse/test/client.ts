@@ -1,9 +1,11 @@
 import { inject } from "vitest";
 import type { EngineClientOptions } from "../src/engine-host.js";
 import { socketAgent } from "../src/socket-agent.js";
-import type {} from "./global-setup.js";
 
 /** Client options for the ClickHouse of this test run: the engine host's socket, or HEDDLE_CLICKHOUSE_URL. */
+// The provided value is declared beside what provides it.
+export type { ProvidedClickHouse } from "./global-setup.js";
+
 export function testClientOptions(): EngineClientOptions {
   const { socket_path, ...options } = inject("clickhouse");
   return socket_path === undefined ? options : { ...options, http_agent: socketAgent(socket_path) };

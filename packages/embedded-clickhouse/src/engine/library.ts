@@ -5,8 +5,6 @@ import type { Session } from "chdb";
 export interface Written {
   rowsWritten: number;
   bytesWritten: number;
-  /** Seconds. */
-  elapsed: number;
 }
 
 /** The parts of chDB that the host uses. */

@@ -15,18 +15,25 @@ export interface SessionPool {
   release(thread: SessionThread): void;
 }
 
+interface Waiting {
+  resolve(thread: SessionThread): void;
+  reject(error: Error): void;
+}
+
 /** Threads start when they are needed: one idle, and as many more as there were requests at the same time. */
 export async function openSessionPool(workerData: WorkerData): Promise<SessionPool> {
   const idle: SessionThread[] = [await startSessionThread(workerData)];
-  const line: Array<(thread: SessionThread) => void> = [];
+  const line: Waiting[] = [];
   let threads = 1;
 
   async function addThread(): Promise<void> {
     threads++;
     try {
       release(await startSessionThread(workerData));
-    } catch {
+    } catch (error) {
       threads--;
+      // With no thread left nobody would ever come to those who wait.
+      if (threads === 0) for (const waiting of line.splice(0)) waiting.reject(error as Error);
     }
   }
 
@@ -37,7 +44,7 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
       return;
     }
     const next = line.shift();
-    if (next) next(thread);
+    if (next) next.resolve(thread);
     else idle.push(thread);
   }
 
@@ -46,22 +53,26 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
     acquire(signal) {
       signal.throwIfAborted();
       const thread = idle.pop();
-      if (thread) return Promise.resolve(thread);
+      if (thread && !thread.dead) return Promise.resolve(thread);
+      if (thread) threads--;
       if (line.length >= maxWaiting) {
         const text = "Too many simultaneous queries.";
         return Promise.reject(ServerError.of(202, "TOO_MANY_SIMULTANEOUS_QUERIES", text));
       }
       if (threads < maxThreads) void addThread();
       return new Promise((resolve, reject) => {
-        const next = (thread: SessionThread): void => {
-          signal.removeEventListener("abort", leave);
-          resolve(thread);
-        };
         const leave = (): void => {
-          line.splice(line.indexOf(next), 1);
+          line.splice(line.indexOf(waiting), 1);
           reject(signal.reason as Error);
         };
-        line.push(next);
+        const waiting: Waiting = {
+          resolve(thread) {
+            signal.removeEventListener("abort", leave);
+            resolve(thread);
+          },
+          reject,
+        };
+        line.push(waiting);
         signal.addEventListener("abort", leave, { once: true });
       });
     },

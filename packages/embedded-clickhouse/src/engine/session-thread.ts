@@ -52,6 +52,7 @@ export async function startSessionThread(workerData: WorkerData): Promise<Sessio
     },
     call(request) {
       const answered = answer();
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       worker.postMessage(request);
       return answered;
     },

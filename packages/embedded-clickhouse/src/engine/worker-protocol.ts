@@ -19,8 +19,6 @@ export interface WorkerValue {
   bytes?: Uint8Array;
   rows?: number;
   readBytes?: number;
-  /** Seconds. */
-  elapsed?: number;
   written?: Written;
   /** The stream has ended. */
   done?: boolean;

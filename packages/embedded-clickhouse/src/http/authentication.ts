@@ -41,6 +41,9 @@ function header(request: IncomingMessage, name: string): string | undefined {
 }
 
 function equal(left: string, right: string): boolean {
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(left), digest(right));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }

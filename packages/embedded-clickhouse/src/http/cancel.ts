@@ -6,10 +6,10 @@ import type { Engine } from "../engine/engine.js";
  * the first attempt can come before the engine has listed the query.
  */
 export function stopQuery(engine: Engine, marker: string, signal: AbortSignal): { end(): void } {
-  let ended = false;
+  const state = { ended: false };
   const onAbort = (): void => void killUntilEnded();
   async function killUntilEnded(): Promise<void> {
-    for (let wait = 20; !ended; wait = Math.min(wait * 2, 1000)) {
+    for (let wait = 20; !state.ended; wait = Math.min(wait * 2, 1000)) {
       await engine.kill(marker).catch(() => undefined);
       await delay(wait);
     }
@@ -17,7 +17,7 @@ export function stopQuery(engine: Engine, marker: string, signal: AbortSignal): 
   signal.addEventListener("abort", onAbort, { once: true });
   return {
     end() {
-      ended = true;
+      state.ended = true;
       signal.removeEventListener("abort", onAbort);
     },
   };

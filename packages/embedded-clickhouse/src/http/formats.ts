@@ -6,13 +6,9 @@ export function isStreamable(format: string): boolean {
   return streamable.has(format.toLowerCase());
 }
 
-const streamable = new Set(
-  [
-    ...["JSONEachRow", "JSONLines", "NDJSON", "JSONStringsEachRow"],
-    ...["JSONCompactEachRow", "JSONCompactStringsEachRow"],
-    ...["TabSeparated", "TSV", "TabSeparatedRaw", "TSVRaw", "Raw", "CSV", "TSKV", "LineAsString"],
-    ...["RowBinary", "Native", "RawBLOB", "MsgPack"],
-  ].map((name) => name.toLowerCase()),
+const streamable = lowerCased(
+  "JSONEachRow JSONLines NDJSON JSONStringsEachRow JSONCompactEachRow JSONCompactStringsEachRow " +
+    "TabSeparated TSV TabSeparatedRaw TSVRaw Raw CSV TSKV LineAsString RowBinary Native RawBLOB MsgPack",
 );
 
 /** Formats in which a line break is always the end of a row, so that data may be cut there. */
@@ -20,13 +16,14 @@ export function isLinePerRow(format: string): boolean {
   return linePerRow.has(format.toLowerCase());
 }
 
-const linePerRow = new Set(
-  [
-    ...["JSONEachRow", "JSONLines", "NDJSON", "JSONStringsEachRow", "JSONCompactEachRow"],
-    ...["JSONCompactStringsEachRow", "TabSeparated", "TSV", "TabSeparatedRaw", "TSVRaw", "Raw"],
-    ...["TSKV", "LineAsString", "JSONAsString", "JSONAsObject"],
-  ].map((name) => name.toLowerCase()),
+const linePerRow = lowerCased(
+  "JSONEachRow JSONLines NDJSON JSONStringsEachRow JSONCompactEachRow JSONCompactStringsEachRow " +
+    "TabSeparated TSV TabSeparatedRaw TSVRaw Raw TSKV LineAsString JSONAsString JSONAsObject",
 );
+
+function lowerCased(names: string): Set<string> {
+  return new Set(names.toLowerCase().split(" "));
+}
 
 export function contentTypeOf(format: string): string {
   if (/EachRow/i.test(format) || /^(JSONLines|NDJSON)$/i.test(format)) {

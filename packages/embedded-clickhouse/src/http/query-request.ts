@@ -15,12 +15,13 @@ export interface QueryRequest {
 }
 
 /** Parameters of the HTTP interface itself; any other name is a setting of the query. */
-const interfaceParameters = new Set([
-  ...["query", "query_id", "database", "default_format", "user", "password", "quota_key"],
-  ...["session_id", "session_timeout", "session_check", "close_session", "role"],
-  ...["compress", "decompress", "buffer_size", "wait_end_of_query", "stacktrace"],
-  "client_protocol_version",
-]);
+const interfaceParameters = new Set(
+  (
+    "query query_id database default_format user password quota_key " +
+    "session_id session_timeout session_check close_session role " +
+    "compress decompress buffer_size wait_end_of_query stacktrace client_protocol_version"
+  ).split(" "),
+);
 
 export function readQueryRequest(request: IncomingMessage, parameters: URLSearchParams): QueryRequest {
   refuseUnsupported(parameters);

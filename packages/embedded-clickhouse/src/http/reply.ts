@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { createBrotliCompress, createDeflate, createGzip } from "node:zlib";
-import { ServerError } from "../engine/server-error.js";
+import type { ServerError } from "../engine/server-error.js";
 import { statusOfError } from "./error-status.js";
 import { contentTypeOf } from "./formats.js";
 
@@ -90,22 +90,21 @@ const encoders = {
 };
 
 function acceptedEncoding(request: IncomingMessage): keyof typeof encoders | undefined {
-  const accepted = String(request.headers["accept-encoding"] ?? "")
-    .split(",")
-    .map((part) => part.split(";")[0]?.trim().toLowerCase());
-  return (["gzip", "deflate", "br"] as const).find((name) => accepted.includes(name));
+  const accepted = (request.headers["accept-encoding"] ?? "").toLowerCase().split(/[\s,;]+/);
+  return (["gzip", "deflate", "br"] as const).find((name) => accepted.indexOf(name) >= 0);
 }
 
 function summaryText(summary: Summary): string {
-  const count = (value: number | undefined): string => String(value ?? 0);
-  return JSON.stringify({
-    read_rows: count(summary.readRows),
-    read_bytes: count(summary.readBytes),
-    written_rows: count(summary.writtenRows),
-    written_bytes: count(summary.writtenBytes),
-    total_rows_to_read: "0",
-    result_rows: count(summary.resultRows ?? summary.writtenRows),
-    result_bytes: count(summary.resultBytes ?? summary.writtenBytes),
-    elapsed_ns: count(summary.elapsedNs),
-  });
+  const counts = {
+    read_rows: summary.readRows ?? 0,
+    read_bytes: summary.readBytes ?? 0,
+    written_rows: summary.writtenRows ?? 0,
+    written_bytes: summary.writtenBytes ?? 0,
+    total_rows_to_read: 0,
+    result_rows: summary.resultRows ?? summary.writtenRows ?? 0,
+    result_bytes: summary.resultBytes ?? summary.writtenBytes ?? 0,
+    elapsed_ns: summary.elapsedNs,
+  };
+  // As a server writes it: every count is a string.
+  return JSON.stringify(counts, (_key, value: unknown) => (typeof value === "number" ? String(value) : value));
 }

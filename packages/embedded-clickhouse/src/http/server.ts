@@ -38,6 +38,9 @@ async function answer(
     response.end("Ok.\n");
     return;
   }
+  // A connection that breaks is nothing to end the host for.
+  request.on("error", () => undefined);
+  response.on("error", () => undefined);
   const gone = new AbortController();
   response.on("close", () => {
     if (!response.writableFinished) gone.abort(new Error("the client went away"));

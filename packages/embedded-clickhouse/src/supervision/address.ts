@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -19,7 +19,8 @@ export function chooseAddress(directory: string, listen: "socket" | { port: numb
   }
   const path = join(resolve(directory), "engine.sock");
   if (Buffer.byteLength(path) < maxSocketPathBytes) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    mkdirSync(directory, { recursive: true });
+    chmodSync(directory, 0o700);
     return { kind: "socket", path, remove: () => rmSync(path, { force: true }) };
   }
   const short = mkdtempSync(join(tmpdir(), "heddle-"));

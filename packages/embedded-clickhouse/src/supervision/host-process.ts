@@ -40,7 +40,8 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
 
   const exited = new Promise<string>((resolve) => {
     child.on("error", (error) => resolve(error.message));
-    child.on("exit", (code, signal) => {
+    // "close" comes after the last line of stderr.
+    child.on("close", (code, signal) => {
       const how = signal ? `ended by ${signal}` : `exited with code ${code}`;
       resolve([how, ...diagnostics()].join("; "));
     });
@@ -87,7 +88,7 @@ function forkHost(): ChildProcess {
   return fork(fileURLToPath(entry), [], {
     execArgv: fromSource ? sourceArguments() : [],
     // Each session may block a thread of this pool; the rest is for files and streams.
-    env: { ...process.env, UV_THREADPOOL_SIZE: String(maxThreads + 8), NODE_OPTIONS: "" },
+    env: { ...process.env, UV_THREADPOOL_SIZE: String(maxThreads + 8) },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     serialization: "json",
   });

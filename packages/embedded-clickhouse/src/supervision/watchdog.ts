@@ -21,12 +21,14 @@ export function watch(host: HostProcess, onKill: (reason: string) => void): { st
     }
     if (asking) return;
     asking = true;
-    void host.probe().then(() => {
-      asking = false;
-      silentSince = Date.now();
-    });
+    void ask();
   }, everyMs);
   timer.unref();
+  async function ask(): Promise<void> {
+    await host.probe();
+    asking = false;
+    silentSince = Date.now();
+  }
   const stop = (): void => clearInterval(timer);
   return { stop };
 }

@@ -31,3 +31,16 @@ export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/cla
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
 export { emptyUsage, usageOf, type UsageRow } from "./usage/usage.js";
 export { rollUpUsage } from "./usage/roll-up.js";
+export type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./query/expression.js";
+export { typeOf } from "./query/expression.js";
+export {
+  type CallColumn,
+  type CallField,
+  type ComputedField,
+  type JsonColumn,
+  parseCallField,
+  splitPath,
+} from "./query/field.js";
+export { type FieldParser, parseQuery } from "./query/parse.js";
+export { parseSort, type SortKey } from "./query/sort.js";
+export { matches, type QueryableCall } from "./query/evaluate.js";

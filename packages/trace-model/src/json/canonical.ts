@@ -1,3 +1,4 @@
+import { compareCodePoints } from "./code-points.js";
 import { decodeString } from "./members.js";
 import { pythonNumber } from "./python-number.js";
 import { type JsonText, notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
@@ -97,16 +98,4 @@ function asciiString(value: string): string {
     /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-/** UTF-16 order differs from code point order where one side is a surrogate pair and the other is above U+DFFF. */
-function compareCodePoints(a: string, b: string): number {
-  const shared = Math.min(a.length, b.length);
-  for (let index = 0; index < shared; index++) {
-    if (a.charCodeAt(index) === b.charCodeAt(index)) continue;
-    const previous = index > 0 ? a.charCodeAt(index - 1) : 0;
-    const start = previous >= 0xd800 && previous <= 0xdbff ? index - 1 : index;
-    return (a.codePointAt(start) ?? 0) - (b.codePointAt(start) ?? 0);
-  }
-  return a.length - b.length;
 }

@@ -1,0 +1,106 @@
+import { parseTime } from "../time.js";
+import {
+  type CastTarget,
+  type Comparison,
+  type Expression,
+  typeOf,
+  type TypedField,
+  type ValueType,
+} from "./expression.js";
+
+/** A comparison with its implied casts. `eq` with null asks for absence; any other comparison with null is unknown. */
+export function compare<F extends TypedField>(
+  op: Comparison,
+  left: Expression<F>,
+  right: Expression<F>,
+): Expression<F> {
+  const leftNull = typeOf(left) === null;
+  const rightNull = typeOf(right) === null;
+  if (leftNull || rightNull) {
+    if (op !== "eq") return unknown;
+    if (leftNull && rightNull) return { op: "literal", value: true };
+    return { op: "is_null", operand: leftNull ? right : left };
+  }
+  const [a, b] = commonType(left, right);
+  return { op, left: a, right: b };
+}
+
+/** A list test. Mixed literal types were refused before; nulls never match and are left out. */
+export function within<F extends TypedField>(
+  operand: Expression<F>,
+  values: ReadonlyArray<string | number | boolean>,
+): Expression<F> {
+  const type = typeOf(operand);
+  if (type === null) return unknown;
+  if (type === "time" && values.some((value) => typeof value !== "boolean")) {
+    const times = values.map((value) => (typeof value === "boolean" ? undefined : parseTime(value)));
+    return { op: "in", operand, type, values: times.filter((us) => us !== undefined) };
+  }
+  const numbers = values.filter((value) => typeof value === "number");
+  if (numbers.length > 0) {
+    const input = type === "int" ? operand : cast(operand, "double");
+    return { op: "in", operand: input, type: "double", values: numbers };
+  }
+  const booleans = values.filter((value) => typeof value === "boolean");
+  if (booleans.length > 0) {
+    return { op: "in", operand: cast(operand, "bool"), type: "bool", values: booleans };
+  }
+  const strings = values.filter((value) => typeof value === "string");
+  return { op: "in", operand: cast(operand, "text"), type: "text", values: strings };
+}
+
+/** The expression as a value of this type; itself when it already is one. */
+export function cast<F extends TypedField>(expression: Expression<F>, type: Exclude<ValueType, "time">): Expression<F> {
+  const from = typeOf(expression);
+  if (from === type || from === null) return expression;
+  return { op: "convert", input: expression, to: targetOf[type] };
+}
+
+export const unknown = { op: "literal", value: null } as const;
+
+const targetOf: Readonly<Record<Exclude<ValueType, "time">, CastTarget>> = {
+  text: "string",
+  double: "double",
+  int: "int",
+  bool: "bool",
+};
+
+type Pair<F extends TypedField> = [Expression<F>, Expression<F>];
+
+function commonType<F extends TypedField>(left: Expression<F>, right: Expression<F>): Pair<F> {
+  if (right.op === "literal") return withLiteral(left, right);
+  if (left.op === "literal") {
+    const [b, a] = withLiteral(right, left);
+    return [a, b];
+  }
+  const a = typeOf(left);
+  const b = typeOf(right);
+  if (a === b || (isNumber(a) && isNumber(b))) return [left, right];
+  if (a === "time" || b === "time") {
+    const type = isNumber(a) || isNumber(b) ? "double" : "text";
+    return [cast(left, type), cast(right, type)];
+  }
+  const type = isNumber(a) || isNumber(b) ? "double" : "bool";
+  return [castUnlessNumber(left, type), castUnlessNumber(right, type)];
+}
+
+function withLiteral<F extends TypedField>(
+  other: Expression<F>,
+  literal: Extract<Expression<F>, { op: "literal" }>,
+): Pair<F> {
+  const { value } = literal;
+  if (typeOf(other) === "time" && (typeof value === "string" || typeof value === "number")) {
+    const us = parseTime(value);
+    return [other, us === undefined ? unknown : { op: "time", us }];
+  }
+  if (typeof value === "number") return [castUnlessNumber(other, "double"), literal];
+  return [cast(other, typeof value === "boolean" ? "bool" : "text"), literal];
+}
+
+function castUnlessNumber<F extends TypedField>(expression: Expression<F>, type: "double" | "bool"): Expression<F> {
+  return type === "double" && isNumber(typeOf(expression)) ? expression : cast(expression, type);
+}
+
+function isNumber(type: ValueType | null): boolean {
+  return type === "double" || type === "int";
+}

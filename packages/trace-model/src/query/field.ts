@@ -1,0 +1,103 @@
+import { InvalidInput } from "../invalid-input.js";
+import type { TypedField, ValueType } from "./expression.js";
+
+export type CallColumn = keyof typeof columns;
+export type JsonColumn = "inputs" | "output" | "attributes" | "summary";
+export type ComputedField = keyof typeof computed;
+
+/** A field of calls that a query or sort may name. */
+export type CallField = TypedField &
+  (
+    | { kind: "column"; name: CallColumn; nullable: boolean }
+    /** A value inside free JSON; an empty path is the whole column. */
+    | { kind: "json"; column: JsonColumn; path: string[] }
+    /** Computed from other columns, `summary.weave.…` on the wire. */
+    | { kind: "weave"; name: ComputedField }
+    /** Feedback on the call; `feedback_type` is `*` for any. */
+    | {
+        kind: "feedback";
+        feedback_type: string;
+        part: "payload" | "runnable_ref" | "trigger_ref";
+        path: string[];
+      }
+    | { kind: "queue" }
+  );
+
+const required = { nullable: false, type: "text" } as const;
+const optional = { nullable: true, type: "text" } as const;
+
+/** An absent nullable column is null, whatever the store keeps for it. */
+const columns = {
+  id: required,
+  project_id: required,
+  trace_id: required,
+  parent_id: optional,
+  thread_id: optional,
+  turn_id: optional,
+  op_name: required,
+  display_name: optional,
+  started_at: { nullable: false, type: "time" },
+  ended_at: { nullable: true, type: "time" },
+  exception: optional,
+  wb_user_id: optional,
+  wb_run_id: optional,
+  wb_run_step: { nullable: true, type: "int" },
+  wb_run_step_end: { nullable: true, type: "int" },
+  deleted_at: { nullable: true, type: "time" },
+} as const satisfies Record<string, { nullable: boolean; type: ValueType }>;
+
+const computed = {
+  status: "text",
+  latency_ms: "int",
+  trace_name: "text",
+} as const satisfies Record<string, ValueType>;
+
+/**
+ * Reads a field path of calls: a column, a dotted path into free JSON (a dot inside a key is written `\.`),
+ * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `forbidden_field` for others.
+ */
+export function parseCallField(text: string, loc: ReadonlyArray<string | number> = []): CallField {
+  const [root = "", ...path] = splitPath(text);
+  if (path.length === 0 && isColumn(root)) return { kind: "column", name: root, text, ...columns[root] };
+  if (root === "summary" && path[0] === "weave" && path.length === 2 && isComputed(path[1])) {
+    return { kind: "weave", name: path[1], text, type: computed[path[1]] };
+  }
+  if (isJsonColumn(root)) return { kind: "json", column: root, path, text, type: "text" };
+  if (text === "annotation_queue_items.queue_id") return { kind: "queue", text, type: "text" };
+  const feedback = parseFeedbackField(text);
+  if (feedback) return feedback;
+  throw new InvalidInput(`calls cannot be queried by the field ${text}`, {
+    loc,
+    reason: "forbidden_field",
+  });
+}
+
+/** Segments of a dotted path; `\.` stands for a dot inside a segment. */
+export function splitPath(text: string): string[] {
+  if (!text.includes("\\.")) return text.split(".");
+  return text.split(/(?<!\\)\./).map((segment) => segment.replaceAll("\\.", "."));
+}
+
+function parseFeedbackField(text: string): CallField | undefined {
+  const match = /^feedback\.\[(.+?)\]\.(payload|runnable_ref|trigger_ref)(?:\.(.+))?$/.exec(text);
+  const [, feedback_type, part, rest] = match ?? [];
+  if (feedback_type === undefined) return undefined;
+  if (part === "payload") {
+    const path = rest === undefined ? [] : splitPath(rest);
+    return { kind: "feedback", feedback_type, part, path, text, type: "text" };
+  }
+  if (rest !== undefined || (part !== "runnable_ref" && part !== "trigger_ref")) return undefined;
+  return { kind: "feedback", feedback_type, part, path: [], text, type: "text" };
+}
+
+function isColumn(name: string): name is CallColumn {
+  return Object.hasOwn(columns, name);
+}
+
+function isComputed(name: string | undefined): name is ComputedField {
+  return name !== undefined && Object.hasOwn(computed, name);
+}
+
+function isJsonColumn(name: string): name is JsonColumn {
+  return name === "inputs" || name === "output" || name === "attributes" || name === "summary";
+}

@@ -1,0 +1,182 @@
+import { InvalidInput } from "../invalid-input.js";
+import { cast, compare, unknown, within } from "./cast.js";
+import { type CastTarget, type Expression, typeOf, type TypedField } from "./expression.js";
+
+type Loc = ReadonlyArray<string | number>;
+
+/** Reads a field path of the queried resource; throws InvalidInput with `forbidden_field`. */
+export type FieldParser<F extends TypedField> = (path: string, loc: Loc) => F;
+
+/** No sensible query nests deeper, and the compiler of the store recurses too. */
+const maxDepth = 100;
+
+/**
+ * Reads `{"$expr": …}` into an expression with every implied cast spelled out. Throws InvalidInput: `shape` when the
+ * query is not one, `forbidden_field` when it names a field it may not. `loc` is where the query stands in the request.
+ */
+export function parseQuery<F extends TypedField>(
+  query: unknown,
+  parseField: FieldParser<F>,
+  loc: Loc = ["body", "query"],
+): Expression<F> {
+  const root = objectAt(query, loc);
+  const keys = Object.keys(root);
+  if (keys.length !== 1 || keys[0] !== "$expr") {
+    throw new InvalidInput("a query is an object with the one key $expr", { loc });
+  }
+  const at = [...loc, "$expr"];
+  const [operator] = soleEntry(root.$expr, at);
+  if (["$literal", "$getField", "$convert", "$size"].includes(operator)) {
+    throw new InvalidInput(`a query needs a condition, not a bare ${operator}`, { loc: at });
+  }
+  return new QueryParser(parseField).operand(root.$expr, at);
+}
+
+class QueryParser<F extends TypedField> {
+  readonly #parseField: FieldParser<F>;
+  #depth = 0;
+
+  constructor(parseField: FieldParser<F>) {
+    this.#parseField = parseField;
+  }
+
+  operand(value: unknown, loc: Loc): Expression<F> {
+    if (++this.#depth > maxDepth) throw new InvalidInput("the query is nested too deep", { loc });
+    const [operator, content] = soleEntry(value, loc);
+    const result = this.#operation(operator, content, [...loc, operator]);
+    this.#depth--;
+    return result;
+  }
+
+  #operation(operator: string, content: unknown, loc: Loc): Expression<F> {
+    switch (operator) {
+      case "$and":
+      case "$or":
+        return this.#junction(operator === "$and" ? "and" : "or", content, loc);
+      case "$not": {
+        const [operand] = this.#operands(content, loc, 1);
+        return { op: "not", operand: cast(operand ?? unknown, "bool") };
+      }
+      case "$eq":
+      case "$gt":
+      case "$gte":
+      case "$lt":
+      case "$lte": {
+        const [left = unknown, right = unknown] = this.#operands(content, loc, 2);
+        return compare(comparisons[operator], left, right);
+      }
+      case "$in":
+        return this.#in(content, loc);
+      case "$contains":
+        return this.#contains(content, loc);
+      case "$literal":
+        return { op: "literal", value: literalAt(content) };
+      case "$getField":
+        if (typeof content !== "string") throw new InvalidInput("$getField needs a path", { loc });
+        return { op: "field", field: this.#parseField(content, loc) };
+      case "$convert":
+        return this.#convert(content, loc);
+      case "$size":
+        return { op: "size", input: this.operand(content, loc) };
+      default:
+        throw new InvalidInput(`there is no operator ${operator}`, { loc });
+    }
+  }
+
+  #junction(op: "and" | "or", content: unknown, loc: Loc): Expression<F> {
+    const operands = this.#operands(content, loc).map((operand) => cast(operand, "bool"));
+    const [first] = operands;
+    if (!first) throw new InvalidInput("the list of conditions is empty", { loc });
+    return operands.length === 1 ? first : { op, operands };
+  }
+
+  #operands(content: unknown, loc: Loc, length?: number): Array<Expression<F>> {
+    const list = listAt(content, loc);
+    if (length !== undefined && list.length !== length) {
+      throw new InvalidInput(`expected a list of ${length}, got ${list.length}`, { loc });
+    }
+    return list.map((item, index) => this.operand(item, [...loc, index]));
+  }
+
+  #in(content: unknown, loc: Loc): Expression<F> {
+    const list = listAt(content, loc);
+    if (list.length !== 2) throw new InvalidInput("$in needs an operand and a list", { loc });
+    const operand = this.operand(list[0], [...loc, 0]);
+    const items = this.#operands(list[1], [...loc, 1]).filter((item) => typeOf(item) !== null);
+    const values: Array<string | number | boolean> = [];
+    for (const item of items) {
+      if (item.op === "literal" && item.value !== null) values.push(item.value);
+    }
+    if (values.length < items.length) {
+      return { op: "or", operands: items.map((item) => compare("eq", operand, item)) };
+    }
+    const types = new Set(values.map((value) => typeof value));
+    if (types.size > 1 && typeOf(operand) !== "time") {
+      throw new InvalidInput("the values of $in have no common type", { loc: [...loc, 1] });
+    }
+    return values.length === 0 ? { op: "literal", value: false } : within(operand, values);
+  }
+
+  #contains(content: unknown, loc: Loc): Expression<F> {
+    const { input, substr, case_insensitive, ...rest } = objectAt(content, loc);
+    refuseKeys(rest, loc);
+    if (typeof (case_insensitive ?? false) !== "boolean") {
+      throw new InvalidInput("case_insensitive must be true or false", { loc });
+    }
+    return {
+      op: "contains",
+      input: cast(this.operand(input, [...loc, "input"]), "text"),
+      substr: cast(this.operand(substr, [...loc, "substr"]), "text"),
+      case_insensitive: case_insensitive === true,
+    };
+  }
+
+  #convert(content: unknown, loc: Loc): Expression<F> {
+    const { input, to, ...rest } = objectAt(content, loc);
+    refuseKeys(rest, loc);
+    if (!isCastTarget(to)) {
+      throw new InvalidInput("to must be double, string, int, bool or exists", { loc });
+    }
+    return { op: "convert", input: this.operand(input, [...loc, "input"]), to };
+  }
+}
+
+const comparisons = { $eq: "eq", $gt: "gt", $gte: "gte", $lt: "lt", $lte: "lte" } as const;
+
+function isCastTarget(value: unknown): value is CastTarget {
+  return value === "double" || value === "string" || value === "int" || value === "bool" || value === "exists";
+}
+
+/** Lists and maps compare by their JSON text, as the fields that hold such values read. */
+function literalAt(value: unknown): string | number | boolean | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return value;
+  }
+  return JSON.stringify(value);
+}
+
+function objectAt(value: unknown, loc: Loc): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidInput("expected an object", { loc });
+  }
+  return value as Record<string, unknown>;
+}
+
+function listAt(value: unknown, loc: Loc): unknown[] {
+  if (!Array.isArray(value)) throw new InvalidInput("expected a list", { loc });
+  return value;
+}
+
+function soleEntry(value: unknown, loc: Loc): [string, unknown] {
+  const [entry, ...others] = Object.entries(objectAt(value, loc));
+  if (!entry || others.length > 0) {
+    throw new InvalidInput("expected an object with exactly one operator", { loc });
+  }
+  return entry;
+}
+
+function refuseKeys(rest: Record<string, unknown>, loc: Loc): void {
+  const [key] = Object.keys(rest);
+  if (key !== undefined) throw new InvalidInput(`unknown key ${key}`, { loc: [...loc, key] });
+}

@@ -1,0 +1,35 @@
+import { InvalidInput } from "../invalid-input.js";
+import type { TypedField } from "./expression.js";
+import type { FieldParser } from "./parse.js";
+
+export interface SortKey<F extends TypedField> {
+  field: F;
+  direction: "asc" | "desc";
+}
+
+/** Reads a list of `{field, direction}`. Throws InvalidInput like `parseQuery`. */
+export function parseSort<F extends TypedField>(
+  sort_by: unknown,
+  parseField: FieldParser<F>,
+  loc: ReadonlyArray<string | number> = ["body", "sort_by"],
+): Array<SortKey<F>> {
+  if (!Array.isArray(sort_by)) throw new InvalidInput("sort_by must be a list", { loc });
+  return sort_by.map((item: unknown, index) => {
+    const at = [...loc, index];
+    if (typeof item !== "object" || item === null) {
+      throw new InvalidInput("a sort key is an object with field and direction", { loc: at });
+    }
+    const { field, direction, ...rest } = item as Record<string, unknown>;
+    const [unknownKey] = Object.keys(rest);
+    if (unknownKey !== undefined) {
+      throw new InvalidInput(`unknown key ${unknownKey}`, { loc: [...at, unknownKey] });
+    }
+    if (typeof field !== "string") {
+      throw new InvalidInput("field must be a path", { loc: [...at, "field"] });
+    }
+    if (direction !== "asc" && direction !== "desc") {
+      throw new InvalidInput("direction must be asc or desc", { loc: [...at, "direction"] });
+    }
+    return { field: parseField(field, [...at, "field"]), direction };
+  });
+}

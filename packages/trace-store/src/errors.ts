@@ -3,9 +3,10 @@
  * - `busy`: the engine could not answer now (down, restarting, out of memory or disk, too slow). Trying again helps.
  * - `invalid`: the request cannot be carried out as it is; `loc` says where, counted from the request's body.
  * - `not_found`, `conflict`: as the words say; `details` holds what a caller may want to show (`deleted_at`, `digest`…).
+ * - `collision`: the name is taken by something of another class.
  * - `too_large`: a smaller request would work.
  */
-export type StoreErrorCode = "busy" | "invalid" | "not_found" | "conflict" | "too_large";
+export type StoreErrorCode = "busy" | "invalid" | "not_found" | "conflict" | "collision" | "too_large";
 
 export interface StoreErrorOptions {
   loc?: ReadonlyArray<string | number>;

@@ -4,6 +4,7 @@ import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
 import { seedClock, versionClock } from "./version-clock.js";
 import type { VersionClock } from "./version-clock.js";
+import { type Objects, openObjects } from "./objects.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
@@ -29,6 +30,7 @@ export interface StoreContext {
 }
 
 export interface TraceStore {
+  objects: Objects;
   close(): Promise<void>;
 }
 
@@ -52,8 +54,9 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   await seedClock(engine, clock);
-  // Each subject is one line here: `const context = { engine, clock, now }`, `objects: openObjects(context)`.
+  const context = { engine, clock, now };
   return {
+    objects: openObjects(context),
     close: () => connected.close(),
   };
 }

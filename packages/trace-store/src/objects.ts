@@ -1,0 +1,105 @@
+import type { StoreContext } from "./store.js";
+import { alreadyLatest, commitCreates, type PendingCreate } from "./objects/create.js";
+import { deleteVersions } from "./objects/delete.js";
+import { draftOf } from "./objects/draft.js";
+import { Heads, headKey } from "./objects/heads.js";
+import { changeTags, distinctLabels, removeAliases, setAliases } from "./objects/labels.js";
+import { queryObjects, readObject } from "./objects/query.js";
+import type {
+  CreatedObject,
+  DeletedObjects,
+  ObjectCreate,
+  ObjectDelete,
+  ObjectQuery,
+  ObjectRead,
+  StoredObject,
+  VersionOf,
+} from "./objects/requests.js";
+import { turns } from "./objects/turns.js";
+
+/** Most drafts and bytes of values in one insert. */
+const batchDrafts = 500;
+const batchBytes = 16 * 1024 * 1024;
+
+/**
+ * Versioned values with labels. Requests carry no kind: a name may stand for an op and for another object, and both are
+ * looked at. Versions that are missing or deleted are `not_found`, the latter with `deleted_at` in the details.
+ */
+export interface Objects {
+  /**
+   * Creates a version, or finds it: the same value under the same name is one version, which becomes the latest.
+   * Throws `invalid`, `conflict` (not the expected digest) or `collision` (the name belongs to another class).
+   */
+  create(request: ObjectCreate): Promise<CreatedObject>;
+  read(request: ObjectRead): Promise<StoredObject>;
+  query(request: ObjectQuery): Promise<StoredObject[]>;
+  delete(request: ObjectDelete): Promise<DeletedObjects>;
+  addTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
+  removeTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
+  setAliases(request: VersionOf & { aliases: readonly string[] }): Promise<void>;
+  removeAliases(request: { project_id: string; object_id: string; aliases: readonly string[] }): Promise<void>;
+  /** Tags in use in the project, sorted. */
+  listTags(project_id: string): Promise<string[]>;
+  /** Aliases in use in the project, sorted; `latest` is not among them. */
+  listAliases(project_id: string): Promise<string[]>;
+  /** Drops what is remembered of stored objects: for when somebody else may have written them. */
+  forget(): void;
+}
+
+/** Whatever writes objects or their labels takes its turn; creates that wait together are committed together. */
+export function openObjects(context: StoreContext): Objects {
+  const { engine } = context;
+  const heads = new Heads();
+  const inTurn = turns();
+  let pending: PendingCreate[] = [];
+
+  async function commitPending(): Promise<void> {
+    const batch = nextBatch(pending);
+    pending = pending.slice(batch.length);
+    if (batch.length > 0) await commitCreates(context, heads, batch);
+  }
+
+  return {
+    async create(request) {
+      const draft = draftOf(request);
+      return (
+        alreadyLatest(heads, draft) ??
+        (await new Promise<CreatedObject>((resolve, reject) => {
+          pending.push({ draft, resolve, reject });
+          inTurn(commitPending).catch(reject);
+        }))
+      );
+    },
+    read: async (request) => await readObject(engine, request),
+    query: async (request) => await queryObjects(engine, request),
+    delete: async (request) =>
+      await inTurn(async () => {
+        try {
+          return await deleteVersions(context, request);
+        } finally {
+          for (const kind of ["object", "op"] as const) heads.forget(headKey({ ...request, kind }));
+        }
+      }),
+    addTags: async (request) => await inTurn(async () => await changeTags(context, request, false)),
+    removeTags: async (request) => await inTurn(async () => await changeTags(context, request, true)),
+    setAliases: async (request) => await inTurn(async () => await setAliases(context, request)),
+    removeAliases: async (request) => await inTurn(async () => await removeAliases(context, request)),
+    listTags: async (project_id) => await distinctLabels(engine, "object_tags", project_id),
+    listAliases: async (project_id) => await distinctLabels(engine, "object_aliases", project_id),
+    forget: () => heads.forgetAll(),
+  };
+}
+
+/** The first drafts of those that wait, as long as they are of one project and fit into one insert. */
+function nextBatch(pending: readonly PendingCreate[]): PendingCreate[] {
+  const batch: PendingCreate[] = [];
+  let bytes = 0;
+  for (const create of pending) {
+    bytes += create.draft.size_bytes;
+    const fits = batch.length < batchDrafts && bytes <= batchBytes;
+    const sameProject = create.draft.project_id === pending[0]?.draft.project_id;
+    if (batch.length > 0 && !(fits && sameProject)) break;
+    batch.push(create);
+  }
+  return batch;
+}

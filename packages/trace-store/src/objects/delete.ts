@@ -1,0 +1,77 @@
+import { parseVersionLabel } from "@heddle/trace-model";
+import { StoreError } from "../errors.js";
+import type { StoreContext } from "../store.js";
+import { type Label, labelsOf, writeLabels } from "./labels.js";
+import type { DeletedObjects, ObjectDelete } from "./requests.js";
+import { insertObjects } from "./rows.js";
+import { allVersions, missingVersion, type Version } from "./versions.js";
+
+const maxDigests = 100;
+
+/**
+ * Deletes versions with their tags and aliases. All of the digests or none: one that is missing or deleted already is
+ * `not_found`. What stays of a version is its index and when it was deleted.
+ */
+export async function deleteVersions(context: StoreContext, request: ObjectDelete): Promise<DeletedObjects> {
+  const { project_id, object_id, digests } = request;
+  if (digests !== undefined && digests.length > maxDigests) {
+    throw new StoreError("invalid", `at most ${maxDigests} digests at a time`, { loc: ["digests"] });
+  }
+  const { engine, clock, now } = context;
+  const [versions, tags, aliases] = await Promise.all([
+    allVersions(engine, project_id, object_id),
+    labelsOf(engine, "object_tags", project_id, [object_id]),
+    labelsOf(engine, "object_aliases", project_id, [object_id]),
+  ]);
+  const live = versions.filter(({ deleted_at }) => deleted_at === undefined);
+  const first = live[0];
+  if (first === undefined) throw missingVersion({ ...request, digest: "latest" }, versions[0]?.deleted_at);
+  const chosen = digests === undefined ? live : digests.map((digest) => choose(request, versions, aliases, digest));
+  const doomed = [...new Set(chosen)];
+  const isDoomed = ({ kind, digest }: Label) => doomed.some((one) => one.kind === kind && one.digest === digest);
+
+  // Labels go first: after a crash in between, a version without labels is there, not a label without its version.
+  await writeLabels(context, "object_tags", project_id, tags.filter(isDoomed), true);
+  await writeLabels(context, "object_aliases", project_id, aliases.filter(isDoomed), true);
+  const deleted_at = now();
+  const emptied = { project_id, val: "", exact: "", refs: [], size_bytes: 0, deleted_at };
+  await insertObjects(
+    engine,
+    doomed.map((version) => ({ ...version, ...emptied, version: clock.next() })),
+  );
+  return {
+    num_deleted: doomed.length,
+    deleted_versions: doomed.map(({ digest, base_class, leaf_class }) => ({
+      digest,
+      base_object_class: base_class || null,
+      leaf_object_class: leaf_class || null,
+    })),
+  };
+}
+
+/** `versions` come with the one published last first, which is the one a label means when it fits several. */
+function choose(
+  { project_id, object_id }: ObjectDelete,
+  versions: readonly Version[],
+  aliases: readonly Label[],
+  label: string,
+): Version {
+  const wanted = parseVersionLabel(label);
+  const fits = (version: Version): boolean => {
+    switch (wanted.by) {
+      case "latest":
+        return true;
+      case "index":
+        return version.version_index === wanted.index;
+      case "digest":
+        return version.digest === wanted.digest;
+      case "alias":
+        return aliases.some(
+          (alias) => alias.label === wanted.alias && alias.kind === version.kind && alias.digest === version.digest,
+        );
+    }
+  };
+  const found = versions.find((version) => version.deleted_at === undefined && fits(version));
+  if (found !== undefined) return found;
+  throw missingVersion({ project_id, object_id, digest: label }, versions.find(fits)?.deleted_at);
+}

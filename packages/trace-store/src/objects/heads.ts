@@ -1,0 +1,79 @@
+import type { Engine } from "../engine.js";
+import { Parameters } from "../parameters.js";
+import type { Draft } from "./draft.js";
+import type { ObjectKind } from "./requests.js";
+import { inProject } from "./versions.js";
+
+/** Where the versions of one name and kind stand. */
+export interface Head {
+  /** Greatest index ever used, deleted versions included; -1 before the first. */
+  last_index: number;
+  /** Of the live versions, which all have it; undefined when none is live. */
+  base_class: string | undefined;
+  latest_digest: string | undefined;
+  latest_index: number;
+}
+
+export const noHead: Head = { last_index: -1, base_class: undefined, latest_digest: undefined, latest_index: -1 };
+
+const remembered = 50_000;
+
+/**
+ * What this process knows of heads. There is one writing process, and an entry changes only after its write is on disk,
+ * so an entry is always true; when the outcome of a write is unknown it has to be forgotten.
+ */
+export class Heads {
+  readonly #known = new Map<string, Head>();
+
+  get(key: string): Head | undefined {
+    return this.#known.get(key);
+  }
+
+  set(key: string, head: Head): void {
+    if (this.#known.size >= remembered) this.#known.clear();
+    this.#known.set(key, head);
+  }
+
+  forget(key: string): void {
+    this.#known.delete(key);
+  }
+
+  forgetAll(): void {
+    this.#known.clear();
+  }
+}
+
+export function headKey({ project_id, kind, object_id }: Pick<Draft, "project_id" | "kind" | "object_id">): string {
+  return `${project_id}\n${kind}\n${object_id}`;
+}
+
+/** The heads of names in one project as stored; names without versions are left out. */
+export async function loadHeads(
+  engine: Engine,
+  project_id: string,
+  object_ids: readonly string[],
+): Promise<Map<string, Head>> {
+  const p = new Parameters();
+  const sql = `SELECT kind, object_id, max(version_index) AS last_index, countIf(deleted_at IS NULL) > 0 AS live,
+      argMaxIf(base_class, (published_at, version_index), deleted_at IS NULL) AS base_class,
+      argMaxIf(digest, (published_at, version_index), deleted_at IS NULL) AS latest_digest,
+      argMaxIf(version_index, (published_at, version_index), deleted_at IS NULL) AS latest_index
+    FROM objects FINAL WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}
+    GROUP BY kind, object_id`;
+  interface Row {
+    kind: ObjectKind;
+    object_id: string;
+    last_index: number;
+    live: number;
+    base_class: string;
+    latest_digest: string;
+    latest_index: number;
+  }
+  const heads = new Map<string, Head>();
+  for (const row of await engine.rows<Row>({ sql, params: p })) {
+    const { last_index, base_class, latest_digest, latest_index } = row;
+    const live = row.live === 1 ? { base_class, latest_digest, latest_index } : {};
+    heads.set(headKey({ ...row, project_id }), { ...noHead, last_index, ...live });
+  }
+  return heads;
+}

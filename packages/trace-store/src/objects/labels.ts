@@ -1,0 +1,107 @@
+import { isAlias, isTag } from "@heddle/trace-model";
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
+import { Parameters } from "../parameters.js";
+import type { StoreContext } from "../store.js";
+import { textField } from "../tab-separated.js";
+import type { ObjectKind, VersionOf } from "./requests.js";
+import { type Version, inProject, liveVersion } from "./versions.js";
+
+/** One tag or alias of one version; `deleted` takes it away. */
+export interface Label {
+  kind: ObjectKind;
+  object_id: string;
+  digest: string;
+  label: string;
+}
+
+type LabelTable = "object_tags" | "object_aliases";
+const columnOf = { object_tags: "tag", object_aliases: "alias" } as const;
+
+export async function writeLabels(
+  { engine, clock }: StoreContext,
+  table: LabelTable,
+  project_id: string,
+  labels: readonly Label[],
+  deleted: boolean,
+): Promise<void> {
+  if (labels.length === 0) return;
+  const lines = labels.map(({ kind, object_id, digest, label }) => {
+    const fields = [textField(project_id), kind, textField(object_id), textField(digest), textField(label)];
+    return `${fields.join("\t")}\t${deleted ? 1 : 0}\t${clock.next()}\n`;
+  });
+  const columns = ["project_id", "kind", "object_id", "digest", columnOf[table], "deleted", "version"];
+  await engine.insert(table, columns, lines.join(""));
+}
+
+/** The labels of a name, sorted. */
+export async function labelsOf(
+  engine: Engine,
+  table: LabelTable,
+  project_id: string,
+  object_ids: readonly string[],
+): Promise<Label[]> {
+  const p = new Parameters();
+  const sql = `SELECT kind, object_id, digest, ${columnOf[table]} AS label FROM ${table} FINAL
+    WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)} ORDER BY label`;
+  return await engine.rows<Label>({ sql, params: p });
+}
+
+/** All tags or aliases in use in a project, each once, sorted. */
+export async function distinctLabels(engine: Engine, table: LabelTable, project_id: string): Promise<string[]> {
+  const p = new Parameters();
+  const sql = `SELECT DISTINCT ${columnOf[table]} AS label FROM ${table} FINAL
+    WHERE ${inProject(p, project_id)} ORDER BY label`;
+  return (await engine.rows<{ label: string }>({ sql, params: p })).map(({ label }) => label);
+}
+
+export async function changeTags(
+  context: StoreContext,
+  request: VersionOf & { tags: readonly string[] },
+  deleted: boolean,
+): Promise<void> {
+  const wrong = request.tags.findIndex((tag) => !isTag(tag));
+  if (wrong >= 0) {
+    const rule = "a tag is words of letters, digits, - and _ joined by single spaces, at most 256 characters";
+    throw new StoreError("invalid", rule, { loc: ["tags", wrong] });
+  }
+  const version = await liveVersion(context.engine, request);
+  await writeLabels(context, "object_tags", request.project_id, labelled(version, request.tags), deleted);
+}
+
+/** An alias stands for one version of the name: where it meant one of the other kind, it is taken away there. */
+export async function setAliases(
+  context: StoreContext,
+  request: VersionOf & { aliases: readonly string[] },
+): Promise<void> {
+  checkAliases(request.aliases);
+  const { project_id, object_id, aliases } = request;
+  const [version, present] = await Promise.all([
+    liveVersion(context.engine, request),
+    labelsOf(context.engine, "object_aliases", project_id, [object_id]),
+  ]);
+  const elsewhere = present.filter(({ kind, label }) => kind !== version.kind && aliases.includes(label));
+  await writeLabels(context, "object_aliases", project_id, labelled(version, aliases), false);
+  await writeLabels(context, "object_aliases", project_id, elsewhere, true);
+}
+
+export async function removeAliases(
+  context: StoreContext,
+  { project_id, object_id, aliases }: { project_id: string; object_id: string; aliases: readonly string[] },
+): Promise<void> {
+  checkAliases(aliases);
+  const present = await labelsOf(context.engine, "object_aliases", project_id, [object_id]);
+  const removed = present.filter(({ label }) => aliases.includes(label));
+  await writeLabels(context, "object_aliases", project_id, removed, true);
+}
+
+function labelled({ kind, object_id, digest }: Version, labels: readonly string[]): Label[] {
+  return [...new Set(labels)].map((label) => ({ kind, object_id, digest, label }));
+}
+
+function checkAliases(aliases: readonly string[]): void {
+  const wrong = aliases.findIndex((alias) => !isAlias(alias));
+  if (wrong < 0) return;
+  const rule = 'an alias is not blank, has at most 128 characters and no "/" or ":", and is not "latest" or a version';
+  throw new StoreError("invalid", rule, { loc: ["aliases", wrong] });
+}

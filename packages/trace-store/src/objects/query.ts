@@ -1,0 +1,131 @@
+import type { Engine } from "../engine.js";
+import { Parameters } from "../parameters.js";
+import { type Label, labelsOf } from "./labels.js";
+import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
+import { readValues, valueKey } from "./values.js";
+import {
+  inProject,
+  isLatest,
+  liveVersion,
+  missingVersion,
+  type Version,
+  versionColumns,
+  versionOf,
+  type VersionRow,
+} from "./versions.js";
+
+interface Including {
+  metadata_only?: boolean;
+  include_storage_size?: boolean;
+  include_tags_and_aliases?: boolean;
+}
+
+export async function readObject(engine: Engine, request: ObjectRead): Promise<StoredObject> {
+  const version = await liveVersion(engine, request);
+  const [object] = await complete(engine, request.project_id, [version], request);
+  if (object === undefined) throw missingVersion(request);
+  return object;
+}
+
+/** Live versions, by default in the order in which they were created. */
+export async function queryObjects(engine: Engine, request: ObjectQuery): Promise<StoredObject[]> {
+  const p = new Parameters();
+  const { filter = {} } = request;
+  const scope =
+    inProject(p, request.project_id) +
+    (filter.object_ids === undefined ? "" : ` AND ${p.in("object_id", "String", filter.object_ids)}`);
+  const conditions = [scope, "deleted_at IS NULL", ...filterConditions(p, scope, filter)];
+  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM objects FINAL
+    WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${page(p, request)}`;
+  const rows = await engine.rows<VersionRow>({ sql, params: p });
+  return await complete(engine, request.project_id, rows.map(versionOf), request);
+}
+
+function filterConditions(p: Parameters, scope: string, filter: ObjectFilter): string[] {
+  const conditions: string[] = [];
+  const { base_object_classes, exclude_base_object_classes, leaf_object_classes, tags, aliases } = filter;
+  if (base_object_classes) conditions.push(p.in("base_class", "String", base_object_classes));
+  if (exclude_base_object_classes) {
+    conditions.push(`NOT (base_class != '' AND ${p.in("base_class", "String", exclude_base_object_classes)})`);
+  }
+  if (leaf_object_classes) conditions.push(p.in("leaf_class", "String", leaf_object_classes));
+  if (filter.is_op !== undefined) conditions.push(`kind = '${filter.is_op ? "op" : "object"}'`);
+  if (filter.latest_only === true) conditions.push("is_latest");
+  if (tags) {
+    conditions.push(`(kind, object_id, digest) IN (
+      SELECT kind, object_id, digest FROM object_tags FINAL WHERE ${scope} AND ${p.in("tag", "String", tags)})`);
+  }
+  if (aliases) {
+    const named = `(kind, object_id, digest) IN (
+      SELECT kind, object_id, digest FROM object_aliases FINAL WHERE ${scope} AND ${p.in("alias", "String", aliases)})`;
+    conditions.push(aliases.includes("latest") ? `(is_latest OR ${named})` : named);
+  }
+  return conditions;
+}
+
+function sortKeys(sort_by: ObjectQuery["sort_by"] = []): string[] {
+  const columns: Record<string, string> = { object_id: "object_id", created_at: "created_us" };
+  const asked = sort_by.flatMap(({ field, direction }) => {
+    const column = columns[field];
+    return column === undefined ? [] : [`${column} ${direction === "desc" ? "DESC" : "ASC"}`];
+  });
+  return [...asked, "created_us", "version_index", "object_id", "kind", "digest"];
+}
+
+function page(p: Parameters, { limit, offset }: ObjectQuery): string {
+  const limited = limit === undefined ? "" : ` LIMIT ${p.bind("UInt64", limit)}`;
+  return limited + (offset === undefined ? "" : ` OFFSET ${p.bind("UInt64", offset)}`);
+}
+
+/** Adds values and labels to versions; one that was deleted meanwhile is left out. */
+async function complete(
+  engine: Engine,
+  project_id: string,
+  versions: readonly Version[],
+  { metadata_only, include_storage_size, include_tags_and_aliases }: Including,
+): Promise<StoredObject[]> {
+  const names = [...new Set(versions.map(({ object_id }) => object_id))];
+  const labels = async (table: "object_tags" | "object_aliases") =>
+    include_tags_and_aliases === true && names.length > 0
+      ? byVersion(await labelsOf(engine, table, project_id, names))
+      : undefined;
+  const [values, tags, aliases] = await Promise.all([
+    metadata_only === true ? undefined : readValues(engine, project_id, versions),
+    labels("object_tags"),
+    labels("object_aliases"),
+  ]);
+  return versions.flatMap((version): StoredObject[] => {
+    const key = valueKey(version);
+    const val = values === undefined ? "{}" : values.get(key);
+    if (val === undefined) return [];
+    const named = aliases?.get(key) ?? [];
+    return [
+      {
+        project_id,
+        object_id: version.object_id,
+        digest: version.digest,
+        kind: version.kind,
+        version_index: version.version_index,
+        is_latest: version.is_latest ? 1 : 0,
+        base_object_class: version.base_class || null,
+        leaf_object_class: version.leaf_class || null,
+        val,
+        created_at: version.created_at,
+        deleted_at: null,
+        wb_user_id: version.user_id || null,
+        size_bytes: include_storage_size === true ? version.size_bytes : null,
+        tags: tags === undefined ? null : (tags.get(key) ?? []),
+        aliases: aliases === undefined ? null : version.is_latest ? ["latest", ...named] : named,
+      },
+    ];
+  });
+}
+
+function byVersion(labels: readonly Label[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const label of labels) {
+    const key = valueKey(label);
+    found.set(key, [...(found.get(key) ?? []), label.label]);
+  }
+  return found;
+}

@@ -1,0 +1,62 @@
+import { readable, type JsonText } from "@heddle/trace-model";
+import type { Engine } from "../engine.js";
+import { Parameters } from "../parameters.js";
+import type { ObjectKind } from "./requests.js";
+import { inProject } from "./versions.js";
+
+const chunkKeys = 500;
+const chunkBytes = 8 * 1024 * 1024;
+
+interface ValueKey {
+  kind: ObjectKind;
+  object_id: string;
+  digest: string;
+  size_bytes: number;
+}
+
+export function valueKey({ kind, object_id, digest }: Omit<ValueKey, "size_bytes">): string {
+  return `${kind}/${object_id}:${digest}`;
+}
+
+/**
+ * The values of versions, by `valueKey`. One that was deleted since its version was looked up is left out. Read without
+ * FINAL: the rows of a version differ in what is around the value, so the newest live one will do.
+ */
+export async function readValues(
+  engine: Engine,
+  project_id: string,
+  versions: readonly ValueKey[],
+): Promise<Map<string, JsonText>> {
+  const values = new Map<string, JsonText>();
+  const wanted = new Set(versions.map(valueKey));
+  for (const chunk of chunksOf(versions)) {
+    const p = new Parameters();
+    const sql = `SELECT kind, object_id, digest, val, exact FROM objects
+      WHERE ${inProject(p, project_id)}
+        AND ${p.in("object_id", "String", [...new Set(chunk.map(({ object_id }) => object_id))])}
+        AND ${p.in("digest", "String", [...new Set(chunk.map(({ digest }) => digest))])}
+        AND deleted_at IS NULL
+      ORDER BY version DESC LIMIT 1 BY kind, object_id, digest`;
+    type Row = ValueKey & { val: string; exact: string };
+    for await (const row of engine.stream<Row>({ sql, params: p })) {
+      const key = valueKey(row);
+      if (wanted.has(key)) values.set(key, readable(row.val, row.exact));
+    }
+  }
+  return values;
+}
+
+function* chunksOf(versions: readonly ValueKey[]): Generator<ValueKey[]> {
+  let chunk: ValueKey[] = [];
+  let bytes = 0;
+  for (const version of versions) {
+    if (chunk.length === chunkKeys || (chunk.length > 0 && bytes + version.size_bytes > chunkBytes)) {
+      yield chunk;
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(version);
+    bytes += version.size_bytes;
+  }
+  if (chunk.length > 0) yield chunk;
+}

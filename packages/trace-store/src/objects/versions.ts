@@ -1,0 +1,122 @@
+import { formatTime, parseVersionLabel } from "@heddle/trace-model";
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
+import { Parameters } from "../parameters.js";
+import type { ObjectKind, VersionOf } from "./requests.js";
+
+/** What is known of a version without its value. Deleted ones are kept, so that they can be told from missing ones. */
+export interface Version {
+  kind: ObjectKind;
+  object_id: string;
+  digest: string;
+  version_index: number;
+  base_class: string;
+  leaf_class: string;
+  size_bytes: number;
+  user_id: string;
+  created_at: bigint;
+  published_at: bigint;
+  deleted_at: bigint | undefined;
+  is_latest: boolean;
+}
+
+export interface VersionRow {
+  kind: ObjectKind;
+  object_id: string;
+  digest: string;
+  version_index: number;
+  base_class: string;
+  leaf_class: string;
+  size_bytes: string;
+  user_id: string;
+  created_us: string;
+  published_us: string;
+  deleted_us: string | null;
+  is_latest: number;
+}
+
+/** The columns of a `VersionRow`, `is_latest` left out. */
+export const versionColumns = `kind, object_id, digest, version_index, base_class, leaf_class, size_bytes, user_id,
+  toUnixTimestamp64Micro(created_at) AS created_us, toUnixTimestamp64Micro(published_at) AS published_us,
+  toUnixTimestamp64Micro(deleted_at) AS deleted_us`;
+
+/** Rows of the project, and the kind in front of everything else so that the primary key serves the object id. */
+export function inProject(p: Parameters, project_id: string): string {
+  return `project_id = ${p.bind("String", project_id)} AND kind IN ('object', 'op')`;
+}
+
+/** True for the live version of each name and kind that was published last. `scope` is its WHERE clause. */
+export function isLatest(scope: string): string {
+  return `(kind, object_id, digest) IN (
+    SELECT kind, object_id, argMax(digest, (published_at, version_index)) FROM objects FINAL
+    WHERE ${scope} AND deleted_at IS NULL GROUP BY kind, object_id)`;
+}
+
+/**
+ * The version that a digest or label means, deleted ones included. A label that fits an op and another object means the
+ * live one, or the one published later.
+ */
+async function findVersion(engine: Engine, { project_id, object_id, digest }: VersionOf): Promise<Version | undefined> {
+  const p = new Parameters();
+  const scope = `${inProject(p, project_id)} AND object_id = ${p.bind("String", object_id)}`;
+  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM objects FINAL
+    WHERE ${scope} AND ${labelCondition(p, scope, digest)}
+    ORDER BY deleted_at IS NULL DESC, published_at DESC, version_index DESC LIMIT 1`;
+  const [row] = await engine.rows<VersionRow>({ sql, params: p });
+  return row && versionOf(row);
+}
+
+/** As `findVersion`, but throws `not_found`; for a deleted version with its `deleted_at`. */
+export async function liveVersion(engine: Engine, wanted: VersionOf): Promise<Version> {
+  const found = await findVersion(engine, wanted);
+  if (found === undefined || found.deleted_at !== undefined) throw missingVersion(wanted, found?.deleted_at);
+  return found;
+}
+
+export function missingVersion({ object_id, digest }: VersionOf, deleted_at?: bigint): StoreError {
+  if (deleted_at === undefined) return new StoreError("not_found", `Object ${object_id}:${digest} not found`);
+  return new StoreError("not_found", `Object ${object_id}:${digest} was deleted`, {
+    details: { deleted_at: formatTime(deleted_at) },
+  });
+}
+
+/** Every version of a name, deleted ones included, of both kinds; the one published last first. */
+export async function allVersions(engine: Engine, project_id: string, object_id: string): Promise<Version[]> {
+  const p = new Parameters();
+  const scope = `${inProject(p, project_id)} AND object_id = ${p.bind("String", object_id)}`;
+  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM objects FINAL WHERE ${scope}
+    ORDER BY published_at DESC, version_index DESC`;
+  return (await engine.rows<VersionRow>({ sql, params: p })).map(versionOf);
+}
+
+export function versionOf(row: VersionRow): Version {
+  return {
+    kind: row.kind,
+    object_id: row.object_id,
+    digest: row.digest,
+    version_index: row.version_index,
+    base_class: row.base_class,
+    leaf_class: row.leaf_class,
+    size_bytes: Number(row.size_bytes),
+    user_id: row.user_id,
+    created_at: BigInt(row.created_us),
+    published_at: BigInt(row.published_us),
+    deleted_at: row.deleted_us === null ? undefined : BigInt(row.deleted_us),
+    is_latest: row.is_latest === 1,
+  };
+}
+
+function labelCondition(p: Parameters, scope: string, label: string): string {
+  const wanted = parseVersionLabel(label);
+  switch (wanted.by) {
+    case "latest":
+      return "1";
+    case "index":
+      return wanted.index < 2 ** 32 ? `version_index = ${p.bind("UInt32", wanted.index)}` : "0";
+    case "digest":
+      return `digest = ${p.bind("String", wanted.digest)}`;
+    case "alias":
+      return `(kind, digest) IN (SELECT kind, digest FROM object_aliases FINAL
+        WHERE ${scope} AND alias = ${p.bind("String", wanted.alias)})`;
+  }
+}

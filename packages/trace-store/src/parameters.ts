@@ -28,7 +28,12 @@ export class Parameters {
    * `expression IN (list)` with the list split over parameters of at most 64 KB each. An empty list is false.
    */
   in(expression: string, type: string, list: readonly Scalar[]): string {
-    return either(listChunks(list).map((chunk) => `${expression} IN (${this.bind(`Array(${type})`, chunk)})`));
+    return either(this.lists(type, list).map((chunk) => `${expression} IN (${chunk})`));
+  }
+
+  /** Placeholders of a list that is split over parameters of at most 64 KB each. */
+  lists(type: string, list: readonly Scalar[]): string[] {
+    return listChunks(list).map((chunk) => this.bind(`Array(${type})`, chunk));
   }
 
   /** A time in microseconds as a `DateTime64(6,'UTC')` constant that the primary key can use. */

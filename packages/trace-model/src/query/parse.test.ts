@@ -1,0 +1,266 @@
+import { describe, expect, test } from "vitest";
+import { InvalidInput } from "../invalid-input.js";
+import { parseCallField, splitPath } from "./field.js";
+import { parseQuery } from "./parse.js";
+import { parseSort } from "./sort.js";
+
+const parse = (condition: unknown) => parseQuery({ $expr: condition }, parseCallField);
+const field = (path: string) => ({ op: "field", field: parseCallField(path) });
+const get = (path: string) => ({ $getField: path });
+const lit = (value: unknown) => ({ $literal: value });
+
+function failure(action: () => unknown): { reason: string; loc: string } {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof InvalidInput) return { reason: error.reason, loc: error.loc.join(".") };
+    throw error;
+  }
+  throw new Error("expected InvalidInput");
+}
+
+describe("fields of calls", () => {
+  test.each([
+    ["id", { kind: "column", name: "id", nullable: false, type: "text" }],
+    ["parent_id", { kind: "column", name: "parent_id", nullable: true, type: "text" }],
+    ["started_at", { kind: "column", name: "started_at", nullable: false, type: "time" }],
+    ["wb_run_step", { kind: "column", name: "wb_run_step", nullable: true, type: "int" }],
+    ["output", { kind: "json", column: "output", path: [], type: "text" }],
+    ["inputs.a.0.b", { kind: "json", column: "inputs", path: ["a", "0", "b"], type: "text" }],
+    ["attributes.a\\.b.c", { kind: "json", column: "attributes", path: ["a.b", "c"], type: "text" }],
+    ["summary.weave.status", { kind: "weave", name: "status", type: "text" }],
+    ["summary.weave.latency_ms", { kind: "weave", name: "latency_ms", type: "int" }],
+    ["summary.weave.costs.m", { kind: "json", column: "summary", path: ["weave", "costs", "m"], type: "text" }],
+    [
+      "feedback.[wandb.reaction.1].payload.emoji",
+      { kind: "feedback", feedback_type: "wandb.reaction.1", part: "payload", path: ["emoji"], type: "text" },
+    ],
+    [
+      "feedback.[*].runnable_ref",
+      { kind: "feedback", feedback_type: "*", part: "runnable_ref", path: [], type: "text" },
+    ],
+    ["annotation_queue_items.queue_id", { kind: "queue", type: "text" }],
+  ])("%s", (text, parsed) => {
+    expect(parseCallField(text)).toEqual({ ...parsed, text });
+  });
+
+  test.each([
+    "",
+    "storage_size_bytes",
+    "total_storage_size_bytes",
+    "id.x",
+    "started",
+    "__proto__",
+    "constructor",
+    "feedback.reaction.payload",
+    "feedback.[x].creator",
+    "feedback.[x].runnable_ref.y",
+    "wb_username",
+  ])("%s may not be queried", (text) => {
+    expect(failure(() => parseCallField(text, ["here"]))).toEqual({ reason: "forbidden_field", loc: "here" });
+    expect(failure(() => parse({ $eq: [get(text), lit(1)] })).reason).toBe("forbidden_field");
+  });
+
+  test("a dot inside a key is escaped", () => {
+    expect(splitPath("a\\.b.c\\.\\.d")).toEqual(["a.b", "c..d"]);
+  });
+});
+
+describe("implied casts", () => {
+  test.each([
+    [
+      "a number reads the field as double",
+      { $gt: [get("inputs.x"), lit(5)] },
+      { op: "gt", left: { op: "convert", input: field("inputs.x"), to: "double" }, right: { op: "literal", value: 5 } },
+    ],
+    [
+      "also from the left side",
+      { $lt: [lit(0.5), get("id")] },
+      { op: "lt", left: { op: "literal", value: 0.5 }, right: { op: "convert", input: field("id"), to: "double" } },
+    ],
+    [
+      "a boolean reads it as bool",
+      { $eq: [get("inputs.x"), lit(true)] },
+      {
+        op: "eq",
+        left: { op: "convert", input: field("inputs.x"), to: "bool" },
+        right: { op: "literal", value: true },
+      },
+    ],
+    [
+      "a string reads it as it is",
+      { $eq: [get("inputs.x"), lit("a")] },
+      { op: "eq", left: field("inputs.x"), right: { op: "literal", value: "a" } },
+    ],
+    [
+      "whole columns are numbers already",
+      { $gte: [get("summary.weave.latency_ms"), lit(2000)] },
+      { op: "gte", left: field("summary.weave.latency_ms"), right: { op: "literal", value: 2000 } },
+    ],
+    [
+      "a string makes a number text",
+      { $eq: [get("wb_run_step"), lit("3")] },
+      {
+        op: "eq",
+        left: { op: "convert", input: field("wb_run_step"), to: "string" },
+        right: { op: "literal", value: "3" },
+      },
+    ],
+    [
+      "an ISO time",
+      { $gte: [get("started_at"), lit("1970-01-01T00:00:01Z")] },
+      { op: "gte", left: field("started_at"), right: { op: "time", us: 1_000_000n } },
+    ],
+    [
+      "unix seconds",
+      { $lte: [get("started_at"), lit(1.5)] },
+      { op: "lte", left: field("started_at"), right: { op: "time", us: 1_500_000n } },
+    ],
+    [
+      "no time at all",
+      { $lte: [get("started_at"), lit("soon")] },
+      { op: "lte", left: field("started_at"), right: { op: "literal", value: null } },
+    ],
+    ["null asks for absence", { $eq: [lit(null), get("parent_id")] }, { op: "is_null", operand: field("parent_id") }],
+    ["null is never greater", { $gt: [get("parent_id"), lit(null)] }, { op: "literal", value: null }],
+    [
+      "lists compare as text",
+      { $eq: [get("inputs.x"), lit([1, "a"])] },
+      { op: "eq", left: field("inputs.x"), right: { op: "literal", value: '[1,"a"]' } },
+    ],
+    [
+      "two fields compare as text",
+      { $eq: [get("inputs.x"), get("started_at")] },
+      { op: "eq", left: field("inputs.x"), right: { op: "convert", input: field("started_at"), to: "string" } },
+    ],
+    [
+      "a field follows a converted one",
+      { $eq: [get("inputs.x"), { $convert: { input: get("output"), to: "int" } }] },
+      {
+        op: "eq",
+        left: { op: "convert", input: field("inputs.x"), to: "double" },
+        right: { op: "convert", input: field("output"), to: "int" },
+      },
+    ],
+    [
+      "in numbers",
+      { $in: [get("inputs.x"), [lit(1), lit(2.5), lit(null)]] },
+      {
+        op: "in",
+        operand: { op: "convert", input: field("inputs.x"), to: "double" },
+        type: "double",
+        values: [1, 2.5],
+      },
+    ],
+    ["in strings", { $in: [get("id"), [lit("a")]] }, { op: "in", operand: field("id"), type: "text", values: ["a"] }],
+    [
+      "in times",
+      { $in: [get("ended_at"), [lit(1), lit("x"), lit("1970-01-01")]] },
+      { op: "in", operand: field("ended_at"), type: "time", values: [1_000_000n, 0n] },
+    ],
+    ["in nothing", { $in: [get("id"), []] }, { op: "literal", value: false }],
+    [
+      "in other fields",
+      { $in: [get("id"), [get("trace_id"), lit("a")]] },
+      {
+        op: "or",
+        operands: [
+          { op: "eq", left: field("id"), right: field("trace_id") },
+          { op: "eq", left: field("id"), right: { op: "literal", value: "a" } },
+        ],
+      },
+    ],
+    [
+      "a condition made of a field",
+      { $not: [get("output.ok")] },
+      { op: "not", operand: { op: "convert", input: field("output.ok"), to: "bool" } },
+    ],
+    [
+      "a single condition",
+      { $and: [{ $eq: [get("id"), lit("a")] }] },
+      { op: "eq", left: field("id"), right: { op: "literal", value: "a" } },
+    ],
+    [
+      "contains",
+      { $contains: { input: get("wb_run_step"), substr: lit("1"), case_insensitive: null } },
+      {
+        op: "contains",
+        input: { op: "convert", input: field("wb_run_step"), to: "string" },
+        substr: { op: "literal", value: "1" },
+        case_insensitive: false,
+      },
+    ],
+    [
+      "size",
+      { $gt: [{ $size: get("inputs.list") }, lit(2)] },
+      { op: "gt", left: { op: "size", input: field("inputs.list") }, right: { op: "literal", value: 2 } },
+    ],
+  ])("%s", (_, condition, expression) => {
+    expect(parse(condition)).toEqual(expression);
+  });
+});
+
+describe("queries that are none", () => {
+  const deep = Array.from({ length: 200 }).reduce<unknown>((inner) => ({ $not: [inner] }), lit(true));
+  test.each([
+    ["not an object", [], "body.query"],
+    ["no $expr", {}, "body.query"],
+    ["more than $expr", { $expr: { $not: [lit(true)] }, limit: 1 }, "body.query"],
+    ["a bare operand", { $expr: lit(true) }, "body.query.$expr"],
+    ["an empty list", { $expr: { $and: [] } }, "body.query.$expr.$and"],
+    ["two operators", { $expr: { $and: [lit(1)], $or: [lit(1)] } }, "body.query.$expr"],
+    ["an unknown operator", { $expr: { $near: [] } }, "body.query.$expr.$near"],
+    ["one side", { $expr: { $eq: [lit(1)] } }, "body.query.$expr.$eq"],
+    ["$not of two", { $expr: { $not: [lit(1), lit(2)] } }, "body.query.$expr.$not"],
+    ["a deeper place", { $expr: { $or: [{ $not: [{ $eq: 3 }] }] } }, "body.query.$expr.$or.0.$not.0.$eq"],
+    ["$in without a list", { $expr: { $in: [get("id"), lit("a")] } }, "body.query.$expr.$in.1"],
+    ["mixed values", { $expr: { $in: [get("inputs.x"), [lit(1), lit("a")]] } }, "body.query.$expr.$in.1"],
+    [
+      "an unknown cast",
+      { $expr: { $eq: [{ $convert: { input: get("id"), to: "date" } }, lit(1)] } },
+      "body.query.$expr.$eq.0.$convert",
+    ],
+    [
+      "an unknown key",
+      { $expr: { $contains: { input: get("id"), substr: lit("a"), limit: 1 } } },
+      "body.query.$expr.$contains.limit",
+    ],
+    ["a path that is no text", { $expr: { $eq: [{ $getField: 1 }, lit(1)] } }, "body.query.$expr.$eq.0.$getField"],
+  ])("%s", (_, query, loc) => {
+    expect(failure(() => parseQuery(query, parseCallField))).toEqual({ reason: "shape", loc });
+  });
+
+  test("nesting beyond any sense", () => {
+    expect(failure(() => parse(deep)).reason).toBe("shape");
+  });
+});
+
+describe("sorting", () => {
+  test("by fields with a direction", () => {
+    expect(
+      parseSort(
+        [
+          { field: "summary.weave.latency_ms", direction: "desc" },
+          { field: "inputs.x", direction: "asc" },
+        ],
+        parseCallField,
+      ),
+    ).toEqual([
+      { field: parseCallField("summary.weave.latency_ms"), direction: "desc" },
+      { field: parseCallField("inputs.x"), direction: "asc" },
+    ]);
+    expect(parseSort([], parseCallField)).toEqual([]);
+  });
+
+  test.each([
+    [{}, "shape", "body.sort_by"],
+    [[1], "shape", "body.sort_by.0"],
+    [[{ field: "id" }], "shape", "body.sort_by.0.direction"],
+    [[{ field: "id", direction: "up" }], "shape", "body.sort_by.0.direction"],
+    [[{ direction: "asc" }], "shape", "body.sort_by.0.field"],
+    [[{ field: "id", direction: "asc", order: "asc" }], "shape", "body.sort_by.0.order"],
+    [[{ field: "storage_size_bytes", direction: "asc" }], "forbidden_field", "body.sort_by.0.field"],
+  ])("%j is refused", (sort_by, reason, loc) => {
+    expect(failure(() => parseSort(sort_by, parseCallField))).toEqual({ reason, loc });
+  });
+});

@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { docComment } from "./client-docs.js";
+import { isEntry } from "./entry.js";
 import { inputOf, type Input } from "./client-input.js";
 import { resultOf, type Result } from "./client-result.js";
 import { readModel, type Model, type Operation } from "./model.js";
 import { pascalCase } from "./names.js";
+import { documentsIn } from "./types.js";
 import { banner, writeFiles, type Files } from "./write.js";
 
 /**
@@ -107,10 +108,10 @@ function signaturesOf({ operation, input, result }: Emitted): string[] {
   });
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [dist = "", output = ""] = process.argv.slice(2);
-  for (const name of ["tracing", "training"]) {
-    const types = readFileSync(join(dist, `${name}.d.ts`), "utf8");
-    writeFiles(output, clientFiles(readModel(join(dist, `${name}.json`)), types));
+if (isEntry(import.meta.url)) {
+  const [source = "spec/dist", target = "src/generated"] = process.argv.slice(2);
+  for (const document of documentsIn(source)) {
+    const model = readModel(join(source, document));
+    writeFiles(target, clientFiles(model, readFileSync(join(source, `${model.name}.d.ts`), "utf8")));
   }
 }

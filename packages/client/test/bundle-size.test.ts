@@ -1,0 +1,29 @@
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+
+/** Bytes after gzip of a program that uses the client, bundled and minified as an application would. */
+async function bundleSize(program: string): Promise<number> {
+  const { outputFiles } = await build({
+    stdin: { contents: program, resolveDir: import.meta.dirname },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+    conditions: ["@heddle/source"],
+  });
+  return gzipSync(outputFiles[0]!.contents, { level: 9 }).byteLength;
+}
+
+test("a program that sends one kind of request carries at most 4 kB of client", async () => {
+  const size = await bundleSize(
+    `import { callStart, connectTracing } from "@heddle/client/tracing"; export const run = (options, input) => callStart(connectTracing(options), input);`,
+  );
+  expect(size).toBeLessThanOrEqual(4_096);
+});
+
+test("both whole clients are at most 15 kB", async () => {
+  const size = await bundleSize(`export * from "@heddle/client";`);
+  expect(size).toBeLessThanOrEqual(15_000);
+});

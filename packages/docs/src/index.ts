@@ -1,0 +1,7 @@
+import { fileURLToPath } from "node:url";
+
+/**
+ * Absolute path of the built site: static files, `index.html` at its root, every link relative, so it can be served
+ * under any prefix that ends in a slash. It exists after `pnpm build` and in the published package.
+ */
+export const docsDirectory = fileURLToPath(new URL("../dist/site", import.meta.url));

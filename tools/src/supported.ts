@@ -140,16 +140,10 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
   if (schema.format === "binary" && use !== "multipart body") {
     throw new Refusal(at(pointer, "format"), "binary parts stand in multipart bodies only");
   }
-  const unions = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
-  if (unions.some((branch) => "default" in branch)) {
-    throw new Refusal(pointer, "a default stands beside anyOf or oneOf, not inside a branch");
-  }
 }
 
 function checkRaw(schema: Schema, pointer: string, use: Use): void {
   if (use === "parameter" || use === "multipart body") throw new Refusal(pointer, `free JSON cannot stand in a ${use}`);
-  const idle = Object.keys(schema).find((key) => RULES.has(key) && key !== "type" && key !== "additionalProperties");
-  if (idle !== undefined) throw new Refusal(at(pointer, idle), "nothing looks inside free JSON; only its type counts");
   if ("default" in schema) throw new Refusal(at(pointer, "default"), "free JSON has no default");
 }
 

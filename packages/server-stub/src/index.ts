@@ -1,1 +1,20 @@
-export {};
+export { createServer, type ServerOptions } from "./server.js";
+export { type Credentials, readCredentials } from "./credentials.js";
+export type { Definition } from "./definition.js";
+export type { Bytes, Incoming, None, PartialHandlers, RawBody } from "./handlers.js";
+export {
+  BodyTooLarge,
+  ClientGone,
+  type Encoding,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpServer,
+  type Sink,
+  type StreamBody,
+} from "./http.js";
+export { readBody } from "./body.js";
+export { writeJson } from "./json-write.js";
+export type { FilePart } from "./multipart.js";
+export { type Detail, ItemError, Problem, type ProblemOptions } from "./problem.js";
+export { RawJson, rawJson } from "./raw-json.js";
+export { type Outcome, Reply, reply } from "./reply.js";

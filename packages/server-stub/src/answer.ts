@@ -1,0 +1,88 @@
+import type { OperationEntry } from "./definition.js";
+import type { HttpRequest, HttpResponse } from "./http.js";
+import { writeJson } from "./json-write.js";
+import { type Problem, problemBody } from "./problem.js";
+import { Reply } from "./reply.js";
+import { type Encoder, isStream, openStream } from "./stream.js";
+import { detailsOf, type Validator } from "./validation.js";
+
+type Validators = Readonly<Record<string, Validator>> | undefined;
+
+const SECURITY = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cache-control": "no-store",
+} as const;
+
+const JSON_HEADERS = { "content-type": "application/json", ...SECURITY };
+const STREAM_TYPES = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
+
+/** Turns what a handler returned into a response. */
+export async function answerOf(
+  result: unknown,
+  { id, answer }: OperationEntry,
+  request: HttpRequest,
+  validators: Validators,
+): Promise<HttpResponse> {
+  const given = result instanceof Reply ? result : undefined;
+  const body: unknown = given ? given.body : result;
+  const status = given?.status ?? answer.status;
+  const own = given?.headers;
+  // Only the success answer is described for what handlers return.
+  const checked = status === answer.status ? validators : undefined;
+  if (answer.stream !== undefined && (isStream(body) || !answer.json)) {
+    const headers = headersOf(STREAM_TYPES[answer.stream], own);
+    const items = body as AsyncIterable<unknown>;
+    const encoder = encoderOf(answer.stream, (item) => check(id, item, validatorOf(checked, answer.itemValidator)));
+    return { status, headers, body: await openStream(items, encoder, request) };
+  }
+  if (body instanceof Uint8Array) return { status, headers: headersOf(answer.bytes ?? OCTETS, own), body };
+  if (isStream(body)) {
+    const encoder = { encode: asBytes, eager: true };
+    const headers = headersOf(answer.bytes ?? OCTETS, own);
+    return { status, headers, body: await openStream(body, encoder, request) };
+  }
+  if (!answer.json && body === undefined) return { status, headers: { ...SECURITY, ...own } };
+  check(id, body, validatorOf(checked, answer.validator));
+  return { status, headers: own ? { ...JSON_HEADERS, ...own } : JSON_HEADERS, body: writeJson(body) };
+}
+
+/** The response of a problem, in the error body of the interface. */
+export function problemAnswer(problem: Problem, kind: "tracing" | "training"): HttpResponse {
+  const headers: Record<string, string> = { ...JSON_HEADERS, ...problem.headers };
+  if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
+  const tooLarge = problem.status === 413;
+  if (tooLarge) headers["connection"] = "close";
+  const body = writeJson(problemBody(problem, kind));
+  return { status: problem.status, headers, body, ...(tooLarge && { drain: true }) };
+}
+
+const OCTETS = "application/octet-stream";
+
+function headersOf(mediaType: string, own: Record<string, string> | undefined): Record<string, string> {
+  return { "content-type": mediaType, ...SECURITY, ...own };
+}
+
+function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
+  const encode = (item: unknown): string | Uint8Array => {
+    if (item instanceof Uint8Array) return item;
+    checkItem(item);
+    return stream === "jsonl" ? `${writeJson(item)}\n` : `data: ${writeJson(item)}\n\n`;
+  };
+  return { encode, eager: stream === "sse" };
+}
+
+function asBytes(item: unknown): string | Uint8Array {
+  return item instanceof Uint8Array ? item : String(item);
+}
+
+function validatorOf(validators: Validators, name: string | undefined): Validator | undefined {
+  return name === undefined ? undefined : validators?.[name];
+}
+
+function check(id: string, value: unknown, validator: Validator | undefined): void {
+  if (validator === undefined || validator(value)) return;
+  const details = detailsOf(validator.errors, ["answer"], value);
+  const what = details.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
+  throw new Error(`the answer of ${id} does not fit the spec: ${what}`);
+}

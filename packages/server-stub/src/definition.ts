@@ -1,0 +1,67 @@
+import type { PlanEntry } from "./json-plan.js";
+import type { Validator } from "./validation.js";
+
+/** One interface as the generator wrote it down. */
+export interface Definition {
+  interface: "tracing" | "training";
+  operations: readonly OperationEntry[];
+  plans: readonly PlanEntry[];
+  /** Checks of requests, by name. */
+  validators: Readonly<Record<string, Validator>>;
+  /** Checks of answers, by name; loaded only when answers are validated. */
+  answerValidators: () => Promise<Readonly<Record<string, Validator>>>;
+}
+
+export interface OperationEntry {
+  id: string;
+  group: string;
+  method: string;
+  /** The path and its further spellings. */
+  paths: readonly string[];
+  /** Needs no credential. */
+  public: boolean;
+  /** Parameters that the operation reads; absent where it reads none. */
+  path?: Parameters;
+  query?: Parameters;
+  header?: Parameters;
+  body?: BodyEntry;
+  answer: AnswerEntry;
+}
+
+export interface Parameters {
+  entries: readonly ParameterEntry[];
+  /** Name of the validator of all of them as one object. */
+  validator: string;
+}
+
+export interface ParameterEntry {
+  name: string;
+  type: "string" | "integer" | "number" | "boolean";
+  array?: boolean;
+  default?: unknown;
+}
+
+export interface BodyEntry {
+  kind: "json" | "multipart" | "raw";
+  required: boolean;
+  mediaTypes: readonly string[];
+  /** After inflating. */
+  maxBytes: number;
+  /** `json`: place in the plans, -1 where nothing needs to be known. */
+  plan?: number;
+  /** Name of the validator; absent for `raw`. */
+  validator?: string;
+  /** `multipart`: the parts that are files. */
+  files?: readonly string[];
+}
+
+export interface AnswerEntry {
+  status: number;
+  json: boolean;
+  stream?: "jsonl" | "sse";
+  /** Media type of an answer that is neither JSON nor a stream of it. */
+  bytes?: string;
+  /** Name of the validator of the JSON answer, and of one item of the stream. */
+  validator?: string;
+  itemValidator?: string;
+}

@@ -1,0 +1,120 @@
+import {
+  BodyTooLarge,
+  ClientGone,
+  type Encoding,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpServer,
+  type StreamBody,
+} from "./http.js";
+
+/**
+ * A server as a `fetch` function: mount it in Deno, Bun, Workers and Hono, or hand it to a client as its `fetch` and
+ * both talk in one process without a port.
+ */
+export function toFetch(server: HttpServer): (input: Request | string | URL, init?: RequestInit) => Promise<Response> {
+  return async (input, init) => {
+    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+    request.signal.throwIfAborted();
+    const gone = new AbortController();
+    const leave = () => gone.abort(request.signal.reason);
+    request.signal.addEventListener("abort", leave, { once: true });
+    const answer = await Promise.race([server(requestOf(request, gone)), aborted(gone.signal)]);
+    return responseOf(answer, gone);
+  };
+}
+
+function requestOf(request: Request, gone: AbortController): HttpRequest {
+  const { pathname, search } = new URL(request.url);
+  return {
+    method: request.method,
+    target: pathname + search,
+    header: (name) => request.headers.get(name) ?? undefined,
+    get signal() {
+      return gone.signal;
+    },
+    bytes: (limit) =>
+      Number(request.headers.get("content-length") ?? 0) > limit
+        ? Promise.reject(new BodyTooLarge())
+        : readBytes(request.body, limit),
+    inflate: (encoding, bytes, limit) => readBytes(inflated(encoding, bytes), limit),
+  };
+}
+
+async function readBytes(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+  if (stream === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > limit) throw new BodyTooLarge();
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return only;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+function inflated(encoding: Encoding, bytes: Uint8Array): ReadableStream<Uint8Array> {
+  const format = encoding === "zlib" ? "deflate" : encoding;
+  return new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
+}
+
+function responseOf({ status, headers, body }: HttpResponse, gone: AbortController): Response {
+  // There is no connection to close here.
+  const { connection: _, ...rest } = headers;
+  const bare = status === 204 || status === 304;
+  return new Response(typeof body === "function" ? streamOf(body, gone) : bare ? null : body, {
+    status,
+    headers: rest,
+  });
+}
+
+function streamOf(body: StreamBody, gone: AbortController): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let wanted: (() => void) | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        gone.signal.addEventListener("abort", () => {
+          controller.error(gone.signal.reason);
+          wanted?.();
+        });
+        const sink = {
+          get closed() {
+            return gone.signal.aborted;
+          },
+          write: (chunk: string | Uint8Array) => {
+            if (gone.signal.aborted) return undefined;
+            controller.enqueue(typeof chunk === "string" ? encoder.encode(chunk) : chunk);
+            return (controller.desiredSize ?? 1) > 0 ? undefined : new Promise<void>((resolve) => (wanted = resolve));
+          },
+          onClose: (callback: () => void) => {
+            if (gone.signal.aborted) callback();
+            else gone.signal.addEventListener("abort", callback, { once: true });
+          },
+        };
+        body(sink).then(
+          () => gone.signal.aborted || controller.close(),
+          (error: unknown) => gone.signal.aborted || controller.error(error),
+        );
+      },
+      pull: () => wanted?.(),
+      cancel: (reason) => gone.abort(reason ?? new ClientGone("the reader went away")),
+    },
+    { highWaterMark: 1 },
+  );
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

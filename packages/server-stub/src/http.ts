@@ -1,0 +1,53 @@
+/** What an adapter hands to a server: one HTTP request, with nothing read that was not asked for. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Path and query as sent, beginning with "/". */
+  readonly target: string;
+  /** Network address of the peer, where the adapter knows it. */
+  readonly remoteAddress?: string | undefined;
+  /** Value of a header by its lower-case name; repeated headers are joined by ", ". */
+  header(name: string): string | undefined;
+  /** Aborts when the client goes away before the answer is complete. Made at the first access. */
+  readonly signal: AbortSignal;
+  /** The whole body as sent. Rejects with `BodyTooLarge` beyond `limit` bytes; may be called once. */
+  bytes(limit: number): Promise<Uint8Array>;
+  /** Undoes a content encoding. Rejects with `BodyTooLarge` beyond `limit` bytes of output. */
+  inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array>;
+}
+
+/** `deflate` on the wire is `zlib` by the book and `deflate-raw` from some clients. */
+export type Encoding = "gzip" | "zlib" | "deflate-raw";
+
+export interface HttpResponse {
+  status: number;
+  /** Lower-case names. Adapters add `content-length` where they know it. */
+  headers: Record<string, string>;
+  body?: string | Uint8Array | StreamBody;
+  /** Take the rest of the request off the wire before the connection closes, so that the client can read the answer. */
+  drain?: boolean;
+}
+
+/** Writes a body piece by piece. Resolves when it is complete; rejects when it must end broken. */
+export type StreamBody = (sink: Sink) => Promise<void>;
+
+export interface Sink {
+  /** A promise means: wait for it before writing more. */
+  write(chunk: string | Uint8Array): Promise<void> | undefined;
+  /** The client is gone or the answer was cut; nothing written arrives any more. */
+  readonly closed: boolean;
+  /** Calls back once when `closed` becomes true, at once if it already is. */
+  onClose(callback: () => void): void;
+}
+
+/** A server: one function. What it does not know it may hand to the next (`fallback` of `createTracingServer`). */
+export type HttpServer = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** Thrown by adapters; the server answers 413. */
+export class BodyTooLarge extends Error {
+  override readonly name = "BodyTooLarge";
+}
+
+/** Thrown by adapters when the client left before its request was complete; nobody reads the answer. */
+export class ClientGone extends Error {
+  override readonly name = "ClientGone";
+}

@@ -1,0 +1,64 @@
+import type { Validator } from "./validation.js";
+
+/**
+ * How to read one place of a JSON body, derived from its schema. Generated; places refer to each other by index.
+ * A place says something for every kind of value that may stand there, so one entry may describe object and array.
+ */
+export interface PlanEntry {
+  /** Cut out as exact text. Lists the types the outermost value may have; empty means any. */
+  raw?: readonly string[];
+  /** Known keys; the place of their value, or -1 where nothing needs to be known. */
+  properties?: Readonly<Record<string, number>>;
+  /** Keys whose null is kept. A null of every other known key means absent. */
+  keepNull?: readonly string[];
+  /** Values of known keys that are absent. */
+  defaults?: Readonly<Record<string, unknown>>;
+  /** Keys that are not known: passed over, kept as they are, or read by a plan. */
+  others?: "drop" | "keep" | number;
+  items?: number;
+  /** The first items; the rest follow `items`. */
+  prefix?: readonly number[];
+  /** Each item is validated on its own by the validator of this name; one that fails becomes an `ItemError`. */
+  lenient?: string;
+}
+
+export interface Plan {
+  raw: ReadonlySet<string> | undefined;
+  properties: ReadonlyMap<string, { plan: Plan | undefined; keepNull: boolean }> | undefined;
+  defaults: readonly (readonly [string, unknown])[];
+  keepOthers: boolean;
+  others: Plan | undefined;
+  items: Plan | undefined;
+  prefix: readonly (Plan | undefined)[];
+  lenient: Validator | undefined;
+}
+
+/** Turns generated entries into linked plans, once per server. */
+export function linkPlans(entries: readonly PlanEntry[], validators: Readonly<Record<string, Validator>>): Plan[] {
+  const plans = entries.map((entry): { -readonly [K in keyof Plan]: Plan[K] } => ({
+    raw: entry.raw && new Set(entry.raw),
+    properties: undefined,
+    defaults: Object.entries(entry.defaults ?? {}),
+    keepOthers: entry.others !== "drop",
+    others: undefined,
+    items: undefined,
+    prefix: [],
+    lenient: entry.lenient === undefined ? undefined : validators[entry.lenient],
+  }));
+  for (const [index, entry] of entries.entries()) {
+    const plan = plans[index];
+    if (plan === undefined) continue;
+    if (entry.properties) {
+      plan.properties = new Map(
+        Object.entries(entry.properties).map(([key, place]) => [
+          key,
+          { plan: plans[place], keepNull: entry.keepNull?.includes(key) ?? false },
+        ]),
+      );
+    }
+    if (typeof entry.others === "number") plan.others = plans[entry.others];
+    if (entry.items !== undefined) plan.items = plans[entry.items];
+    plan.prefix = entry.prefix?.map((place) => plans[place]) ?? [];
+  }
+  return plans;
+}

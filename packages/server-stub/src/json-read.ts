@@ -1,0 +1,215 @@
+import { endOfScalar, endOfString, Malformed, measure, skipSpace } from "./json-scan.js";
+import type { Plan } from "./json-plan.js";
+import { type Detail, ItemError } from "./problem.js";
+import { RawJson } from "./raw-json.js";
+import { detailsOf } from "./validation.js";
+
+/** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
+export const MAX_DEPTH = 200;
+
+/** A value that JSON allows and the plan does not. Inside a lenient list it costs the item, else the request. */
+export class Unfit extends Error {
+  override readonly name = "Unfit";
+  readonly detail: Detail;
+  readonly tooDeep: boolean;
+
+  constructor(detail: Detail, tooDeep: boolean) {
+    super(detail.msg);
+    this.detail = detail;
+    this.tooDeep = tooDeep;
+  }
+}
+
+/**
+ * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
+ * in, keys nobody knows are passed over. Throws `Malformed` or `Unfit`. `path` is where the value stands, for errors.
+ */
+export function readJson(text: string, plan: Plan | undefined, path: (string | number)[] = ["body"]): unknown {
+  const reader = new Reader(text, path);
+  reader.at = skipSpace(text, 0);
+  const value = reader.value(plan);
+  const end = skipSpace(text, reader.at);
+  if (end < text.length) throw new Malformed("something behind the end of the JSON value", end);
+  return value;
+}
+
+class Reader {
+  at = 0;
+  private depth = 0;
+  private readonly text: string;
+  private readonly path: (string | number)[];
+
+  constructor(text: string, path: (string | number)[]) {
+    this.text = text;
+    this.path = path;
+  }
+
+  value(plan: Plan | undefined): unknown {
+    const c = this.text.charCodeAt(this.at);
+    if (plan?.raw !== undefined) return this.raw(plan.raw, c);
+    if (c === 34) return this.string();
+    if (c === 123) return this.object(plan);
+    if (c === 91) return this.array(plan);
+    const start = this.at;
+    this.at = endOfScalar(this.text, start);
+    switch (c) {
+      case 116:
+        return true;
+      case 102:
+        return false;
+      case 110: // null
+      case 78: // NaN
+      case 73: // Infinity
+        return null;
+      default: {
+        const source = this.text.slice(start, this.at);
+        return source === "-Infinity" ? null : Number(source);
+      }
+    }
+  }
+
+  private raw(types: ReadonlySet<string>, c: number): RawJson {
+    const start = this.at;
+    const { end, depth } = measure(this.text, start);
+    if (types.size > 0 && !types.has(kindOf(c))) throw this.unfit(`value is not a valid ${[...types].join(" or ")}`);
+    if (depth > MAX_DEPTH) throw this.tooDeep();
+    this.at = end;
+    return new RawJson(this.text.slice(start, end));
+  }
+
+  private string(): string {
+    const start = this.at;
+    this.at = endOfString(this.text, start);
+    const inside = this.text.slice(start + 1, this.at - 1);
+    return inside.includes("\\") ? (JSON.parse(this.text.slice(start, this.at)) as string) : inside;
+  }
+
+  private object(plan: Plan | undefined): Record<string, unknown> {
+    this.enter();
+    const result: Record<string, unknown> = {};
+    const { text, path } = this;
+    const known = plan?.properties;
+    this.at = skipSpace(text, this.at + 1);
+    if (text.charCodeAt(this.at) === 125) this.at++;
+    else {
+      for (;;) {
+        if (text.charCodeAt(this.at) !== 34) throw new Malformed("no key where one should be", this.at);
+        const key = this.string();
+        this.at = skipSpace(text, this.at);
+        if (text.charCodeAt(this.at) !== 58) throw new Malformed("a key without a colon", this.at);
+        this.at = skipSpace(text, this.at + 1);
+        const property = known?.get(key);
+        if (property === undefined && plan !== undefined && !plan.keepOthers) {
+          this.at = measure(text, this.at).end;
+        } else if (property !== undefined && !property.keepNull && this.isNull()) {
+          this.at = endOfScalar(text, this.at);
+          delete result[key];
+        } else {
+          path.push(key);
+          set(result, key, this.value(property === undefined ? plan?.others : property.plan));
+          path.pop();
+        }
+        if (this.closes(125, "}")) break;
+      }
+    }
+    if (plan !== undefined) {
+      for (const [key, value] of plan.defaults) {
+        if (!Object.hasOwn(result, key)) result[key] = typeof value === "object" ? structuredClone(value) : value;
+      }
+    }
+    this.depth--;
+    return result;
+  }
+
+  private array(plan: Plan | undefined): unknown[] {
+    this.enter();
+    const result: unknown[] = [];
+    const { text, path } = this;
+    this.at = skipSpace(text, this.at + 1);
+    if (text.charCodeAt(this.at) === 93) this.at++;
+    else {
+      for (let index = 0; ; index++) {
+        const item = plan === undefined || index >= plan.prefix.length ? plan?.items : plan.prefix[index];
+        path.push(index);
+        result.push(plan?.lenient === undefined ? this.value(item) : this.lenientItem(plan, item));
+        path.pop();
+        if (this.closes(93, "]")) break;
+      }
+    }
+    this.depth--;
+    return result;
+  }
+
+  private lenientItem(list: Plan, item: Plan | undefined): unknown {
+    const { at, depth } = this;
+    const height = this.path.length;
+    try {
+      const value = this.value(item);
+      if (list.lenient?.(value) !== false) return value;
+      const [detail] = detailsOf(list.lenient.errors, this.path, value);
+      return detail ? new ItemError(detail) : value;
+    } catch (error) {
+      if (!(error instanceof Unfit)) throw error;
+      this.path.length = height;
+      this.depth = depth;
+      this.at = measure(this.text, at).end;
+      return new ItemError(error.detail);
+    }
+  }
+
+  /** True behind the closing bracket, false behind a comma. */
+  private closes(bracket: number, shown: string): boolean {
+    const at = skipSpace(this.text, this.at);
+    const c = this.text.charCodeAt(at);
+    if (c !== bracket && c !== 44) throw new Malformed(`neither a comma nor "${shown}"`, at);
+    this.at = c === 44 ? skipSpace(this.text, at + 1) : at + 1;
+    return c === bracket;
+  }
+
+  /** Bare NaN and Infinity count as null outside free JSON. */
+  private isNull(): boolean {
+    const c = this.text.charCodeAt(this.at);
+    return c === 110 || c === 78 || c === 73 || (c === 45 && this.text.charCodeAt(this.at + 1) === 73);
+  }
+
+  private enter(): void {
+    if (++this.depth > MAX_DEPTH) throw this.tooDeep();
+  }
+
+  private tooDeep(): Unfit {
+    const msg = `nested deeper than ${MAX_DEPTH} levels`;
+    return new Unfit({ loc: [...this.path], msg, type: "value_error.nesting" }, true);
+  }
+
+  private unfit(msg: string): Unfit {
+    return new Unfit({ loc: [...this.path], msg, type: "type_error" }, false);
+  }
+}
+
+/** Assigns an own property whatever its name: `__proto__` is a key like any other. */
+function set(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    object[key] = value;
+  }
+}
+
+/** JSON type of a value by its first character. */
+function kindOf(c: number): string {
+  switch (c) {
+    case 123:
+      return "object";
+    case 91:
+      return "array";
+    case 34:
+      return "string";
+    case 116:
+    case 102:
+      return "boolean";
+    case 110:
+      return "null";
+    default:
+      return "number";
+  }
+}

@@ -1,0 +1,34 @@
+import type { ParameterEntry, Parameters } from "./definition.js";
+import { Problem } from "./problem.js";
+import { detailsOf, type Validator } from "./validation.js";
+
+/**
+ * Turns the texts of parameters into what the spec says they are, fills in defaults and checks the whole.
+ * A text that is no number or boolean stays a text, and the validator says so.
+ */
+export function readParameters(
+  place: "path" | "query" | "header",
+  { entries, validator }: Parameters,
+  validators: Readonly<Record<string, Validator>>,
+  read: (name: string) => string[],
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const entry of entries) {
+    const texts = read(entry.name);
+    if (texts.length > 0)
+      result[entry.name] = entry.array ? texts.map((text) => parse(text, entry)) : parse(texts.at(-1) ?? "", entry);
+    else if (entry.default !== undefined) result[entry.name] = entry.default;
+  }
+  const check = validators[validator];
+  if (check !== undefined && !check(result)) throw Problem.invalid(detailsOf(check.errors, [place], result));
+  return result;
+}
+
+function parse(text: string, { type }: ParameterEntry): unknown {
+  if (type === "integer" && /^[+-]?\d+$/.test(text)) return Number(text);
+  if (type === "number" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+  if (type === "boolean") return BOOLEANS[text.toLowerCase()] ?? text;
+  return text;
+}
+
+const BOOLEANS: Record<string, boolean | undefined> = { true: true, "1": true, false: false, "0": false };

@@ -1,0 +1,74 @@
+import { decodeText, mediaTypeOf, readBody } from "./body.js";
+import type { BodyEntry, Definition } from "./definition.js";
+import type { HttpRequest } from "./http.js";
+import type { Plan } from "./json-plan.js";
+import { readJson, Unfit } from "./json-read.js";
+import { Malformed } from "./json-scan.js";
+import { readMultipart } from "./multipart.js";
+import { Problem } from "./problem.js";
+import { detailsOf } from "./validation.js";
+
+/** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
+export async function readRequestBody(
+  request: HttpRequest,
+  entry: BodyEntry,
+  { interface: kind, validators }: Definition,
+  plans: readonly Plan[],
+): Promise<unknown> {
+  checkMediaType(request, entry, kind);
+  const bytes = await readBody(request, entry.maxBytes);
+  if (entry.kind === "raw") return { bytes, media_type: mediaTypeOf(request) };
+  if (bytes.length === 0 && !entry.required) return undefined;
+  if (bytes.length === 0 && entry.kind === "json") throw missing();
+  const value =
+    entry.kind === "json"
+      ? parseJson(decodeText(bytes), entry.plan === undefined ? undefined : plans[entry.plan])
+      : readMultipart(bytes, request.header("content-type"), entry.files ?? []);
+  const check = entry.validator === undefined ? undefined : validators[entry.validator];
+  if (check !== undefined && !check(value)) throw Problem.invalid(detailsOf(check.errors, ["body"], value));
+  return value;
+}
+
+/** The tracing interface reads JSON whatever the header says, because its clients often send none. */
+function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: Definition["interface"]): void {
+  const mediaType = mediaTypeOf(request);
+  if (
+    entry.kind === "json" &&
+    (kind === "tracing" || mediaType === "" || /^application\/([^/]+\+)?json$/.test(mediaType))
+  ) {
+    return;
+  }
+  if (entry.mediaTypes.includes(mediaType)) return;
+  const wanted = entry.mediaTypes.join(", ");
+  throw new Problem(415, `${mediaType || "a body without content-type"} is not supported; send ${wanted}`, {
+    headers: { "accept-post": wanted },
+  });
+}
+
+function parseJson(text: string, plan: Plan | undefined): unknown {
+  try {
+    return readJson(text, plan);
+  } catch (error) {
+    if (error instanceof Malformed) throw malformed(error, text);
+    if (error instanceof Unfit) throw unfit(error);
+    throw error;
+  }
+}
+
+function malformed({ message, position }: Malformed, text: string): Problem {
+  if (text.trim() === "") return missing();
+  const before = text.slice(0, position);
+  const line = before.split("\n").length;
+  const column = position - before.lastIndexOf("\n");
+  return new Problem(400, `the body is not JSON: ${message} at position ${position} (line ${line}, column ${column})`);
+}
+
+function unfit({ detail, tooDeep }: Unfit): Problem {
+  return tooDeep
+    ? new Problem(413, `Request too large: ${detail.loc.join(".")} is ${detail.msg}`)
+    : Problem.invalid([detail]);
+}
+
+function missing(): Problem {
+  return Problem.invalid([{ loc: ["body"], msg: "field required", type: "value_error.missing" }]);
+}

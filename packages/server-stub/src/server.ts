@@ -1,0 +1,114 @@
+import { answerOf, problemAnswer } from "./answer.js";
+import { type Credentials, readCredentials } from "./credentials.js";
+import type { Definition, OperationEntry } from "./definition.js";
+import type { HttpRequest, HttpResponse, HttpServer, Sink } from "./http.js";
+import { linkPlans } from "./json-plan.js";
+import { Problem } from "./problem.js";
+import { readRequestBody } from "./request-body.js";
+import { readParameters } from "./parameters.js";
+import { createRouter, type Match } from "./router.js";
+
+export interface ServerOptions<Caller> {
+  /**
+   * Who is asking? Throws a Problem of 401 or 403. Not called for operations that need no credential.
+   * Without it every request is let in, and handlers get `undefined` as caller.
+   */
+  authenticate?: (credentials: Credentials, request: HttpRequest) => Caller | Promise<Caller>;
+  /** What an unexpected error means to the client; `undefined` is a 500 that tells nothing. */
+  onError?: (error: unknown, request: HttpRequest) => Problem | undefined;
+  /** Check every answer against the spec, and answer 500 when it does not fit. For tests. */
+  validateResponses?: boolean;
+  /** Paths under which everything is served a second time: `["/traces"]`. */
+  prefixes?: readonly string[];
+  /** Who answers a path that this interface does not know; otherwise 404. */
+  fallback?: HttpServer;
+}
+
+type Handler = (request: object, caller: unknown) => unknown;
+type Handlers = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
+
+/**
+ * route → authenticate → read → validate → handler → respond. README.md holds the table of outcomes.
+ * Generated code wraps this with types; `handlers` are grouped as in the definition.
+ */
+export function createServer<Caller>(
+  definition: Definition,
+  handlers: Handlers,
+  options: ServerOptions<Caller> = {},
+): HttpServer {
+  const plans = linkPlans(definition.plans, definition.validators);
+  const find = createRouter(
+    definition.operations.flatMap((entry) => entry.paths.map((path) => ({ method: entry.method, path, entry }))),
+    options.prefixes,
+  );
+  const answers = options.validateResponses ? definition.answerValidators() : undefined;
+  answers?.catch(() => {}); // told by the first answer that needs them
+
+  async function run(request: HttpRequest, entry: OperationEntry, params: Record<string, string>, query: string) {
+    const caller = entry.public ? undefined : await options.authenticate?.(readCredentials(request), request);
+    const group = handlers[entry.group];
+    const handler = group?.[entry.id];
+    if (typeof handler !== "function") throw new Problem(501, `${entry.id} is not implemented here`);
+    const { validators } = definition;
+    const search = entry.query && new URLSearchParams(query);
+    const incoming = {
+      params: entry.path ? readParameters("path", entry.path, validators, (name) => list(params[name])) : NONE,
+      query: entry.query
+        ? readParameters("query", entry.query, validators, (name) => search?.getAll(name) ?? [])
+        : NONE,
+      headers: entry.header
+        ? readParameters("header", entry.header, validators, (name) => list(request.header(name.toLowerCase())))
+        : NONE,
+      body: entry.body && (await readRequestBody(request, entry.body, definition, plans)),
+      remoteAddress: request.remoteAddress,
+      get signal() {
+        return request.signal;
+      },
+    };
+    const result = await (handler as Handler).call(group, incoming, caller);
+    return answerOf(result, entry, request, await answers);
+  }
+
+  return async (request) => {
+    try {
+      const mark = request.target.indexOf("?");
+      const match = find(mark < 0 ? request.target : request.target.slice(0, mark));
+      if (match === undefined) {
+        if (options.fallback) return await options.fallback(request);
+        throw new Problem(404, "no such path");
+      }
+      const entry =
+        match.methods.get(request.method) ?? (request.method === "HEAD" ? match.methods.get("GET") : undefined);
+      if (entry === undefined) throw methodNotAllowed(request.method, match);
+      return withoutBody(
+        request,
+        await run(request, entry, match.params, mark < 0 ? "" : request.target.slice(mark + 1)),
+      );
+    } catch (error) {
+      const problem = error instanceof Problem ? error : (options.onError?.(error, request) ?? UNEXPECTED);
+      return withoutBody(request, problemAnswer(problem, definition.interface));
+    }
+  };
+}
+
+const NONE = Object.freeze({});
+const UNEXPECTED = new Problem(500, "Internal server error");
+
+function list(value: string | undefined): string[] {
+  return value === undefined ? [] : [value];
+}
+
+function methodNotAllowed(method: string, { methods }: Match<OperationEntry>): Problem {
+  const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])].join(", ");
+  return new Problem(405, `${method} is not possible here; ${allow} is`, { headers: { allow } });
+}
+
+/** HEAD: what GET would answer, as headers alone. */
+function withoutBody(request: HttpRequest, answer: HttpResponse): HttpResponse {
+  if (request.method !== "HEAD") return answer;
+  if (typeof answer.body === "function") answer.body(NOBODY).catch(() => {});
+  return { status: answer.status, headers: answer.headers };
+}
+
+/** A client that is already gone: a stream written to it is given up at once. */
+const NOBODY: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };

@@ -1,0 +1,92 @@
+import type { HttpRequest, Sink, StreamBody } from "./http.js";
+
+/** Rows are gathered to chunks of this many UTF-16 units: one write per row costs half as much again. */
+const CHUNK = 65_536;
+
+export interface Encoder {
+  /** Text of one item, framing included. Bytes are passed on as they are. */
+  encode: (item: unknown) => string | Uint8Array;
+  /** Send every item at once instead of gathering. */
+  eager: boolean;
+}
+
+/**
+ * Takes the first item before anything is sent, so that an error up to there is an ordinary answer, and gives the rest
+ * as a body. Items are gathered into chunks while the producer keeps up, and sent as soon as it pauses. When the
+ * client leaves, the iterator's `return()` runs. An error behind the first item rejects: the answer ends broken.
+ */
+export async function openStream(
+  items: AsyncIterable<unknown> | Iterable<unknown>,
+  encoder: Encoder,
+  request: HttpRequest,
+): Promise<StreamBody> {
+  const iterator = iterate(items);
+  const first = await iterator.next();
+  if (request.signal.aborted) await iterator.return?.();
+  return (sink) => pump(iterator, first, encoder, sink);
+}
+
+async function pump(
+  iterator: AsyncIterator<unknown>,
+  first: IteratorResult<unknown>,
+  { encode, eager }: Encoder,
+  sink: Sink,
+): Promise<void> {
+  const left = new Promise<undefined>((resolve) => {
+    sink.onClose(() => {
+      resolve(undefined);
+      // An iterator that hangs in next() learns of it now; a generator queues it behind its current step.
+      Promise.resolve(iterator.return?.()).catch(() => {});
+    });
+  });
+  let text = "";
+  let pause: Promise<undefined> | undefined;
+  const flush = async () => {
+    const chunk = text;
+    text = "";
+    pause = undefined;
+    if (chunk !== "") await sink.write(chunk);
+  };
+  let result: IteratorResult<unknown> | undefined = first;
+  while (!sink.closed && !result?.done) {
+    if (result !== undefined) {
+      const piece = encode(result.value);
+      if (typeof piece === "string") text += piece;
+      else {
+        await flush();
+        await sink.write(piece);
+      }
+      if (eager || text.length >= CHUNK) await flush();
+      if (sink.closed) return;
+    }
+    const next = Promise.resolve(iterator.next());
+    if (text !== "") {
+      pause ??= turn();
+      result = await Promise.race([next, pause]);
+      if (result !== undefined) continue;
+      next.catch(() => {});
+      await flush();
+    }
+    result = await Promise.race([next, left]);
+  }
+  if (!sink.closed) await flush();
+}
+
+/** Resolves when the event loop has gone round: a producer that has not answered by then is waiting for something. */
+function turn(): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, 0, undefined));
+}
+
+function iterate(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncIterator<unknown> {
+  if (Symbol.asyncIterator in items) return items[Symbol.asyncIterator]();
+  const iterator = items[Symbol.iterator]();
+  return {
+    next: () => Promise.resolve(iterator.next()),
+    return: () => Promise.resolve(iterator.return?.() ?? { done: true, value: undefined }),
+  };
+}
+
+/** True for what a handler may return as a stream; strings and bytes are values. */
+export function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}

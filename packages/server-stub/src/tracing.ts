@@ -1,0 +1,22 @@
+import { definition } from "./generated/tracing.operations.js";
+import type { TracingHandlers } from "./generated/tracing.handlers.js";
+import type { PartialHandlers } from "./handlers.js";
+import type { HttpServer } from "./http.js";
+import { createServer, type ServerOptions } from "./server.js";
+
+export type * from "./generated/tracing.handlers.js";
+
+/**
+ * A server of the tracing interface. Handlers are grouped as in the spec; a missing one answers 501.
+ *
+ * ```ts
+ * const server = createTracingServer({ calls: { callRead: async ({ body }) => ({ call: await read(body.id) }) } });
+ * await listen(server, { port: 4680 });
+ * ```
+ */
+export function createTracingServer<Caller = unknown>(
+  handlers: PartialHandlers<TracingHandlers<Caller>>,
+  options: ServerOptions<Caller> = {},
+): HttpServer {
+  return createServer(definition, handlers, options);
+}

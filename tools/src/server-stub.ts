@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import { isEntry } from "./entry.js";
+import { handlersText } from "./handlers.js";
+import { type Model, readModel } from "./model.js";
+import { operationsText, stubOf } from "./operations.js";
+import { stubTypes } from "./stub-types.js";
+import { documentsIn } from "./types.js";
+import { validatorFiles } from "./validators.js";
+import { banner, type Files, writeFiles } from "./write.js";
+
+/** Everything the server stub needs of one document, as files named after it. */
+export async function stubFiles(model: Model): Promise<Files> {
+  const head = banner("tools/src/server-stub.ts", model.source);
+  const stub = stubOf(model);
+  const types = await stubTypes(model, stub.plans.branches);
+  return {
+    [`${model.name}.requests.ts`]: head + types.requests,
+    [`${model.name}.answers.ts`]: head + types.answers,
+    [`${model.name}.handlers.ts`]: head + handlersText(model),
+    [`${model.name}.operations.ts`]: head + operationsText(model, stub),
+    ...validatorFiles(`${model.name}.validators`, model, stub.checks),
+    ...validatorFiles(`${model.name}.answer-validators`, model, stub.answerChecks),
+  };
+}
+
+if (isEntry(import.meta.url)) {
+  const [source = "spec/dist", target = "src/generated"] = process.argv.slice(2);
+  for (const name of documentsIn(source)) {
+    writeFiles(target, await stubFiles(readModel(join(source, name))));
+  }
+}

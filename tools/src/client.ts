@@ -93,10 +93,17 @@ function clientInterface(model: Model, operations: Emitted[]): string[] {
     `export interface ${pascalCase(model.interface)}Client {`,
     ...operations.flatMap((each) => [
       ...docComment(each.operation).map((line) => `  ${line}`),
-      ...signaturesOf(each).map((signature) => `  ${each.operation.id}(${signature};`),
+      `  readonly ${each.operation.id}: ${memberType(each)};`,
     ]),
     "}",
   ];
+}
+
+// A property, not a method: it may be taken out of the client and called alone.
+function memberType(each: Emitted): string {
+  const [signature = "", ...more] = signaturesOf(each);
+  if (more.length === 0) return `(${signature.replace("): ", ") => ")}`;
+  return `{ ${[signature, ...more].map((overload) => `(${overload};`).join(" ")} }`;
 }
 
 /** From the first argument after the connection to the result type: one, or two where `stream` decides the answer. */

@@ -1,0 +1,77 @@
+import { idTime } from "@heddle/trace-model";
+import type { Engine } from "./engine.js";
+import { Parameters } from "./parameters.js";
+import type { LocatedCalls } from "./query/call-query.js";
+import { visibleCalls } from "./visible-calls.js";
+import type { CallScope } from "./visible-calls.js";
+
+const DAY_US = 86_400_000_000n;
+const MAX_WINDOWS = 32;
+
+type Condition = (p: Parameters) => string[];
+
+/**
+ * How to find calls by id, in the order to try. The table is ordered by time, so ids that carry one (UUIDv7) are sought
+ * within a day of it first; what is left is sought everywhere, which reads all ids of a project when they are many.
+ */
+export function idConditions(ids: readonly string[]): Condition[] {
+  const dated = ids.filter((id) => idTime(id) !== undefined);
+  const everywhere: Condition = (p) => [p.in("id", "String", ids)];
+  if (dated.length === 0) return [everywhere];
+  const windows = windowsAround(dated);
+  return [(p) => [during(p, windows), p.in("id", "String", dated)], everywhere];
+}
+
+/** Finds where calls with these ids are. */
+export async function locateCalls(
+  engine: Engine,
+  scope: () => CallScope,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<LocatedCalls> {
+  const found = new Set<string>();
+  const times = new Set<bigint>();
+  let wanted = [...new Set(ids)];
+  for (let round = 0; wanted.length > 0 && round < 2; round++) {
+    const conditions = idConditions(wanted);
+    const condition = conditions[Math.min(round, conditions.length - 1)];
+    const statement = () => {
+      const p = new Parameters();
+      const select = ["id", "toUnixTimestamp64Micro(started_at) AS started_us"];
+      return { sql: visibleCalls(scope(), p, { select, where: condition?.(p) }), params: p };
+    };
+    for (const { id, started_us } of await engine.rows<{ id: string; started_us: string }>(statement, { signal })) {
+      found.add(id);
+      times.add(BigInt(started_us));
+    }
+    if (conditions.length === 1) break;
+    wanted = wanted.filter((id) => !found.has(id));
+  }
+  return { ids: [...found], started_at: [...times] };
+}
+
+interface Window {
+  from: bigint;
+  to: bigint;
+}
+
+function during(p: Parameters, windows: readonly Window[]): string {
+  return `(${windows.map(({ from, to }) => `started_at BETWEEN ${p.time(from)} AND ${p.time(to)}`).join(" OR ")})`;
+}
+
+/** A day to both sides of each id's time; windows that touch become one, and so do near ones when there are many. */
+export function windowsAround(ids: readonly string[]): Window[] {
+  const times = ids
+    .map(idTime)
+    .filter((us) => us !== undefined)
+    .toSorted((a, b) => (a < b ? -1 : 1));
+  for (let margin = 2n * DAY_US; ; margin *= 2n) {
+    const windows: Window[] = [];
+    for (const us of times) {
+      const last = windows.at(-1);
+      if (last !== undefined && us - DAY_US <= last.to + margin - 2n * DAY_US) last.to = us + DAY_US;
+      else windows.push({ from: us - DAY_US, to: us + DAY_US });
+    }
+    if (windows.length <= MAX_WINDOWS) return windows;
+  }
+}

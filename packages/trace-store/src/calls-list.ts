@@ -1,0 +1,146 @@
+import { idConditions } from "./call-ids.js";
+import type { Engine, Statement, StatementOptions } from "./engine.js";
+import { Parameters } from "./parameters.js";
+import { at, compileSortedCalls } from "./query/call-query.js";
+import type { CallPlan, LocatedCalls } from "./query/call-query.js";
+import { columnNames } from "./stored-call.js";
+import type { CallRow } from "./stored-call.js";
+import { visibleCalls } from "./visible-calls.js";
+import type { CallScope } from "./visible-calls.js";
+
+export interface CallSource {
+  engine: Engine;
+  scope: () => CallScope;
+  /** As `callColumns` makes it. */
+  select: readonly string[];
+  signal: AbortSignal | undefined;
+}
+
+/** A list of calls to read. */
+export interface CallList extends CallSource {
+  plan: CallPlan;
+  /** Where the calls of `filter.call_ids` are. */
+  located: LocatedCalls | undefined;
+  limit: number | undefined;
+  offset: number;
+}
+
+/** Up to here the keys of a page are selected first, and then the payloads of just these calls. */
+const PAGE_ROWS = 1000;
+/** Payloads that are fetched, and held in memory, at a time. */
+const FETCH_BYTES = 16 * 1024 * 1024;
+/** Doubles that a branch may hold at its top while commits go on, beside those that are known to be in flight. */
+const SLACK_ROWS = 16;
+
+/**
+ * Filters over payloads stop at the newest matches instead of reading ahead in every part. Long conditions and lists
+ * of operands make long statements.
+ */
+const LIST_SETTINGS: StatementOptions["settings"] = { read_in_order_use_buffering: 0, max_query_size: "16777216" };
+
+/** Rows of a list, in order. */
+export function readCallRows(list: CallList): AsyncIterable<CallRow> {
+  const { limit, offset, located } = list;
+  const isPage = limit !== undefined && limit + offset <= PAGE_ROWS && located === undefined;
+  return isPage ? pageOfCalls(list) : streamOfCalls(list);
+}
+
+/** One statement with back-pressure: nothing is held here, however long the list. */
+function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
+  // A reader may take its time: the engine's limit for statements would cut a long answer short.
+  const settings = { ...LIST_SETTINGS, max_execution_time: 0 };
+  return list.engine.stream<CallRow>(() => listStatement(list, list.select), { signal: list.signal, settings });
+}
+
+interface CallPosition {
+  id: string;
+  started_us: string;
+  size_bytes: string;
+}
+
+/** Keys first, so that conditions and order read no payload but that of the calls shown. */
+async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
+  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes"];
+  const options = { signal: list.signal, settings: LIST_SETTINGS };
+  const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
+  for (const some of bySize(keys)) {
+    const rows = await fetchCalls(list, some);
+    for (const { id } of some) {
+      const row = rows.get(id);
+      if (row !== undefined) yield row;
+    }
+  }
+}
+
+function listStatement({ plan, scope: scopeNow, located, offset, limit }: CallList, select: readonly string[]): Statement {
+  const p = new Parameters();
+  const scope = scopeNow();
+  const { order, conditions } = compileSortedCalls(plan, scope, p, located);
+  const doubles = SLACK_ROWS + scope.inFlight.closing(scope.project_id).length;
+  const union = visibleCalls(scope, p, {
+    ...conditions,
+    select: [...new Set(["started_at", "id", ...select, ...order.select])],
+    order_by: order.order_by,
+    limit: limit === undefined ? undefined : limit + offset + doubles,
+  });
+  const sql = [
+    `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.order_by} LIMIT 1 BY id`,
+    ...(limit === undefined ? [] : [`LIMIT ${p.bind("UInt64", limit)}`]),
+    ...(offset === 0 ? [] : [`OFFSET ${p.bind("UInt64", offset)}`]),
+  ].join(" ");
+  return { sql, params: p };
+}
+
+/**
+ * The newest visible version of some calls, wherever it is by now: a running call may have ended since its key was
+ * read. What moved to another time is sought by id alone; what was deleted is missing.
+ */
+async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promise<Map<string, CallRow>> {
+  const located = {
+    ids: keys.map(({ id }) => id),
+    started_at: [...new Set(keys.map(({ started_us }) => BigInt(started_us)))],
+  };
+  const found = await fetchWhere(list, (p) => at(p, located));
+  const missing = located.ids.filter((id) => !found.has(id));
+  if (missing.length === 0) return found;
+  const moved = await fetchWhere(list, (p) => [p.in("id", "String", missing)]);
+  return new Map([...found, ...moved]);
+}
+
+/** One call, sought near the time its id carries first. */
+export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
+  for (const condition of idConditions([id])) {
+    const row = (await fetchWhere(source, condition)).get(id);
+    if (row !== undefined) return row;
+  }
+  return undefined;
+}
+
+async function fetchWhere(source: CallSource, where: (p: Parameters) => string[]): Promise<Map<string, CallRow>> {
+  const { engine, scope, select, signal } = source;
+  const statement = () => {
+    const p = new Parameters();
+    const union = visibleCalls(scope(), p, { select: ["version", ...select], where: where(p) });
+    const columns = columnNames(select).join(", ");
+    return { sql: `SELECT ${columns} FROM (${union}) ORDER BY version DESC LIMIT 1 BY id`, params: p };
+  };
+  const rows = await engine.rows<CallRow>(statement, { signal, settings: LIST_SETTINGS });
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function bySize(keys: readonly CallPosition[]): CallPosition[][] {
+  const groups: CallPosition[][] = [];
+  let bytes = 0;
+  for (const key of keys) {
+    const size = Number(key.size_bytes);
+    const group = groups.at(-1);
+    if (group === undefined || bytes + size > FETCH_BYTES) {
+      groups.push([key]);
+      bytes = size;
+    } else {
+      group.push(key);
+      bytes += size;
+    }
+  }
+  return groups;
+}

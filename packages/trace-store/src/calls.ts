@@ -1,0 +1,174 @@
+import { locateCalls } from "./call-ids.js";
+import { finishCalls } from "./calls-finish.js";
+import type { Finish } from "./calls-finish.js";
+import { fetchCall, readCallRows } from "./calls-list.js";
+import type { CallSource } from "./calls-list.js";
+import type { Engine } from "./engine.js";
+import { StoreError } from "./errors.js";
+import type { InFlight } from "./ingest/in-flight.js";
+import { Parameters } from "./parameters.js";
+import { compileCalls, planCalls } from "./query/call-query.js";
+import type { CallPlan, CallSelector, LocatedCalls } from "./query/call-query.js";
+import type { Refs } from "./refs.js";
+import { callColumns, toStoredCall } from "./stored-call.js";
+import type { CallRow, StoredCall } from "./stored-call.js";
+import { visibleCalls } from "./visible-calls.js";
+import type { CallScope } from "./visible-calls.js";
+
+export interface CallReadsContext {
+  engine: Engine;
+  /** Microseconds since 1970. */
+  now: () => bigint;
+  inFlight: InFlight;
+  refs: Refs;
+}
+
+interface SizeOptions {
+  include_storage_size?: boolean;
+  include_total_storage_size?: boolean;
+}
+
+export interface CallsQuery extends CallSelector, SizeOptions {
+  /** Absent: all. */
+  limit?: number;
+  offset?: number;
+  /** Wire names or dotted paths; absent: all. */
+  columns?: readonly string[];
+  /** Default true: refs at `expand_columns` are replaced by what they lead to. */
+  return_expanded_column_values?: boolean;
+}
+
+export interface CallRead extends SizeOptions {
+  project_id: string;
+  id: string;
+}
+
+export interface CallCount extends CallSelector {
+  /** The count stops here. */
+  limit?: number;
+  include_total_storage_size?: boolean;
+}
+
+export interface ReadOptions {
+  signal?: AbortSignal;
+}
+
+export interface CallReads {
+  /** Calls in order, one by one, with back-pressure; leaving the loop or aborting stops the statement. */
+  query(request: CallsQuery, options?: ReadOptions): AsyncIterable<StoredCall>;
+  /** Undefined when there is no such call, or no longer. */
+  read(request: CallRead, options?: ReadOptions): Promise<StoredCall | undefined>;
+  count(
+    request: CallCount,
+    options?: ReadOptions,
+  ): Promise<{ count: number; total_storage_size_bytes: number | null }>;
+}
+
+/** Reads of calls. All throw `invalid` for requests that mean nothing and `busy` when the engine cannot answer. */
+export function callReads(context: CallReadsContext): CallReads {
+  return {
+    query: (request, options) => query(context, request, options),
+    read: (request, options) => read(context, request, options),
+    count: (request, options) => count(context, request, options),
+  };
+}
+
+async function* query(
+  context: CallReadsContext,
+  request: CallsQuery,
+  options: ReadOptions = {},
+): AsyncGenerator<StoredCall, void, undefined> {
+  const { limit, offset = 0 } = request;
+  const plan = planCalls(request);
+  const located = await locate(context, plan, options.signal);
+  if (limit === 0 || located?.ids.length === 0) return;
+  const source = sourceOf(context, request, options);
+  const expand = request.return_expanded_column_values === false ? [] : plan.expand;
+  yield* finish(context, request, { ...source, expand }, readCallRows({ ...source, plan, located, limit, offset }));
+}
+
+async function read(
+  context: CallReadsContext,
+  request: CallRead,
+  options: ReadOptions = {},
+): Promise<StoredCall | undefined> {
+  const source = sourceOf(context, request, options);
+  const row = await fetchCall(source, request.id);
+  if (row === undefined) return undefined;
+  for await (const call of finish(context, request, { ...source, expand: [] }, [row])) return call;
+  return undefined;
+}
+
+function sourceOf(
+  context: CallReadsContext,
+  request: SizeOptions & { project_id: string; columns?: readonly string[] },
+  { signal }: ReadOptions,
+): CallSource {
+  const { columns } = request;
+  const total = request.include_total_storage_size === true;
+  const select = callColumns(total && columns !== undefined ? [...columns, "parent_id"] : columns);
+  if (request.include_storage_size === true) select.push("size_bytes");
+  return { engine: context.engine, scope: scopeOf(context, request.project_id), select, signal };
+}
+
+async function* finish(
+  context: CallReadsContext,
+  request: SizeOptions & { project_id: string },
+  source: CallSource & Pick<Finish, "expand">,
+  rows: AsyncIterable<CallRow> | Iterable<CallRow>,
+): AsyncGenerator<StoredCall, void, undefined> {
+  const { project_id } = request;
+  yield* finishCalls(toCalls(project_id, rows), {
+    ...source,
+    refs: context.refs,
+    names: source.select.includes("display_name") && context.inFlight.hasNames(project_id),
+    total_sizes: request.include_total_storage_size === true,
+  });
+}
+
+async function* toCalls(
+  project_id: string,
+  rows: AsyncIterable<CallRow> | Iterable<CallRow>,
+): AsyncGenerator<StoredCall, void, undefined> {
+  for await (const row of rows) yield toStoredCall(project_id, row);
+}
+
+async function count(context: CallReadsContext, request: CallCount, options: ReadOptions = {}) {
+  const { limit } = request;
+  if (limit !== undefined && limit < 1) throw new StoreError("invalid", "limit must be at least 1", { loc: ["body", "limit"] });
+  const sizes = request.include_total_storage_size === true;
+  const plan = planCalls(request);
+  const located = await locate(context, plan, options.signal);
+  if (located?.ids.length === 0) return { count: 0, total_storage_size_bytes: sizes ? 0 : null };
+  const statement = () => {
+    const p = new Parameters();
+    const scope = scopeOf(context, request.project_id)();
+    const conditions = compileCalls(plan, scope, p, located);
+    const probe = limit !== undefined && !sizes;
+    const select = probe ? ["1 AS n", "0 AS bytes"] : ["count() AS n", sizes ? "sum(size_bytes) AS bytes" : "0 AS bytes"];
+    const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined });
+    return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
+  };
+  const settings = { max_query_size: "16777216" };
+  const [row] = await context.engine.rows<{ calls: string; bytes: string }>(statement, { ...options, settings });
+  const calls = Number(row?.calls ?? 0);
+  return {
+    count: limit === undefined ? calls : Math.min(calls, limit),
+    total_storage_size_bytes: sizes ? Number(row?.bytes ?? 0) : null,
+  };
+}
+
+/** Where the calls of `filter.call_ids` are; undefined without such a filter. */
+async function locate(
+  context: CallReadsContext,
+  plan: CallPlan,
+  signal: AbortSignal | undefined,
+): Promise<LocatedCalls | undefined> {
+  const ids = plan.filter.call_ids ?? [];
+  if (ids.length === 0) return undefined;
+  return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, signal);
+}
+
+function scopeOf({ now, inFlight }: CallReadsContext, project_id: string): () => CallScope {
+  return () => ({ project_id, now: now(), inFlight });
+}

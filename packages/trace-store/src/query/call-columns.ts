@@ -1,0 +1,54 @@
+import type { CallField } from "@heddle/trace-model";
+import { SHOWN_NAME } from "../visible-calls.js";
+
+type ColumnField = Extract<CallField, { kind: "column" }>;
+type ComputedField = Extract<CallField, { kind: "weave" }>;
+
+/** The stored column of each field; optional text is kept as ''. */
+const columns: Readonly<Record<ColumnField["name"], string>> = {
+  id: "id",
+  project_id: "project_id",
+  trace_id: "trace_id",
+  parent_id: "parent_id",
+  thread_id: "thread_id",
+  turn_id: "turn_id",
+  op_name: "op_name",
+  display_name: SHOWN_NAME,
+  started_at: "started_at",
+  ended_at: "ended_at",
+  exception: "exception",
+  wb_user_id: "user_id",
+  wb_run_id: "run_id",
+  wb_run_step: "run_step",
+  wb_run_step_end: "run_step_end",
+  deleted_at: "CAST(NULL, 'Nullable(DateTime64(6))')",
+};
+
+/** The readable part of an op name, as `opNamePart` of the trace model defines it. */
+const OP_NAME_PART =
+  "if(startsWith(op_name, 'weave:///'), splitByChar(':', splitByChar('/', op_name)[-1])[1], toString(op_name))";
+
+const computed: Readonly<Record<ComputedField["name"], string>> = {
+  status: "toString(status)",
+  latency_ms: "intDiv(latency_us, 1000)",
+  trace_name: `if(${SHOWN_NAME} != '', ${SHOWN_NAME}, ${OP_NAME_PART})`,
+};
+
+/** The stored text or value of a column, '' where an optional text is absent. */
+export function storedColumn(field: ColumnField): string {
+  return columns[field.name];
+}
+
+/** The value of a field outside free JSON: NULL where it is absent. Feedback and queues have nothing to show yet. */
+export function fieldValue(field: Exclude<CallField, { kind: "json" }>): string {
+  if (field.kind === "weave") return computed[field.name];
+  if (field.kind !== "column") return "CAST(NULL, 'Nullable(String)')";
+  const column = columns[field.name];
+  return field.nullable && field.type === "text" ? `nullIf(${column}, '')` : column;
+}
+
+/** True when the field needs the renames of calls. */
+export function needsNames(field: CallField): boolean {
+  if (field.kind === "weave") return field.name === "trace_name";
+  return field.kind === "column" && field.name === "display_name";
+}

@@ -1,0 +1,82 @@
+import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
+import type { CallField, SortKey } from "@heddle/trace-model";
+import type { Parameters } from "../parameters.js";
+import type { CallScope, CallSelection } from "../visible-calls.js";
+import { CallSql } from "./call-sql.js";
+import { jsonSource, parseExpand } from "./expand.js";
+import { compileQuery } from "./expression.js";
+import type { CallExpression } from "./expression.js";
+import { checkFilter, compileFilter } from "./filter.js";
+import type { CallsFilter } from "./filter.js";
+import { compileSort } from "./sort.js";
+
+/** Which calls a request asks for, as it came. */
+export interface CallSelector {
+  project_id: string;
+  filter?: CallsFilter;
+  /** `{"$expr": …}` */
+  query?: unknown;
+  /** Absent: by started_at. */
+  sort_by?: ReadonlyArray<{ field: string; direction: string }>;
+  expand_columns?: readonly string[];
+}
+
+/** The same, read and checked. */
+export interface CallPlan {
+  project_id: string;
+  filter: CallsFilter;
+  expression: CallExpression | undefined;
+  sort: Array<SortKey<CallField>>;
+  expand: ReturnType<typeof parseExpand>;
+}
+
+/** Where calls with given ids were found: see `call-ids.ts`. */
+export interface LocatedCalls {
+  ids: readonly string[];
+  started_at: readonly bigint[];
+}
+
+const BY_START: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
+
+/** Throws `invalid` (StoreError or InvalidInput) for what is no query, sort or filter of calls. */
+export function planCalls(request: CallSelector): CallPlan {
+  checkFilter(request.filter ?? {});
+  const sort = request.sort_by === undefined ? [] : parseSort(request.sort_by, parseCallField);
+  return {
+    project_id: request.project_id,
+    filter: request.filter ?? {},
+    expression: request.query === undefined ? undefined : parseQuery(request.query, parseCallField),
+    sort: sort.length === 0 ? BY_START : sort,
+    expand: parseExpand(request.expand_columns),
+  };
+}
+
+/** The part of a selection for `visibleCalls` that says which calls. */
+export type CallConditions = Pick<CallSelection, "where" | "joins" | "names">;
+
+/** The conditions of a plan. */
+export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, located?: LocatedCalls): CallConditions {
+  return compile(plan, scope, p, located).conditions();
+}
+
+/** The conditions of a plan and its order. */
+export function compileSortedCalls(plan: CallPlan, scope: CallScope, p: Parameters, located?: LocatedCalls) {
+  const { sql, source, conditions } = compile(plan, scope, p, located);
+  const order = compileSort(sql, plan.sort, source);
+  return { order, conditions: conditions() };
+}
+
+function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: LocatedCalls | undefined) {
+  const sql = new CallSql(p);
+  const filter = [...compileFilter(p, plan.filter), ...(located === undefined ? [] : at(p, located))];
+  const source = jsonSource(sql, scope, plan.expand, filter);
+  const where = plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, source)];
+  // Joins and names are complete once everything else is compiled.
+  const conditions = (): CallConditions => ({ where, joins: sql.joins, names: sql.names });
+  return { sql, source, conditions };
+}
+
+/** Calls whose times are known are found by the table's key. */
+export function at(p: Parameters, { ids, started_at }: LocatedCalls): string[] {
+  return [p.inTimes("started_at", started_at), p.in("id", "String", ids)];
+}

@@ -1,0 +1,27 @@
+import type { Parameters } from "../parameters.js";
+
+/**
+ * What the parts of one statement over calls share while they are compiled: bound parameters, names of
+ * subexpressions, and the joins that turned out to be needed.
+ */
+export class CallSql {
+  readonly p: Parameters;
+  readonly joins: string[] = [];
+  /** Set when a field needs the renames of calls. */
+  names = false;
+  #count = 0;
+
+  constructor(p: Parameters) {
+    this.p = p;
+  }
+
+  /**
+   * Names an expression that is used more than once, so that nested ones do not double the text at every level:
+   * `first` where it stands first, `again` afterwards.
+   */
+  named(expression: string): { first: string; again: string } {
+    if (/^\w+$/.test(expression)) return { first: expression, again: expression };
+    const name = `e${this.#count++}`;
+    return { first: `(${expression} AS ${name})`, again: name };
+  }
+}

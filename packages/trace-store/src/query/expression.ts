@@ -1,0 +1,180 @@
+import { typeOf } from "@heddle/trace-model";
+import type { CallField, CastTarget, Expression, ValueType } from "@heddle/trace-model";
+import { fieldValue, needsNames, storedColumn } from "./call-columns.js";
+import type { CallSql } from "./call-sql.js";
+import { leafOrNull, leafSize, leafText } from "./json-path.js";
+
+export type CallExpression = Expression<CallField>;
+
+/** Where the JSON of a field is looked up: its column, or what a ref on the way points to. */
+export type JsonSource = (field: Extract<CallField, { kind: "json" }>) => { document: string; path: readonly string[] };
+
+const comparisons = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
+
+/**
+ * Compiles a query to a condition over the columns of calls. Values travel as parameters, never as text.
+ * Unknown (NULL) spreads as the trace model defines it and never matches.
+ */
+export function compileQuery(sql: CallSql, expression: CallExpression, source: JsonSource): string {
+  return new Compiler(sql, source).condition(expression);
+}
+
+class Compiler {
+  readonly #sql: CallSql;
+  readonly #source: JsonSource;
+
+  constructor(sql: CallSql, source: JsonSource) {
+    this.#sql = sql;
+    this.#source = source;
+  }
+
+  /** For places where unknown counts as false: shorter, and indexes of plain columns apply. */
+  condition(e: CallExpression): string {
+    switch (e.op) {
+      case "and":
+      case "or":
+        return `(${e.operands.map((operand) => this.condition(operand)).join(e.op === "and" ? " AND " : " OR ")})`;
+      case "eq":
+        return this.#plainEquality(e.left, e.right) ?? this.#plainEquality(e.right, e.left) ?? this.value(e);
+      case "in": {
+        const column = e.type === "text" ? this.#plainColumn(e.operand) : undefined;
+        const values = e.type === "text" ? e.values.filter((value) => value !== "") : [];
+        return column === undefined ? this.#in(e, this.value(e.operand)) : this.#sql.p.in(column, "String", values);
+      }
+      default:
+        return this.value(e);
+    }
+  }
+
+  /** The value with NULL where it is unknown. */
+  value(e: CallExpression): string {
+    const { p } = this.#sql;
+    switch (e.op) {
+      case "and":
+      case "or":
+        return `(${e.operands.map((operand) => this.value(operand)).join(e.op === "and" ? " AND " : " OR ")})`;
+      case "not":
+        return `NOT (${this.value(e.operand)})`;
+      case "is_null":
+        return `isNull(${this.#presence(e.operand)})`;
+      case "in": {
+        const operand = this.#sql.named(this.value(e.operand));
+        return `if(isNull(${operand.first}), NULL, ${this.#in(e, operand.again)})`;
+      }
+      case "contains":
+        return this.#contains(e);
+      case "field":
+        return this.#field(e.field);
+      case "literal":
+        return this.#literal(e.value);
+      case "time":
+        return p.time(e.us);
+      case "convert":
+        return e.to === "exists" ? `isNotNull(${this.#presence(e.input)})` : this.#convert(e.input, e.to);
+      case "size":
+        return this.#size(e.input);
+      default:
+        return `(${this.value(e.left)} ${comparisons[e.op]} ${this.value(e.right)})`;
+    }
+  }
+
+  #literal(value: string | number | boolean | null): string {
+    if (value === null) return "NULL";
+    if (typeof value === "boolean") return value ? "true" : "false";
+    return this.#sql.p.bind(typeof value === "string" ? "String" : "Float64", value);
+  }
+
+  #field(field: CallField): string {
+    if (needsNames(field)) this.#sql.names = true;
+    if (field.kind !== "json") return fieldValue(field);
+    const { document, path } = this.#source(field);
+    return leafText(this.#sql, document, path);
+  }
+
+  /** NULL exactly when the value does not exist: missing JSON reads as '' otherwise. */
+  #presence(e: CallExpression): string {
+    if (e.op !== "field" || e.field.kind !== "json") return this.value(e);
+    const { document, path } = this.#source(e.field);
+    return leafOrNull(this.#sql, document, path);
+  }
+
+  #size(e: CallExpression): string {
+    if (e.op !== "field" || e.field.kind !== "json") return "CAST(NULL, 'Nullable(UInt64)')";
+    const { document, path } = this.#source(e.field);
+    return leafSize(this.#sql, document, path);
+  }
+
+  /** Of an optional column that is compared with a text: '' stands for absent, so the bare column will do. */
+  #plainEquality(column: CallExpression, literal: CallExpression): string | undefined {
+    if (literal.op !== "literal" || typeof literal.value !== "string" || literal.value === "") return undefined;
+    const plain = this.#plainColumn(column);
+    return plain === undefined ? undefined : `${plain} = ${this.#literal(literal.value)}`;
+  }
+
+  #plainColumn(e: CallExpression): string | undefined {
+    if (e.op !== "field" || e.field.kind !== "column" || e.field.type !== "text") return undefined;
+    if (needsNames(e.field)) this.#sql.names = true;
+    return storedColumn(e.field);
+  }
+
+  #in(e: Extract<CallExpression, { op: "in" }>, operand: string): string {
+    const { p } = this.#sql;
+    if (e.type === "text") return p.in(operand, "String", e.values);
+    if (e.type === "time") return p.inTimes(operand, e.values);
+    if (e.type === "double") return p.in(`toFloat64(${operand})`, "Float64", e.values);
+    return p.in(operand, "UInt8", e.values.map(Number));
+  }
+
+  #contains(e: Extract<CallExpression, { op: "contains" }>): string {
+    const input = this.#sql.named(this.value(e.input));
+    const substr = this.value(e.substr);
+    const found = e.case_insensitive
+      ? `position(lowerUTF8(${input.first}), lowerUTF8(${substr}))`
+      : `position(${input.first}, ${substr})`;
+    return `(${found} > 0 AND ${input.again} != '')`;
+  }
+
+  #convert(input: CallExpression, to: Exclude<CastTarget, "exists">): string {
+    const from = typeOf(input);
+    const value = this.value(input);
+    return from === null || from === typeName[to] ? value : this.#cast(value, from, to);
+  }
+
+  #cast(value: string, from: ValueType, to: Exclude<CastTarget, "exists">): string {
+    if (from === "time") return fromTime(value, to);
+    if (to === "string") return from === "bool" ? fromBool(this.#sql.named(value)) : `toString(${value})`;
+    if (to === "bool") return this.#toBool(from === "text" ? value : `toString(${value})`);
+    if (from === "text") return to === "double" ? this.#textToDouble(value) : this.#textToInt(value);
+    if (to === "double" || from === "bool") return `${to === "double" ? "toFloat64" : "toInt64"}(${value})`;
+    // A double with a fraction, or beyond 64 bits, is no integer; the text of a whole one has neither.
+    return `toInt64OrNull(toString(${value}))`;
+  }
+
+  /** The engine also reads `nan` and `inf`, which are not numbers of JSON. */
+  #textToDouble(value: string): string {
+    const text = this.#sql.named(value);
+    return `if(match(substring(${text.first}, 1, 2), '^[+-]?[0-9.]'), toFloat64OrNull(${text.again}), NULL)`;
+  }
+
+  #textToInt(value: string): string {
+    return `toInt64OrNull(${value})`;
+  }
+
+  #toBool(value: string): string {
+    const text = this.#sql.named(value);
+    return `multiIf(${text.first} IN ('true', '1'), true, ${text.again} IN ('false', '0'), false, NULL)`;
+  }
+}
+
+const typeName = { string: "text", double: "double", int: "int", bool: "bool" } as const;
+
+function fromTime(value: string, to: Exclude<CastTarget, "exists">): string {
+  if (to === "bool") return "CAST(NULL, 'Nullable(UInt8)')";
+  if (to === "string") return `formatDateTime(${value}, '%Y-%m-%dT%H:%i:%S.%fZ')`;
+  const us = `toUnixTimestamp64Micro(${value})`;
+  return to === "double" ? `${us} / 1e6` : `intDiv(${us}, 1000000)`;
+}
+
+function fromBool(value: { first: string; again: string }): string {
+  return `if(isNull(${value.first}), NULL, if(${value.again}, 'true', 'false'))`;
+}

@@ -1,0 +1,98 @@
+import { StoreError } from "../errors.js";
+import type { Parameters } from "../parameters.js";
+
+/** The filter of the wire. Lists are alternatives, members must all hold; an empty list restricts nothing. */
+export interface CallsFilter {
+  op_names?: readonly string[];
+  input_refs?: readonly string[];
+  output_refs?: readonly string[];
+  parent_ids?: readonly string[];
+  trace_ids?: readonly string[];
+  call_ids?: readonly string[];
+  thread_ids?: readonly string[];
+  turn_ids?: readonly string[];
+  wb_user_ids?: readonly string[];
+  wb_run_ids?: readonly string[];
+  trace_roots_only?: boolean;
+}
+
+const MAX_ENTRIES = 1000;
+
+/** Throws `invalid` when a list has more than 1,000 entries. */
+export function checkFilter(filter: CallsFilter): void {
+  for (const [name, list] of Object.entries(filter)) {
+    if (Array.isArray(list) && list.length > MAX_ENTRIES) {
+      throw new StoreError("invalid", `${name} has more than ${MAX_ENTRIES} entries`, { loc: ["body", "filter", name] });
+    }
+  }
+}
+
+/** The conditions of a filter, without `call_ids`: finding calls by id is the work of `call-ids.ts`. */
+export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
+  const conditions: string[] = [];
+  const oneOf = (column: string, list: readonly string[] | undefined) => {
+    if (list !== undefined && list.length > 0) conditions.push(p.in(column, "String", list));
+  };
+  oneOf("trace_id", filter.trace_ids);
+  oneOf("parent_id", filter.parent_ids);
+  oneOf("thread_id", filter.thread_ids);
+  oneOf("turn_id", filter.turn_ids);
+  oneOf("user_id", filter.wb_user_ids);
+  oneOf("run_id", filter.wb_run_ids);
+  if (filter.trace_roots_only === true) conditions.push("parent_id = ''");
+  conditions.push(...anyOf(filter.op_names, (exact) => p.in("op_name", "String", exact), (every) => opVersions(p, every)));
+  for (const [column, list] of [
+    ["input_refs", filter.input_refs],
+    ["output_refs", filter.output_refs],
+  ] as const) {
+    conditions.push(...anyOf(list, (exact) => anyRef(p, column, exact), (every) => anyVersion(p, column, every)));
+  }
+  return conditions;
+}
+
+/** Splits a list into exact entries and `name:*`, which stands for all versions. */
+function anyOf(
+  list: readonly string[] | undefined,
+  exactly: (list: string[]) => string,
+  allVersions: (list: string[]) => string,
+): string[] {
+  if (list === undefined || list.length === 0) return [];
+  const exact = list.filter((entry) => !entry.endsWith(":*"));
+  const wild = list.filter((entry) => entry.endsWith(":*"));
+  const parts = [...(exact.length > 0 ? [exactly(exact)] : []), ...(wild.length > 0 ? [allVersions(wild)] : [])];
+  return parts.length === 1 ? parts : [`(${parts.join(" OR ")})`];
+}
+
+function opVersions(p: Parameters, wild: readonly string[]): string {
+  return p.in("op_key", "String", wild.map(withoutVersion));
+}
+
+function withoutVersion(wild: string): string {
+  return wild.slice(0, -":*".length);
+}
+
+/**
+ * The index over refs understands `hasAny`, but evaluating that for a thousand refs takes seconds: it serves as a hint
+ * and a set decides.
+ */
+function anyRef(p: Parameters, column: string, refs: readonly string[]): string {
+  const parts = p
+    .lists("String", refs)
+    .map((list) => `(indexHint(hasAny(${column}, ${list})) AND arrayExists(ref -> ref IN (${list}), ${column}))`);
+  return parts.length === 1 ? (parts[0] ?? "0") : `(${parts.join(" OR ")})`;
+}
+
+const SCHEME = "weave:///";
+
+/**
+ * A ref is a version of `…name:*` when it begins with `…name:`. Names hold no colon, so refs are compared up to their
+ * first one: a set instead of a thousand prefixes. Entries that are no such ref are compared as prefixes.
+ */
+function anyVersion(p: Parameters, column: string, wild: readonly string[]): string {
+  const prefixes = wild.map((entry) => `${withoutVersion(entry)}:`);
+  const isPlain = (prefix: string) => prefix.startsWith(SCHEME) && prefix.indexOf(":", SCHEME.length) === prefix.length - 1;
+  const plain = prefixes.filter(isPlain);
+  const tests = prefixes.filter((prefix) => !isPlain(prefix)).map((prefix) => `startsWith(ref, ${p.bind("String", prefix)})`);
+  if (plain.length > 0) tests.push(p.in(`substring(ref, 1, position(ref, ':', ${SCHEME.length + 1}))`, "String", plain));
+  return `arrayExists(ref -> ${tests.join(" OR ")}, ${column})`;
+}

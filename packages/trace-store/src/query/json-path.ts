@@ -1,0 +1,58 @@
+import type { CallSql } from "./call-sql.js";
+
+/**
+ * A place inside a JSON text: `text` is SQL of a document, `keys` are bound keys still to follow.
+ * Following is put off so that a path without numbers is one call of the engine.
+ */
+interface Place {
+  text: string;
+  keys: readonly string[];
+}
+
+/** The leaf as text: strings decoded, other values minified, '' when the path is missing or leads to null. */
+export function leafText(sql: CallSql, document: string, path: readonly string[]): string {
+  return extract("JSONExtract", follow(sql, document, path), "'String'");
+}
+
+/** As {@link leafText}, with NULL when the path is missing or leads to null. */
+export function leafOrNull(sql: CallSql, document: string, path: readonly string[]): string {
+  return extract("JSONExtract", follow(sql, document, path), "'Nullable(String)'");
+}
+
+/** The leaf as a JSON text. */
+export function leafJson(sql: CallSql, document: string, path: readonly string[]): string {
+  return extract("JSONExtractRaw", follow(sql, document, path));
+}
+
+/** How many items the list has; NULL when the leaf is no list. */
+export function leafSize(sql: CallSql, document: string, path: readonly string[]): string {
+  const leaf = sql.named(leafJson(sql, document, path));
+  return `if(JSONType(${leaf.first}) = 'Array', toNullable(JSONLength(${leaf.again})), NULL)`;
+}
+
+function follow(sql: CallSql, document: string, path: readonly string[]): Place {
+  let place: Place = { text: document, keys: [] };
+  for (const segment of path) {
+    const key = sql.p.bind("String", segment);
+    place = /^\d+$/.test(segment)
+      ? { text: itemOrMember(sql, place, key, segment), keys: [] }
+      : { text: place.text, keys: [...place.keys, key] };
+  }
+  return place;
+}
+
+/**
+ * A segment of digits is an item of a list or a key of an object. The engine counts items from 1, and from an object it
+ * would take the n-th key, so the type decides.
+ */
+function itemOrMember(sql: CallSql, place: Place, key: string, segment: string): string {
+  const index = Number(segment) + 1;
+  const base = sql.named(extract("JSONExtractRaw", place));
+  const item = index > 2 ** 31 ? "''" : `JSONExtractRaw(${base.again}, ${sql.p.bind("UInt32", index)})`;
+  return `if(JSONType(${base.first}) = 'Array', ${item}, JSONExtractRaw(${base.again}, ${key}))`;
+}
+
+function extract(fn: string, place: Place, type?: string): string {
+  if (fn === "JSONExtractRaw" && place.keys.length === 0) return place.text;
+  return `${fn}(${[place.text, ...place.keys, ...(type === undefined ? [] : [type])].join(", ")})`;
+}

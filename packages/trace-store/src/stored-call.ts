@@ -1,0 +1,159 @@
+import { splitPath } from "@heddle/trace-model";
+import type { CallStatus, JsonText } from "@heddle/trace-model";
+import { NEVER_SECONDS } from "./ingest/call-sides.js";
+
+/** A call as the store answers it. Columns that were not asked for are empty: null, `{}` or `null`. */
+export interface StoredCall {
+  project_id: string;
+  id: string;
+  trace_id: string;
+  op_name: string;
+  parent_id: string | null;
+  thread_id: string | null;
+  turn_id: string | null;
+  /** The last rename, else the name it was started with. */
+  display_name: string | null;
+  wb_user_id: string | null;
+  wb_run_id: string | null;
+  exception: string | null;
+  wb_run_step: number | null;
+  wb_run_step_end: number | null;
+  /** Microseconds since 1970. */
+  started_at: bigint;
+  /** Null while the call runs. */
+  ended_at: bigint | null;
+  attributes: JsonText;
+  inputs: JsonText;
+  /** As the client sent it; the computed block is the reader's to add. */
+  summary: JsonText;
+  output: JsonText;
+  status: CallStatus;
+  /** Null while the call runs. */
+  latency_us: bigint | null;
+  expire_at: bigint | null;
+  /** UTF-8 bytes of attributes, inputs, output and summary. */
+  storage_size_bytes?: number;
+  /** The same, summed over the trace; null for calls that have a parent. */
+  total_storage_size_bytes?: number | null;
+}
+
+/** A row of what `callColumns` selects; columns that were not asked for are missing. */
+export interface CallRow {
+  id: string;
+  trace_id: string;
+  op: string;
+  started_us: string;
+  state: CallStatus;
+  latency_us: string | null;
+  parent_id?: string;
+  thread_id?: string;
+  turn_id?: string;
+  display_name?: string;
+  user_id?: string;
+  run_id?: string;
+  failure?: string | null;
+  run_step?: string | null;
+  run_step_end?: string | null;
+  ended_us?: string | null;
+  expire_s?: number;
+  attributes_json?: string;
+  inputs_json?: string;
+  output_json?: string;
+  summary_json?: string;
+  size_bytes?: string;
+}
+
+/** What each column of the wire is read from. Names differ where one would hide a stored column from conditions. */
+const SOURCES = {
+  parent_id: "parent_id",
+  thread_id: "thread_id",
+  turn_id: "turn_id",
+  display_name: "display_name",
+  wb_user_id: "user_id",
+  wb_run_id: "run_id",
+  exception: "nullIf(exception, '') AS failure",
+  wb_run_step: "run_step",
+  wb_run_step_end: "run_step_end",
+  ended_at: "toUnixTimestamp64Micro(ended_at) AS ended_us",
+  expire_at: "toUnixTimestamp(expire_at) AS expire_s",
+  attributes: asSent("attributes"),
+  inputs: asSent("inputs"),
+  output: asSent("output"),
+  summary: asSent("summary"),
+} as const;
+
+type WireColumn = keyof typeof SOURCES;
+
+const ALWAYS = [
+  "id",
+  "trace_id",
+  "toString(op_name) AS op",
+  "toUnixTimestamp64Micro(started_at) AS started_us",
+  "toString(status) AS state",
+  "latency_us",
+];
+
+/** What the computed block of a summary needs beside it. */
+const WITH_SUMMARY: readonly WireColumn[] = ["ended_at", "exception", "display_name"];
+
+/**
+ * The columns to read for a list of wire names or dotted paths; all of them without a list. A path stands for its
+ * whole column, unknown names for nothing.
+ */
+export function callColumns(columns: readonly string[] | undefined): string[] {
+  const all = Object.keys(SOURCES).filter(isColumn);
+  if (columns === undefined) return [...ALWAYS, ...all.map((name) => SOURCES[name])];
+  const roots = new Set(columns.map((path) => splitPath(path)[0]));
+  if (roots.has("costs")) roots.add("summary");
+  if (roots.has("summary")) for (const name of WITH_SUMMARY) roots.add(name);
+  return [...ALWAYS, ...all.filter((name) => roots.has(name)).map((name) => SOURCES[name])];
+}
+
+/** The names of what {@link callColumns} selects. */
+export function columnNames(select: readonly string[]): string[] {
+  return select.map((expression) => /(\w+)$/.exec(expression)?.[1] ?? expression);
+}
+
+export function toStoredCall(project_id: string, row: CallRow): StoredCall {
+  return {
+    project_id,
+    id: row.id,
+    trace_id: row.trace_id,
+    op_name: row.op,
+    parent_id: row.parent_id || null,
+    thread_id: row.thread_id || null,
+    turn_id: row.turn_id || null,
+    display_name: row.display_name || null,
+    wb_user_id: row.user_id || null,
+    wb_run_id: row.run_id || null,
+    exception: row.failure ?? null,
+    wb_run_step: integer(row.run_step),
+    wb_run_step_end: integer(row.run_step_end),
+    started_at: BigInt(row.started_us),
+    ended_at: microseconds(row.ended_us),
+    attributes: row.attributes_json || "{}",
+    inputs: row.inputs_json || "{}",
+    summary: row.summary_json || "{}",
+    output: row.output_json || "null",
+    status: row.state,
+    latency_us: microseconds(row.latency_us),
+    expire_at: row.expire_s === undefined || BigInt(row.expire_s) >= NEVER_SECONDS ? null : BigInt(row.expire_s) * 1_000_000n,
+    ...(row.size_bytes === undefined ? {} : { storage_size_bytes: Number(row.size_bytes) }),
+  };
+}
+
+function asSent(column: string): string {
+  return `if(exact['${column}'] = '', ${column}, exact['${column}']) AS ${column}_json`;
+}
+
+function isColumn(name: string): name is WireColumn {
+  return Object.hasOwn(SOURCES, name);
+}
+
+function integer(text: string | null | undefined): number | null {
+  return text === null || text === undefined ? null : Number(text);
+}
+
+function microseconds(text: string | null | undefined): bigint | null {
+  return text === null || text === undefined ? null : BigInt(text);
+}

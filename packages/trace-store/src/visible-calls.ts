@@ -1,0 +1,112 @@
+import type { InFlight } from "./ingest/in-flight.js";
+import type { Parameters } from "./parameters.js";
+
+/** Whose calls, seen when. */
+export interface CallScope {
+  project_id: string;
+  /** Microseconds since 1970; expired calls are gone at this moment. */
+  now: bigint;
+  inFlight: InFlight;
+}
+
+/**
+ * What to read. All texts are SQL over the columns of `calls`: the builder gives running calls the columns they lack
+ * (`status`, `latency_us`, the usage arrays), and `names` adds those of {@link SHOWN_NAME}.
+ */
+export interface CallSelection {
+  select: readonly string[];
+  where?: readonly string[];
+  /** Joined to both branches. */
+  joins?: readonly string[];
+  /** Joins the renames. */
+  names?: boolean;
+  group_by?: string;
+  order_by?: string;
+  /** At most this many rows of each branch. */
+  limit?: number;
+}
+
+/** Columns that running calls lack, as they read there. */
+const RUNNING_COLUMNS = [
+  "'running' AS status",
+  "CAST(NULL, 'Nullable(Int64)') AS latency_us",
+  "CAST([], 'Array(String)') AS `usage.model`",
+  ...["requests", "prompt_tokens", "completion_tokens", "total_tokens", "cache_read_tokens", "cache_creation_tokens"].map(
+    (name) => `CAST([], 'Array(UInt64)') AS \`usage.${name}\``,
+  ),
+].join(", ");
+
+/**
+ * The one way to read calls: the complete and the running calls of a project, without those that are hidden, expired
+ * or being replaced. The result is the text of a `UNION ALL` for use as a subquery.
+ *
+ * Running calls come first: a call that ends meanwhile is then seen twice, never missed. So readers of single calls
+ * add `LIMIT 1 BY id`.
+ */
+export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
+  const project = p.bind("String", scope.project_id);
+  const alive = `expire_at > toDateTime(${p.bind("UInt32", scope.now / 1_000_000n)}, 'UTC')`;
+  const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
+  const hidden = scope.inFlight.hasHidden(scope.project_id);
+  const written = beingWritten(scope, p, project);
+  const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
+  const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
+  const branch = (table: string, conditions: readonly string[]) =>
+    [
+      `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins].join(" ")}`,
+      `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
+      ...(selection.group_by === undefined ? [] : [`GROUP BY ${selection.group_by}`]),
+      ...(selection.order_by === undefined ? [] : [`ORDER BY ${selection.order_by}`]),
+      ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
+    ].join(" ");
+  const parts = `SELECT *, ${RUNNING_COLUMNS} FROM call_parts FINAL WHERE project_id = ${project} AND part = 'start'`;
+  const running = branch(`(${parts}) AS call_parts`, [...(hidden ? [notDeleted(project)] : []), ...written.halves]);
+  const complete = branch("calls", [
+    ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
+    ...written.replaced,
+  ]);
+  return `(${running}) UNION ALL (${complete})`;
+}
+
+/** The display name of a call: the last rename, be it to nothing, else the name it was started with. */
+export const SHOWN_NAME = "if(renamed_id = '', display_name, new_name)";
+
+function namesJoin(project: string, any: boolean): string {
+  const source = any ? `FROM call_names FINAL WHERE project_id = ${project}` : "WHERE 0";
+  const columns = any ? "id AS renamed_id, display_name AS new_name" : "'' AS renamed_id, '' AS new_name";
+  return `LEFT JOIN (SELECT ${columns} ${source}) AS names ON renamed_id = id`;
+}
+
+/** The renames of some calls, for a page that is shown: rows of `id` and `display_name`. */
+export function renames(p: Parameters, project_id: string, ids: readonly string[]): string {
+  const mine = `project_id = ${p.bind("String", project_id)} AND ${p.in("id", "String", ids)}`;
+  return `SELECT id, display_name FROM call_names FINAL WHERE ${mine}`;
+}
+
+function notDeleted(project: string): string {
+  return `id NOT IN (SELECT id FROM call_hidden FINAL WHERE project_id = ${project} AND version = 0 AND compacted_at IS NULL)`;
+}
+
+function notReplaced(project: string): string {
+  return `(id, version) NOT IN (SELECT id, version FROM call_hidden FINAL WHERE project_id = ${project} AND version > 0 AND compacted_at IS NULL)`;
+}
+
+/** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */
+const COMMIT_US = 300_000_000n;
+
+/**
+ * Leaves out what a commit replaces as soon as its new row can be seen, so that the call neither doubles nor vanishes.
+ * Both are conditions on rows of calls that are being written, one for halves, one for complete rows.
+ */
+function beingWritten(scope: CallScope, p: Parameters, project: string): { halves: string[]; replaced: string[] } {
+  const ids = scope.inFlight.closing(scope.project_id);
+  if (ids.length === 0) return { halves: [], replaced: [] };
+  const these = p.in("id", "String", ids);
+  const recent = `version >= ${p.bind("UInt64", scope.now > COMMIT_US ? scope.now - COMMIT_US : 0n)}`;
+  const rows = `FROM calls WHERE project_id = ${project} AND ${recent} AND ${these}`;
+  const arrived = `${these} AND id IN (SELECT id ${rows})`;
+  return {
+    halves: [`NOT (${arrived})`],
+    replaced: [`NOT (${arrived} AND (id, version) NOT IN (SELECT id, max(version) ${rows} GROUP BY id))`],
+  };
+}

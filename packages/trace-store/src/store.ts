@@ -1,10 +1,20 @@
+import type { CallPart } from "@heddle/trace-model";
+import { callReads } from "./calls.js";
+import type { CallReads } from "./calls.js";
 import { connectEngine } from "./engine.js";
 import type { Engine, EngineConnection } from "./engine.js";
+import { openIngest } from "./ingest/ingest.js";
+import type { Ingest } from "./ingest/ingest.js";
+import type { RejectedPart } from "./ingest/prepare.js";
+import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
-import { seedClock, versionClock } from "./version-clock.js";
+import { versionClock } from "./version-clock.js";
 import type { VersionClock } from "./version-clock.js";
+import { type Files, openFiles } from "./files.js";
 import { type Objects, openObjects } from "./objects.js";
+import { openRefs, type Refs } from "./refs.js";
+import { openTables, type Tables } from "./tables.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
@@ -17,6 +27,8 @@ export interface TraceStoreOptions {
   control_plane_id: string;
   /** Microseconds since 1970. */
   now?: () => bigint;
+  /** What ingest keeps in memory. */
+  limits?: Partial<IngestLimits>;
   /** Lets a test stand between the store and its engine. */
   wrapEngine?: (engine: Engine) => Engine;
 }
@@ -30,7 +42,21 @@ export interface StoreContext {
 }
 
 export interface TraceStore {
+  /**
+   * Stores call parts and resolves when they are durable and readable, with those that could not be stored.
+   * Parts may come in any order and repeatedly; see {@link Ingest.write}.
+   */
+  ingest(parts: readonly CallPart[]): Promise<RejectedPart[]>;
+  calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   objects: Objects;
+  tables: Tables;
+  files: Files;
+  refs: Refs;
+  /** To be called when the engine is a new process: the next write mends first. */
+  engineRestarted(): void;
+  /** Does at once what otherwise happens between commits; with `force` also what is not due. */
+  maintain(force?: boolean): Promise<void>;
+  /** Writes what waits, then disconnects. */
   close(): Promise<void>;
 }
 
@@ -53,10 +79,28 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const engine = options.wrapEngine?.(connected) ?? connected;
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
-  await seedClock(engine, clock);
   const context = { engine, clock, now };
+  const refs = openRefs(context);
+  const ingest = await openIngest(context, options.limits).catch(async (error: unknown) => {
+    await connected.close();
+    throw error;
+  });
   return {
+    ingest: (parts) => ingest.write(parts),
+    calls: {
+      ...callReads({ engine, now, inFlight: ingest.inFlight, refs }),
+      delete: ingest.delete,
+      rename: ingest.rename,
+    },
     objects: openObjects(context),
-    close: () => connected.close(),
+    tables: openTables(context),
+    files: openFiles(context),
+    refs,
+    engineRestarted: () => ingest.engineRestarted(),
+    maintain: (force) => ingest.maintain(force),
+    async close() {
+      await ingest.close();
+      await connected.close();
+    },
   };
 }

@@ -6,7 +6,7 @@ import {
   secondField,
   textArrayField,
   textField,
-  textMapField,
+  textMapEntries,
   timeField,
 } from "./tab-separated.js";
 
@@ -39,7 +39,7 @@ async function roundTrip(id: number, text: string, at: bigint, numbers: bigint[]
     textField(text),
     textArrayField([text, "", text]),
     integerArrayField(numbers),
-    textMapField([[text, text]]),
+    `{${textMapEntries([[text, text]])}}`,
     nullableField(id % 2 === 0 ? text : undefined, textField),
     timeField(at),
     secondField(at),

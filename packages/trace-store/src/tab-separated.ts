@@ -29,11 +29,9 @@ export function integerArrayField(items: readonly (number | bigint)[]): string {
   return items.length === 0 ? "[]" : `[${items.join(",")}]`;
 }
 
-/** A `Map(String, String)` field. */
-export function textMapField(entries: Iterable<readonly [string, string]>): string {
-  const parts: string[] = [];
-  for (const [key, value] of entries) parts.push(`${quoted(key)}:${quoted(value)}`);
-  return `{${parts.join(",")}}`;
+/** The entries of a `Map(String, String)` field; the field itself is `{${entries}}`. */
+export function textMapEntries(entries: ReadonlyArray<readonly [string, string]>): string {
+  return entries.map(([key, value]) => `${quoted(key)}:${quoted(value)}`).join(",");
 }
 
 function quoted(text: string): string {

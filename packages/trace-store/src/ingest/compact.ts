@@ -1,0 +1,57 @@
+import { Parameters } from "../parameters.js";
+import type { IngestContext } from "./write-calls.js";
+
+/** Marks rows instead of rewriting parts, and waits until it is done. Patch parts give wrong results on this engine. */
+const DELETE_SETTINGS = {
+  lightweight_delete_mode: "alter_update",
+  lightweight_deletes_sync: "2",
+  allow_nondeterministic_mutations: 1,
+} as const;
+
+/**
+ * Removes the rows that `call_hidden` hides and tells readers that they need not hide them any more. Rows of deleted
+ * calls stay in `call_hidden` as the guard against late parts; those of replaced versions go with the next compaction.
+ * Repeating it after a failure is harmless.
+ */
+export async function compactHidden({ engine, clock, state }: IngestContext): Promise<void> {
+  const settings = DELETE_SETTINGS;
+  const pending = "FROM call_hidden FINAL WHERE compacted_at IS NULL";
+  const [bounds] = await engine.rows<{ rows: string; replaced: string; deleted: string; from: string; to: string }>({
+    sql: `SELECT count() AS rows, countIf(version > 0) AS replaced, countIf(version = 0) AS deleted,
+      toUnixTimestamp64Micro(min(started_at)) AS from, toUnixTimestamp64Micro(max(started_at)) AS to ${pending}`,
+  });
+  if (bounds === undefined || bounds.rows === "0") {
+    state.projectsWithHidden.clear();
+    return;
+  }
+  await engine.command(
+    { sql: "DELETE FROM call_hidden WHERE reason = 'replaced' AND compacted_at IS NOT NULL" },
+    { settings },
+  );
+  if (bounds.replaced !== "0") {
+    const params = new Parameters();
+    const span = `started_at >= ${params.time(BigInt(bounds.from))} AND started_at <= ${params.time(BigInt(bounds.to))}`;
+    const versions = `SELECT project_id, id, version ${pending} AND version > 0`;
+    await engine.command(
+      { sql: `DELETE FROM calls WHERE ${span} AND (project_id, id, version) IN (${versions})`, params },
+      { settings },
+    );
+  }
+  if (bounds.deleted !== "0") {
+    const rows = `${pending} AND version = 0`;
+    // The single columns serve the indexes, the pair decides.
+    const deleted = `project_id IN (SELECT project_id ${rows}) AND id IN (SELECT id ${rows})`;
+    for (const table of ["calls", "call_parts", "call_names"]) {
+      const sql = `DELETE FROM ${table} WHERE ${deleted} AND (project_id, id) IN (SELECT project_id, id ${rows})`;
+      await engine.command({ sql }, { settings });
+    }
+  }
+  const params = new Parameters();
+  const columns = "project_id, id, version, started_at, reason, hidden_by, hidden_at";
+  await engine.command({
+    sql: `INSERT INTO call_hidden (${columns}, compacted_at, row_version)
+      SELECT ${columns}, now64(3), ${params.bind("UInt64", clock.next())} ${pending}`,
+    params,
+  });
+  state.projectsWithHidden.clear();
+}

@@ -1,0 +1,114 @@
+import { idTime } from "@heddle/trace-model";
+import type { Engine } from "../engine.js";
+import { keyText } from "./call-key.js";
+import type { CallKey } from "./call-key.js";
+import type { StoredState } from "./settle.js";
+import type { IngestState } from "./state.js";
+import { readCalls, readHalves } from "./stored-calls.js";
+import type { CallSearch, StoredCall, TimeSpan } from "./stored-calls.js";
+
+/** A call to look for, with the time its start is believed to carry. */
+export interface SoughtCall extends CallKey {
+  started_at?: bigint;
+  /** Both its complete row and its halves are wanted, whatever memory says. */
+  thorough?: boolean;
+}
+
+const DAY_US = 86_400_000_000n;
+/** Clients round the same time differently in different requests. */
+const SECOND_US = 1_000_000n;
+
+/**
+ * What is stored of each call: from memory where memory proves it, else by one lookup for all of them, by project and
+ * month of started_at. Calls that are provably new cost nothing.
+ */
+export async function findStored(
+  engine: Engine,
+  state: IngestState,
+  calls: ReadonlyMap<string, SoughtCall>,
+): Promise<Map<string, StoredState>> {
+  const found = new Map<string, StoredState>();
+  const halves: CallKey[] = [];
+  const timed: Timed[] = [];
+  const untimed: CallKey[] = [];
+  for (const [key, call] of calls) {
+    const half = state.halves.has(key);
+    if (half) {
+      const cached = state.cache.get(key);
+      if (cached === undefined) halves.push(call);
+      else found.set(key, { ...cached });
+    }
+    const known = state.known.startedAt(key);
+    if (known !== undefined) timed.push({ call, us: known, margin: 0n });
+    else if (call.thorough !== true && (half || state.known.provesNew(call.started_at))) continue;
+    else if (call.started_at !== undefined) timed.push({ call, us: call.started_at, margin: SECOND_US });
+    else untimed.push(call);
+  }
+  const [openHalves, storedCalls] = await Promise.all([
+    readHalves(engine, halves),
+    findCalls(engine, state, timed, untimed),
+  ]);
+  for (const [key, stored] of openHalves) found.set(key, stored);
+  for (const [key, call] of storedCalls) found.set(key, { ...found.get(key), call });
+  return found;
+}
+
+interface Timed {
+  call: CallKey;
+  /** The call started within `margin` of this time. */
+  us: bigint;
+  margin: bigint;
+}
+
+/** Calls whose start time nobody knows are sought near the time a UUIDv7 carries first, then everywhere. */
+async function findCalls(
+  engine: Engine,
+  state: IngestState,
+  timed: readonly Timed[],
+  untimed: readonly CallKey[],
+): Promise<Map<string, StoredCall>> {
+  const mayBeHidden = (project_id: string) => state.hasHidden(project_id);
+  const near: Timed[] = [];
+  const anywhere: CallKey[] = [];
+  for (const call of untimed) {
+    const us = idTime(call.id);
+    if (us === undefined) anywhere.push(call);
+    else near.push({ call, us, margin: DAY_US });
+  }
+  const found = await readCalls(engine, byMonth([...timed, ...near]), mayBeHidden);
+  for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
+  for (const [key, call] of await readCalls(engine, byProject(anywhere), mayBeHidden)) found.set(key, call);
+  return found;
+}
+
+/** One stretch of time for each project and month, as tight as its calls allow. */
+function byMonth(calls: readonly Timed[]): Map<string, CallSearch> {
+  const searches = new Map<string, CallSearch>();
+  const months = new Map<string, TimeSpan>();
+  for (const { call, us, margin } of calls) {
+    const search = searches.get(call.project_id) ?? { ids: [], spans: [] };
+    searches.set(call.project_id, search);
+    search.ids.push(call.id);
+    const month = `${us / (30n * DAY_US)} ${call.project_id}`;
+    const span = months.get(month);
+    if (span === undefined) {
+      const fresh = { from: us - margin, to: us + margin };
+      months.set(month, fresh);
+      search.spans.push(fresh);
+    } else {
+      if (us - margin < span.from) span.from = us - margin;
+      if (us + margin > span.to) span.to = us + margin;
+    }
+  }
+  return searches;
+}
+
+function byProject(calls: readonly CallKey[]): Map<string, CallSearch> {
+  const searches = new Map<string, CallSearch>();
+  for (const { project_id, id } of calls) {
+    const search = searches.get(project_id) ?? { ids: [], spans: [] };
+    searches.set(project_id, search);
+    search.ids.push(id);
+  }
+  return searches;
+}

@@ -1,0 +1,129 @@
+/** One request's share of a commit. */
+export interface CommitEntry {
+  bytes: number;
+  rows: number;
+}
+
+export interface CommitQueue<Entry extends CommitEntry> {
+  /** Adds to the next commit. False when too much waits already; the entry is then not taken. */
+  add(entry: Entry): boolean;
+  /** Runs alone between two commits. */
+  alone<T>(task: () => Promise<T>): Promise<T>;
+  /** Commits what waits and stops; `add` takes nothing afterwards. */
+  close(): Promise<void>;
+}
+
+/** One insert of this size is one block, which is stored whole or not at all. */
+const COMMIT_BYTES = 64 * 1024 * 1024;
+const WAITING_BYTES = 4 * COMMIT_BYTES;
+/** A commit this large is worth its cost at once. */
+const LARGE_BYTES = 1024 * 1024;
+const LARGE_ROWS = 500;
+const SHORTEST_MS = 5;
+const LONGEST_MS = 200;
+
+/**
+ * Groups requests into commits that run one after another. `commit` answers the entries itself and never rejects.
+ *
+ * A commit costs the engine a part and several fsyncs, whatever its size. So the queue waits about twice as long as a
+ * commit takes, 5 to 200 ms, for more to come; not at all when enough has come, or when as many requests wait as the
+ * last commit answered, which is all that clients who wait for their answers can send.
+ */
+export function groupCommits<Entry extends CommitEntry>(
+  commit: (entries: Entry[]) => Promise<void>,
+): CommitQueue<Entry> {
+  let waiting: Entry[] = [];
+  let bytes = 0;
+  let rows = 0;
+  let since = 0;
+  const tasks: Array<() => Promise<void>> = [];
+  let closed = false;
+  let usualMs = 0;
+  let lastAnswered = 0;
+  let lastEnd = 0;
+  let running: Promise<void> | undefined;
+  let wake: (() => void) | undefined;
+
+  const enough = () =>
+    bytes >= LARGE_BYTES || rows >= LARGE_ROWS || (lastAnswered >= 8 && waiting.length >= lastAnswered);
+
+  const windowMs = () => {
+    const idle = since - lastEnd > LONGEST_MS;
+    return idle ? SHORTEST_MS : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, 2 * usualMs));
+  };
+
+  async function run(): Promise<void> {
+    for (;;) {
+      const task = tasks.shift();
+      if (task !== undefined) await task();
+      if (waiting.length > 0) {
+        const rest = since + windowMs() - performance.now();
+        if (rest > 0.5 && !closed && !enough() && tasks.length === 0) await pause(rest);
+        else await commitOnce();
+      } else if (tasks.length === 0) {
+        // At once, not when the promise settles: a request may come in between.
+        running = undefined;
+        return;
+      }
+    }
+  }
+
+  async function commitOnce(): Promise<void> {
+    let taken = 0;
+    let takenBytes = 0;
+    for (const entry of waiting) {
+      if (taken > 0 && takenBytes + entry.bytes > COMMIT_BYTES) break;
+      takenBytes += entry.bytes;
+      rows -= entry.rows;
+      taken++;
+    }
+    const batch = waiting.slice(0, taken);
+    waiting = waiting.slice(taken);
+    bytes -= takenBytes;
+    const start = performance.now();
+    since = start;
+    await commit(batch);
+    lastEnd = performance.now();
+    lastAnswered = batch.length;
+    usualMs = usualMs === 0 ? lastEnd - start : usualMs * 0.7 + (lastEnd - start) * 0.3;
+  }
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  function start(): void {
+    if (running !== undefined) {
+      if (closed || tasks.length > 0 || enough()) wake?.();
+    } else if (waiting.length > 0 || tasks.length > 0) running = run();
+  }
+
+  return {
+    add(entry) {
+      if (closed || bytes + entry.bytes > WAITING_BYTES) return false;
+      if (waiting.length === 0) since = performance.now();
+      waiting.push(entry);
+      bytes += entry.bytes;
+      rows += entry.rows;
+      start();
+      return true;
+    },
+    alone(task) {
+      return new Promise((resolve, reject) => {
+        tasks.push(() => task().then(resolve, reject));
+        start();
+      });
+    },
+    async close() {
+      closed = true;
+      start();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { StoredHalves } from "./stored-calls.js";
+
+/**
+ * The newest open halves with what they carry, so that most calls are completed without reading their start back.
+ * Bounded by bytes; what was added first goes first.
+ */
+export class HalfCache {
+  readonly #entries = new Map<string, { halves: StoredHalves; bytes: number }>();
+  readonly #limit: number;
+  #bytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limit = limitBytes;
+  }
+
+  get(key: string): StoredHalves | undefined {
+    return this.#entries.get(key)?.halves;
+  }
+
+  set(key: string, halves: StoredHalves): void {
+    this.delete(key);
+    const bytes = 200 + 2 * ((halves.start?.side.fields.length ?? 0) + (halves.end?.side.fields.length ?? 0));
+    this.#entries.set(key, { halves, bytes });
+    this.#bytes += bytes;
+    for (const [oldest] of this.#entries) {
+      if (this.#bytes <= this.#limit) break;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * What a reader must know of writes that are under way. Read it inside the statement function, that is when the
+ * statement is handed to the engine, not when it is built.
+ */
+export interface InFlight {
+  /**
+   * Ids whose complete row is being written while an open half or an older version of it is still to be seen.
+   * Filled before the first insert of a commit and emptied after the last one, so the complete row may or may not be
+   * there yet: leave out the half, or the older version, only when the same statement finds a newer row in `calls`.
+   */
+  closing(project_id: string): readonly string[];
+  /** True while `call_hidden` may hold rows of the project that readers must apply. */
+  hasHidden(project_id: string): boolean;
+  /** True when `call_names` may hold a name for a call of the project. */
+  hasNames(project_id: string): boolean;
+}

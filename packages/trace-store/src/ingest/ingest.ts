@@ -1,0 +1,107 @@
+import type { CallPart } from "@heddle/trace-model";
+import type { StoreContext } from "../store.js";
+import { StoreError } from "../errors.js";
+import { commitParts } from "./commit-parts.js";
+import type { WriteRequest } from "./commit-parts.js";
+import { deleteCalls } from "./delete-calls.js";
+import { groupCommits } from "./group-commits.js";
+import type { InFlight } from "./in-flight.js";
+import { keyText } from "./call-key.js";
+import { cleanUpHalves, scheduleMaintenance } from "./maintenance.js";
+import { preparePart } from "./prepare.js";
+import type { PreparedPart, RejectedPart } from "./prepare.js";
+import { recover } from "./recover.js";
+import { IngestState, LIMITS } from "./state.js";
+import type { IngestLimits } from "./state.js";
+import type { IngestContext, NameChange } from "./write-calls.js";
+
+/** Everything that changes calls. All of it rejects with `busy` while the engine cannot answer. */
+export interface Ingest {
+  /**
+   * Stores parts and resolves when they are on disk and readable, with those that could not be stored. Parts may come
+   * in any order, repeatedly, and in different requests: the call is there once. Later parts of a request win.
+   */
+  write(parts: readonly CallPart[]): Promise<RejectedPart[]>;
+  /** Sets the name shown for a call, "" clears it. An id that is not stored keeps the name for later. */
+  rename: (project_id: string, id: string, display_name: string) => Promise<void>;
+  /** Deletes calls with all their descendants; counts the ids and the descendants found. */
+  delete: (project_id: string, ids: readonly string[], user: string) => Promise<{ num_deleted: number }>;
+  inFlight: InFlight;
+  /** The engine is a new process: what it did last is unknown. */
+  engineRestarted(): void;
+  /** Does now what is otherwise done between commits, as far as it is due; all of it with `force`. */
+  maintain(force?: boolean): Promise<void>;
+  /** Commits what waits and stops. */
+  close(): Promise<void>;
+}
+
+/** Opens the committer of a tracing database and mends what a crash may have left. */
+export async function openIngest(store: StoreContext, limits: Partial<IngestLimits> = {}): Promise<Ingest> {
+  const state = new IngestState({ ...LIMITS, ...limits });
+  const context: IngestContext = { ...store, state };
+  const queue = groupCommits<WriteRequest>(commit);
+  await recover(context);
+  const maintenance = scheduleMaintenance(context, queue, ready);
+  // Not waited for: it only makes reading faster.
+  queue.alone(() => cleanUpHalves(context)).catch(() => {});
+
+  async function ready(): Promise<void> {
+    if (state.suspect) await recover(context);
+  }
+
+  async function commit(requests: WriteRequest[]): Promise<void> {
+    try {
+      await ready();
+      await commitParts(context, requests);
+    } catch (error) {
+      for (const { reject } of requests) reject(error);
+    }
+  }
+
+  function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {
+    return new Promise((resolve, reject) => {
+      const bytes = parts.reduce((sum, { start, end }) => sum + bytesOf(start?.fields) + bytesOf(end?.fields), 0);
+      const rows = parts.length + names.length;
+      if (!queue.add({ parts, names, rows, bytes, resolve, reject })) {
+        reject(new StoreError("busy", "Too many writes wait for the trace engine"));
+      }
+    });
+  }
+
+  return {
+    async write(parts) {
+      const prepared: PreparedPart[] = [];
+      const rejected: RejectedPart[] = [];
+      for (const [index, part] of parts.entries()) {
+        const result = preparePart(part, index);
+        if ("key" in result) prepared.push(result);
+        else rejected.push(result);
+      }
+      if (prepared.length > 0) rejected.push(...(await submit(prepared, [])));
+      return rejected;
+    },
+    async rename(project_id, id, display_name) {
+      if (state.deleted.has(keyText({ project_id, id }))) return;
+      await submit([], [{ project_id, id, display_name }]);
+    },
+    async delete(project_id, ids, user) {
+      return await queue.alone(async () => {
+        await ready();
+        return await deleteCalls(context, project_id, ids, user);
+      });
+    },
+    inFlight: state,
+    engineRestarted() {
+      state.suspect = true;
+    },
+    maintain: (force) => maintenance.run(force),
+    async close() {
+      maintenance.stop();
+      await queue.close();
+    },
+  };
+}
+
+function bytesOf(text: string | undefined): number {
+  return text === undefined ? 0 : text.length + 100;
+}

@@ -1,0 +1,61 @@
+import { KeyTable } from "./key-table.js";
+
+/**
+ * Every stored complete call that started at or after the horizon: key → started_at. Present means stored, whatever
+ * time a part carries. Absent proves a call new only when it started after the horizon.
+ *
+ * Bounded: when it is full the calls that started first are forgotten and the horizon rises past them.
+ */
+export class KnownCalls {
+  readonly #table = new KeyTable();
+  readonly #capacity: number;
+  #horizon: bigint;
+
+  constructor(capacity: number, horizon: bigint) {
+    this.#capacity = capacity;
+    this.#horizon = horizon;
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+  get horizon(): bigint {
+    return this.#horizon;
+  }
+
+  startedAt(key: string): bigint | undefined {
+    return this.#table.time(key);
+  }
+
+  /** True when a call that is not here cannot be stored either. */
+  provesNew(started_at: bigint | undefined): boolean {
+    return started_at !== undefined && started_at > this.#horizon;
+  }
+
+  add(key: string, started_at: bigint): void {
+    if (started_at < this.#horizon) {
+      // It may replace one that started later.
+      this.#table.delete(key);
+      return;
+    }
+    this.#table.set(key, started_at);
+    if (this.#table.size > this.#capacity) this.forgetOldest();
+  }
+
+  delete(key: string): void {
+    this.#table.delete(key);
+  }
+
+  /** Forgets about a quarter. */
+  forgetOldest(): void {
+    let horizon = this.#table.quantile(0.25);
+    const before = this.#table.size;
+    this.#table.dropBefore(horizon);
+    if (this.#table.size === before) {
+      // All of the first quarter started in one microsecond.
+      horizon += 1n;
+      this.#table.dropBefore(horizon);
+    }
+    this.#horizon = horizon > this.#horizon ? horizon : this.#horizon;
+  }
+}

@@ -1,0 +1,64 @@
+import { Parameters } from "../parameters.js";
+import { keyText } from "./call-key.js";
+import type { CallKey } from "./call-key.js";
+import type { Half } from "./rows.js";
+import { HAS_END, HAS_START } from "./state.js";
+import type { IngestContext } from "./write-calls.js";
+
+/** What a crash can leave among the open halves. */
+export interface Leftovers {
+  /** Calls both of whose halves are open. */
+  pairs: CallKey[];
+  /** Open halves of deleted calls. */
+  deleted: CallKey[];
+}
+
+/** Loads what ingest remembers. */
+export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
+  await loadProjects();
+  const horizon = now() - state.limits.horizon_us;
+  state.reset(horizon);
+  const deleted = engine.stream<CallKey>({ sql: "SELECT DISTINCT project_id, id FROM call_hidden WHERE version = 0" });
+  for await (const key of deleted) state.deleted.set(keyText(key), 0n);
+  const leftovers = await loadHalves();
+  await loadKnown();
+  return leftovers;
+
+  async function loadProjects(): Promise<void> {
+    const hidden = "SELECT DISTINCT project_id FROM call_hidden FINAL WHERE compacted_at IS NULL";
+    for (const { project_id } of await engine.rows<CallKey>({ sql: hidden })) state.projectsWithHidden.add(project_id);
+    const named = "SELECT DISTINCT project_id FROM call_names";
+    for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
+  }
+
+  async function loadHalves(): Promise<Leftovers> {
+    const leftovers: Leftovers = { pairs: [], deleted: [] };
+    const sql =
+      "SELECT project_id, id, part, toUnixTimestamp64Micro(started_at) AS us FROM call_parts FINAL WHERE closed = 0";
+    for await (const { part, us, ...call } of engine.stream<CallKey & { part: Half; us: string }>({ sql })) {
+      const key = keyText(call);
+      const flags = state.halves.flags(key);
+      if (state.deleted.has(key)) leftovers.deleted.push(call);
+      else if (flags !== 0) leftovers.pairs.push(call);
+      const started_at = part === "start" ? BigInt(us) : (state.halves.time(key) ?? 0n);
+      state.halves.set(key, started_at, flags | (part === "start" ? HAS_START : HAS_END));
+    }
+    return leftovers;
+  }
+
+  /** From the newest back, as far as memory allows; the horizon rises where it ends. */
+  async function loadKnown(): Promise<void> {
+    const params = new Parameters();
+    const from = params.time(horizon);
+    const sql = `SELECT project_id, id, toUnixTimestamp64Micro(started_at) AS us FROM calls
+      WHERE started_at >= ${from}
+        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM call_hidden WHERE version > 0 AND started_at >= ${from})
+      ORDER BY started_at DESC, version LIMIT ${state.limits.known_calls}`;
+    let rows = 0;
+    for await (const { us, ...call } of engine.stream<CallKey & { us: string }>({ sql, params })) {
+      state.known.add(keyText(call), BigInt(us));
+      rows++;
+    }
+    if (rows >= state.limits.known_calls) state.known.forgetOldest();
+  }
+}

@@ -1,0 +1,58 @@
+import { isCallId, isStorableTime } from "@heddle/trace-model";
+import type { CallPart } from "@heddle/trace-model";
+import { keyText } from "./call-key.js";
+import type { CallKey } from "./call-key.js";
+import { endSide, startSide } from "./call-sides.js";
+import type { EndSide, StartSide } from "./call-sides.js";
+
+/** A part that is not stored; all others of the request are. */
+export interface RejectedPart {
+  /** Position in the request. */
+  index: number;
+  message: string;
+}
+
+/** A part in the form a commit works with. */
+export interface PreparedPart extends CallKey {
+  index: number;
+  key: string;
+  start?: StartSide;
+  end?: EndSide;
+  /** The time of the start as far as this part knows it. */
+  started_at?: bigint;
+}
+
+/** Checks one part on its own and turns it into the texts of its columns. */
+export function preparePart(part: CallPart, index: number): PreparedPart | RejectedPart {
+  const start = part.part === "end" ? undefined : part.start;
+  const end = part.part === "start" ? undefined : part.end;
+  const { project_id, id } = part.part === "end" ? part.end : part.start;
+  const message =
+    badId("id", id) ??
+    badId("trace_id", start?.trace_id) ??
+    badId("parent_id", start?.parent_id || undefined) ??
+    badTime("started_at", start?.started_at) ??
+    badTime("ended_at", end?.ended_at);
+  if (message !== undefined) return { index, message };
+  return {
+    index,
+    key: keyText({ project_id, id }),
+    project_id,
+    id,
+    start: start && startSide(start),
+    end: end && endSide(end),
+    started_at: start?.started_at ?? hint(end?.started_at),
+  };
+}
+
+function badId(name: string, id: string | undefined): string | undefined {
+  return id === undefined || isCallId(id) ? undefined : `${name} must have 1 to 256 characters`;
+}
+
+function badTime(name: string, us: bigint | undefined): string | undefined {
+  return us === undefined || isStorableTime(us) ? undefined : `${name} must lie between the years 1900 and 2299`;
+}
+
+function hint(us: bigint | undefined): bigint | undefined {
+  return us !== undefined && isStorableTime(us) ? us : undefined;
+}

@@ -1,0 +1,173 @@
+import { readable } from "@heddle/trace-model";
+import type { Engine } from "../engine.js";
+import { Parameters } from "../parameters.js";
+import { keyText } from "./call-key.js";
+import type { CallKey } from "./call-key.js";
+import { endSide, NEVER_SECONDS, startSide } from "./call-sides.js";
+import type { EndSide, StartSide } from "./call-sides.js";
+import type { Half } from "./rows.js";
+
+/** The complete row of a call as it is stored. */
+export interface StoredCall {
+  start: StartSide;
+  end: EndSide;
+  version: bigint;
+}
+
+export interface StoredHalf<Side> {
+  side: Side;
+  version: bigint;
+}
+
+/** Calls of one project, within stretches of start times, or anywhere when there are none. */
+export interface CallSearch {
+  ids: string[];
+  spans: TimeSpan[];
+}
+
+/** Both ends belong to it. */
+export interface TimeSpan {
+  from: bigint;
+  to: bigint;
+}
+
+/**
+ * Reads the newest unhidden complete row of each call that is found, in one statement.
+ * `searches` are by project; `mayBeHidden` says whether a project has hidden rows at all.
+ */
+export async function readCalls(
+  engine: Engine,
+  searches: ReadonlyMap<string, CallSearch>,
+  mayBeHidden: (project_id: string) => boolean,
+): Promise<Map<string, StoredCall>> {
+  const found = new Map<string, StoredCall>();
+  if (searches.size === 0) return found;
+  const params = new Parameters();
+  const wanted: string[] = [];
+  const mayBe: string[] = [];
+  for (const [project_id, { ids, spans }] of searches) {
+    const calls = `project_id = ${params.bind("String", project_id)} AND ${params.in("id", "String", ids)}`;
+    const times = spans.map(
+      ({ from, to }) => `(started_at >= ${params.time(from)} AND started_at <= ${params.time(to)})`,
+    );
+    wanted.push(times.length === 0 ? `(${calls})` : `(${calls} AND (${times.join(" OR ")}))`);
+    if (mayBeHidden(project_id)) mayBe.push(`(${calls})`);
+  }
+  const hidden = `SELECT project_id, id, version FROM call_hidden WHERE version > 0 AND (${mayBe.join(" OR ")})`;
+  const unhidden = mayBe.length === 0 ? "" : ` AND (project_id, id, version) NOT IN (${hidden})`;
+  const sql = `SELECT ${SHARED}, ${times("ended_at")} FROM calls WHERE (${wanted.join(" OR ")})${unhidden}`;
+  for await (const row of engine.stream<Row>({ sql, params })) {
+    const key = keyText(row);
+    const version = BigInt(row.version);
+    if ((found.get(key)?.version ?? 0n) < version) found.set(key, { start: startOf(row), end: endOf(row), version });
+  }
+  return found;
+}
+
+export interface StoredHalves {
+  start?: StoredHalf<StartSide>;
+  end?: StoredHalf<EndSide>;
+}
+
+/** Reads the open halves of the calls given. */
+export async function readHalves(engine: Engine, keys: readonly CallKey[]): Promise<Map<string, StoredHalves>> {
+  const found = new Map<string, StoredHalves>();
+  if (keys.length === 0) return found;
+  const params = new Parameters();
+  const sql = `SELECT ${SHARED}, part, ${times("ended_at")} FROM call_parts FINAL WHERE closed = 0 AND ${isOneOf(params, keys)}`;
+  for await (const row of engine.stream<Row & { part: Half }>({ sql, params })) {
+    const halves = found.get(keyText(row)) ?? {};
+    const version = BigInt(row.version);
+    if (row.part === "start") halves.start = { side: startOf(row), version };
+    else halves.end = { side: endOf(row), version };
+    found.set(keyText(row), halves);
+  }
+  return found;
+}
+
+/** The condition that a row belongs to one of the calls. */
+export function isOneOf(params: Parameters, keys: Iterable<CallKey>): string {
+  const projects = [...idsByProject(keys)].map(
+    ([project_id, ids]) => `(project_id = ${params.bind("String", project_id)} AND ${params.in("id", "String", ids)})`,
+  );
+  return projects.length === 0 ? "0" : `(${projects.join(" OR ")})`;
+}
+
+/** The ids of each project. */
+function idsByProject(keys: Iterable<CallKey>): Map<string, string[]> {
+  const projects = new Map<string, string[]>();
+  for (const { project_id, id } of keys) {
+    const ids = projects.get(project_id);
+    if (ids === undefined) projects.set(project_id, [id]);
+    else ids.push(id);
+  }
+  return projects;
+}
+
+const times = (column: string) => `toUnixTimestamp64Micro(${column}) AS ${column}_us`;
+
+const SHARED = [
+  ..."project_id id version exact trace_id parent_id thread_id turn_id op_name display_name user_id run_id".split(" "),
+  ..."run_step source attributes inputs run_step_end output summary exception".split(" "),
+  times("started_at"),
+  "toUnixTimestamp(expire_at) AS expire_seconds",
+].join(", ");
+
+interface Row {
+  project_id: string;
+  id: string;
+  version: string;
+  exact: Record<string, string>;
+  trace_id: string;
+  parent_id: string;
+  thread_id: string;
+  turn_id: string;
+  op_name: string;
+  display_name: string;
+  user_id: string;
+  run_id: string;
+  run_step: string | null;
+  source: string;
+  attributes: string;
+  inputs: string;
+  run_step_end: string | null;
+  output: string;
+  summary: string;
+  exception: string | null;
+  started_at_us: string;
+  ended_at_us: string | null;
+  expire_seconds: number;
+}
+
+function startOf(row: Row): StartSide {
+  return startSide({
+    project_id: row.project_id,
+    id: row.id,
+    trace_id: row.trace_id,
+    op_name: row.op_name,
+    started_at: BigInt(row.started_at_us),
+    parent_id: row.parent_id,
+    thread_id: row.thread_id,
+    turn_id: row.turn_id,
+    display_name: row.display_name,
+    wb_user_id: row.user_id,
+    wb_run_id: row.run_id,
+    wb_run_step: row.run_step === null ? undefined : Number(row.run_step),
+    source: row.source,
+    attributes: readable(row.attributes, row.exact["attributes"]),
+    inputs: readable(row.inputs, row.exact["inputs"]),
+    expire_at: BigInt(row.expire_seconds) === NEVER_SECONDS ? undefined : BigInt(row.expire_seconds) * 1_000_000n,
+  });
+}
+
+function endOf(row: Row): EndSide {
+  return endSide({
+    project_id: row.project_id,
+    id: row.id,
+    ended_at: BigInt(row.ended_at_us ?? 0),
+    output: readable(row.output, row.exact["output"]),
+    summary: readable(row.summary, row.exact["summary"]),
+    exception: row.exception ?? "",
+    wb_run_step_end: row.run_step_end === null ? undefined : Number(row.run_step_end),
+  });
+}

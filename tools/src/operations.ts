@@ -1,56 +1,71 @@
 import type { Model, Operation, Parameter, Schema } from "./model.js";
-import { Plans } from "./plans.js";
+import { type PlanEntry, Plans } from "./plans.js";
 import { deref } from "./openapi.js";
 import type { Checks } from "./validators.js";
 
-/** What the server stub does with a document, before it is written down. */
+/** What the server stub knows of a document, before it is written down or run. */
 export interface Stub {
-  plans: Plans;
-  /** Entries of the table, to be told where the plans ended up. */
-  operations: ((indexOf: (place: number) => number) => object)[];
-  /** Validators of requests. */
+  operations: object[];
+  plans: PlanEntry[];
+  /** Schemas of the validators of requests, by name. */
   checks: Checks;
-  /** Validators of success answers. */
+  /** Schemas of the validators of success answers, by name. */
+  answerChecks: Checks;
+  /** As in `Plans`. */
+  branches: ReadonlySet<string>;
+}
+
+interface Draft {
+  plans: Plans;
+  checks: Checks;
   answerChecks: Checks;
 }
 
-/** Table of operations, reading plans, and the names of the validators that both refer to. */
+/** Table of operations, reading plans, and the validators that both refer to. */
 export function stubOf(model: Model): Stub {
-  const stub: Stub = { plans: new Plans(model.document), operations: [], checks: {}, answerChecks: {} };
-  for (const operation of model.operations) stub.operations.push(entryOf(model, operation, stub));
-  for (const [name, schema] of stub.plans.lenient) stub.checks[name] = schema;
-  return stub;
-}
-
-function list(items: object[]): string {
-  return items.map((item) => `    ${JSON.stringify(item)},\n`).join("");
+  const draft: Draft = { plans: new Plans(model.document), checks: {}, answerChecks: {} };
+  const operations = model.operations.map((operation) => entryOf(model, operation, draft));
+  for (const [name, schema] of draft.plans.lenient) draft.checks[name] = schema;
+  const { entries, indexOf } = draft.plans.compact();
+  return {
+    operations: operations.map((entry) => entry(indexOf)),
+    plans: entries,
+    checks: draft.checks,
+    answerChecks: draft.answerChecks,
+    branches: draft.plans.branches,
+  };
 }
 
 export function operationsText(model: Model, { operations, plans }: Stub): string {
-  const { entries, indexOf } = plans.compact();
   return `import type { Definition } from "../definition.js";
 import * as validators from "./${model.name}.validators.js";
 
 export const definition: Definition = {
   interface: "${model.interface}",
   operations: [
-${list(operations.map((operation) => operation(indexOf)))}  ],
+${list(operations)}  ],
   plans: [
-${list(entries)}  ],
+${list(plans)}  ],
   validators,
   answerValidators: () => import("./${model.name}.answer-validators.js"),
 };
 `;
 }
 
-function entryOf(model: Model, operation: Operation, stub: Stub): Stub["operations"][number] {
+function list(items: object[]): string {
+  return items.map((item) => `    ${JSON.stringify(item)},\n`).join("");
+}
+
+type IndexOf = (place: number) => number;
+
+function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: IndexOf) => object {
   const { id, group, method, path, aliases, params } = operation;
-  const body = bodyOf(model, operation, stub);
-  const answer = answerOf(operation, stub);
+  const body = bodyOf(model, operation, draft);
+  const answer = answerOf(operation, draft);
   const inputs = {
-    ...parametersOf(id, "path", params, stub),
-    ...parametersOf(id, "query", params, stub),
-    ...parametersOf(id, "header", params, stub),
+    ...parametersOf(id, "path", params, draft),
+    ...parametersOf(id, "query", params, draft),
+    ...parametersOf(id, "header", params, draft),
   };
   return (indexOf) => ({
     id,
@@ -64,7 +79,7 @@ function entryOf(model: Model, operation: Operation, stub: Stub): Stub["operatio
   });
 }
 
-function parametersOf(id: string, place: Parameter["in"], all: Parameter[], { checks }: Stub): object {
+function parametersOf(id: string, place: Parameter["in"], all: Parameter[], { checks }: Draft): object {
   const params = all.filter((param) => param.in === place);
   if (params.length === 0) return {};
   const validator = `${id}_${place}`;
@@ -82,7 +97,7 @@ function parametersOf(id: string, place: Parameter["in"], all: Parameter[], { ch
   return { [place]: { entries, validator } };
 }
 
-function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, checks }: Stub) {
+function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, checks }: Draft) {
   if (body === undefined) return undefined;
   const { kind, required, mediaTypes, schema, pointer } = body;
   const common = { kind, required, mediaTypes, maxBytes: maxBodyBytes };
@@ -91,7 +106,7 @@ function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, ch
   checks[validator] = schema;
   if (kind === "multipart") return () => ({ ...common, validator, files: filesOf(model, schema, pointer) });
   const place = plans.place(schema, pointer);
-  return (indexOf: (place: number) => number) => ({ ...common, plan: indexOf(place), validator });
+  return (indexOf: IndexOf) => ({ ...common, plan: indexOf(place), validator });
 }
 
 function filesOf({ document }: Model, schema: Schema, pointer: string): string[] {
@@ -101,7 +116,7 @@ function filesOf({ document }: Model, schema: Schema, pointer: string): string[]
     .map(([name]) => name);
 }
 
-function answerOf({ id, success, stream }: Operation, { answerChecks }: Stub): object {
+function answerOf({ id, success, stream }: Operation, { answerChecks }: Draft): object {
   const json = success.contents.find(({ kind }) => kind === "json");
   const item = success.contents.find(({ kind }) => kind === stream);
   const bytes = success.contents.find(({ kind }) => kind === "bytes");

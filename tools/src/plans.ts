@@ -168,9 +168,10 @@ export class Plans {
 
   /** The shapes of a schema: `allOf` joins, `anyOf` and `oneOf` choose. */
   private shapes({ schema, pointer }: Located): Shape[] {
-    let shapes: Shape[] = [[{ schema, pointer }]];
+    const says = isRaw({ schema, pointer }) || isStructured(schema) || !COMPOSED.some((key) => key in schema);
+    let shapes: Shape[] = [says ? [{ schema, pointer }] : []];
     if (schema["x-heddle-raw-json"]) return shapes;
-    for (const key of ["allOf", "anyOf", "oneOf"] as const) {
+    for (const key of COMPOSED) {
       const lists = (schema[key] ?? []).map((part, index) => this.shapes(this.resolve(part, at(pointer, key, index))));
       if (lists.length === 0) continue;
       const steps = key === "allOf" ? lists : [lists.flat()];
@@ -186,6 +187,8 @@ export class Plans {
     return { schema: target.value, pointer: target.pointer };
   }
 }
+
+const COMPOSED = ["allOf", "anyOf", "oneOf"] as const;
 
 /** Entries that read a place just as it would be read without them. */
 const IDLE = new Set(["{}", '{"items":-1}', '{"others":"keep"}', '{"others":"keep","items":-1}']);
@@ -234,6 +237,6 @@ function isStructured(schema: Schema): boolean {
 }
 
 function isAnything(schema: Schema): boolean {
-  const rules = ["type", "enum", "const", "allOf", "anyOf", "oneOf"];
+  const rules = ["type", "enum", "const", ...COMPOSED];
   return !isStructured(schema) && !rules.some((rule) => rule in schema);
 }

@@ -12,7 +12,7 @@ import { banner, type Files, writeFiles } from "./write.js";
 export async function stubFiles(model: Model): Promise<Files> {
   const head = banner("tools/src/server-stub.ts", model.source);
   const stub = stubOf(model);
-  const types = await stubTypes(model, stub.plans.branches);
+  const types = await stubTypes(model, stub.branches);
   return {
     [`${model.name}.requests.ts`]: head + types.requests,
     [`${model.name}.answers.ts`]: head + types.answers,

@@ -44,3 +44,7 @@ export {
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { parseSort, type SortKey } from "./query/sort.js";
 export { matches, type QueryableCall } from "./query/evaluate.js";
+export { decodeTraces, encodeTracesResponse } from "./otlp/export.js";
+export { type SpanCall, spansToCalls } from "./otlp/to-calls.js";
+export { opObjectId } from "./otlp/op-object.js";
+export type { RejectedSpan, ResourceSpans, Span, Traces } from "./otlp/traces.js";

@@ -1,0 +1,202 @@
+import { InvalidInput } from "../invalid-input.js";
+import { stringEnd } from "../json/scan.js";
+import { attempt } from "./rejection.js";
+import {
+  type Attribute,
+  type AttributeValue,
+  emptySpan,
+  maxValueNesting,
+  type RejectedSpan,
+  type ResourceSpans,
+  type Span,
+  spanKinds,
+  statusCodes,
+  type Traces,
+} from "./traces.js";
+import { jsonNumber, valueJson } from "./value-json.js";
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Decodes the JSON form of an ExportTraceServiceRequest: hex ids, 64-bit numbers as text or digits, enums by number
+ * or name, keys in camelCase or snake_case. Throws InvalidInput when it is no such document.
+ */
+export function decodeJsonTraces(bytes: Uint8Array): Traces {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  let request: unknown;
+  try {
+    request = JSON.parse(quoteLongIntegers(text));
+  } catch {
+    throw new InvalidInput("the body is not a JSON document");
+  }
+  const traces: Traces = { resources: [], rejected: [] };
+  for (const item of list(fields(request), "resourceSpans")) {
+    traces.resources.push(resourceSpans(fields(item), traces.rejected));
+  }
+  return traces;
+}
+
+function resourceSpans(value: Fields, rejected: RejectedSpan[]): ResourceSpans {
+  const resource = fields(pick(value, "resource") ?? {});
+  return {
+    attributes: attributes(resource),
+    dropped_attributes_count: count(resource, "droppedAttributesCount"),
+    scopes: list(value, "scopeSpans").map((item) => {
+      const scopeSpans = fields(item);
+      const scope = fields(pick(scopeSpans, "scope") ?? {});
+      const spans = list(scopeSpans, "spans").map((item) => attempt(() => span(fields(item)), rejected));
+      return {
+        name: string(scope, "name"),
+        version: string(scope, "version"),
+        spans: spans.filter((decoded) => decoded !== undefined),
+      };
+    }),
+  };
+}
+
+function span(value: Fields): Span {
+  const status = fields(pick(value, "status") ?? {});
+  return {
+    ...emptySpan(),
+    trace_id: hexId(value, "traceId"),
+    span_id: hexId(value, "spanId"),
+    parent_span_id: hexId(value, "parentSpanId"),
+    trace_state: string(value, "traceState"),
+    name: string(value, "name"),
+    kind: enumeration(pick(value, "kind"), "SPAN_KIND_", spanKinds),
+    start_ns: nanoseconds(value, "startTimeUnixNano"),
+    end_ns: nanoseconds(value, "endTimeUnixNano"),
+    attributes: attributes(value),
+    events: list(value, "events").map((item) => {
+      const event = fields(item);
+      return {
+        name: string(event, "name"),
+        time_ns: nanoseconds(event, "timeUnixNano"),
+        attributes: attributes(event),
+        dropped_attributes_count: count(event, "droppedAttributesCount"),
+      };
+    }),
+    links: list(value, "links").map((item) => {
+      const link = fields(item);
+      return {
+        trace_id: hexId(link, "traceId"),
+        span_id: hexId(link, "spanId"),
+        trace_state: string(link, "traceState"),
+        attributes: attributes(link),
+        dropped_attributes_count: count(link, "droppedAttributesCount"),
+        flags: count(link, "flags"),
+      };
+    }),
+    status: {
+      code: enumeration(pick(status, "code"), "STATUS_CODE_", statusCodes),
+      message: string(status, "message"),
+    },
+  };
+}
+
+function attributes(value: Fields): Attribute[] {
+  return list(value, "attributes").map((item) => keyValue(fields(item), 0));
+}
+
+function keyValue(value: Fields, depth: number): Attribute {
+  return { key: string(value, "key"), value: anyValue(fields(pick(value, "value") ?? {}), depth) };
+}
+
+function anyValue(value: Fields, depth: number): AttributeValue {
+  if (depth > maxValueNesting) throw new InvalidInput("an attribute value is nested too deep");
+  const [[name, content] = ["", null]] = Object.entries(value);
+  switch (content === null ? "" : camelCase(name)) {
+    case "stringValue":
+    case "bytesValue":
+      return String(content);
+    case "boolValue":
+      return { json: content === true || content === "true" ? "true" : "false" };
+    case "intValue":
+      return { json: integer(content, name).toString() };
+    case "doubleValue":
+      return { json: jsonNumber(Number(content)) };
+    case "arrayValue": {
+      const items = list(fields(content), "values").map((item) => anyValue(fields(item ?? {}), depth + 1));
+      return { json: `[${items.map(valueJson).join(",")}]` };
+    }
+    case "kvlistValue": {
+      const members = list(fields(content), "values").map((item) => keyValue(fields(item), depth + 1));
+      const texts = members.map(({ key, value }) => `${JSON.stringify(key)}:${valueJson(value)}`);
+      return { json: `{${texts.join(",")}}` };
+    }
+    default:
+      return { json: "null" };
+  }
+}
+
+/** Integers that JSON.parse would round become text, which every 64-bit field takes as well. */
+function quoteLongIntegers(text: string): string {
+  if (!/[:,[\s]-?\d{16}/.test(text)) return text;
+  let result = "";
+  let copied = 0;
+  const token = /"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+  for (let match = token.exec(text); match; match = token.exec(text)) {
+    const from = match.index;
+    if (match[0] === '"') {
+      token.lastIndex = stringEnd(text, from);
+      continue;
+    }
+    result += `${text.slice(copied, from)}"${match[0]}"`;
+    copied = token.lastIndex;
+  }
+  return result + text.slice(copied);
+}
+
+function fields(value: unknown): Fields {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidInput("expected an object");
+  }
+  return value as Fields;
+}
+
+/** The member under its camelCase name, else under its snake_case name. */
+function pick(value: Fields, name: string): unknown {
+  return value[name] ?? value[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function list(value: Fields, name: string): unknown[] {
+  const content = pick(value, name) ?? [];
+  if (!Array.isArray(content)) throw new InvalidInput(`${name} is no list`);
+  return content;
+}
+
+function string(value: Fields, name: string): string {
+  const content = pick(value, name) ?? "";
+  if (typeof content !== "string") throw new InvalidInput(`${name} is no text`);
+  return content;
+}
+
+function hexId(value: Fields, name: string): string {
+  const id = string(value, name).toLowerCase();
+  if (!/^[0-9a-f]*$/.test(id)) throw new InvalidInput(`${name} is not written in hex digits`);
+  return id;
+}
+
+function count(value: Fields, name: string): number {
+  return Number(pick(value, name)) || 0;
+}
+
+function nanoseconds(value: Fields, name: string): bigint {
+  return integer(pick(value, name) ?? 0, name);
+}
+
+function integer(value: unknown, name: string): bigint {
+  if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
+  if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return BigInt(value);
+  throw new InvalidInput(`${name} is no whole number`);
+}
+
+function enumeration(value: unknown, prefix: string, names: readonly string[]): number {
+  if (typeof value === "number") return value;
+  if (typeof value !== "string") return 0;
+  return Math.max(names.indexOf(value.replace(prefix, "")), 0);
+}

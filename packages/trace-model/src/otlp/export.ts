@@ -1,0 +1,42 @@
+import { InvalidInput } from "../invalid-input.js";
+import { decodeJsonTraces } from "./decode-json.js";
+import { decodeProtobufTraces } from "./decode-protobuf.js";
+import type { RejectedSpan, Traces } from "./traces.js";
+
+const maxMessages = 20;
+
+/** Decodes an OTLP export request. Throws InvalidInput when the body as a whole cannot be read. */
+export function decodeTraces(bytes: Uint8Array, media_type: string): Traces {
+  return encodingOf(media_type) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
+}
+
+/** The answer to an export in the encoding of the request; empty when every span was taken. */
+export function encodeTracesResponse(
+  rejected: readonly RejectedSpan[],
+  media_type: string,
+): { bytes: Uint8Array; media_type: string } {
+  const json = encodingOf(media_type) === "json";
+  const errorMessage = rejected
+    .slice(0, maxMessages)
+    .map(({ message }) => message)
+    .join("; ");
+  if (json) {
+    const answer = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
+    return { bytes: Buffer.from(JSON.stringify(answer)), media_type: "application/json" };
+  }
+  const text = Buffer.from(errorMessage);
+  const partial = Buffer.concat([Buffer.from([0x08, ...varint(rejected.length), 0x12, ...varint(text.length)]), text]);
+  const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(partial.length)]), partial]);
+  return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), media_type: "application/x-protobuf" };
+}
+
+function encodingOf(media_type: string): "json" | "protobuf" {
+  const type = media_type.split(";", 1)[0]?.trim().toLowerCase();
+  if (type === "application/json") return "json";
+  if (type === "application/x-protobuf" || type === "application/protobuf") return "protobuf";
+  throw new InvalidInput(`OpenTelemetry traces are application/x-protobuf or application/json, not ${media_type}`);
+}
+
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+}

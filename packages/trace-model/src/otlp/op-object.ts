@@ -1,0 +1,18 @@
+import { createHash } from "node:crypto";
+
+const maxNameLength = 128;
+
+/** The op name of a span: its name; a longer one than an op may have ends in a hash that keeps it apart from others. */
+export function spanOpName(name: string): string {
+  if (name === "") return "span";
+  if (name.length <= maxNameLength) return name;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 4);
+  const kept = name.slice(0, maxNameLength - 5).replace(/[\ud800-\udbff]$/, "");
+  return `${kept}:${hash}`;
+}
+
+/** Name of the op object that stands for an op name: what an object id may not hold becomes `-`. */
+export function opObjectId(op_name: string): string {
+  const id = op_name.replace(/[^A-Za-z0-9_.-]+/g, "-").slice(0, maxNameLength);
+  return id === "" ? "span" : id;
+}

@@ -1,0 +1,264 @@
+import { describe, expect, test } from "vitest";
+import { opObjectId, spanOpName } from "./op-object.js";
+import { spansToCalls } from "./to-calls.js";
+import { type Attribute, emptyResource, emptySpan, type Span, type Traces } from "./traces.js";
+
+function attributes(values: Record<string, unknown>): Attribute[] {
+  return Object.entries(values).map(([key, value]) => ({
+    key,
+    value: typeof value === "string" ? value : { json: JSON.stringify(value) },
+  }));
+}
+
+function span(values: Record<string, unknown> = {}, more: Partial<Span> = {}): Span {
+  return {
+    ...emptySpan(),
+    trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+    span_id: "00f067aa0ba902b7",
+    name: "work",
+    start_ns: 1_775_811_600_000_000_999n,
+    end_ns: 1_775_811_601_000_000_000n,
+    attributes: attributes(values),
+    ...more,
+  };
+}
+
+function event(name: string, values: Record<string, unknown>): Span["events"][number] {
+  return { name, time_ns: 0n, attributes: attributes(values), dropped_attributes_count: 0 };
+}
+
+function traces(spans: Span[], resource: Record<string, unknown> = {}): Traces {
+  return {
+    resources: [{ ...emptyResource(), attributes: attributes(resource), scopes: [{ name: "", version: "", spans }] }],
+    rejected: [],
+  };
+}
+
+function callOf(values: Record<string, unknown>, more: Partial<Span> = {}) {
+  const { calls, rejected } = spansToCalls(traces([span(values, more)]), { project_id: "acme/demo" });
+  expect(rejected).toEqual([]);
+  const { start, end } = calls[0] ?? {};
+  const { otel_span, ...own } = JSON.parse(start?.attributes ?? "{}") as Record<string, unknown>;
+  return { start, end, attributes: own, otel_span };
+}
+
+function messages(...spans: Span[]): string[] {
+  return spansToCalls(traces(spans), { project_id: "acme/demo" }).rejected.map(({ message }) => message);
+}
+
+describe("inputs and output", () => {
+  test.each([
+    [{ "ai.prompt": "a", "gen_ai.prompt": "b" }, '{"ai.prompt":"a"}'],
+    [{ "gen_ai.prompt": "b", "input.value": "c" }, '{"gen_ai.prompt":"b"}'],
+    [{ "input.value": '{"q": 1.0}', "input.mime_type": "application/json" }, '{"input.value":{"q": 1.0}}'],
+    [{ input: '{"q": 1.0}' }, '{"q": 1.0}'],
+    [{ inputs: { q: 1 } }, '{"q":1}'],
+    [{ input: "plain" }, '{"input":"plain"}'],
+    [{ input: [1] }, '{"input":[1]}'],
+    [{ gen_ai: '{"prompt": "nested"}' }, '{"gen_ai.prompt":"nested"}'],
+    [{ "gen_ai.prompt": null, "traceloop.entity.input": "x" }, '{"traceloop.entity.input":"x"}'],
+    [{ "input.value": "{broken" }, '{"input.value":"{broken"}'],
+    [{ "input.value": "[NaN]" }, '{"input.value":[null]}'],
+    [{ other: 1 }, "{}"],
+  ])("inputs of %j", (values, inputs) => {
+    expect(callOf(values).start?.inputs).toBe(inputs);
+  });
+
+  test.each([
+    [{ "ai.response": "a", output: "b" }, '{"ai.response":"a"}'],
+    [{ "output.value": "x" }, '{"output.value":"x"}'],
+    [{ output: "plain" }, '"plain"'],
+    [{ outputs: [1, 2] }, "[1,2]"],
+    [{ "output.a": 1, "output.b": 2 }, '{"a":1,"b":2}'],
+    [{ other: 1 }, undefined],
+  ])("output of %j", (values, output) => {
+    expect(callOf(values).end?.output).toBe(output);
+  });
+
+  test("events count in their turn", () => {
+    const events = [
+      event("gen_ai.user.message", { content: "hi" }),
+      event("gen_ai.choice", { index: 0 }),
+      event("gen_ai.choice", { index: 1 }),
+    ];
+    const call = callOf({ input: "later in the list" }, { events });
+    expect(call.start?.inputs).toBe('{"gen_ai.user.message":{"content":"hi"}}');
+    expect(call.end?.output).toBe('{"gen_ai.choice":[{"index":0},{"index":1}]}');
+  });
+});
+
+describe("usage", () => {
+  test.each([
+    [
+      { "gen_ai.usage.prompt_tokens": 2, "gen_ai.usage.completion_tokens": "3" },
+      '{"usage":{"usage":{"prompt_tokens":2,"completion_tokens":3,"total_tokens":5}}}',
+    ],
+    [
+      { "llm.token_count.prompt": 2, "llm.token_count.total": 9, "llm.model_name": "m" },
+      '{"usage":{"m":{"prompt_tokens":2,"total_tokens":9}}}',
+    ],
+    [{ "ai.usage.promptTokens": 2, "ai.model.id": "m" }, '{"usage":{"m":{"prompt_tokens":2,"total_tokens":2}}}'],
+    [
+      { "gen_ai.usage.input_tokens": 2, "gen_ai.usage.prompt_tokens": 2 },
+      '{"usage":{"usage":{"input_tokens":2,"total_tokens":2}}}',
+    ],
+    [{ "gen_ai.usage.input_tokens": "many" }, "{}"],
+    [{ "gen_ai.response.model": "m" }, "{}"],
+  ])("of %j", (values, summary) => {
+    expect(callOf(values).end?.summary).toBe(summary);
+  });
+});
+
+describe("attributes", () => {
+  test("hold what was recognised, and what the user put there", () => {
+    expect(
+      callOf({
+        "gen_ai.request.model": "m",
+        "gen_ai.request.temperature": 1,
+        "llm.provider": "p",
+        "openinference.span.kind": "LLM",
+        "gen_ai.agent.name": "planner",
+        "gen_ai.agent.tools": ["search"],
+        "gen_ai.operation.name": "chat",
+        "wandb.attributes": { model: "mine", tag: "x" },
+        ignored: true,
+      }).attributes,
+    ).toEqual({
+      model: "mine",
+      model_parameters: { model: "m", temperature: 1 },
+      provider: "p",
+      kind: "LLM",
+      agent: "planner",
+      tools: ["search"],
+      operation: "chat",
+      tag: "x",
+    });
+  });
+
+  test("hold everything when nothing was recognised", () => {
+    expect(callOf({ "http.method": "GET", "http.status_code": 200 }).attributes).toEqual({
+      http: { method: "GET", status_code: 200 },
+    });
+  });
+
+  test("unfold numbered keys to lists only when none is missing", () => {
+    const { otel_span } = callOf({ "a.1": "y", "a.0": "x", "b.1": "only", "c.0": "z", "c.n": 1 });
+    expect(otel_span).toMatchObject({ attributes: { a: ["x", "y"], b: { 1: "only" }, c: { 0: "z", n: 1 } } });
+  });
+
+  test("may have any key", () => {
+    const { otel_span } = callOf({ "": 1, "a..b": 2, constructor: 3, "x.": 4 });
+    expect(otel_span).toMatchObject({ attributes: { "": 1, a: { "": { b: 2 } }, constructor: 3, x: { "": 4 } } });
+  });
+});
+
+describe("fields of the call", () => {
+  test("a session is a thread whose spans are turns", () => {
+    expect(callOf({ "gcp.vertex.agent.session_id": "s" }).start).toMatchObject({
+      thread_id: "s",
+      turn_id: "00f067aa0ba902b7",
+    });
+    expect(callOf({ "wandb.thread_id": "t" }).start).toMatchObject({ thread_id: "t", turn_id: undefined });
+    expect(callOf({ "wandb.is_turn": true }).start).toMatchObject({ thread_id: undefined, turn_id: undefined });
+  });
+
+  test("run and step", () => {
+    const call = callOf({ "wandb.wb_run_id": "r", "wandb.wb_run_step": "3", "wandb.wb_run_step_end": 5 });
+    expect(call.start).toMatchObject({ wb_run_id: "acme/demo/r", wb_run_step: 3 });
+    expect(call.end?.wb_run_step_end).toBe(5);
+    expect(callOf({ "wandb.wb_run_id": "e/p/r", "wandb.wb_run_step": -1 }).start).toMatchObject({
+      wb_run_id: "e/p/r",
+      wb_run_step: undefined,
+    });
+  });
+
+  test("Langfuse's times win", () => {
+    const call = callOf({
+      "langfuse.startTime": "2026-04-10T08:00:00.5Z",
+      "langfuse.endTime": 1_775_811_700_000_000_000,
+    });
+    expect(call.start?.started_at).toBe(1_775_808_000_500_000n);
+    expect(call.end?.ended_at).toBe(1_775_811_700_000_000n);
+  });
+
+  test("a span without an end has taken no time", () => {
+    const { start, end } = callOf({}, { end_ns: 0n });
+    expect(end?.ended_at).toBe(start?.started_at);
+  });
+
+  test("a failed span has an exception even when its status says nothing", () => {
+    const status = { code: 2, message: "" };
+    const exception = {
+      name: "exception",
+      time_ns: 0n,
+      attributes: attributes({ "exception.type": "ValueError", "exception.message": "no" }),
+      dropped_attributes_count: 0,
+    };
+    expect(callOf({}, { status, events: [exception] }).end?.exception).toBe("ValueError: no");
+    expect(callOf({}, { status }).end?.exception).toBe("error");
+    expect(callOf({}, { status: { code: 1, message: "fine" } }).end?.exception).toBeUndefined();
+  });
+
+  test("long span names are shortened to distinct op names", () => {
+    const [one, two] = ["a", "b"].map((end) => spanOpName("x".repeat(200) + end));
+    expect(one).toMatch(/^x{123}:[0-9a-f]{4}$/);
+    expect(two).not.toBe(one);
+    expect(spanOpName("y".repeat(128))).toBe("y".repeat(128));
+    expect(opObjectId(one ?? "")).toMatch(/^x{123}-[0-9a-f]{4}$/);
+    expect(opObjectId("GET /users/:id")).toBe("GET-users-id");
+    expect(opObjectId("日本")).toBe("-");
+    expect(callOf({}, { name: "" }).start?.op_name).toBe("span");
+  });
+});
+
+describe("spans that cannot be stored", () => {
+  test.each([
+    ["a key that is both leaf and parent", span({ a: 1, "a.b": 2 }), /span work: the attribute a.b conflicts/],
+    ["the same the other way round", span({ "a.b": 2, a: 1 }), /the attribute a conflicts/],
+    ["no trace id", span({}, { trace_id: "" }), /trace id must be 16 bytes/],
+    ["a trace id of zeros", span({}, { trace_id: "0".repeat(32) }), /trace id/],
+    ["a short span id", span({}, { span_id: "00f067" }), /span id must be 8 bytes/],
+    ["a span id of zeros", span({}, { span_id: "0".repeat(16) }), /span id/],
+    ["a long parent id", span({}, { parent_span_id: "00".repeat(16) }), /parent span id/],
+    ["a time after 2299", span({}, { end_ns: 2n ** 64n - 1n }), /years 1900 to 2299/],
+    ["a key of a thousand parts", span({ [".".repeat(1000)]: 1 }), /too deep/],
+  ])("%s", (_, bad, message) => {
+    expect(messages(span(), bad, span())).toEqual([expect.stringMatching(message)]);
+  });
+
+  test("conflicts around a span do not cost the span", () => {
+    const event = { name: "e", time_ns: 0n, attributes: attributes({ a: 1, "a.b": 2 }), dropped_attributes_count: 0 };
+    expect(callOf({}, { events: [event] }).otel_span).toMatchObject({ events: [{ attributes: { a: 1, "a.b": 2 } }] });
+  });
+});
+
+describe("the project", () => {
+  const home = { "wandb.entity": "acme", "wandb.project": "other" };
+
+  test("of the resource wins over the header", () => {
+    const { calls } = spansToCalls(traces([span()], home), { project_id: "acme/demo" });
+    expect(calls[0]?.start.project_id).toBe("acme/other");
+    expect(calls[0]?.end.project_id).toBe("acme/other");
+  });
+
+  test("must come from somewhere", () => {
+    expect(() => spansToCalls(traces([span()]))).toThrow(
+      /wandb.entity and wandb.project, or send the header project_id/,
+    );
+    expect(() => spansToCalls(traces([span()], { "wandb.project": "demo" }))).toThrow();
+    expect(spansToCalls({ resources: [], rejected: [] })).toEqual({ calls: [], rejected: [] });
+  });
+
+  test("missing in one resource costs only its spans", () => {
+    const both = {
+      resources: [...traces([span()], home).resources, ...traces([span()]).resources],
+      rejected: [{ message: "earlier" }],
+    };
+    const { calls, rejected } = spansToCalls(both);
+    expect(calls).toHaveLength(1);
+    expect(rejected.map(({ message }) => message)).toEqual([
+      "earlier",
+      expect.stringMatching(/^span work: no project/),
+    ]);
+  });
+});

@@ -1,0 +1,12 @@
+import { pythonFloat } from "../json/python-number.js";
+import type { AttributeValue } from "./traces.js";
+
+/** A value as JSON text. */
+export function valueJson(value: AttributeValue): string {
+  return typeof value === "string" ? JSON.stringify(value) : value.json;
+}
+
+/** A double keeps its `.0`, so that it stays one; JSON has no NaN and no infinities. */
+export function jsonNumber(value: number): string {
+  return Number.isFinite(value) ? pythonFloat(value) : "null";
+}

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 // Tests run from TypeScript source through the @heddle/source export condition; nothing is built first.
-const conditions = ["@heddle/source", "node", "import", "module", "default"];
+const conditions = ["@heddle/source", "node", "import", "default"];
 
 export default defineConfig({
   resolve: { conditions },

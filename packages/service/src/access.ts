@@ -1,13 +1,7 @@
 import { callerMay, type Caller, type ControlPlane } from "@heddle/control-plane";
-import { Problem } from "@heddle/server-stub";
+import { Problem, type Credentials } from "@heddle/server-stub";
 
-/** What a client presented: the password of Basic, the token of Bearer, or the `wandb-api-key` header. */
-export interface Credentials {
-  scheme: "basic" | "bearer" | "wandb-api-key" | "none";
-  secret: string;
-}
-
-/** Answers 401 unless the key is known; the user part of Basic is ignored because clients put anything there. */
+/** Answers 401 unless the key is known. */
 export async function authenticate(control: ControlPlane, credentials: Credentials): Promise<Caller> {
   const caller = credentials.scheme === "none" ? undefined : await control.keys.verify(credentials.secret);
   if (caller !== undefined) return caller;
@@ -25,23 +19,29 @@ export function splitProject(project_id: string): { entity: string; project: str
   return { entity: project_id.slice(0, slash), project: project_id.slice(slash + 1) };
 }
 
-/**
- * Decides whether the caller may touch a project, before anything is looked up in it: 403 whether or not it exists.
- * Returns the id, for use as the scope of every store call.
- */
-export function allow(caller: Caller, project_id: string, need: "read" | "write"): string {
+/** Whether the caller may read the project; false for text that is no project id. */
+export function mayRead(caller: Caller, project_id: string): boolean {
   const name = splitProject(project_id);
-  if (name === undefined) {
-    throw Problem.invalid([{ loc: ["project_id"], msg: 'must have the form "entity/project"', type: "value_error" }]);
-  }
-  if (!callerMay(caller, name.entity, name.project, need)) throw new Problem(403, "Forbidden");
-  return project_id;
+  return name !== undefined && callerMay(caller, name.entity, name.project, "read");
 }
 
-/** {@link allow} for writes; the first write makes the project. */
-export async function allowWrite(control: ControlPlane, caller: Caller, project_id: string): Promise<string> {
-  allow(caller, project_id, "write");
+/** Refuses the caller before anything is looked up in the project: 403 whether or not it exists. */
+export function allowRead(caller: Caller, project_id: string): void {
+  allow(caller, project_id, "read");
+}
+
+/** {@link allowRead} for writes; the first write makes the project. */
+export async function allowWrite(control: ControlPlane, caller: Caller, project_id: string): Promise<void> {
+  const { entity, project } = allow(caller, project_id, "write");
+  await control.projects.ensure(entity, project);
+}
+
+function allow(caller: Caller, project_id: string, need: "read" | "write"): { entity: string; project: string } {
   const name = splitProject(project_id);
-  if (name !== undefined) await control.projects.ensure(name.entity, name.project);
-  return project_id;
+  if (name === undefined) {
+    const msg = 'must have the form "entity/project"';
+    throw Problem.invalid([{ loc: ["body", "project_id"], msg, type: "value_error" }]);
+  }
+  if (!callerMay(caller, name.entity, name.project, need)) throw new Problem(403, "Forbidden");
+  return name;
 }

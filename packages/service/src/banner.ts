@@ -13,9 +13,22 @@ export function banner({ url, api_key, project_id, ready_ms }: Listening): strin
     batch: [
       {
         mode: "start",
-        req: { start: { project_id, id: "hello", trace_id: "hello", op_name: "hello", started_at: "2026-01-01T00:00:00Z", attributes: {}, inputs: { name: "world" } } },
+        req: {
+          start: {
+            project_id,
+            id: "hello",
+            trace_id: "hello",
+            op_name: "hello",
+            started_at: "2026-01-01T00:00:00Z",
+            attributes: {},
+            inputs: { name: "world" },
+          },
+        },
       },
-      { mode: "end", req: { end: { project_id, id: "hello", ended_at: "2026-01-01T00:00:01Z", output: "hello world", summary: {} } } },
+      {
+        mode: "end",
+        req: { end: { project_id, id: "hello", ended_at: "2026-01-01T00:00:01Z", output: "hello world", summary: {} } },
+      },
     ],
   });
   return `Heddle is ready (${(ready_ms / 1000).toFixed(1)} s)

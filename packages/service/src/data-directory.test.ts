@@ -17,7 +17,9 @@ test("a second start on one data directory is refused and names the first", () =
 test("a data directory that cannot be made is one clear line", () => {
   const file = join(temporary(), "file");
   writeFileSync(file, "");
-  expect(() => openDataDirectory(join(file, "data"))).toThrow(/cannot create the data directory .* Set HEDDLE_DATA_DIR/);
+  expect(() => openDataDirectory(join(file, "data"))).toThrow(
+    /cannot create the data directory .* Set HEDDLE_DATA_DIR/,
+  );
 });
 
 test("the owner key is made once, kept for its owner only, and a configured one wins", () => {

@@ -27,7 +27,12 @@ export async function keysCommand(args: string[], config: Config, print: (line: 
   }
 }
 
-async function create(control: ControlPlane, config: Config, args: string[], print: (line: string) => void): Promise<void> {
+async function create(
+  control: ControlPlane,
+  config: Config,
+  args: string[],
+  print: (line: string) => void,
+): Promise<void> {
   const { values } = readOptions(args);
   if (!values.user) throw new UsageError("--user is needed: the name that reviews and traces will carry", keysUsage);
   const role = roles.find((name) => name === (values.role ?? "write"));

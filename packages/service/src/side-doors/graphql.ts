@@ -25,7 +25,15 @@ type Resolve = (variables: Record<string, unknown>, context: GraphqlContext) => 
 
 const rootFields: Record<string, Resolve> = {
   async viewer(_variables, { user_name, entity }) {
-    return { id: user_name, username: user_name, entity, email: null, flags: "{}", defaultEntity: { name: entity }, teams: { edges: [] } };
+    return {
+      id: user_name,
+      username: user_name,
+      entity,
+      email: null,
+      flags: "{}",
+      defaultEntity: { name: entity },
+      teams: { edges: [] },
+    };
   },
   project: readProject,
   model: readProject,
@@ -51,7 +59,11 @@ export async function answerGraphql(request: GraphqlRequest, context: GraphqlCon
   const field = rootField(request.query);
   const resolve = field === undefined || !Object.hasOwn(rootFields, field) ? undefined : rootFields[field];
   if (field === undefined || resolve === undefined) {
-    return { errors: [{ message: `Heddle answers only ${Object.keys(rootFields).join(", ")} here, not ${field ?? "this query"}` }] };
+    return {
+      errors: [
+        { message: `Heddle answers only ${Object.keys(rootFields).join(", ")} here, not ${field ?? "this query"}` },
+      ],
+    };
   }
   try {
     return { data: { [field]: await resolve(request.variables, context) } };
@@ -89,7 +101,16 @@ async function readProject(variables: Record<string, unknown>, context: GraphqlC
 function projectFields(entity: string, name: string): Record<string, unknown> {
   // Ids are base64 text because SDKs decode them in a few places.
   const id = Buffer.from(`Project:v1:${name}:${entity}`).toString("base64");
-  return { id, name, entityName: entity, entity: { name: entity }, description: null, repo: null, dockerImage: null, internalId: id };
+  return {
+    id,
+    name,
+    entityName: entity,
+    entity: { name: entity },
+    description: null,
+    repo: null,
+    dockerImage: null,
+    internalId: id,
+  };
 }
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);

@@ -1,0 +1,58 @@
+import type { HttpServer } from "@heddle/server-stub";
+import { createTracingServer } from "@heddle/server-stub/tracing";
+import { createTrainingServer } from "@heddle/server-stub/training";
+import { authenticate } from "./access.js";
+import { docsSite } from "./docs-site.js";
+import { problemOf } from "./problems.js";
+import type { Services } from "./services.js";
+import { graphqlRoute } from "./side-doors/graphql-route.js";
+import { callHandlers } from "./tracing/calls.js";
+import { completeCallHandlers } from "./tracing/complete-calls.js";
+import { fileHandlers } from "./tracing/files.js";
+import { objectHandlers } from "./tracing/objects.js";
+import { openTelemetryHandlers } from "./tracing/open-telemetry.js";
+import { refHandlers } from "./tracing/refs.js";
+import { serviceHandlers } from "./tracing/service.js";
+import { tableHandlers } from "./tracing/tables.js";
+import { healthHandlers } from "./training/health.js";
+
+export interface AppOptions {
+  /** The built documentation, or undefined where there is none (tests). */
+  docs_dir?: string;
+  /** Checks every answer against the spec: on in tests. */
+  validateResponses?: boolean;
+  /** Told of errors that nobody expected, each answered with a 500. */
+  onUnexpected?: (error: unknown) => void;
+}
+
+/** Everything that answers on the one port: both interfaces, documentation, and the doors that SDKs need at start-up. */
+export function createApp(
+  services: Services,
+  { docs_dir, validateResponses, onUnexpected }: AppOptions = {},
+): HttpServer {
+  const options = {
+    authenticate: (credentials: Parameters<typeof authenticate>[1]) => authenticate(services.control, credentials),
+    onError(error: unknown) {
+      const problem = problemOf(error);
+      if (problem === undefined) onUnexpected?.(error);
+      return problem;
+    },
+    validateResponses,
+  };
+  const training = createTrainingServer({ health: healthHandlers(services) }, options);
+  const tracing = createTracingServer(
+    {
+      calls: callHandlers(services),
+      completeCalls: completeCallHandlers(services),
+      files: fileHandlers(services),
+      objects: objectHandlers(services),
+      openTelemetry: openTelemetryHandlers(services),
+      refs: refHandlers(services),
+      service: serviceHandlers(services),
+      tables: tableHandlers(services),
+    },
+    { ...options, prefixes: ["/traces"], fallback: training },
+  );
+  const api = graphqlRoute(services, tracing);
+  return docs_dir === undefined ? api : docsSite(docs_dir, api);
+}

@@ -1,0 +1,31 @@
+import { docsDirectory } from "@heddle/docs";
+import { banner } from "../banner.js";
+import type { Config } from "../config.js";
+import { startService } from "../start.js";
+
+/** A stop that takes longer than this is cut: what is not acknowledged by then was never promised. */
+const stopMs = 10_000;
+
+/** `heddle serve`: runs until SIGTERM or SIGINT, then finishes what was accepted. */
+export async function serveCommand(config: Config, started: number): Promise<void> {
+  const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+  const running = await startService(config, { docs_dir: docsDirectory, log });
+  process.stdout.write(
+    banner({
+      url: running.url,
+      api_key: running.api_key,
+      project_id: `${config.default_entity}/demo`,
+      ready_ms: performance.now() - started,
+    }),
+  );
+  await new Promise<void>((resolve) => {
+    process.once("SIGTERM", resolve);
+    process.once("SIGINT", resolve);
+  });
+  process.stderr.write("Stopping: finishing what was accepted\n");
+  setTimeout(() => {
+    process.stderr.write(`not finished after ${stopMs / 1000} s, leaving now\n`);
+    process.exit(1);
+  }, stopMs).unref();
+  await running.close();
+}

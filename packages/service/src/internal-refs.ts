@@ -1,0 +1,40 @@
+import type { Caller, ControlPlane } from "@heddle/control-plane";
+import { Problem, RawJson } from "@heddle/server-stub";
+import { mayRead } from "./access.js";
+
+/** Finds the external project of an internal id; undefined for an id that nobody was given. */
+export type ProjectOf = (internal_id: string) => string | undefined;
+
+const internalRef = /weave-trace-internal:\/\/\/([^/"\\]+)\//g;
+
+/**
+ * Refs are stored in their external form. A client that got internal project ids from /service/projects_info may send
+ * refs that name them; this looks up the ids found anywhere in the body, once, before the body is used.
+ * An id of a project that the caller may not read is a 400, as is one that nobody was given (the rewriting says so).
+ */
+export async function internalProjects(control: ControlPlane, caller: Caller, body: unknown): Promise<ProjectOf> {
+  const ids = new Set<string>();
+  collect(body, ids);
+  if (ids.size === 0) return () => undefined;
+  const projects = new Map<string, string>();
+  for (const id of ids) {
+    const project = await control.projects.byId(id);
+    if (project !== undefined && !mayRead(caller, project.project_id)) {
+      throw new Problem(400, `a ref names the internal project ${id}, which this key may not read`);
+    }
+    if (project !== undefined) projects.set(id, project.project_id);
+  }
+  return (id) => projects.get(id);
+}
+
+function collect(value: unknown, ids: Set<string>): void {
+  if (typeof value === "string" || value instanceof RawJson) {
+    const text = typeof value === "string" ? value : value.text;
+    if (!text.includes("weave-trace-internal:///")) return;
+    for (const [, id] of text.matchAll(internalRef)) if (id !== undefined) ids.add(id);
+  } else if (Array.isArray(value)) {
+    for (const item of value) collect(item, ids);
+  } else if (typeof value === "object" && value !== null) {
+    for (const item of Object.values(value)) collect(item, ids);
+  }
+}

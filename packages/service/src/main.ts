@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+import { ConfigError, readConfig, variables } from "./config.js";
+import { keysCommand, keysUsage } from "./cli/keys.js";
+import { serveCommand } from "./cli/serve.js";
+import { UsageError } from "./cli/usage.js";
+import { version } from "./version.js";
+
+const usage = `heddle serve             run the service
+${keysUsage.split("\n\n")[0]}
+heddle --version
+
+Settings, as environment variables:
+${Object.entries(variables)
+  .map(([name, { default: value, meaning }]) => `  ${name.padEnd(24)}${meaning} (default: ${value})`)
+  .join("\n")}
+`;
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function run([command = "serve", ...args]: string[]): Promise<void> {
+  if (command === "serve" && args.length === 0) return serveCommand(readConfig(), 0);
+  if (command === "keys") return keysCommand(args, readConfig(), print);
+  if (command === "--version") return print(version);
+  if (["help", "--help", "-h"].includes(command)) return print(usage);
+  throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);
+}
+
+try {
+  await run(process.argv.slice(2));
+  // The engine's client keeps sockets for a moment longer than anybody needs them.
+  process.exit(0);
+} catch (error) {
+  if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
+  else if (error instanceof ConfigError) process.stderr.write(`heddle: ${error.message}\n`);
+  else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+}

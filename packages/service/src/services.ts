@@ -1,0 +1,16 @@
+import type { BlobStore } from "@heddle/blob-store";
+import type { Caller, ControlPlane } from "@heddle/control-plane";
+import type { TraceStore } from "@heddle/trace-store";
+import type { Config } from "./config.js";
+
+/** What the handlers stand on. */
+export interface Services {
+  config: Config;
+  control: ControlPlane;
+  store: TraceStore;
+  blobs: BlobStore;
+  /** Of this package, as reported by /version and /server_info. */
+  version: string;
+}
+
+export type { Caller };

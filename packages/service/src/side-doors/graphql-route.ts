@@ -1,0 +1,79 @@
+import { callerMay, type Caller } from "@heddle/control-plane";
+import {
+  BodyTooLarge,
+  Problem,
+  readCredentials,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpServer,
+} from "@heddle/server-stub";
+import { authenticate } from "../access.js";
+import { problemOf } from "../problems.js";
+import type { Services } from "../services.js";
+import { answerGraphql, GraphqlError, type GraphqlContext, type GraphqlRequest } from "./graphql.js";
+
+const maxBytes = 1024 * 1024;
+
+/** `POST /graphql`; everything else goes on to `next`. */
+export function graphqlRoute(services: Services, next: HttpServer): HttpServer {
+  return async (request) => {
+    const path = request.target.split("?", 1)[0]?.replace(/^\/+/, "/");
+    if (path !== "/graphql") return next(request);
+    try {
+      if (request.method !== "POST") throw new Problem(405, "POST is possible here", { headers: { allow: "POST" } });
+      const caller = await authenticate(services.control, readCredentials(request));
+      return json(200, await answerGraphql(await readRequest(request), contextOf(services, caller)));
+    } catch (error) {
+      const problem = problemOf(error) ?? new Problem(500, "Internal server error");
+      return json(problem.status, { errors: [{ message: problem.message }] }, problem.headers);
+    }
+  };
+}
+
+function contextOf({ control, config }: Services, caller: Caller): GraphqlContext {
+  return {
+    user_name: caller.user_name,
+    entity: caller.owner ? config.default_entity : caller.entity,
+    async findProject(entity, name) {
+      if (!callerMay(caller, entity, name, "read")) return undefined;
+      return (await control.projects.get(entity, name))?.name;
+    },
+    async ensureProject(entity, name) {
+      // A reader may start an SDK in a project that exists: nothing is made then.
+      if (callerMay(caller, entity, name, "write")) await control.projects.ensure(entity, name);
+      else if (!callerMay(caller, entity, name, "read") || (await control.projects.get(entity, name)) === undefined) {
+        throw new GraphqlError(`this key may not write to ${entity}/${name}`, "PERMISSION_ERROR");
+      }
+    },
+  };
+}
+
+async function readRequest(request: HttpRequest): Promise<GraphqlRequest> {
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder().decode(await request.bytes(maxBytes)));
+  } catch (error) {
+    if (error instanceof BodyTooLarge) throw new Problem(413, `at most ${maxBytes} bytes`);
+    if (error instanceof SyntaxError) throw new Problem(400, "the body must be JSON");
+    throw error;
+  }
+  if (typeof body !== "object" || body === null || !("query" in body) || typeof body.query !== "string") {
+    throw new Problem(400, 'the body must be {"query": "…", "variables": {…}}');
+  }
+  const variables =
+    "variables" in body && typeof body.variables === "object" && body.variables !== null ? body.variables : {};
+  return { query: body.query, variables: { ...variables } };
+}
+
+function json(status: number, body: unknown, headers: Record<string, string> = {}): HttpResponse {
+  return {
+    status,
+    headers: {
+      "content-type": "application/json",
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  };
+}

@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import { openBlobStore } from "@heddle/blob-store";
+import { openControlPlane } from "@heddle/control-plane";
+import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
+import { listen } from "@heddle/server-stub/node";
+import { openTraceStore } from "@heddle/trace-store";
+import { createApp } from "./app.js";
+import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
+import { openDataDirectory, ownerKey } from "./data-directory.js";
+import type { Services } from "./services.js";
+import { version } from "./version.js";
+
+export interface Running {
+  url: string;
+  api_key: string;
+  /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
+  close(): Promise<void>;
+}
+
+export interface StartOptions {
+  docs_dir?: string;
+  /** One line per event that an operator may want to see. */
+  log(line: string): void;
+}
+
+/** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
+export async function startService(config: Config, { docs_dir, log }: StartOptions): Promise<Running> {
+  const closing: (() => Promise<unknown> | void)[] = [];
+  const close = async () => {
+    for (const step of closing.splice(0).reverse()) await step();
+  };
+  try {
+    const directory = openDataDirectory(config.data_dir);
+    closing.push(() => directory.release());
+    const api_key = ownerKey(directory, config.api_key);
+
+    const control = await openControlPlane({
+      url: controlPlaneUrl(config),
+      owner: { secret: api_key, entity: config.default_entity },
+    });
+    closing.push(() => control.close());
+    const blobs = await openBlobStore({ url: config.blobs_dir });
+    closing.push(() => blobs.close());
+
+    const host = config.clickhouse_url === undefined ? await startHost(config, log) : undefined;
+    if (host !== undefined) closing.push(() => host.close());
+    const store = await openTraceStore({
+      client: host?.clientOptions() ?? { url: config.clickhouse_url },
+      control_plane_id: control.identity,
+    });
+    closing.push(() => store.close());
+    host?.on("restart", () => {
+      log("the trace engine was restarted");
+      store.engineRestarted();
+    });
+
+    const services: Services = { config, control, store, blobs, version };
+    const server = await listen(createApp(services, { docs_dir, onUnexpected: (error) => log(describe(error)) }), {
+      host: config.host,
+      port: config.port,
+    }).catch((error: unknown) => {
+      throw listenError(error, config);
+    });
+    closing.push(() => server.close());
+    return { url: server.url, api_key, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
+  try {
+    return await startEngineHost({ directory: join(config.data_dir, "clickhouse"), log });
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function listenError(error: unknown, { host, port }: Config): unknown {
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  if (error.code === "EADDRINUSE")
+    return new ConfigError(`port ${port} on ${host} is in use. Set HEDDLE_PORT (0 picks a free one).`);
+  if (error.code === "EACCES")
+    return new ConfigError(`port ${port} on ${host} needs more rights. Set HEDDLE_PORT above 1023.`);
+  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND")
+    return new ConfigError(`cannot listen on ${host}. Set HEDDLE_HOST to an address of this machine.`);
+  return error;
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

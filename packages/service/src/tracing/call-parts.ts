@@ -1,0 +1,84 @@
+import {
+  derivedId,
+  externalRef,
+  externalRefs,
+  isStorableTime,
+  newId,
+  parseTime,
+  withOtelSpan,
+  type CallEnd,
+  type CallStart,
+} from "@heddle/trace-model";
+import { Problem, type RawJson } from "@heddle/server-stub";
+import type { Schemas } from "@heddle/server-stub/tracing";
+
+/** What turning a wire item into a call part needs to know. */
+export interface PartContext {
+  user_id: string;
+  /** The X-Weave-Retry-Id header: ids made for items without one are then the same on every attempt. */
+  retry_id: string | undefined;
+  /** Position of the item in its request. */
+  index: number;
+  /** Where the item stands in the request, for error places. */
+  loc: readonly (string | number)[];
+  /** External project of an internal id the client was given; throws for one it may not read. */
+  projectOf(internal_id: string): string | undefined;
+}
+
+type WireStart = Schemas["StartedCallSchemaForInsert"];
+type WireEnd = Schemas["EndedCallSchemaForInsert"];
+type WireComplete = Schemas["CompletedCallSchemaForInsert"];
+
+export function startOf(wire: WireStart, context: PartContext): CallStart {
+  const { project_id } = wire;
+  const text = (raw: RawJson) => externalRefs(raw.text, context.projectOf);
+  const attributes = text(wire.attributes);
+  return {
+    project_id,
+    id: wire.id ?? madeId(project_id, context, "call"),
+    trace_id: wire.trace_id ?? madeId(project_id, context, "trace"),
+    op_name: externalRef(wire.op_name, context.projectOf),
+    started_at: timeOf(wire.started_at, context, "started_at"),
+    attributes: wire.otel_dump === undefined ? attributes : withOtelSpan(attributes, wire.otel_dump.text),
+    inputs: text(wire.inputs),
+    parent_id: wire.parent_id,
+    thread_id: wire.thread_id,
+    turn_id: wire.turn_id,
+    display_name: wire.display_name,
+    wb_user_id: context.user_id,
+    wb_run_id: wire.wb_run_id,
+    wb_run_step: wire.wb_run_step,
+  };
+}
+
+export function endOf(wire: WireEnd, context: PartContext): CallEnd {
+  return {
+    project_id: wire.project_id,
+    id: wire.id,
+    ended_at: timeOf(wire.ended_at, context, "ended_at"),
+    started_at: wire.started_at === undefined ? undefined : timeOf(wire.started_at, context, "started_at"),
+    output: wire.output === undefined ? undefined : externalRefs(wire.output.text, context.projectOf),
+    summary: wire.summary.text,
+    exception: wire.exception,
+    wb_run_step_end: wire.wb_run_step_end,
+  };
+}
+
+export function completeOf(wire: WireComplete, context: PartContext): { start: CallStart; end: CallEnd } {
+  return { start: startOf(wire, context), end: endOf(wire, context) };
+}
+
+function madeId(project_id: string, { retry_id, index }: PartContext, kind: "call" | "trace"): string {
+  return retry_id === undefined ? newId() : derivedId(project_id, retry_id, index, kind);
+}
+
+function timeOf(value: string | number, context: PartContext, field: string): bigint {
+  const time = parseTime(value);
+  if (time === undefined) throw fault(context, field, "must be an ISO 8601 date-time or unix seconds");
+  if (!isStorableTime(time)) throw fault(context, field, "must be between the years 1900 and 2299");
+  return time;
+}
+
+function fault({ loc }: PartContext, field: string, msg: string): Problem {
+  return Problem.invalid([{ loc: [...loc, field], msg, type: "value_error" }]);
+}

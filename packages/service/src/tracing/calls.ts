@@ -1,0 +1,123 @@
+import { ItemError, Problem } from "@heddle/server-stub";
+import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
+import { formatTime } from "@heddle/trace-model";
+import { allowRead, allowWrite } from "../access.js";
+import { internalProjects } from "../internal-refs.js";
+import type { Caller, Services } from "../services.js";
+import { endOf, startOf } from "./call-parts.js";
+import { UserNames } from "./user-names.js";
+import { wireCall } from "./wire-call.js";
+import { writeBatch, writeOne, type Outcome } from "./write-calls.js";
+
+/** Most ids that one delete takes. */
+const maxDeletes = 1000;
+
+type CallsQueryReq = Schemas["CallsQueryReq"];
+
+export function callHandlers(services: Services): TracingHandlers<Caller>["calls"] {
+  const { control, store } = services;
+
+  /** Calls of a query in wire form, one at a time as the engine gives them. */
+  async function* queryCalls(body: CallsQueryReq, caller: Caller, signal: AbortSignal) {
+    allowRead(caller, body.project_id);
+    const names = new UserNames(control);
+    for await (const call of store.calls.query(body, { signal })) {
+      yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
+    }
+  }
+
+  return {
+    async callStart({ body, headers }, caller) {
+      const projectOf = await internalProjects(control, caller, body);
+      const context = {
+        user_id: caller.user_id,
+        retry_id: headers["X-Weave-Retry-Id"],
+        index: 0,
+        loc: ["body", "start"],
+        projectOf,
+      };
+      const start = startOf(body.start, context);
+      await writeOne(services, caller, { part: "start", start });
+      return { id: start.id, trace_id: start.trace_id };
+    },
+
+    async callEnd({ body }, caller) {
+      const projectOf = await internalProjects(control, caller, body);
+      const context = { user_id: caller.user_id, retry_id: undefined, index: 0, loc: ["body", "end"], projectOf };
+      await writeOne(services, caller, { part: "end", end: endOf(body.end, context) });
+      return {};
+    },
+
+    async callStartBatch({ body, headers }, caller) {
+      const outcomes = await writeBatch(
+        services,
+        body.batch,
+        ({ req }, context) => {
+          const inner = { ...context, loc: [...context.loc, "req", "start" in req ? "start" : "end"] };
+          return "start" in req
+            ? { part: "start", start: startOf(req.start, inner) }
+            : { part: "end", end: endOf(req.end, inner) };
+        },
+        { caller, retry_id: headers["X-Weave-Retry-Id"] },
+      );
+      return { res: outcomes.map(batchEntry) };
+    },
+
+    async callRead({ body, signal }, caller) {
+      allowRead(caller, body.project_id);
+      const call = await store.calls.read(body, { signal });
+      return { call: call === undefined ? null : wireCall(call) };
+    },
+
+    async callUpdate({ body }, caller) {
+      await allowWrite(control, caller, body.project_id);
+      if (body.display_name === undefined) {
+        throw new Problem(400, "body.display_name: nothing to update; only the display name of a call can change");
+      }
+      await store.calls.rename(body.project_id, body.call_id, body.display_name);
+      return {};
+    },
+
+    async callsDelete({ body }, caller) {
+      await allowWrite(control, caller, body.project_id);
+      if (body.call_ids.length > maxDeletes) {
+        throw new Problem(413, `body.call_ids: at most ${maxDeletes} ids at once, got ${body.call_ids.length}`);
+      }
+      return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
+    },
+
+    callsQueryStream: ({ body, signal }, caller) => queryCalls(body, caller, signal),
+
+    async callsQuery({ body, signal }, caller) {
+      const calls: Schemas["CallSchema"][] = [];
+      for await (const call of queryCalls(body, caller, signal)) calls.push(call);
+      return { calls };
+    },
+
+    async callsQueryStats({ body, signal }, caller) {
+      allowRead(caller, body.project_id);
+      return store.calls.count(body, { signal });
+    },
+
+    async callStats({ body, signal }, caller) {
+      allowRead(caller, body.project_id);
+      const stats = await store.calls.callStats(body, { signal });
+      return { ...stats, start: formatTime(stats.start), end: formatTime(stats.end) };
+    },
+
+    async callsUsage({ body, signal }, caller) {
+      allowRead(caller, body.project_id);
+      return store.calls.callsUsage(body, { signal });
+    },
+
+    async traceUsage({ body, signal }, caller) {
+      allowRead(caller, body.project_id);
+      return store.calls.traceUsage(body, { signal });
+    },
+  };
+}
+
+function batchEntry(outcome: Outcome): Schemas["CallCreateBatchRes"]["res"][number] {
+  if (outcome instanceof ItemError) return { error: { loc: outcome.loc, msg: outcome.msg, type: outcome.type } };
+  return outcome.part === "end" ? {} : { id: outcome.start.id, trace_id: outcome.start.trace_id };
+}

@@ -1,0 +1,42 @@
+import { Problem } from "@heddle/server-stub";
+import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import { fileDigest } from "@heddle/trace-model";
+import { allowRead, allowWrite } from "../access.js";
+import type { Caller, Services } from "../services.js";
+
+export function fileHandlers({ control, store, blobs }: Services): TracingHandlers<Caller>["files"] {
+  return {
+    async fileCreate({ body }, caller) {
+      await allowWrite(control, caller, body.project_id);
+      const { bytes, filename, media_type } = body.file;
+      const digest = fileDigest(bytes);
+      if (body.expected_digest !== undefined && body.expected_digest !== digest) {
+        throw new Problem(409, `expected_digest differs from the digest of the file, ${digest}`, {
+          extras: { digest },
+        });
+      }
+      const { key, size } = await blobs.put(bytes);
+      await store.files.add({
+        project_id: body.project_id,
+        digest,
+        name: filename ?? "blob",
+        size_bytes: size,
+        mime: media_type,
+        blob_key: key,
+      });
+      return { digest };
+    },
+
+    async fileContent({ body }, caller) {
+      allowRead(caller, body.project_id);
+      const file = await store.files.get(body);
+      if (file === undefined) throw new Problem(404, `no file ${body.digest} in ${body.project_id}`);
+      return (await blobs.get(file.blob_key)).stream;
+    },
+
+    async filesStats({ body }, caller) {
+      allowRead(caller, body.project_id);
+      return { total_size_bytes: await store.files.totalSize(body.project_id) };
+    },
+  };
+}

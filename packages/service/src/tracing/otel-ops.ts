@@ -1,0 +1,58 @@
+import { fileDigest, formatRef } from "@heddle/trace-model";
+import { splitProject } from "../access.js";
+import type { Services } from "../services.js";
+
+/** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
+const maxKnown = 10_000;
+
+const source = new TextEncoder().encode("# This op was recorded through OpenTelemetry; its source is not known.\n");
+const sourceDigest = fileDigest(source);
+
+/**
+ * Op objects for span names: the first span of a name in a project publishes an op with placeholder source, later ones
+ * use its ref.
+ */
+export class OtelOps {
+  readonly #services: Services;
+  readonly #known = new Map<string, Promise<string>>();
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** The op ref for an object id that is already fit to be one. */
+  async ref(project_id: string, object_id: string): Promise<string> {
+    const key = `${project_id}/${object_id}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const made = this.#publish(project_id, object_id);
+    this.#known.set(key, made);
+    // A failed publish is tried again by the next span.
+    made.catch(() => this.#known.delete(key));
+    if (this.#known.size > maxKnown) {
+      const [oldest] = this.#known.keys();
+      if (oldest !== undefined) this.#known.delete(oldest);
+    }
+    return made;
+  }
+
+  async #publish(project_id: string, object_id: string): Promise<string> {
+    const { blobs, store } = this.#services;
+    const { key, size } = await blobs.put(source);
+    await store.files.add({
+      project_id,
+      digest: sourceDigest,
+      name: "obj.py",
+      size_bytes: size,
+      mime: "text/x-python",
+      blob_key: key,
+    });
+    const { digest } = await store.objects.create({
+      project_id,
+      object_id,
+      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
+    });
+    const { entity = "", project = "" } = splitProject(project_id) ?? {};
+    return formatRef({ kind: "op", entity, project, name: object_id, digest, edges: [] });
+  }
+}

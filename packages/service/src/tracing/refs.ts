@@ -1,0 +1,17 @@
+import { rawJson } from "@heddle/server-stub";
+import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import { externalRef } from "@heddle/trace-model";
+import { mayRead } from "../access.js";
+import { internalProjects } from "../internal-refs.js";
+import type { Caller, Services } from "../services.js";
+
+export function refHandlers({ control, store }: Services): TracingHandlers<Caller>["refs"] {
+  return {
+    async refsReadBatch({ body }, caller) {
+      const projectOf = await internalProjects(control, caller, body.refs);
+      const refs = body.refs.map((ref) => externalRef(ref, projectOf));
+      const vals = await store.refs.readBatch(refs, { mayRead: (project_id) => mayRead(caller, project_id) });
+      return { vals: vals.map((val) => rawJson(val ?? "null")) };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import { mayRead, splitProject } from "../access.js";
+import type { Caller, Services } from "../services.js";
+
+/** Every release of the Python client may start; what it may use follows from trace_server_version. */
+const minPythonVersion = "0.0.0";
+
+export function serviceHandlers({ control, version }: Services): TracingHandlers<Caller>["service"] {
+  return {
+    async readRoot() {
+      return { status: "ok" };
+    },
+
+    async readVersion() {
+      return { version };
+    },
+
+    async serverInfo() {
+      return { min_required_weave_python_version: minPythonVersion, trace_server_version: version };
+    },
+
+    /** Nothing is looked up outside: the address is told, its place is unknown, and nowhere is excluded. */
+    async getCallerLocation({ query, remoteAddress }) {
+      return { ip: query.ip ?? remoteAddress ?? "", location: null, allowed: true };
+    },
+
+    async projectsInfo({ body }, caller) {
+      const found = [];
+      for (const project_id of body.project_ids) {
+        const name = splitProject(project_id);
+        if (name === undefined || !mayRead(caller, project_id)) continue;
+        const project = await control.projects.get(name.entity, name.project);
+        if (project !== undefined) {
+          found.push({ external_project_id: project.project_id, internal_project_id: project.id });
+        }
+      }
+      return found;
+    },
+  };
+}

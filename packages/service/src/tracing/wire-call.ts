@@ -1,0 +1,33 @@
+import { rawJson } from "@heddle/server-stub";
+import type { Schemas } from "@heddle/server-stub/tracing";
+import { formatTime, summaryWithWeave, weaveBlock } from "@heddle/trace-model";
+import type { StoredCall } from "@heddle/trace-store";
+
+/** A stored call as the wire shows it; the `summary.weave` block is computed here, at reading. */
+export function wireCall(call: StoredCall, user_name?: string): Schemas["CallSchema"] {
+  return {
+    id: call.id,
+    project_id: call.project_id,
+    op_name: call.op_name,
+    display_name: call.display_name,
+    trace_id: call.trace_id,
+    parent_id: call.parent_id,
+    thread_id: call.thread_id,
+    turn_id: call.turn_id,
+    started_at: formatTime(call.started_at),
+    attributes: rawJson(call.attributes),
+    inputs: rawJson(call.inputs),
+    ended_at: call.ended_at === null ? null : formatTime(call.ended_at),
+    exception: call.exception,
+    output: rawJson(call.output),
+    summary: rawJson(summaryWithWeave(call.summary, weaveBlock(call))),
+    wb_user_id: call.wb_user_id,
+    ...(user_name !== undefined && { wb_username: user_name }),
+    wb_run_id: call.wb_run_id,
+    wb_run_step: call.wb_run_step,
+    wb_run_step_end: call.wb_run_step_end,
+    deleted_at: null,
+    ...(call.storage_size_bytes !== undefined && { storage_size_bytes: call.storage_size_bytes }),
+    ...(call.total_storage_size_bytes !== undefined && { total_storage_size_bytes: call.total_storage_size_bytes }),
+  };
+}

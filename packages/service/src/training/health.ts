@@ -1,0 +1,62 @@
+import { reply } from "@heddle/server-stub";
+import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
+import type { Caller, Services } from "../services.js";
+
+type Check = Schemas["QueueCheck"];
+
+/** A part that has not answered by then counts as failed. */
+const patienceMs = 3000;
+/** Probes do real work and need no key, so their result is kept for a moment. */
+const keptMs = 2000;
+
+/** A project that nobody writes to: the checks look into it. */
+const nowhere = { entity: "heddle", name: "system-check" };
+
+export function healthHandlers({ control, store }: Services): TrainingHandlers<Caller>["health"] {
+  let kept: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
+
+  async function check(): Promise<Schemas["SystemCheckRes"]> {
+    const [database, cpu_queue] = await Promise.all([
+      timed(() => control.projects.get(nowhere.entity, nowhere.name)),
+      timed(() => store.calls.count({ project_id: `${nowhere.entity}/${nowhere.name}`, limit: 1 })),
+    ]);
+    const gpu_queue = { success: false, duration: 0, error: "this version has no training engine" };
+    return { api: true, database: database.success, cpu_queue, gpu_queue };
+  }
+
+  return {
+    async getHealth() {
+      return { status: "ok" };
+    },
+
+    async getSystemCheck() {
+      const now = performance.now();
+      if (kept === undefined || kept.until < now) kept = { until: now + keptMs, result: check() };
+      const result = await kept.result;
+      // Only parts that this version has can fail the check.
+      return reply(result.database && result.cpu_queue.success ? 200 : 503, result);
+    },
+  };
+}
+
+async function timed(task: () => Promise<unknown>): Promise<Check> {
+  const started = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs);
+  });
+  try {
+    await Promise.race([task(), tooLong]);
+    return { success: true, duration: seconds(started), error: null };
+  } catch (error) {
+    return {
+      success: false,
+      duration: seconds(started),
+      error: error instanceof Error ? error.message : String(error),
+    };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const seconds = (started: number): number => (performance.now() - started) / 1000;

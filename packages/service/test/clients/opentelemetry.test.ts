@@ -1,0 +1,130 @@
+import { SpanStatusCode, trace } from "@opentelemetry/api";
+import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { BasicTracerProvider, SimpleSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+
+let service: TestService;
+let url: string;
+beforeAll(async () => {
+  service = await openTestService();
+  url = await service.listen();
+});
+afterAll(() => service.close());
+
+const gzip = "gzip" as never;
+const exporters: Record<string, (project_id: string) => SpanExporter> = {
+  protobuf: (project_id) =>
+    new ProtobufExporter({ url: `${url}/otel/v1/traces`, headers: { "wandb-api-key": service.owner_key, project_id } }),
+  "protobuf, gzip, Basic": (project_id) =>
+    new ProtobufExporter({
+      url: `${url}/otel/v1/traces`,
+      compression: gzip,
+      headers: { authorization: `Basic ${btoa(`api:${service.owner_key}`)}`, project_id },
+    }),
+  JSON: (project_id) =>
+    new JsonExporter({
+      url: `${url}/traces/otel/v1/traces`,
+      headers: { "wandb-api-key": service.owner_key, project_id },
+    }),
+  "JSON, gzip, Bearer": (project_id) =>
+    new JsonExporter({
+      url: `${url}/agents/otel/v1/traces`,
+      compression: gzip,
+      headers: { authorization: `Bearer ${service.owner_key}`, project_id },
+    }),
+};
+
+test.each(Object.keys(exporters))("an OpenTelemetry exporter sends spans as %s", async (name) => {
+  const project_id = newProject();
+  const exporter = exporters[name]?.(project_id);
+  if (exporter === undefined) throw new Error(name);
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const tracer = provider.getTracer("test");
+  const parent = tracer.startSpan("answer a question", {
+    attributes: {
+      "gen_ai.prompt.0.role": "user",
+      "gen_ai.prompt.0.content": "what is 2+2?",
+      "gen_ai.completion.0.content": "4",
+      "gen_ai.response.model": "small-model",
+      "gen_ai.usage.input_tokens": 7,
+      "gen_ai.usage.output_tokens": 1,
+      "wandb.thread_id": "thread-1",
+    },
+  });
+  const child = tracer.startSpan(
+    "look it up",
+    {},
+    trace.setSpan((await import("@opentelemetry/api")).context.active(), parent),
+  );
+  child.setStatus({ code: SpanStatusCode.ERROR, message: "no such page" });
+  child.end();
+  parent.end();
+  await provider.forceFlush();
+  await provider.shutdown();
+
+  const calls = [];
+  for await (const call of service.tracing().callsQueryStream({ project_id })) calls.push(call);
+  expect(calls).toHaveLength(2);
+  const root = calls.find((call) => call.parent_id === null);
+  expect(root).toMatchObject({
+    id: parent.spanContext().spanId,
+    trace_id: parent.spanContext().traceId,
+    thread_id: "thread-1",
+    inputs: { "gen_ai.prompt": [{ role: "user", content: "what is 2+2?" }] },
+    summary: { usage: { "small-model": { input_tokens: 7, output_tokens: 1 } }, weave: { status: "success" } },
+  });
+  expect(calls.find((call) => call.parent_id === root?.id)).toMatchObject({
+    exception: "no such page",
+    summary: { weave: { status: "error" } },
+  });
+  expect(service.unexpected).toEqual([]);
+});
+
+test("resource attributes name the project and win over the header", async () => {
+  const project_id = newProject();
+  const [entity = "", project = ""] = project_id.split("/");
+  const exporter = new ProtobufExporter({
+    url: `${url}/otel/v1/traces`,
+    headers: { "wandb-api-key": service.owner_key, project_id: "acme/elsewhere" },
+  });
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({ "wandb.entity": entity, "wandb.project": project }),
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  });
+  provider.getTracer("test").startSpan("only").end();
+  await provider.forceFlush();
+  await provider.shutdown();
+  expect(await service.tracing().callsQueryStats({ project_id })).toMatchObject({ count: 1 });
+  expect(await service.tracing().callsQueryStats({ project_id: "acme/elsewhere" })).toMatchObject({ count: 0 });
+});
+
+test("spans without any project are refused with both ways to name one", async () => {
+  const answer = await fetch(`${url}/otel/v1/traces`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "wandb-api-key": service.owner_key },
+    body: JSON.stringify({
+      resourceSpans: [
+        {
+          scopeSpans: [
+            {
+              spans: [
+                {
+                  traceId: "1".repeat(32),
+                  spanId: "2".repeat(16),
+                  name: "x",
+                  startTimeUnixNano: "1",
+                  endTimeUnixNano: "2",
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    }),
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toMatch(/wandb\.project.*project_id|project_id.*wandb\.project/);
+});

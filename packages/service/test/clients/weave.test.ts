@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+
+let service: TestService;
+let url: string;
+beforeAll(async () => {
+  service = await openTestService();
+  url = await service.listen();
+});
+afterAll(() => service.close());
+
+const run = promisify(execFile);
+const program = fileURLToPath(new URL("weave-program.ts", import.meta.url));
+
+interface Report {
+  roots: string[];
+  summary: Record<string, unknown>;
+  prompt: string;
+  readPrompt: unknown;
+  dataset: string;
+  readRows: unknown[];
+}
+
+async function runProgram(project_id: string): Promise<Report> {
+  const { stdout } = await run(process.execPath, ["--import", "tsx", program, project_id], {
+    env: {
+      PATH: process.env["PATH"],
+      HOME: "/nonexistent",
+      WF_TRACE_SERVER_URL: url,
+      WANDB_API_KEY: service.owner_key,
+      WEAVE_PRINT_CALL_LINK: "false",
+    },
+    timeout: 25_000,
+  });
+  return JSON.parse(stdout.slice(stdout.indexOf('{"roots"'))) as Report;
+}
+
+test("the weave SDK traces, publishes and evaluates unmodified", async () => {
+  const project_id = newProject();
+  const report = await runProgram(project_id);
+  const tracing = service.tracing();
+
+  const calls: Awaited<ReturnType<typeof tracing.callsQuery>>["calls"] = [];
+  for await (const call of tracing.callsQueryStream({ project_id })) calls.push(call);
+  const named = (name: string) => calls.filter((call) => call.op_name.includes(`/op/${name}:`));
+
+  const [greet] = named("greet");
+  const [shout] = named("shout");
+  expect(greet).toMatchObject({
+    output: "hello CAFÉ",
+    parent_id: null,
+    display_name: "renamed by the SDK",
+    attributes: { stage: "test", weave: { source: "js-sdk" } },
+    summary: { weave: { status: "success" } },
+  });
+  expect(shout).toMatchObject({ parent_id: greet?.id, trace_id: greet?.trace_id, output: "CAFÉ" });
+  expect(named("count")[0]).toMatchObject({ output: [1, 2, 3] });
+  expect(named("fail")[0]).toMatchObject({ summary: { weave: { status: "error" } } });
+  expect(named("fail")[0]?.exception).toContain("nothing works");
+  expect(calls.filter((call) => call.ended_at === null)).toEqual([]);
+
+  // Media: the SDK computed the digest itself and uploaded beside the call.
+  const image = named("picture")[0]?.output as { files: Record<string, string> };
+  const bytes = await tracing.fileContent({ project_id, digest: image.files["image.png"] ?? "" });
+  expect(Buffer.from(bytes).subarray(1, 4).toString()).toBe("PNG");
+
+  // Datasets: rows in order, duplicates kept, row refs of the evaluation resolve.
+  expect(report.readRows).toHaveLength(3);
+  const examples = named("Evaluation.predictAndScore").map((call) => (call.inputs as { example: string }).example);
+  expect(examples).toHaveLength(3);
+  const { vals } = await tracing.refsReadBatch({ refs: examples });
+  expect(vals).toEqual(expect.arrayContaining([{ question: "3+3?", expected: "6" }]));
+  expect(report.summary).toMatchObject({ exact: { true_count: 2 } });
+  expect(report.readPrompt).toMatchObject({ content: "Answer {question}" });
+  expect(report.roots.length).toBeGreaterThanOrEqual(5);
+  expect(service.unexpected).toEqual([]);
+});

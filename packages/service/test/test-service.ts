@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openBlobStore } from "@heddle/blob-store";
+import { createTracingClient } from "@heddle/client/tracing";
+import { createTrainingClient } from "@heddle/client/training";
+import { openControlPlane, type NewApiKey } from "@heddle/control-plane";
+import { toFetch } from "@heddle/server-stub/fetch";
+import { listen } from "@heddle/server-stub/node";
+import { testDatabase } from "../../trace-store/test/store.js";
+import { createApp } from "../src/app.js";
+import { controlPlaneUrl, readConfig } from "../src/config.js";
+import type { Services } from "../src/services.js";
+
+const ownerKey = "o".repeat(40);
+
+/**
+ * The service as it runs, on the engine of the test run with a database of its own; answers are checked against the
+ * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one.
+ */
+export async function openTestService() {
+  const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
+  const config = readConfig({ HEDDLE_DATA_DIR: directory });
+  const control = await openControlPlane({
+    url: controlPlaneUrl(config),
+    owner: { secret: ownerKey, entity: config.default_entity },
+  });
+  const database = testDatabase();
+  const store = await database.open({ control_plane_id: control.identity });
+  const blobs = await openBlobStore({ url: config.blobs_dir });
+  const services: Services = { config, control, store, blobs, version: "1.2.3" };
+  const unexpected: unknown[] = [];
+  const app = createApp(services, { validateResponses: true, onUnexpected: (error) => unexpected.push(error) });
+  const fetch = toFetch(app);
+  const closing: (() => Promise<unknown>)[] = [];
+  const options = { baseUrl: "http://in-process", fetch, retries: 0 };
+
+  return {
+    services,
+    fetch,
+    owner_key: ownerKey,
+    /** Errors that were answered with a 500: a test that expects none looks here. */
+    unexpected,
+    tracing: (apiKey: string = ownerKey) => createTracingClient({ ...options, apiKey }),
+    training: (apiKey: string = ownerKey) => createTrainingClient({ ...options, apiKey }),
+    /** Secret of a new key. */
+    async key(key: Partial<NewApiKey>): Promise<string> {
+      const { secret } = await control.keys.create({ user_name: "alice", entity: "acme", role: "write", ...key });
+      return secret;
+    },
+    async listen(): Promise<string> {
+      const listening = await listen(app);
+      closing.push(() => listening.close(0));
+      return listening.url;
+    },
+    async close(): Promise<void> {
+      for (const step of closing) await step();
+      await database.drop();
+      await blobs.close();
+      await control.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export type TestService = Awaited<ReturnType<typeof openTestService>>;
+
+/** A project id that no other test uses. */
+export const newProject = (entity = "acme"): string => `${entity}/p-${randomUUID().slice(0, 8)}`;

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+const status = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 200,
+    (error: { status: number }) => error.status,
+  );
+const startOf = (project_id: string) => ({
+  start: {
+    project_id,
+    id: "c",
+    trace_id: "t",
+    op_name: "op",
+    started_at: "2026-01-01T00:00:00Z",
+    attributes: {},
+    inputs: {},
+  },
+});
+
+test("without a key, with a wrong one and with a revoked one the answer is 401", async () => {
+  const project_id = newProject();
+  const anonymous = await service.fetch("http://in-process/call/read", {
+    method: "POST",
+    body: JSON.stringify({ project_id, id: "x" }),
+  });
+  expect(anonymous.status).toBe(401);
+  expect(anonymous.headers.get("www-authenticate")).toMatch(/^Basic/);
+  expect(await status(service.tracing("x".repeat(40)).callRead({ project_id, id: "x" }))).toBe(401);
+
+  const { key, secret } = await service.services.control.keys.create({
+    user_name: "bob",
+    entity: "acme",
+    role: "write",
+  });
+  expect(await status(service.tracing(secret).callRead({ project_id, id: "x" }))).toBe(200);
+  await service.services.control.keys.revoke(key.id);
+  expect(await status(service.tracing(secret).callRead({ project_id, id: "x" }))).toBe(401);
+});
+
+test("every form of credential is taken", async () => {
+  const project_id = newProject();
+  const forms: Record<string, string>[] = [
+    { authorization: `Basic ${btoa(`api:${service.owner_key}`)}` },
+    { authorization: `Basic ${btoa(`somebody:${service.owner_key}`)}` },
+    { authorization: `Bearer ${service.owner_key}` },
+    { "wandb-api-key": service.owner_key },
+  ];
+  for (const headers of forms) {
+    const body = JSON.stringify({ project_id, id: "x" });
+    expect((await service.fetch("http://in-process/call/read", { method: "POST", body, headers })).status).toBe(200);
+  }
+});
+
+test("roles, entities and projects bound what a key may do, and a foreign project looks the same whether it exists or not", async () => {
+  const project_id = newProject("acme");
+  const [, name = ""] = project_id.split("/");
+  await service.tracing().callStart(startOf(project_id));
+  const reader = await service.key({ role: "read" });
+  const writer = await service.key({ role: "write", projects: [name] });
+  const stranger = await service.key({ entity: "other" });
+
+  expect(await status(service.tracing(reader).callRead({ project_id, id: "c" }))).toBe(200);
+  expect(await status(service.tracing(reader).callStart(startOf(project_id)))).toBe(403);
+  expect(await status(service.tracing(writer).callStart(startOf(project_id)))).toBe(200);
+  expect(await status(service.tracing(writer).callStart(startOf("acme/elsewhere")))).toBe(403);
+  expect(await status(service.tracing(stranger).callRead({ project_id, id: "c" }))).toBe(403);
+  expect(await status(service.tracing(stranger).callRead({ project_id: "acme/never-made", id: "c" }))).toBe(403);
+});
+
+test("an item of a project that the key may not write is refused alone", async () => {
+  const mine = newProject("acme");
+  const writer = service.tracing(await service.key({ entity: "acme" }));
+  const item = (project_id: string) => ({ mode: "start" as const, req: startOf(project_id) });
+  const { res } = await writer.callStartBatch({ batch: [item("other/theirs"), item(mine)] });
+  expect(res).toEqual([{ error: expect.objectContaining({ type: "forbidden" }) }, { id: "c", trace_id: "t" }]);
+  expect(await status(writer.callStartBatch({ batch: [item("other/theirs")] }))).toBe(403);
+});
+
+test("health, version and server info are open", async () => {
+  for (const path of [
+    "/health",
+    "/version",
+    "/server_info",
+    "/v1/health",
+    "/v1/system-check",
+    "/geolocate",
+    "/traces/server_info",
+  ]) {
+    const answer = await service.fetch(`http://in-process${path}`);
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+});

@@ -1,0 +1,56 @@
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const docs = join(import.meta.dirname, "..");
+const require = createRequire(import.meta.url);
+const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
+
+/** Every TypeScript block of the guides that is not a file of its own, as `<guide>-<number>.ts`. */
+function samples(): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const guide of readdirSync(join(docs, "guides")).filter((name) => name.endsWith(".md"))) {
+    const text = readFileSync(join(docs, "guides", guide), "utf8");
+    const blocks = [...text.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code!);
+    for (const [index, code] of blocks.entries()) found[`${guide.replace(".md", "")}-${index + 1}.ts`] = code;
+  }
+  return found;
+}
+
+/** The compiler's findings about programs that stand beside each other in the docs package. */
+function compile(programs: Record<string, string>): string {
+  const directory = join(docs, "dist/samples");
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  for (const [name, code] of Object.entries(programs)) writeFileSync(join(directory, name), code);
+  const config = {
+    extends: "../../../../tsconfig.base.json",
+    compilerOptions: { noEmit: true, customConditions: ["@heddle/source"], declaration: false, declarationMap: false },
+    include: ["*.ts"],
+  };
+  writeFileSync(join(directory, "tsconfig.json"), JSON.stringify(config));
+  return spawnSync(process.execPath, [tsc, "--pretty", "false"], { cwd: directory, encoding: "utf8" }).stdout;
+}
+
+test("every TypeScript sample of the guides compiles", () => {
+  const programs = samples();
+  expect(Object.keys(programs).length).toBeGreaterThan(5);
+  expect(compile(programs)).toBe("");
+}, 120_000);
+
+test("a sample that does not fit the client is found", () => {
+  const wrong = `import { createTracingClient } from "@heddle/client";
+await createTracingClient({ baseUrl: "http://x" }).callRead({ project: "acme/demo" });
+`;
+  expect(compile({ "wrong.ts": wrong })).toContain("wrong.ts(2,");
+}, 120_000);
+
+test("a fence shows a file that exists", () => {
+  const fences = readdirSync(join(docs, "guides"))
+    .filter((name) => name.endsWith(".md"))
+    .flatMap((name) => [...readFileSync(join(docs, "guides", name), "utf8").matchAll(/^```ts file=(\S+)$/gm)]);
+  expect(fences.length).toBeGreaterThan(0);
+  for (const [, file] of fences) expect(readFileSync(join(docs, "guides", file!), "utf8")).not.toBe("");
+});

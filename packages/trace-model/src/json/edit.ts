@@ -1,5 +1,5 @@
 import { forEachMember, jsonType } from "./members.js";
-import type { JsonText } from "./scan.js";
+import { type JsonText, spaceEnd } from "./scan.js";
 
 /**
  * The object text with these members set: present keys get the new value in place, others are appended, and every
@@ -7,10 +7,12 @@ import type { JsonText } from "./scan.js";
  */
 export function withMembers(text: JsonText, members: Readonly<Record<string, JsonText>>): JsonText {
   const object = jsonType(text) === "object" ? text : "{}";
+  const keys = Object.keys(members);
+  if (!object.includes("\\u") && !keys.some((key) => object.includes(JSON.stringify(key)))) {
+    return appended(object, members, keys);
+  }
   const places = new Map<string, { from: number; to: number }>();
-  let filled = false;
   forEachMember(object, (key, from, to) => {
-    filled = true;
     if (Object.hasOwn(members, key)) places.set(key, { from, to });
   });
   let result = "";
@@ -19,10 +21,18 @@ export function withMembers(text: JsonText, members: Readonly<Record<string, Jso
     result += object.slice(copied, from) + members[key];
     copied = to;
   }
+  const missing = keys.filter((key) => !places.has(key));
+  return appended(result + object.slice(copied), members, missing);
+}
+
+function appended(object: JsonText, members: Readonly<Record<string, JsonText>>, keys: readonly string[]): JsonText {
+  if (keys.length === 0) return object;
   const close = object.lastIndexOf("}");
-  const added = Object.entries(members)
-    .filter(([key]) => !places.has(key))
-    .map(([key, value]) => `${JSON.stringify(key)}:${value}`);
-  const comma = filled && added.length > 0 ? "," : "";
-  return result + object.slice(copied, close) + comma + added.join(",") + object.slice(close);
+  let result = object.slice(0, close);
+  let separator = object[spaceEnd(object, object.indexOf("{") + 1)] === "}" ? "" : ",";
+  for (const key of keys) {
+    result += `${separator}${JSON.stringify(key)}:${members[key]}`;
+    separator = ",";
+  }
+  return result + object.slice(close);
 }

@@ -50,11 +50,7 @@ describe("texts that stay as they are", () => {
   });
 
   test("every plain value", () => {
-    const text = fc.string({ unit: "binary" });
-    const plain = fc.dictionary(
-      text,
-      fc.oneof(text, fc.integer(), fc.array(fc.float({ noDefaultInfinity: true, noNaN: true }))),
-    );
+    const plain = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.boolean()));
     fc.assert(
       fc.property(plain, (value) => {
         const json = JSON.stringify(value);
@@ -101,6 +97,6 @@ test("any text ends up readable for the store, and its exact text is kept but fo
       expect(readable(stored.text, stored.exact)).toBe(answered);
       expect(storable(stored.text)).toEqual({ text: stored.text });
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });

@@ -49,9 +49,9 @@ export function treeJson(tree: AttributeTree): JsonText {
 /** The value at a dotted path, also inside a JSON value; null counts as absent. */
 export function findAttribute(tree: AttributeTree, path: readonly string[]): JsonText | undefined {
   let node: AttributeTree | JsonText | undefined = tree;
-  for (const [index, segment] of path.entries()) {
+  for (let index = 0; index < path.length; index++) {
     if (typeof node === "string") return leafAt(node, path.slice(index));
-    node = node.get(segment);
+    node = node.get(path[index] ?? "");
     if (node === undefined) return undefined;
   }
   const json = nodeJson(node);

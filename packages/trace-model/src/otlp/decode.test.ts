@@ -128,7 +128,7 @@ describe("protobuf", () => {
           }
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 });

@@ -75,24 +75,31 @@ export interface SpanContent {
 export function spanContent(tree: AttributeTree, events: readonly SpanEvent[]): SpanContent {
   const input = first(inputSources, tree, events);
   const output = first(outputSources, tree, events);
+  const recognised = recognisedAttributes(tree, events);
+  const usage = usageJson(tree, events);
+  const nothing = !input && !output && !usage && Object.keys(recognised).length === 0;
+  return {
+    inputs: input ? unwrappedInput(input) : "{}",
+    output: output && unwrappedOutput(output),
+    attributes: withMembers(nothing ? allAttributes(tree) : "{}", { ...recognised, ...ownAttributes(tree) }),
+    summary: usage ? `{"usage":{${JSON.stringify(usageKey(recognised))}:${usage}}}` : "{}",
+  };
+}
+
+function recognisedAttributes(tree: AttributeTree, events: readonly SpanEvent[]): Record<string, JsonText> {
   const recognised: Record<string, JsonText> = {};
   for (const [name, candidates] of attributeSources) {
     const hit = first(candidates, tree, events);
     if (hit) recognised[name] = hit.value;
   }
-  const usage = usageJson(tree, events);
-  const nothing = !input && !output && !usage && Object.keys(recognised).length === 0;
+  return recognised;
+}
+
+/** What the user set as `wandb.attributes` wins over what the conventions say. */
+function ownAttributes(tree: AttributeTree): Record<string, JsonText> {
   const own = findAttribute(tree, ["wandb", "attributes"]);
-  const ownMembers = own && jsonType(own) === "object" ? objectEntries(own) : [];
-  return {
-    inputs: input ? unwrappedInput(input) : "{}",
-    output: output && unwrappedOutput(output),
-    attributes: withMembers(
-      nothing ? allAttributes(tree) : withMembers("{}", recognised),
-      Object.fromEntries(ownMembers.map(({ key, value }) => [key, value])),
-    ),
-    summary: usage ? `{"usage":{${JSON.stringify(usageKey(recognised))}:${usage}}}` : "{}",
-  };
+  if (own === undefined || jsonType(own) !== "object") return {};
+  return Object.fromEntries(objectEntries(own).map(({ key, value }) => [key, value]));
 }
 
 interface Hit {
@@ -141,12 +148,11 @@ function usageKey(recognised: Readonly<Record<string, JsonText>>): string {
  * as the two are added wherever usage is summed.
  */
 function usageJson(tree: AttributeTree, events: readonly SpanEvent[]): JsonText | undefined {
-  const count = (candidates: readonly Source[]) => tokenCount(first(candidates, tree, events));
-  const input = count(inputTokens);
-  const prompt = input === undefined ? count(promptTokens) : undefined;
-  const output = count(outputTokens);
-  const completion = output === undefined ? count(completionTokens) : undefined;
-  const reported = count(totalTokens);
+  const input = tokenCount(inputTokens, tree, events);
+  const prompt = input === undefined ? tokenCount(promptTokens, tree, events) : undefined;
+  const output = tokenCount(outputTokens, tree, events);
+  const completion = output === undefined ? tokenCount(completionTokens, tree, events) : undefined;
+  const reported = tokenCount(totalTokens, tree, events);
   const counts = { input_tokens: input, prompt_tokens: prompt, completion_tokens: completion, output_tokens: output };
   const known = Object.values(counts).filter((value) => value !== undefined);
   if (known.length === 0 && reported === undefined) return undefined;
@@ -154,7 +160,12 @@ function usageJson(tree: AttributeTree, events: readonly SpanEvent[]): JsonText 
   return JSON.stringify({ ...counts, total_tokens });
 }
 
-function tokenCount(hit: Hit | undefined): number | undefined {
+function tokenCount(
+  candidates: readonly Source[],
+  tree: AttributeTree,
+  events: readonly SpanEvent[],
+): number | undefined {
+  const hit = first(candidates, tree, events);
   if (!hit) return undefined;
   const value = Math.trunc(Number(stringValue(hit.value) ?? hit.value));
   return Number.isSafeInteger(value) ? value : undefined;

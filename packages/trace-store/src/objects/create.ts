@@ -2,7 +2,7 @@ import { EngineError, StoreError } from "../errors.js";
 import type { StoreContext } from "../store.js";
 import { Parameters } from "../parameters.js";
 import type { Draft } from "./draft.js";
-import { type Head, headKey, type Heads, loadHeads, noHead } from "./heads.js";
+import { type Head, headKey, type Heads, isLatestOfName, loadHeads, noHead, otherHeadKey } from "./heads.js";
 import type { CreatedObject, ObjectKind } from "./requests.js";
 import { insertObjects, type ObjectRow } from "./rows.js";
 import { inProject } from "./versions.js";
@@ -20,7 +20,8 @@ type Kept = Pick<ObjectRow, "version_index" | "created_at" | "user_id">;
 /** What a draft that is the latest version already comes to, without asking the engine; undefined when it must ask. */
 export function alreadyLatest(heads: Heads, draft: Draft): CreatedObject | undefined {
   const head = heads.get(headKey(draft));
-  if (head?.latest_digest !== draft.digest || head.base_class !== draft.base_class) return undefined;
+  const other = heads.get(otherHeadKey(draft));
+  if (head === undefined || other === undefined || !isLatestOfName(head, other, draft.digest)) return undefined;
   return { digest: draft.digest, object_id: draft.object_id, version_index: head.latest_index };
 }
 
@@ -33,14 +34,13 @@ export async function commitCreates(
   heads: Heads,
   pending: readonly PendingCreate[],
 ): Promise<void> {
-  const keys = pending.map(({ draft }) => headKey(draft));
   try {
     const plan = await planCreates(context, heads, pending);
     await insertObjects(context.engine, plan.rows);
     for (const [key, head] of plan.heads) heads.set(key, head);
     for (const settle of plan.settled) settle();
   } catch (error) {
-    for (const key of keys) heads.forget(key);
+    for (const { draft } of pending) heads.forget(headKey(draft));
     if (error instanceof EngineError && pending.length > 1) {
       for (const one of pending) await commitCreates(context, heads, [one]);
     } else {
@@ -55,9 +55,11 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
   const heads = new Map<string, Head>();
   const unknown = new Set<string>();
   for (const draft of drafts) {
-    const head = known.get(headKey(draft));
-    if (head === undefined) unknown.add(draft.object_id);
-    else heads.set(headKey(draft), head);
+    for (const key of [headKey(draft), otherHeadKey(draft)]) {
+      const head = known.get(key);
+      if (head === undefined) unknown.add(draft.object_id);
+      else heads.set(key, head);
+    }
   }
   const [loaded, live] = await Promise.all([
     unknown.size === 0 ? new Map<string, Head>() : loadHeads(engine, project_id, [...unknown]),
@@ -75,7 +77,7 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
     }
     const versionKey = `${headKey(draft)}\n${draft.digest}`;
     let version_index = head.latest_index;
-    if (head.latest_digest !== draft.digest) {
+    if (!isLatestOfName(head, heads.get(otherHeadKey(draft)) ?? noHead, draft.digest)) {
       const version = clock.next();
       const fresh: Kept = { version_index: head.last_index + 1, created_at: version, user_id: draft.user_id };
       const kept = live.get(versionKey) ?? fresh;
@@ -87,6 +89,7 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
         base_class: draft.base_class,
         latest_digest: draft.digest,
         latest_index: version_index,
+        published_at: version,
       });
     }
     settled.push(() => resolve({ digest: draft.digest, object_id: draft.object_id, version_index }));

@@ -4,7 +4,7 @@ import type { StoreContext } from "../store.js";
 import { type Label, labelsOf, writeLabels } from "./labels.js";
 import type { DeletedObjects, ObjectDelete } from "./requests.js";
 import { insertObjects } from "./rows.js";
-import { allVersions, missingVersion, type Version } from "./versions.js";
+import { allVersionsOf, missingVersion, type Version } from "./versions.js";
 
 const maxDigests = 100;
 
@@ -19,7 +19,7 @@ export async function deleteVersions(context: StoreContext, request: ObjectDelet
   }
   const { engine, clock, now } = context;
   const [versions, tags, aliases] = await Promise.all([
-    allVersions(engine, project_id, object_id),
+    allVersionsOf(engine, project_id, [object_id]),
     labelsOf(engine, "object_tags", project_id, [object_id]),
     labelsOf(engine, "object_aliases", project_id, [object_id]),
   ]);
@@ -58,18 +58,12 @@ function choose(
 ): Version {
   const wanted = parseVersionLabel(label);
   const fits = (version: Version): boolean => {
-    switch (wanted.by) {
-      case "latest":
-        return true;
-      case "index":
-        return version.version_index === wanted.index;
-      case "digest":
-        return version.digest === wanted.digest;
-      case "alias":
-        return aliases.some(
-          (alias) => alias.label === wanted.alias && alias.kind === version.kind && alias.digest === version.digest,
-        );
-    }
+    if (wanted.by === "latest") return true;
+    if (wanted.by === "index") return version.version_index === wanted.index;
+    if (wanted.by === "digest") return version.digest === wanted.digest;
+    return aliases.some(
+      ({ kind, digest, label }) => label === wanted.alias && kind === version.kind && digest === version.digest,
+    );
   };
   const found = versions.find((version) => version.deleted_at === undefined && fits(version));
   if (found !== undefined) return found;

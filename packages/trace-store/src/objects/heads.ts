@@ -12,9 +12,17 @@ export interface Head {
   base_class: string | undefined;
   latest_digest: string | undefined;
   latest_index: number;
+  /** When the latest was published; 0 when none is live. */
+  published_at: bigint;
 }
 
-export const noHead: Head = { last_index: -1, base_class: undefined, latest_digest: undefined, latest_index: -1 };
+export const noHead: Head = {
+  last_index: -1,
+  base_class: undefined,
+  latest_digest: undefined,
+  latest_index: -1,
+  published_at: 0n,
+};
 
 const remembered = 50_000;
 
@@ -43,11 +51,21 @@ export class Heads {
   }
 }
 
+/** Whether a version of that digest is what `latest` means for the name, ops and other objects taken together. */
+export function isLatestOfName(head: Head, other: Head, digest: string): boolean {
+  return head.latest_digest === digest && head.published_at >= other.published_at;
+}
+
+/** The head of the same name's other kind. */
+export function otherHeadKey(draft: Pick<Draft, "project_id" | "kind" | "object_id">): string {
+  return headKey({ ...draft, kind: draft.kind === "op" ? "object" : "op" });
+}
+
 export function headKey({ project_id, kind, object_id }: Pick<Draft, "project_id" | "kind" | "object_id">): string {
   return `${project_id}\n${kind}\n${object_id}`;
 }
 
-/** The heads of names in one project as stored; names without versions are left out. */
+/** The heads of names in one project as stored, of both kinds. */
 export async function loadHeads(
   engine: Engine,
   project_id: string,
@@ -57,7 +75,8 @@ export async function loadHeads(
   const sql = `SELECT kind, object_id, max(version_index) AS last_index, countIf(deleted_at IS NULL) > 0 AS live,
       argMaxIf(base_class, (published_at, version_index), deleted_at IS NULL) AS base_class,
       argMaxIf(digest, (published_at, version_index), deleted_at IS NULL) AS latest_digest,
-      argMaxIf(version_index, (published_at, version_index), deleted_at IS NULL) AS latest_index
+      argMaxIf(version_index, (published_at, version_index), deleted_at IS NULL) AS latest_index,
+      maxIf(toUnixTimestamp64Micro(published_at), deleted_at IS NULL) AS published_us
     FROM objects FINAL WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}
     GROUP BY kind, object_id`;
   interface Row {
@@ -68,11 +87,16 @@ export async function loadHeads(
     base_class: string;
     latest_digest: string;
     latest_index: number;
+    published_us: string;
   }
   const heads = new Map<string, Head>();
+  for (const object_id of object_ids) {
+    for (const kind of ["object", "op"] as const) heads.set(headKey({ project_id, kind, object_id }), noHead);
+  }
   for (const row of await engine.rows<Row>({ sql, params: p })) {
     const { last_index, base_class, latest_digest, latest_index } = row;
-    const live = row.live === 1 ? { base_class, latest_digest, latest_index } : {};
+    const published_at = BigInt(row.published_us);
+    const live = row.live === 1 ? { base_class, latest_digest, latest_index, published_at } : {};
     heads.set(headKey({ ...row, project_id }), { ...noHead, last_index, ...live });
   }
   return heads;

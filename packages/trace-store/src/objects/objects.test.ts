@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
+import { EngineError } from "../errors.js";
 import type { TraceStore } from "../store.js";
 import type { ObjectCreate, ObjectRead } from "./requests.js";
 
@@ -266,4 +267,28 @@ test("when the engine fails, creates fail and go on working afterwards", async (
   failing = false;
   expect(await shaky.objects.create(request("1"))).toMatchObject({ version_index: 0 });
   expect(await shaky.objects.create(request("2"))).toMatchObject({ version_index: 1 });
+});
+
+test("a value the engine cannot take fails alone, those created with it are stored", async () => {
+  const project_id = project();
+  const picky = await database.open({
+    wrapEngine: (engine) => ({
+      ...engine,
+      async insert(...row) {
+        if (row[2].includes("poison")) throw new EngineError("cannot parse", 27, "CANNOT_PARSE");
+        await engine.insert(...row);
+      },
+    }),
+  });
+  const names = ["a", "poison", "c", "d"];
+  const outcomes = await Promise.allSettled(
+    names.map(async (name) => await picky.objects.create({ project_id, object_id: "o", val: `"${name}"` })),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+  const stored = await store.objects.query({ project_id });
+  expect(stored.map(({ val, version_index }) => [val, version_index])).toEqual([
+    ['"a"', 0],
+    ['"c"', 1],
+    ['"d"', 2],
+  ]);
 });

@@ -80,11 +80,20 @@ export function missingVersion({ object_id, digest }: VersionOf, deleted_at?: bi
   });
 }
 
-/** Every version of a name, deleted ones included, of both kinds; the one published last first. */
-export async function allVersions(engine: Engine, project_id: string, object_id: string): Promise<Version[]> {
+/**
+ * Every version of the names, deleted ones included, of both kinds; the one published last first. With `digests` only
+ * the versions that have one of them.
+ */
+export async function allVersionsOf(
+  engine: Engine,
+  project_id: string,
+  object_ids: readonly string[],
+  digests?: readonly string[],
+): Promise<Version[]> {
   const p = new Parameters();
-  const scope = `${inProject(p, project_id)} AND object_id = ${p.bind("String", object_id)}`;
-  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM objects FINAL WHERE ${scope}
+  const names = `${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}`;
+  const some = digests === undefined ? "" : ` AND ${p.in("digest", "String", digests)}`;
+  const sql = `SELECT ${versionColumns}, ${isLatest(names)} AS is_latest FROM objects FINAL WHERE ${names}${some}
     ORDER BY published_at DESC, version_index DESC`;
   return (await engine.rows<VersionRow>({ sql, params: p })).map(versionOf);
 }
@@ -108,15 +117,9 @@ export function versionOf(row: VersionRow): Version {
 
 function labelCondition(p: Parameters, scope: string, label: string): string {
   const wanted = parseVersionLabel(label);
-  switch (wanted.by) {
-    case "latest":
-      return "1";
-    case "index":
-      return wanted.index < 2 ** 32 ? `version_index = ${p.bind("UInt32", wanted.index)}` : "0";
-    case "digest":
-      return `digest = ${p.bind("String", wanted.digest)}`;
-    case "alias":
-      return `(kind, digest) IN (SELECT kind, digest FROM object_aliases FINAL
-        WHERE ${scope} AND alias = ${p.bind("String", wanted.alias)})`;
-  }
+  if (wanted.by === "latest") return "1";
+  if (wanted.by === "digest") return `digest = ${p.bind("String", wanted.digest)}`;
+  if (wanted.by === "index") return wanted.index < 2 ** 32 ? `version_index = ${p.bind("UInt32", wanted.index)}` : "0";
+  return `(kind, digest) IN (SELECT kind, digest FROM object_aliases FINAL
+    WHERE ${scope} AND alias = ${p.bind("String", wanted.alias)})`;
 }

@@ -1,0 +1,60 @@
+import { Parameters } from "./parameters.js";
+import type { StoreContext } from "./store.js";
+import { textField } from "./tab-separated.js";
+
+/** A file of a project. Its bytes stand in the blob store under `blob_key`, shared by all projects that have them. */
+export interface StoredFile {
+  /** Of the bytes, as clients compute it (`fileDigest` of the trace model). */
+  digest: string;
+  name: string;
+  size_bytes: number;
+  /** Media type; empty when the client named none. */
+  mime: string;
+  blob_key: string;
+}
+
+export interface Files {
+  /** Makes a blob a file of the project. The first name stays; adding a file again costs next to nothing. */
+  add(file: StoredFile & { project_id: string }): Promise<void>;
+  get(request: { project_id: string; digest: string }): Promise<StoredFile | undefined>;
+  /** Bytes of all files of the project. */
+  totalSize(project_id: string): Promise<number>;
+}
+
+const remembered = 50_000;
+
+export function openFiles({ engine }: StoreContext): Files {
+  // Clients upload the same source file for every op instance. Files never go away, so what was seen stays true.
+  const seen = new Set<string>();
+
+  async function get({ project_id, digest }: { project_id: string; digest: string }): Promise<StoredFile | undefined> {
+    const p = new Parameters();
+    const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM files
+      WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)}
+      ORDER BY created_at LIMIT 1`;
+    const [row] = await engine.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
+    return row && { ...row, size_bytes: Number(row.size_bytes) };
+  }
+
+  return {
+    async add(file) {
+      const { project_id, digest, name, size_bytes, mime, blob_key } = file;
+      const key = `${project_id}\n${digest}`;
+      if (seen.has(key)) return;
+      if ((await get(file)) === undefined) {
+        const texts = [project_id, digest, name, mime, blob_key].map(textField);
+        const columns = ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"];
+        await engine.insert("files", columns, `${texts.join("\t")}\t${size_bytes}\n`);
+      }
+      if (seen.size >= remembered) seen.clear();
+      seen.add(key);
+    },
+    get,
+    async totalSize(project_id) {
+      const p = new Parameters();
+      const sql = `SELECT sum(size_bytes) AS total FROM files FINAL WHERE project_id = ${p.bind("String", project_id)}`;
+      const [row] = await engine.rows<{ total: string }>({ sql, params: p });
+      return Number(row?.total ?? 0);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { parseRef, type Ref, type RefEdge, selectPath, stringValue, type JsonText } from "@heddle/trace-model";
+
+/** How far the way of a ref has been gone. */
+export type Step =
+  /** The way ends here; null when it leads nowhere. */
+  | { state: "done"; text: JsonText | null }
+  /** The way goes on in another value. */
+  | { state: "enter"; target: Ref; edges: readonly RefEdge[] };
+
+/**
+ * Follows edges inside one value as far as they go. A string that is a ref is entered when there are edges left: a
+ * table by the `id` edge of a row, an object by any other.
+ */
+export function walk(text: JsonText, edges: readonly RefEdge[]): Step {
+  let current: JsonText | undefined = text;
+  for (const [position, edge] of edges.entries()) {
+    const inner: string | undefined = stringValue(current);
+    if (inner !== undefined) {
+      const target = parseRef(inner);
+      if (target === undefined) return { state: "done", text: null };
+      return { state: "enter", target, edges: edges.slice(position) };
+    }
+    current = selectPath(current, [edge]);
+    if (current === undefined) return { state: "done", text: null };
+  }
+  return { state: "done", text: current };
+}

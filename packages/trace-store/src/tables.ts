@@ -1,0 +1,63 @@
+import { isContentDigest, tableDigest } from "@heddle/trace-model";
+import { StoreError } from "./errors.js";
+import type { StoreContext } from "./store.js";
+import { insertTable } from "./tables/digests.js";
+import { queryTable } from "./tables/query.js";
+import type { TableCreate, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";
+import { insertRows, rowDigests } from "./tables/rows.js";
+import { tableStats } from "./tables/stats.js";
+import { updateTable } from "./tables/update.js";
+
+/** Lists of rows by content: the same rows in the same order are the same table. Rows stand apart from their order. */
+export interface Tables {
+  /** Row digests come one per row, in order. Throws `invalid` for a row that is no object, and `conflict`. */
+  create(request: TableCreate): Promise<{ digest: string; row_digests: string[] }>;
+  /** The rows should have been stored before; whether they are is not looked at. */
+  createFromDigests(request: {
+    project_id: string;
+    row_digests: readonly string[];
+    expected_digest?: string;
+  }): Promise<{ digest: string }>;
+  update(request: TableUpdate): Promise<{ digest: string; updated_row_digests: string[] }>;
+  query(request: TableQuery, options?: { signal?: AbortSignal }): AsyncIterable<TableRow>;
+  /** Only tables that exist. */
+  stats(request: {
+    project_id: string;
+    digests: readonly string[];
+    include_storage_size?: boolean;
+  }): Promise<TableStats[]>;
+}
+
+export function openTables({ engine }: StoreContext): Tables {
+  return {
+    async create({ project_id, rows, expected_digest }) {
+      const row_digests = await rowDigests(rows, (index) => ["table", "rows", index]);
+      const digest = digestOf(row_digests, expected_digest);
+      await insertRows(engine, project_id, rows, row_digests);
+      await insertTable(engine, { project_id, digest }, row_digests);
+      return { digest, row_digests };
+    },
+    async createFromDigests({ project_id, row_digests, expected_digest }) {
+      const wrong = row_digests.findIndex((digest) => digest.length !== 43 || !isContentDigest(digest));
+      if (wrong >= 0) {
+        const message = "a row digest has 43 letters and digits";
+        throw new StoreError("invalid", message, { loc: ["row_digests", wrong] });
+      }
+      const digest = digestOf(row_digests, expected_digest);
+      await insertTable(engine, { project_id, digest }, row_digests);
+      return { digest };
+    },
+    update: async (request) => await updateTable(engine, request),
+    query: (request, { signal } = {}) => queryTable(engine, request, signal),
+    stats: async ({ project_id, digests, include_storage_size = false }) =>
+      await tableStats(engine, project_id, digests, include_storage_size),
+  };
+}
+
+function digestOf(rowDigests: readonly string[], expected: string | undefined): string {
+  const digest = tableDigest(rowDigests);
+  if (expected !== undefined && expected !== digest) {
+    throw new StoreError("conflict", `The table has the digest ${digest}, not ${expected}`);
+  }
+  return digest;
+}

@@ -1,0 +1,45 @@
+import type { Engine } from "../engine.js";
+import { Parameters } from "../parameters.js";
+import { textArrayField, textField } from "../tab-separated.js";
+import type { TableOf } from "./requests.js";
+
+/** Stores the order of a table's rows under its digest. */
+export async function insertTable(
+  engine: Engine,
+  { project_id, digest }: TableOf,
+  rowDigests: readonly string[],
+): Promise<void> {
+  const fields = [textField(project_id), digest, textArrayField(rowDigests)];
+  await engine.insert("tables", ["project_id", "digest", "row_digests"], `${fields.join("\t")}\n`);
+}
+
+/** The row digests from one position on, in order; undefined for an unknown table. */
+export async function tableRowDigests(
+  engine: Engine,
+  { project_id, digest }: TableOf,
+  { offset = 0, limit }: { offset?: number; limit?: number } = {},
+  signal?: AbortSignal,
+): Promise<string[] | undefined> {
+  const p = new Parameters();
+  const from = p.bind("UInt64", offset + 1);
+  const slice = limit === undefined ? from : `${from}, ${p.bind("UInt64", limit)}`;
+  const sql = `SELECT arraySlice(row_digests, ${slice}) AS page FROM tables
+    WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)} LIMIT 1`;
+  const [row] = await engine.rows<{ page: string[] }>({ sql, params: p }, { signal });
+  return row?.page;
+}
+
+/** Which of the row digests stand in which of the tables. */
+export async function rowsInTables(
+  engine: Engine,
+  project_id: string,
+  tables: readonly string[],
+  rows: readonly string[],
+): Promise<Map<string, Set<string>>> {
+  const p = new Parameters();
+  const wanted = p.lists("String", rows).map((list) => `arrayIntersect(row_digests, ${list})`);
+  const sql = `SELECT digest, arrayConcat(${wanted.join(", ")}) AS present FROM tables
+    WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", tables)} LIMIT 1 BY digest`;
+  const found = await engine.rows<{ digest: string; present: string[] }>({ sql, params: p });
+  return new Map(found.map(({ digest, present }) => [digest, new Set(present)]));
+}

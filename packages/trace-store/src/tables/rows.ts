@@ -1,0 +1,75 @@
+import { jsonType, readable, storable, valueDigest, type JsonText } from "@heddle/trace-model";
+import { setImmediate } from "node:timers/promises";
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
+import { Parameters } from "../parameters.js";
+import { textField } from "../tab-separated.js";
+
+/** About so many characters of rows go into one insert. */
+const insertChars = 8 * 1024 * 1024;
+/** Digests are computed in slices, so that a big table does not hold up everybody else. */
+const digestSlice = 500;
+
+/** Digests of rows in order. A row that is no object is `invalid`; `locOf` says where it stands in the request. */
+export async function rowDigests(
+  rows: readonly JsonText[],
+  locOf: (index: number) => Array<string | number>,
+): Promise<string[]> {
+  const digests: string[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (jsonType(row) !== "object") throw new StoreError("invalid", "a row must be an object", { loc: locOf(index) });
+    if (index % digestSlice === digestSlice - 1) await setImmediate();
+    digests.push(valueDigest(row));
+  }
+  return digests;
+}
+
+/** Stores rows under their digests, equal ones once. */
+export async function insertRows(
+  engine: Engine,
+  project_id: string,
+  rows: readonly JsonText[],
+  digests: readonly string[],
+): Promise<void> {
+  const project = textField(project_id);
+  const done = new Set<string>();
+  let lines: string[] = [];
+  let chars = 0;
+  const flush = async () => {
+    if (lines.length > 0) await engine.insert("table_rows", ["project_id", "digest", "val", "exact"], lines.join(""));
+    lines = [];
+    chars = 0;
+  };
+  for (const [index, row] of rows.entries()) {
+    const digest = digests[index] ?? "";
+    if (done.has(digest)) continue;
+    done.add(digest);
+    const { text, exact = "" } = storable(row);
+    const line = `${project}\t${digest}\t${textField(text)}\t${textField(exact)}\n`;
+    lines.push(line);
+    chars += line.length;
+    if (chars >= insertChars) await flush();
+  }
+  await flush();
+}
+
+/** The stored rows among the digests. */
+export async function readRows(
+  engine: Engine,
+  project_id: string,
+  digests: readonly string[],
+  signal?: AbortSignal,
+): Promise<Map<string, JsonText>> {
+  const p = new Parameters();
+  const sql = `SELECT digest, val, exact FROM table_rows
+    WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", [...new Set(digests)])}
+    LIMIT 1 BY digest`;
+  const rows = new Map<string, JsonText>();
+  for await (const row of engine.stream<{ digest: string; val: string; exact: string }>(
+    { sql, params: p },
+    { signal },
+  )) {
+    rows.set(row.digest, readable(row.val, row.exact));
+  }
+  return rows;
+}

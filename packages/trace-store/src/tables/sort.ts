@@ -1,0 +1,72 @@
+import { splitPath } from "@heddle/trace-model";
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
+import { Parameters } from "../parameters.js";
+import { CallSql } from "../query/call-sql.js";
+import { leafOrNull } from "../query/json-path.js";
+import type { TableOf, TableQuery } from "./requests.js";
+
+export interface TablePathOrder {
+  path: string[];
+  direction: "asc" | "desc";
+}
+
+/** Reads a sort list; an empty path or segment is `invalid`. */
+export function parseTableSort(sort_by: TableQuery["sort_by"] = []): TablePathOrder[] {
+  return sort_by.map(({ field, direction }, index) => {
+    const path = splitPath(field);
+    if (path.includes("")) {
+      throw new StoreError("invalid", "a sort field is a dotted path without empty segments", {
+        loc: ["sort_by", index, "field"],
+      });
+    }
+    return { path, direction };
+  });
+}
+
+/** A position of a table and the digest of the row that stands there. */
+export interface Position {
+  index: number;
+  digest: string;
+}
+
+/** All positions of a table by values in its rows: present ones first, as numbers, then as text, then as they stood. */
+export async function sortedPositions(
+  engine: Engine,
+  { project_id, digest }: TableOf,
+  order: readonly TablePathOrder[],
+  signal?: AbortSignal,
+): Promise<Position[]> {
+  const p = new Parameters();
+  const sql = new CallSql(p);
+  const select: string[] = [];
+  const keys: string[] = [];
+  for (const [n, { path, direction }] of order.entries()) {
+    select.push(`${leafOrNull(sql, "val", path)} AS text${n}, ${numeric(`text${n}`)} AS number${n}`);
+    const way = direction === "desc" ? "DESC" : "ASC";
+    keys.push(`isNull(text${n}) ASC`, `number${n} ${way} NULLS LAST`, `text${n} ${way} NULLS LAST`);
+  }
+  const project = p.bind("String", project_id);
+  const table = `SELECT row_digests FROM tables
+    WHERE project_id = ${project} AND digest = ${p.bind("String", digest)} LIMIT 1`;
+  const statement = `SELECT position, digest FROM (
+      SELECT pair.1 AS position, pair.2 AS digest FROM (
+        SELECT arrayJoin(arrayZip(arrayEnumerate(row_digests), row_digests)) AS pair FROM (${table}))
+    ) AS positions ANY LEFT JOIN (
+      SELECT digest, ${select.join(", ")} FROM table_rows
+      WHERE project_id = ${project} AND digest IN (SELECT arrayJoin(row_digests) FROM (${table})) LIMIT 1 BY digest
+    ) AS sortable USING digest
+    ORDER BY ${keys.join(", ")}, position
+    SETTINGS join_use_nulls = 1`;
+  const positions: Position[] = [];
+  type Row = { position: number; digest: string };
+  for await (const row of engine.stream<Row>({ sql: statement, params: p }, { signal })) {
+    positions.push({ index: row.position - 1, digest: row.digest });
+  }
+  return positions;
+}
+
+/** What is no number is NULL, `nan` and `inf` included. */
+function numeric(text: string): string {
+  return `if(match(substring(${text}, 1, 2), '^[+-]?[0-9.]'), toFloat64OrNull(${text}), NULL)`;
+}

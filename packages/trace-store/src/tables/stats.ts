@@ -1,0 +1,46 @@
+import type { Engine } from "../engine.js";
+import { Parameters } from "../parameters.js";
+import type { TableStats } from "./requests.js";
+
+/** Sizes of the known tables among the digests, in the order asked for. */
+export async function tableStats(
+  engine: Engine,
+  project_id: string,
+  digests: readonly string[],
+  include_storage_size: boolean,
+): Promise<TableStats[]> {
+  const p = new Parameters();
+  const scope = `project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", digests)}`;
+  const sql = `SELECT digest, row_count FROM tables WHERE ${scope} LIMIT 1 BY digest`;
+  const [counts, sizes] = await Promise.all([
+    engine.rows<{ digest: string; row_count: string }>({ sql, params: p }),
+    include_storage_size ? storageSizes(engine, project_id, digests) : undefined,
+  ]);
+  const known = new Map(counts.map(({ digest, row_count }) => [digest, Number(row_count)]));
+  return [...new Set(digests)].flatMap((digest) => {
+    const count = known.get(digest);
+    if (count === undefined) return [];
+    return [{ digest, count, storage_size_bytes: sizes === undefined ? null : (sizes.get(digest) ?? 0) }];
+  });
+}
+
+async function storageSizes(
+  engine: Engine,
+  project_id: string,
+  digests: readonly string[],
+): Promise<Map<string, number>> {
+  const p = new Parameters();
+  const project = p.bind("String", project_id);
+  const tables = `SELECT digest AS table_digest, arrayDistinct(row_digests) AS row_digests FROM tables
+    WHERE project_id = ${project} AND ${p.in("digest", "String", digests)} LIMIT 1 BY digest`;
+  const sql = `SELECT table_digest, sum(bytes) AS total
+    FROM (SELECT table_digest, arrayJoin(row_digests) AS digest FROM (${tables})) AS listed
+    INNER JOIN (
+      SELECT digest, any(length(if(exact = '', val, exact))) AS bytes FROM table_rows
+      WHERE project_id = ${project} AND digest IN (SELECT arrayJoin(row_digests) FROM (${tables}))
+      GROUP BY digest
+    ) AS sizes USING digest
+    GROUP BY table_digest`;
+  const rows = await engine.rows<{ table_digest: string; total: string }>({ sql, params: p });
+  return new Map(rows.map(({ table_digest, total }) => [table_digest, Number(total)]));
+}

@@ -2,3 +2,18 @@ export { openTraceStore } from "./store.js";
 export type { TraceStore, TraceStoreOptions } from "./store.js";
 export { EngineError, StoreError } from "./errors.js";
 export type { StoreErrorCode } from "./errors.js";
+export type { Files, StoredFile } from "./files.js";
+export type { Objects } from "./objects.js";
+export type {
+  CreatedObject,
+  DeletedObjects,
+  ObjectCreate,
+  ObjectDelete,
+  ObjectFilter,
+  ObjectQuery,
+  ObjectRead,
+  StoredObject,
+} from "./objects/requests.js";
+export type { Refs } from "./refs.js";
+export type { Tables } from "./tables.js";
+export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";

@@ -126,9 +126,8 @@ async function loadLive(
 }
 
 function collision({ object_id, kind, base_class }: Draft, existing: string): StoreError {
-  const named = (name: string) => (name === "" ? "an object without a class" : `a ${name}`);
   const message =
-    `${object_id} cannot become ${named(base_class)}: in this project the name belongs to ${named(existing)}. ` +
+    `${object_id} cannot become ${describe(base_class)}: in this project the name belongs to ${describe(existing)}. ` +
     "All versions of a name have one class; publish this one under another name.";
   return new StoreError("collision", message, {
     details: {
@@ -139,4 +138,8 @@ function collision({ object_id, kind, base_class }: Draft, existing: string): St
       existing_base_object_classes: [existing || null],
     },
   });
+}
+
+function describe(className: string): string {
+  return className === "" ? "an object without a class" : `a ${className}`;
 }

@@ -18,6 +18,10 @@ function project(): string {
 
 const opValue = '{"_type": "CustomWeaveType", "weave_type": {"type": "Op"}, "files": {"obj.py": "abc"}}';
 
+function media(path: string): string {
+  return `{"_type": "CustomWeaveType", "files": {${JSON.stringify(path)}: "digest"}}`;
+}
+
 async function create(project_id: string, object_id: string, val: string, more: Partial<ObjectCreate> = {}) {
   return await store.objects.create({ project_id, object_id, val, ...more });
 }
@@ -150,7 +154,6 @@ test("built-in classes are marked as such, others refused", async () => {
 
 test("files that would be unpacked outside their folder are refused, however deep", async () => {
   const project_id = project();
-  const media = (path: string) => `{"_type": "CustomWeaveType", "files": {${JSON.stringify(path)}: "digest"}}`;
   for (const path of ["/etc/passwd", "../up", "a/../../b", "..\\up", "C:\\x", "\\x"]) {
     for (const val of [media(path), `{"rows": [1, {"image": ${media(path)}}]}`]) {
       await expect(create(project_id, "media", val)).rejects.toMatchObject({ code: "invalid", loc: ["obj", "val"] });

@@ -8,11 +8,9 @@ const project_id = "acme/query";
 let objects: Objects;
 beforeAll(async () => {
   ({ objects } = await database.open());
-  const of = (leaf: string, base: string, n: number) =>
-    `{"n": ${n}, "_class_name": "${leaf}", "_bases": ["${base}", "Object", "BaseModel"]}`;
-  await objects.create({ project_id, object_id: "model", val: of("Small", "Model", 1) });
-  await objects.create({ project_id, object_id: "model", val: of("Big", "Model", 2) });
-  await objects.create({ project_id, object_id: "scorer", val: of("Exact", "Scorer", 1) });
+  await objects.create({ project_id, object_id: "model", val: instance("Small", "Model", 1) });
+  await objects.create({ project_id, object_id: "model", val: instance("Big", "Model", 2) });
+  await objects.create({ project_id, object_id: "scorer", val: instance("Exact", "Scorer", 1) });
   await objects.create({ project_id, object_id: "plain", val: '{"text": "café"}' });
   await objects.create({
     project_id,
@@ -107,3 +105,7 @@ test("a project of thousands of versions is listed whole, with the right values"
   const latest = await objects.query({ project_id, filter: { latest_only: true }, metadata_only: true });
   expect(latest.map(({ version_index }) => version_index)).toEqual(Array.from({ length: 400 }, () => 2));
 });
+
+function instance(leaf: string, base: string, n: number): string {
+  return `{"n": ${n}, "_class_name": "${leaf}", "_bases": ["${base}", "Object", "BaseModel"]}`;
+}

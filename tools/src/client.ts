@@ -11,10 +11,10 @@ import { banner, writeFiles, type Files } from "./write.js";
 
 /**
  * One module per interface: a function per operation that takes a connection, its types, and the interface of the
- * client object that has them all as methods. `types` is what openapi-typescript made of the same document; it is
- * copied beside them, so that the published package stands alone.
+ * client object that has them all as methods. It imports `<name>-types.ts` beside it: what openapi-typescript made of
+ * the same document, copied so that the published package stands alone.
  */
-export function clientFiles(model: Model, types: string): Files {
+export function clientFiles(model: Model): Files {
   const operations = model.operations.map((operation) => ({
     operation,
     input: inputOf(operation, model.document),
@@ -31,7 +31,7 @@ export function clientFiles(model: Model, types: string): Files {
     ...clientInterface(model, operations),
     "",
   ];
-  return { [`${model.name}-types.ts`]: types, [`${model.name}.ts`]: lines.join("\n") };
+  return { [`${model.name}.ts`]: lines.join("\n") };
 }
 
 interface Emitted {
@@ -119,6 +119,7 @@ if (isEntry(import.meta.url)) {
   const [source = "spec/dist", target = "src/generated"] = process.argv.slice(2);
   for (const document of documentsIn(source)) {
     const model = readModel(join(source, document));
-    writeFiles(target, clientFiles(model, readFileSync(join(source, `${model.name}.d.ts`), "utf8")));
+    const types = readFileSync(join(source, `${model.name}.d.ts`), "utf8");
+    writeFiles(target, { ...clientFiles(model), [`${model.name}-types.ts`]: types });
   }
 }

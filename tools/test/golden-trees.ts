@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { clientFiles } from "../src/client.js";
 import { type Model, readModel } from "../src/model.js";
 import { stubFiles } from "../src/server-stub.js";
 import { specTypes } from "../src/types.js";
@@ -10,6 +11,7 @@ export const goldenDirectory = fileURLToPath(new URL("golden/", import.meta.url)
 /** Every generator by the name of its folder. */
 export const generators: Record<string, (model: Model) => Files | Promise<Files>> = {
   types: specTypes,
+  client: clientFiles,
   "server-stub": stubFiles,
 };
 

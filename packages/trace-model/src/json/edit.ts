@@ -8,7 +8,7 @@ import { type JsonText, spaceEnd } from "./scan.js";
 export function withMembers(text: JsonText, members: Readonly<Record<string, JsonText>>): JsonText {
   const object = jsonType(text) === "object" ? text : "{}";
   const keys = Object.keys(members);
-  if (!object.includes("\\u") && !keys.some((key) => object.includes(JSON.stringify(key)))) {
+  if (!object.includes("\\") && !keys.some((key) => object.includes(JSON.stringify(key)))) {
     return appended(object, members, keys);
   }
   const places = new Map<string, { from: number; to: number }>();

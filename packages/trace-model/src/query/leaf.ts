@@ -1,4 +1,4 @@
-import { arrayItems, forEachMember, jsonType, stringValue } from "../json/members.js";
+import { arrayItems, decodeString, forEachMember, jsonType, stringValue } from "../json/members.js";
 import { type JsonText, spaceEnd, stringEnd, valueEnd } from "../json/scan.js";
 
 /**
@@ -15,14 +15,14 @@ export function leafAt(text: JsonText, path: readonly string[]): JsonText | unde
   return jsonType(current) === "null" ? undefined : current;
 }
 
-/** The text a leaf compares as: strings decoded, numbers without a trailing `.0`, lists and objects minified. */
+/**
+ * The text a leaf compares as, which is how the store's JSON functions print it: strings decoded, numbers without a
+ * trailing `.0`, lists and objects minified with their numbers and strings printed anew.
+ */
 export function leafText(leaf: JsonText | undefined): string {
   if (leaf === undefined) return "";
   const string = stringValue(leaf);
-  if (string !== undefined) return string;
-  const token = leaf.trim();
-  if (jsonType(leaf) !== "number") return minified(token);
-  return /[.eE]/.test(token) ? String(Number(token)) : token;
+  return string ?? minified(leaf.trim());
 }
 
 function stepInto(text: JsonText, segment: string): JsonText | undefined {
@@ -38,13 +38,25 @@ function stepInto(text: JsonText, segment: string): JsonText | undefined {
 
 function minified(text: JsonText): string {
   let result = "";
-  for (let at = spaceEnd(text, 0); at < text.length;) {
-    const code = text[at] ?? "";
+  for (let at = 0; at < text.length;) {
+    const first = text[at] ?? "";
     let end = at + 1;
-    if (code === '"') end = stringEnd(text, at);
-    else if (!"{}[]:,".includes(code)) end = valueEnd(text, at);
-    result += text.slice(at, end);
+    if (first === '"') {
+      end = stringEnd(text, at);
+      result += JSON.stringify(decodeString(text, at, end));
+    } else if ("{}[]:,".includes(first)) result += first;
+    else {
+      end = valueEnd(text, at);
+      result += scalarText(text.slice(at, end));
+    }
     at = spaceEnd(text, end);
   }
   return result;
+}
+
+function scalarText(token: string): string {
+  if (jsonType(token) !== "number") return token;
+  if (!/[.eE]/.test(token)) return token === "-0" ? "0" : token;
+  const value = Number(token);
+  return Object.is(value, -0) ? "-0" : String(value).replace("e+", "e");
 }

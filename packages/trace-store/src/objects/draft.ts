@@ -34,7 +34,8 @@ export function draftOf(request: ObjectCreate): Draft {
     throw invalid("object_id must be 1 to 128 characters of letters, digits, _, . and -", "object_id");
   }
   const val = valueOf(request);
-  const unsafe = unsafeFilePath(val);
+  const { text, exact = "" } = storable(val);
+  const unsafe = unsafeFilePath(text);
   if (unsafe !== undefined) {
     throw invalid(`files must be named by relative paths without "..": ${JSON.stringify(unsafe)}`, "val");
   }
@@ -45,7 +46,6 @@ export function draftOf(request: ObjectCreate): Draft {
     });
   }
   const { kind, base_object_class, leaf_object_class } = objectClasses(val);
-  const { text, exact = "" } = storable(val);
   return {
     project_id,
     kind,

@@ -2,7 +2,7 @@ import type { Agent } from "node:http";
 import { totalmem } from "node:os";
 import { resolve } from "node:path";
 import { socketAgent } from "./socket-agent.js";
-import { chooseAddress, type Address } from "./supervision/address.js";
+import { chooseAddress, releaseAddress, type Address } from "./supervision/address.js";
 import { HostStartError } from "./supervision/host-process.js";
 import type { EngineHostOptions } from "./supervision/start-options.js";
 import { Supervisor, type HostState } from "./supervision/supervisor.js";
@@ -42,7 +42,7 @@ export async function startEngineHost(options: EngineHostOptions): Promise<Engin
   try {
     await supervisor.start();
   } catch (error) {
-    address.remove();
+    releaseAddress(address);
     throw error instanceof HostStartError ? explain(error) : error;
   }
   return {

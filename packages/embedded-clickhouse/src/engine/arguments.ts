@@ -14,6 +14,8 @@ const sessionDefaults = {
   output_format_json_quote_64bit_integers: 1,
   // A server reads a bare word as a syntax error, not as SELECT word.
   implicit_select: 0,
+  // A chunk of a streamed result is one block: of 65,000 rows, a server's default, payloads made 135 MB.
+  max_block_size: 16_384,
 };
 
 /**

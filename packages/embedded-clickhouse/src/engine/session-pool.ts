@@ -20,27 +20,36 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Threads start when they are needed: one idle, and as many more as there were requests at the same time. */
+/** Starts with one thread. From the first request on one is kept in reserve: to start it is slow when others work. */
 export async function openSessionPool(workerData: WorkerData): Promise<SessionPool> {
   const idle: SessionThread[] = [await startSessionThread(workerData)];
   const line: Waiting[] = [];
   let threads = 1;
+  let starting = 0;
 
   async function addThread(): Promise<void> {
     threads++;
+    starting++;
     try {
-      release(await startSessionThread(workerData));
+      const thread = await startSessionThread(workerData);
+      starting--;
+      release(thread);
     } catch (error) {
+      starting--;
       threads--;
       // With no thread left nobody would ever come to those who wait.
       if (threads === 0) for (const waiting of line.splice(0)) waiting.reject(error as Error);
     }
   }
 
+  function keepReserve(): void {
+    if (idle.length + starting <= line.length && threads < maxThreads) void addThread();
+  }
+
   function release(thread: SessionThread): void {
     if (thread.dead) {
       threads--;
-      if (line.length > 0 || threads === 0) void addThread();
+      keepReserve();
       return;
     }
     const next = line.shift();
@@ -48,33 +57,43 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
     else idle.push(thread);
   }
 
+  function takeIdle(): SessionThread | undefined {
+    const thread = idle.pop();
+    if (!thread?.dead) return thread;
+    threads--;
+    return takeIdle();
+  }
+
+  function waitInLine(signal: AbortSignal): Promise<SessionThread> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        line.splice(line.indexOf(waiting), 1);
+        reject(signal.reason as Error);
+      };
+      const waiting: Waiting = {
+        resolve(thread) {
+          signal.removeEventListener("abort", leave);
+          resolve(thread);
+        },
+        reject,
+      };
+      line.push(waiting);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
   return {
     release,
-    acquire(signal) {
+    async acquire(signal) {
       signal.throwIfAborted();
-      const thread = idle.pop();
-      if (thread && !thread.dead) return Promise.resolve(thread);
-      if (thread) threads--;
-      if (line.length >= maxWaiting) {
+      const thread = takeIdle();
+      if (!thread && line.length >= maxWaiting) {
         const text = "Too many simultaneous queries.";
-        return Promise.reject(ServerError.of(202, "TOO_MANY_SIMULTANEOUS_QUERIES", text));
+        throw ServerError.of(202, "TOO_MANY_SIMULTANEOUS_QUERIES", text);
       }
-      if (threads < maxThreads) void addThread();
-      return new Promise((resolve, reject) => {
-        const leave = (): void => {
-          line.splice(line.indexOf(waiting), 1);
-          reject(signal.reason as Error);
-        };
-        const waiting: Waiting = {
-          resolve(thread) {
-            signal.removeEventListener("abort", leave);
-            resolve(thread);
-          },
-          reject,
-        };
-        line.push(waiting);
-        signal.addEventListener("abort", leave, { once: true });
-      });
+      const taken = thread ?? waitInLine(signal);
+      keepReserve();
+      return taken;
     },
   };
 }

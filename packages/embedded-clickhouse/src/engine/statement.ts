@@ -26,12 +26,13 @@ export function describeStatement(sql: string): Statement {
   for (let token = nextToken(sql, 0); token; token = nextToken(sql, position)) {
     position = token.end;
     const word = token.kind === "word" ? token.text.toLowerCase() : token.text;
-    if (token.text === ";" && token.kind === "punctuation") {
+    if (word === ";" && first === undefined) continue;
+    if (word === ";" && token.kind === "punctuation") {
       return {
         kind: kindOf(first),
         format,
         dataStart: undefined,
-        multiple: first !== undefined && hasStatement(sql, position),
+        multiple: hasStatement(sql, position),
       };
     }
     first ??= word;
@@ -43,7 +44,7 @@ export function describeStatement(sql: string): Statement {
         inSettings = false;
       } else if (word === "settings") inSettings = true;
       else if (!inSettings) format = undefined;
-      if (first === "insert" && (format !== undefined || word === "values")) break;
+      if (first === "insert" && (format !== undefined || endsInsertHead.has(word))) break;
     }
     previous = word;
   }
@@ -51,6 +52,9 @@ export function describeStatement(sql: string): Statement {
   const dataStart = kind === "insert" && format !== undefined ? position : undefined;
   return { kind, format, dataStart, multiple: false };
 }
+
+/** Behind these words an INSERT needs no data, and is not read further. */
+const endsInsertHead = new Set(["values", "select", "with"]);
 
 function kindOf(first: string | undefined): Statement["kind"] {
   if (first === "insert") return "insert";

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 
 /** Where a host listens, over all its restarts. */
 export type Address =
-  | { kind: "socket"; path: string; remove(): void }
-  | { kind: "port"; port: number; password: string; remove(): void };
+  | { kind: "socket"; path: string; temporaryDirectory: string | undefined }
+  | { kind: "port"; port: number; password: string };
 
 /** What the operating systems allow for the path of a socket, its final zero included (macOS 104, Linux 108). */
 const maxSocketPathBytes = 104;
@@ -15,15 +15,21 @@ export function chooseAddress(directory: string, listen: "socket" | { port: numb
   if (listen !== "socket") {
     // SQL can read files, so a port is never open to other users of the machine.
     const password = randomBytes(24).toString("base64url");
-    return { kind: "port", port: listen.port, password, remove: () => undefined };
+    return { kind: "port", port: listen.port, password };
   }
   const path = join(resolve(directory), "engine.sock");
   if (Buffer.byteLength(path) < maxSocketPathBytes) {
     mkdirSync(directory, { recursive: true });
     chmodSync(directory, 0o700);
-    return { kind: "socket", path, remove: () => rmSync(path, { force: true }) };
+    return { kind: "socket", path, temporaryDirectory: undefined };
   }
   const short = mkdtempSync(join(tmpdir(), "heddle-"));
-  const remove = (): void => rmSync(short, { recursive: true, force: true });
-  return { kind: "socket", path: join(short, "engine.sock"), remove };
+  return { kind: "socket", path: join(short, "engine.sock"), temporaryDirectory: short };
+}
+
+/** The socket itself is the host's: it goes when the host closes, and may be another host's if this one failed. */
+export function releaseAddress(address: Address): void {
+  if (address.kind === "socket" && address.temporaryDirectory !== undefined) {
+    rmSync(address.temporaryDirectory, { recursive: true, force: true });
+  }
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { HostOptions } from "../messages.js";
-import type { Address } from "./address.js";
+import { releaseAddress, type Address } from "./address.js";
 import { HostStartError, startHostProcess, type HostProcess } from "./host-process.js";
 import { watch } from "./watchdog.js";
 
@@ -54,7 +54,7 @@ export class Supervisor {
     this.#closing.abort();
     await this.#host?.close();
     await this.#done;
-    this.address.remove();
+    releaseAddress(this.address);
   }
 
   async #startOnce(): Promise<HostProcess> {

@@ -1,7 +1,7 @@
 import { InvalidInput } from "../invalid-input.js";
 import { exceedsNesting } from "../json/nesting.js";
 import type { JsonText } from "../json/scan.js";
-import { storable } from "../json/storable.js";
+import { readable, storable } from "../json/storable.js";
 import { leafAt } from "../query/leaf.js";
 import { type Attribute, type AttributeValue, maxValueNesting } from "./traces.js";
 import { valueJson } from "./value-json.js";
@@ -81,11 +81,26 @@ function unfolded(value: AttributeValue): JsonText {
 
 function embeddedJson(text: string): JsonText | undefined {
   if (!text.startsWith("{") && !text.startsWith("[")) return undefined;
+  if (isJson(text)) return exceedsNesting(text, maxValueNesting) ? undefined : text;
+  // Python prints NaN and infinities bare; without them the text may be JSON after all.
+  if (!text.includes("NaN") && !text.includes("Infinity")) return undefined;
+  const closed = withoutBareNumbers(text);
+  return closed === undefined || !isJson(closed) || exceedsNesting(closed, maxValueNesting) ? undefined : closed;
+}
+
+function isJson(text: string): boolean {
   try {
-    if (exceedsNesting(text, maxValueNesting)) return undefined;
-    const { text: safe, exact } = storable(text);
-    JSON.parse(safe);
-    return exact ?? safe;
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function withoutBareNumbers(text: string): string | undefined {
+  try {
+    const stored = storable(text);
+    return readable(stored.text, stored.exact);
   } catch {
     return undefined;
   }

@@ -72,7 +72,10 @@ async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undef
   }
 }
 
-function listStatement({ plan, scope: scopeNow, located, offset, limit }: CallList, select: readonly string[]): Statement {
+function listStatement(
+  { plan, scope: scopeNow, located, offset, limit }: CallList,
+  select: readonly string[],
+): Statement {
   const p = new Parameters();
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, located);

@@ -10,8 +10,12 @@ import { Parameters } from "./parameters.js";
 import { compileCalls, planCalls } from "./query/call-query.js";
 import type { CallPlan, CallSelector, LocatedCalls } from "./query/call-query.js";
 import type { Refs } from "./refs.js";
+import { callStats } from "./stats.js";
+import type { CallStats, CallStatsRequest } from "./stats.js";
 import { callColumns, toStoredCall } from "./stored-call.js";
 import type { CallRow, StoredCall } from "./stored-call.js";
+import { callsUsage, traceUsage } from "./usage.js";
+import type { CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage.js";
 import { visibleCalls } from "./visible-calls.js";
 import type { CallScope } from "./visible-calls.js";
 
@@ -54,32 +58,44 @@ export interface ReadOptions {
 }
 
 export interface CallReads {
-  /** Calls in order, one by one, with back-pressure; leaving the loop or aborting stops the statement. */
+  /**
+   * Calls in order, one by one, with back-pressure; leaving the loop or aborting stops the statement. What is wrong with
+   * the request is thrown at once, before anything is read.
+   */
   query(request: CallsQuery, options?: ReadOptions): AsyncIterable<StoredCall>;
   /** Undefined when there is no such call, or no longer. */
   read(request: CallRead, options?: ReadOptions): Promise<StoredCall | undefined>;
-  count(
-    request: CallCount,
-    options?: ReadOptions,
-  ): Promise<{ count: number; total_storage_size_bytes: number | null }>;
+  count(request: CallCount, options?: ReadOptions): Promise<{ count: number; total_storage_size_bytes: number | null }>;
+  callStats(request: CallStatsRequest, options?: ReadOptions): Promise<CallStats>;
+  callsUsage(request: CallsUsageRequest, options?: ReadOptions): Promise<UsageByCall>;
+  traceUsage(request: TraceUsageRequest, options?: ReadOptions): Promise<UsageByCall>;
 }
 
 /** Reads of calls. All throw `invalid` for requests that mean nothing and `busy` when the engine cannot answer. */
 export function callReads(context: CallReadsContext): CallReads {
+  const usageSource = ({ project_id }: { project_id: string }, options: ReadOptions = {}) => ({
+    engine: context.engine,
+    scope: scopeOf(context, project_id),
+    signal: options.signal,
+  });
   return {
-    query: (request, options) => query(context, request, options),
+    query: (request, options) => query(context, request, planCalls(request), options),
     read: (request, options) => read(context, request, options),
     count: (request, options) => count(context, request, options),
+    callStats: (request, options) =>
+      callStats(context.engine, scopeOf(context, request.project_id), request, options?.signal),
+    callsUsage: (request, options) => callsUsage(usageSource(request, options), request),
+    traceUsage: (request, options) => traceUsage(usageSource(request, options), request),
   };
 }
 
 async function* query(
   context: CallReadsContext,
   request: CallsQuery,
+  plan: CallPlan,
   options: ReadOptions = {},
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { limit, offset = 0 } = request;
-  const plan = planCalls(request);
   const located = await locate(context, plan, options.signal);
   if (limit === 0 || located?.ids.length === 0) return;
   const source = sourceOf(context, request, options);
@@ -135,7 +151,8 @@ async function* toCalls(
 
 async function count(context: CallReadsContext, request: CallCount, options: ReadOptions = {}) {
   const { limit } = request;
-  if (limit !== undefined && limit < 1) throw new StoreError("invalid", "limit must be at least 1", { loc: ["body", "limit"] });
+  if (limit !== undefined && limit < 1)
+    throw new StoreError("invalid", "limit must be at least 1", { loc: ["body", "limit"] });
   const sizes = request.include_total_storage_size === true;
   const plan = planCalls(request);
   const located = await locate(context, plan, options.signal);
@@ -145,7 +162,9 @@ async function count(context: CallReadsContext, request: CallCount, options: Rea
     const scope = scopeOf(context, request.project_id)();
     const conditions = compileCalls(plan, scope, p, located);
     const probe = limit !== undefined && !sizes;
-    const select = probe ? ["1 AS n", "0 AS bytes"] : ["count() AS n", sizes ? "sum(size_bytes) AS bytes" : "0 AS bytes"];
+    const select = probe
+      ? ["1 AS n", "0 AS bytes"]
+      : ["count() AS n", sizes ? "sum(size_bytes) AS bytes" : "0 AS bytes"];
     const union = visibleCalls(scope, p, { ...conditions, select, limit: probe ? limit : undefined });
     return { sql: `SELECT sum(n) AS calls, sum(bytes) AS bytes FROM (${union})`, params: p };
   };

@@ -2,6 +2,11 @@ export { openTraceStore } from "./store.js";
 export type { TraceStore, TraceStoreOptions } from "./store.js";
 export { EngineError, StoreError } from "./errors.js";
 export type { StoreErrorCode } from "./errors.js";
+export type { CallCount, CallRead, CallReads, CallsQuery, ReadOptions } from "./calls.js";
+export type { CallsFilter } from "./query/filter.js";
+export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats.js";
+export type { StoredCall } from "./stored-call.js";
+export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage.js";
 export type { Files, StoredFile } from "./files.js";
 export type { Objects } from "./objects.js";
 export type {

@@ -137,7 +137,8 @@ export function toStoredCall(project_id: string, row: CallRow): StoredCall {
     output: row.output_json || "null",
     status: row.state,
     latency_us: microseconds(row.latency_us),
-    expire_at: row.expire_s === undefined || BigInt(row.expire_s) >= NEVER_SECONDS ? null : BigInt(row.expire_s) * 1_000_000n,
+    expire_at:
+      row.expire_s === undefined || BigInt(row.expire_s) >= NEVER_SECONDS ? null : BigInt(row.expire_s) * 1_000_000n,
     ...(row.size_bytes === undefined ? {} : { storage_size_bytes: Number(row.size_bytes) }),
   };
 }

@@ -31,9 +31,14 @@ const RUNNING_COLUMNS = [
   "'running' AS status",
   "CAST(NULL, 'Nullable(Int64)') AS latency_us",
   "CAST([], 'Array(String)') AS `usage.model`",
-  ...["requests", "prompt_tokens", "completion_tokens", "total_tokens", "cache_read_tokens", "cache_creation_tokens"].map(
-    (name) => `CAST([], 'Array(UInt64)') AS \`usage.${name}\``,
-  ),
+  ...[
+    "requests",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+  ].map((name) => `CAST([], 'Array(UInt64)') AS \`usage.${name}\``),
 ].join(", ");
 
 /**

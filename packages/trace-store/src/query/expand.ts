@@ -22,13 +22,20 @@ export function parseExpand(columns: readonly string[] | undefined): JsonField[]
  * Where the JSON of a field is looked up: in its column, or, when a ref on the way is to be expanded, in the value that
  * the ref leads to. Each such ref becomes a join, with the refs of the calls that `where` selects.
  */
-export function jsonSource(sql: CallSql, scope: CallScope, expand: readonly JsonField[], where: readonly string[]): JsonSource {
+export function jsonSource(
+  sql: CallSql,
+  scope: CallScope,
+  expand: readonly JsonField[],
+  where: readonly string[],
+): JsonSource {
   const joined = new Map<JsonField, string>();
   const source = (field: JsonField, level: number): { document: string; path: readonly string[] } => {
     const ref = expand.findLast((candidate) => leadsTo(candidate, field));
     if (ref === undefined) return { document: field.column, path: field.path };
     if (level === MAX_LEVELS) {
-      throw new StoreError("invalid", `a path may lead through at most ${MAX_LEVELS} refs`, { loc: ["body", "expand_columns"] });
+      throw new StoreError("invalid", `a path may lead through at most ${MAX_LEVELS} refs`, {
+        loc: ["body", "expand_columns"],
+      });
     }
     let document = joined.get(ref);
     if (document === undefined) {

@@ -54,7 +54,7 @@ class Compiler {
       case "or":
         return `(${e.operands.map((operand) => this.value(operand)).join(e.op === "and" ? " AND " : " OR ")})`;
       case "not":
-        return `NOT (${this.value(e.operand)})`;
+        return `(NOT ${this.value(e.operand)})`;
       case "is_null":
         return `isNull(${this.#presence(e.operand)})`;
       case "in": {
@@ -172,7 +172,7 @@ function fromTime(value: string, to: Exclude<CastTarget, "exists">): string {
   if (to === "bool") return "CAST(NULL, 'Nullable(UInt8)')";
   if (to === "string") return `formatDateTime(${value}, '%Y-%m-%dT%H:%i:%S.%fZ')`;
   const us = `toUnixTimestamp64Micro(${value})`;
-  return to === "double" ? `${us} / 1e6` : `intDiv(${us}, 1000000)`;
+  return to === "double" ? `(${us} / 1e6)` : `intDiv(${us}, 1000000)`;
 }
 
 function fromBool(value: { first: string; again: string }): string {

@@ -22,7 +22,9 @@ const MAX_ENTRIES = 1000;
 export function checkFilter(filter: CallsFilter): void {
   for (const [name, list] of Object.entries(filter)) {
     if (Array.isArray(list) && list.length > MAX_ENTRIES) {
-      throw new StoreError("invalid", `${name} has more than ${MAX_ENTRIES} entries`, { loc: ["body", "filter", name] });
+      throw new StoreError("invalid", `${name} has more than ${MAX_ENTRIES} entries`, {
+        loc: ["body", "filter", name],
+      });
     }
   }
 }
@@ -40,12 +42,24 @@ export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
   oneOf("user_id", filter.wb_user_ids);
   oneOf("run_id", filter.wb_run_ids);
   if (filter.trace_roots_only === true) conditions.push("parent_id = ''");
-  conditions.push(...anyOf(filter.op_names, (exact) => p.in("op_name", "String", exact), (every) => opVersions(p, every)));
+  conditions.push(
+    ...anyOf(
+      filter.op_names,
+      (exact) => p.in("op_name", "String", exact),
+      (every) => opVersions(p, every),
+    ),
+  );
   for (const [column, list] of [
     ["input_refs", filter.input_refs],
     ["output_refs", filter.output_refs],
   ] as const) {
-    conditions.push(...anyOf(list, (exact) => anyRef(p, column, exact), (every) => anyVersion(p, column, every)));
+    conditions.push(
+      ...anyOf(
+        list,
+        (exact) => anyRef(p, column, exact),
+        (every) => anyVersion(p, column, every),
+      ),
+    );
   }
   return conditions;
 }
@@ -90,9 +104,13 @@ const SCHEME = "weave:///";
  */
 function anyVersion(p: Parameters, column: string, wild: readonly string[]): string {
   const prefixes = wild.map((entry) => `${withoutVersion(entry)}:`);
-  const isPlain = (prefix: string) => prefix.startsWith(SCHEME) && prefix.indexOf(":", SCHEME.length) === prefix.length - 1;
+  const isPlain = (prefix: string) =>
+    prefix.startsWith(SCHEME) && prefix.indexOf(":", SCHEME.length) === prefix.length - 1;
   const plain = prefixes.filter(isPlain);
-  const tests = prefixes.filter((prefix) => !isPlain(prefix)).map((prefix) => `startsWith(ref, ${p.bind("String", prefix)})`);
-  if (plain.length > 0) tests.push(p.in(`substring(ref, 1, position(ref, ':', ${SCHEME.length + 1}))`, "String", plain));
+  const tests = prefixes
+    .filter((prefix) => !isPlain(prefix))
+    .map((prefix) => `startsWith(ref, ${p.bind("String", prefix)})`);
+  if (plain.length > 0)
+    tests.push(p.in(`substring(ref, 1, position(ref, ':', ${SCHEME.length + 1}))`, "String", plain));
   return `arrayExists(ref -> ${tests.join(" OR ")}, ${column})`;
 }

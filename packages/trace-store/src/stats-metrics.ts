@@ -1,0 +1,90 @@
+import { StoreError } from "./errors.js";
+
+export type Aggregation = "sum" | "avg" | "min" | "max" | "count" | "count_true" | "count_false";
+
+interface MetricSpec<Name extends string> {
+  metric: Name;
+  /** Default: sum. */
+  aggregations?: readonly Aggregation[];
+  /** 0 to 100. */
+  percentiles?: readonly number[];
+}
+
+export type CallMetricSpec = MetricSpec<keyof typeof CALL_VALUES>;
+export type UsageMetricSpec = MetricSpec<keyof typeof USAGE_VALUES>;
+
+/** What each metric of calls is per call: NULL counts for nothing. */
+export const CALL_VALUES = {
+  latency_ms: "latency_us / 1000",
+  call_count: "1",
+  error_count: "state = 'error'",
+} as const;
+
+/** What each metric of usage is per call and model. Costs follow from prices, and there are none yet. */
+export const USAGE_VALUES = {
+  input_tokens: "prompt_tokens",
+  output_tokens: "completion_tokens",
+  total_tokens: "total_tokens",
+  cache_read_input_tokens: "cache_read_tokens",
+  cache_creation_input_tokens: "cache_creation_tokens",
+  input_cost: undefined,
+  output_cost: undefined,
+  total_cost: undefined,
+} as const;
+
+/** One figure of a bucket. */
+export interface MetricColumn {
+  /** `sum_latency_ms`, `p95_latency_ms` … */
+  key: string;
+  sql: string;
+  /** What a bucket without values shows. */
+  empty: 0 | null;
+}
+
+const SUM: readonly Aggregation[] = ["sum"];
+
+const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
+  sum: (value) => `sum(${value})`,
+  avg: (value) => `avg(${value})`,
+  min: (value) => `min(${value})`,
+  max: (value) => `max(${value})`,
+  count: (value) => `count(${value})`,
+  count_true: (value) => `countIf(${value} != 0)`,
+  count_false: (value) => `countIf(${value} = 0)`,
+};
+
+/** The figures asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
+export function metricColumns<Name extends string>(
+  specs: ReadonlyArray<MetricSpec<Name>>,
+  values: Readonly<Record<Name, string | undefined>>,
+  list: string,
+): MetricColumn[] {
+  const columns = new Map<string, MetricColumn>();
+  for (const [index, { metric, aggregations = SUM, percentiles = [] }] of specs.entries()) {
+    const loc = ["body", list, index];
+    if (!Object.hasOwn(values, metric)) throw invalid(`there is no metric ${metric}`, [...loc, "metric"]);
+    const value = values[metric];
+    if (value === undefined && (percentiles.length > 0 || aggregations.some((name) => name !== "sum"))) {
+      throw invalid(`${metric} can only be summed`, [...loc, "aggregations"]);
+    }
+    for (const name of aggregations) {
+      if (!Object.hasOwn(aggregates, name)) throw invalid(`there is no aggregation ${name}`, [...loc, "aggregations"]);
+      if (value === undefined) continue;
+      const empty = name === "min" || name === "max" ? null : 0;
+      columns.set(`${name}_${metric}`, { key: `${name}_${metric}`, sql: aggregates[name](value), empty });
+    }
+    for (const percentile of percentiles) {
+      if (!(percentile >= 0 && percentile <= 100)) {
+        throw invalid("percentiles lie between 0 and 100", [...loc, "percentiles"]);
+      }
+      // The level is part of the function's name, so it cannot be bound; it is a number, printed by us.
+      const sql = `quantileExactInclusive(${(percentile / 100).toFixed(12)})(${value ?? "0"})`;
+      columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, sql, empty: null });
+    }
+  }
+  return [...columns.values()];
+}
+
+function invalid(message: string, loc: ReadonlyArray<string | number>): StoreError {
+  return new StoreError("invalid", message, { loc });
+}

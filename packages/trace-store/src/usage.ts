@@ -1,0 +1,205 @@
+import { rollUpUsage } from "@heddle/trace-model";
+import type { UsageRow } from "@heddle/trace-model";
+import { locateCalls } from "./call-ids.js";
+import type { Engine } from "./engine.js";
+import { StoreError } from "./errors.js";
+import { Parameters } from "./parameters.js";
+import { at, compileCalls, planCalls } from "./query/call-query.js";
+import type { CallSelector } from "./query/call-query.js";
+import { visibleCalls } from "./visible-calls.js";
+import type { CallScope, CallSelection } from "./visible-calls.js";
+
+interface UsageOptions {
+  include_costs?: boolean;
+  /** Calls to load at most, of one trace; default 10,000. */
+  limit?: number;
+}
+
+export interface CallsUsageRequest extends UsageOptions {
+  project_id: string;
+  call_ids: readonly string[];
+}
+
+export interface TraceUsageRequest extends UsageOptions, Pick<CallSelector, "project_id" | "filter" | "query"> {}
+
+/** Tokens of a call and its descendants. Costs are null unless asked for, and 0 without a price. */
+export interface AggregatedUsage {
+  requests: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  cache_read_input_tokens: number;
+  cache_creation_input_tokens: number;
+  prompt_tokens_total_cost: number | null;
+  completion_tokens_total_cost: number | null;
+  cache_read_input_tokens_total_cost: number | null;
+  cache_creation_input_tokens_total_cost: number | null;
+}
+
+export interface UsageByCall {
+  /** Call id → model → usage. */
+  call_usage: Record<string, Record<string, AggregatedUsage>>;
+  /** Loaded calls that still run. */
+  unfinished_call_ids: string[];
+}
+
+interface Source {
+  engine: Engine;
+  scope: () => CallScope;
+  signal?: AbortSignal;
+}
+
+const DEFAULT_LIMIT = 10_000;
+
+/**
+ * Usage of calls with all their descendants, one key per id. Throws `too_large` when one trace has more calls than the
+ * limit.
+ */
+export async function callsUsage(source: Source, request: CallsUsageRequest): Promise<UsageByCall> {
+  const limit = limitOf(request);
+  const located = await locateCalls(source.engine, source.scope, request.call_ids, source.signal);
+  const result = new UsageResult(request.include_costs === true, new Set(request.call_ids));
+  for (const id of request.call_ids) result.add(id, []);
+  if (located.ids.length === 0) return result.answer;
+  const traces = await traceIds(source, (p) => at(p, located));
+  let trace: UsageCall[] = [];
+  for await (const call of usageCalls(source, (p) => ({ where: [p.in("trace_id", "String", traces)] }))) {
+    if (trace[0] !== undefined && trace[0].trace_id !== call.trace_id) {
+      result.addAll(trace);
+      trace = [];
+    }
+    if (trace.push(call) > limit) throw tooLarge(limit);
+  }
+  result.addAll(trace);
+  return result.answer;
+}
+
+/**
+ * Usage of the matching calls, each with those of its descendants that match. Throws `too_large` when more calls match
+ * than the limit, `invalid` for what is no query or filter.
+ */
+export async function traceUsage(source: Source, request: TraceUsageRequest): Promise<UsageByCall> {
+  const limit = limitOf(request);
+  const plan = planCalls(request);
+  const ids = plan.filter.call_ids ?? [];
+  const located = ids.length === 0 ? undefined : await locateCalls(source.engine, source.scope, ids, source.signal);
+  const result = new UsageResult(request.include_costs === true);
+  if (located?.ids.length === 0) return result.answer;
+  const calls: UsageCall[] = [];
+  for await (const call of usageCalls(source, (p) => compileCalls(plan, source.scope(), p, located))) {
+    if (calls.push(call) > limit) throw tooLarge(limit);
+  }
+  result.addAll(calls);
+  return result.answer;
+}
+
+class UsageResult {
+  readonly answer: UsageByCall = { call_usage: Object.create(null), unfinished_call_ids: [] };
+
+  constructor(
+    readonly priced: boolean,
+    readonly wanted?: ReadonlySet<string>,
+  ) {}
+
+  addAll(calls: readonly UsageCall[]): void {
+    for (const { id, running } of calls) if (running) this.answer.unfinished_call_ids.push(id);
+    for (const [id, rows] of rollUpUsage(calls)) {
+      if (this.wanted?.has(id) ?? true) this.add(id, rows);
+    }
+  }
+
+  add(id: string, rows: readonly UsageRow[]): void {
+    const used = rows.filter((row) => COUNTS.some((name) => row[name] > 0));
+    this.answer.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, this.#aggregated(row)]));
+  }
+
+  #aggregated(row: UsageRow): AggregatedUsage {
+    const cost = this.priced ? 0 : null;
+    return {
+      requests: row.requests,
+      prompt_tokens: row.prompt_tokens,
+      completion_tokens: row.completion_tokens,
+      total_tokens: row.total_tokens,
+      cache_read_input_tokens: row.cache_read_tokens,
+      cache_creation_input_tokens: row.cache_creation_tokens,
+      prompt_tokens_total_cost: cost,
+      completion_tokens_total_cost: cost,
+      cache_read_input_tokens_total_cost: cost,
+      cache_creation_input_tokens_total_cost: cost,
+    };
+  }
+}
+
+interface UsageCall {
+  id: string;
+  trace_id: string;
+  parent_id: string;
+  running: boolean;
+  usage: UsageRow[];
+}
+
+const COUNTS = [
+  "requests",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "cache_read_tokens",
+  "cache_creation_tokens",
+] as const;
+
+/** Calls by trace. */
+async function* usageCalls(
+  { engine, scope, signal }: Source,
+  conditions: (p: Parameters) => Omit<CallSelection, "select">,
+): AsyncGenerator<UsageCall, void, undefined> {
+  const names = ["id", "trace_id", "parent_id", "running", "models", ...COUNTS];
+  const statement = () => {
+    const p = new Parameters();
+    const union = visibleCalls(scope(), p, {
+      ...conditions(p),
+      select: ["id", "trace_id", "parent_id", "isNull(latency_us) AS running", "`usage.model` AS models"].concat(
+        COUNTS.map((name) => `\`usage.${name}\` AS ${name}`),
+      ),
+    });
+    return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id LIMIT 1 BY id`, params: p };
+  };
+  type Row = Record<(typeof COUNTS)[number], string[]> &
+    Pick<UsageCall, "id" | "trace_id" | "parent_id"> & {
+      running: number;
+      models: string[];
+    };
+  for await (const { models, ...row } of engine.stream<Row>(statement, { signal })) {
+    const usage = models.map((model, index): UsageRow => {
+      const count = (name: (typeof COUNTS)[number]) => Number(row[name][index] ?? 0);
+      return {
+        model,
+        requests: count("requests"),
+        prompt_tokens: count("prompt_tokens"),
+        completion_tokens: count("completion_tokens"),
+        total_tokens: count("total_tokens"),
+        cache_read_tokens: count("cache_read_tokens"),
+        cache_creation_tokens: count("cache_creation_tokens"),
+      };
+    });
+    yield { id: row.id, trace_id: row.trace_id, parent_id: row.parent_id, running: row.running === 1, usage };
+  }
+}
+
+async function traceIds(source: Source, where: (p: Parameters) => string[]): Promise<string[]> {
+  const statement = () => {
+    const p = new Parameters();
+    const union = visibleCalls(source.scope(), p, { select: ["trace_id"], where: where(p) });
+    return { sql: `SELECT DISTINCT trace_id FROM (${union})`, params: p };
+  };
+  const rows = await source.engine.rows<{ trace_id: string }>(statement, { signal: source.signal });
+  return rows.map(({ trace_id }) => trace_id);
+}
+
+function limitOf({ limit = DEFAULT_LIMIT }: UsageOptions): number {
+  if (limit < 1) throw new StoreError("invalid", "limit must be at least 1", { loc: ["body", "limit"] });
+  return limit;
+}
+
+function tooLarge(limit: number): StoreError {
+  return new StoreError("too_large", `more than ${limit} calls would have to be loaded`);
+}

@@ -2,7 +2,7 @@ import { endOfScalar, endOfString, Malformed, measure, skipSpace } from "./json-
 import type { Plan } from "./json-plan.js";
 import { type Detail, ItemError } from "./problem.js";
 import { RawJson } from "./raw-json.js";
-import { detailsOf } from "./validation.js";
+import { detailsOf, typeDetail } from "./validation.js";
 
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
 export const MAX_DEPTH = 200;
@@ -71,7 +71,7 @@ class Reader {
   private raw(types: ReadonlySet<string>, c: number): RawJson {
     const start = this.at;
     const { end, depth } = measure(this.text, start);
-    if (types.size > 0 && !types.has(kindOf(c))) throw this.unfit(`value is not a valid ${[...types].join(" or ")}`);
+    if (types.size > 0 && !types.has(kindOf(c))) throw this.wrongType([...types]);
     if (depth > MAX_DEPTH) throw this.tooDeep();
     this.at = end;
     return new RawJson(this.text.slice(start, end));
@@ -181,8 +181,8 @@ class Reader {
     return new Unfit({ loc: [...this.path], msg, type: "value_error.nesting" }, true);
   }
 
-  private unfit(msg: string): Unfit {
-    return new Unfit({ loc: [...this.path], msg, type: "type_error" }, false);
+  private wrongType(types: string[]): Unfit {
+    return new Unfit({ loc: [...this.path], ...typeDetail(types) }, false);
   }
 }
 

@@ -53,26 +53,37 @@ interface Told {
 
 /** `anyOf` of plain types: one entry that names them all. */
 function mergeTypes(told: Told[]): Detail | undefined {
-  const [first] = told;
-  if (first === undefined || !told.every(({ finding }) => finding.keyword === "type")) return undefined;
-  const types = new Set(told.flatMap(({ finding }) => [finding.params["type"]].flat().map(String)));
-  return {
-    loc: first.loc,
-    msg: `value is not a valid ${[...types].join(" or ")}`,
-    type: `type_error.${[...types].join("_or_")}`,
-  };
+  const loc = onePlace(told, "type", (full) => full);
+  return loc && { loc, ...typeDetail(told.flatMap(({ finding }) => typesOf(finding))) };
 }
 
 /** `anyOf` of objects that are told apart by the key they must have. */
 function mergeKeys(told: Told[]): Detail | undefined {
-  const [first] = told;
-  if (first === undefined || !told.every(({ finding }) => finding.keyword === "required")) return undefined;
+  const loc = onePlace(told, "required", (full) => full.slice(0, -1));
   const keys = new Set(told.map(({ finding }) => String(finding.params["missingProperty"])));
-  return {
-    loc: first.loc.slice(0, -1),
-    msg: `one of these fields is required: ${[...keys].join(", ")}`,
-    type: "value_error.missing",
-  };
+  return loc && { loc, msg: `one of these fields is required: ${[...keys].join(", ")}`, type: "value_error.missing" };
+}
+
+/** The place that all findings share, if they are all of one kind. */
+function onePlace(
+  told: Told[],
+  keyword: string,
+  place: (loc: Detail["loc"]) => Detail["loc"],
+): Detail["loc"] | undefined {
+  const places = new Map(told.map(({ loc }) => [JSON.stringify(place(loc)), place(loc)]));
+  return places.size === 1 && told.every(({ finding }) => finding.keyword === keyword)
+    ? [...places.values()][0]
+    : undefined;
+}
+
+/** What is said about a value of the wrong type. */
+export function typeDetail(types: string[]): { msg: string; type: string } {
+  const named = [...new Set(types)];
+  return { msg: `value is not a valid ${named.join(" or ")}`, type: `type_error.${named.join("_or_")}` };
+}
+
+function typesOf({ params }: Finding): string[] {
+  return [params["type"]].flat().map(String);
 }
 
 function locOf({ instancePath, keyword, params }: Finding, base: readonly (string | number)[], value: unknown) {
@@ -89,17 +100,16 @@ function locOf({ instancePath, keyword, params }: Finding, base: readonly (strin
   return loc;
 }
 
-function describe({ keyword, params, message }: Finding): { msg: string; type: string } {
+function describe(finding: Finding): { msg: string; type: string } {
+  const { keyword, params, message } = finding;
   const limit = String(params["limit"]);
   switch (keyword) {
     case "required":
       return { msg: "field required", type: "value_error.missing" };
     case "additionalProperties":
       return { msg: "extra fields not permitted", type: "value_error.extra" };
-    case "type": {
-      const types = [params["type"]].flat().map(String);
-      return { msg: `value is not a valid ${types.join(" or ")}`, type: `type_error.${types.join("_or_")}` };
-    }
+    case "type":
+      return typeDetail(typesOf(finding));
     case "enum":
       return { msg: `value is not one of ${quoted(params["allowedValues"])}`, type: "type_error.enum" };
     case "const":

@@ -1,0 +1,202 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { linkPlans, type PlanEntry } from "./json-plan.js";
+import { readJson, Unfit } from "./json-read.js";
+import { Malformed } from "./json-scan.js";
+import { RawJson } from "./raw-json.js";
+
+const ENTRIES: PlanEntry[] = [
+  { properties: { raw: 1, any: 2, name: -1, must: -1, inner: 3, many: 4 }, keepNull: ["must", "any"], others: "drop" },
+  { raw: ["object"] },
+  { raw: [] },
+  { properties: { size: -1 }, defaults: { size: 7, list: [] }, others: "keep" },
+  { items: 1 },
+];
+const [PLAN] = linkPlans(ENTRIES, {});
+
+/** Reads free JSON at a place that takes any. */
+function rawText(text: string): string {
+  const { any } = readJson(`{"any": ${text} }`, PLAN) as { any: RawJson };
+  return any.text;
+}
+
+describe("free JSON keeps its text", () => {
+  test.each([
+    ["1.0"],
+    ["-0"],
+    ["1e400"],
+    ["18446744073709551616"],
+    ["123456789012345678901234567890.10"],
+    ['{"b": 1, "a":2,  "b":3}'],
+    ['"\\ud800"'],
+    ['"\\u0000 \\/ \\""'],
+    ['{"__proto__": {"constructor": null}}'],
+    ["NaN"],
+    ["[NaN,Infinity, -Infinity]"],
+    ["null"],
+    ['{ "a" : [ ] , "b" : { } }'],
+    ['"\u00e4\u{1f600}\u2028"'],
+    [`${"[".repeat(200)}${"]".repeat(200)}`],
+    [`${'{"a":'.repeat(199)}[]${"}".repeat(199)}`],
+  ])("%s", (text) => {
+    expect(rawText(text)).toBe(text);
+  });
+
+  test("without the space around it", () => {
+    expect(rawText("\n\t [1 ] \r\n")).toBe("[1 ]");
+  });
+
+  test("whatever JSON it is", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom(undefined, 1, "\t"), (json, indent) => {
+        const text = JSON.stringify(JSON.parse(json), null, indent);
+        return rawText(text) === text;
+      }),
+    );
+  });
+
+  test("and gives its value on request, with null for what JSON does not have", () => {
+    expect(new RawJson('{"a":[NaN,-Infinity,"NaN","\\"Infinity"]}').value).toEqual({
+      a: [null, null, "NaN", '"Infinity'],
+    });
+    expect(JSON.stringify({ x: new RawJson("[1.0]") })).toBe('{"x":[1]}');
+  });
+});
+
+describe("the rest is ordinary JSON", () => {
+  test("read as JSON.parse does", () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(readJson(json, undefined)).toEqual(JSON.parse(json));
+      }),
+    );
+    expect(readJson(' {"a" : "\\ud83d\\ude00\\n", "a":[1.50, -0e1, true,false , null]} ', undefined)).toEqual({
+      a: [1.5, -0, true, false, null],
+    });
+  });
+
+  test("with null for bare NaN and Infinity", () => {
+    expect(readJson('[NaN, Infinity, -Infinity, {"must":NaN}]', undefined)).toEqual([null, null, null, { must: null }]);
+    expect(readJson('{"name":-Infinity,"must":NaN}', PLAN)).toEqual({ must: null });
+  });
+
+  test("a null of an optional key is gone, also where a value stood before it; that of a required key stays", () => {
+    expect(readJson('{"name":"a","must":null,"raw":null,"inner":null,"name":null,"any":null}', PLAN)).toEqual({
+      must: null,
+      any: new RawJson("null"),
+    });
+  });
+
+  test("defaults fill what is absent, each request with values of its own", () => {
+    const [first, second] = [1, 2].map(
+      () => readJson('{"inner":{"size":null}}', PLAN) as { inner: { list: unknown[] } },
+    );
+    first?.inner.list.push(1);
+    expect([first, second]).toEqual([{ inner: { size: 7, list: [1] } }, { inner: { size: 7, list: [] } }]);
+  });
+
+  test("keys nobody knows are passed over where they mean nothing, but have to be JSON", () => {
+    expect(readJson('{"surplus":{"a":[1,{"b":"]}"}]},"name":"a","inner":{"more":1,"size":2}}', PLAN)).toEqual({
+      name: "a",
+      inner: { more: 1, size: 2, list: [] },
+    });
+    expect(() => readJson('{"surplus":[1,}', PLAN)).toThrow(Malformed);
+  });
+
+  test("__proto__ is a key like any other", () => {
+    const value = readJson('{"__proto__":{"polluted":1},"inner":{"__proto__":null}}', undefined) as object;
+    expect(Object.keys(value)).toEqual(["__proto__", "inner"]);
+    expect("polluted" in value).toBe(false);
+    expect(readJson('{"inner":{"__proto__":[]}}', PLAN)).toEqual({ inner: { ["__proto__"]: [], size: 7, list: [] } });
+  });
+});
+
+describe("what is not JSON is refused with its position", () => {
+  test.each([
+    ["", 0, "the end where a value should be"],
+    ["  ", 2, "the end where a value should be"],
+    ["{", 1, "no key where one should be"],
+    ["[1,]", 3, "no JSON value"],
+    ['{"a":1,}', 7, "no key where one should be"],
+    ["{a:1}", 1, "no key where one should be"],
+    ['{"a" 1}', 5, "a key without a colon"],
+    ['{"a":1 "b":2}', 7, 'neither a comma nor "}"'],
+    ["[1 2]", 3, 'neither a comma nor "]"'],
+    ["[1}", 2, 'neither a comma nor "]"'],
+    ["01", 0, "a number with a leading zero"],
+    ["+1", 0, "no JSON value"],
+    [".5", 0, "no JSON value"],
+    ["-", 0, "no JSON value"],
+    ["1.", 0, "a number without digits behind its point"],
+    ["1e+", 0, "a number without digits in its exponent"],
+    ["tru", 0, "an unknown word"],
+    ["Infinite", 0, "an unknown word"],
+    ["'a'", 0, "no JSON value"],
+    ['"a', 0, "a string that does not end"],
+    ['"a\n"', 2, "a control character in a string"],
+    ['"\\x"', 1, "an unknown escape in a string"],
+    ['"\\u12g4"', 1, "a broken \\u escape"],
+    ['"\\', 1, "an unknown escape in a string"],
+    ["1 2", 2, "something behind the end of the JSON value"],
+    ["{}]", 2, "something behind the end of the JSON value"],
+  ])("%s", (text, position, message) => {
+    const inside = `{"any":${text}`;
+    expect(() => readJson(text, undefined)).toThrow(expect.objectContaining({ message, position }));
+    if (!message.startsWith("something")) {
+      expect(() => readJson(inside, PLAN)).toThrow(expect.objectContaining({ message, position: position + 7 }));
+    }
+  });
+
+  test("everything that JSON.parse refuses, too", () => {
+    const pieces = fc.array(fc.constantFrom(...'{}[],:"\\ \n0.-e1tfn'.split(""), "true", '"a"', "1"), {
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(pieces, (parts) => {
+        const text = parts.join("");
+        const fine = accepts(() => JSON.parse(text));
+        expect(accepts(() => readJson(text, undefined))).toBe(fine);
+        expect(accepts(() => readJson(`{"any":${text}}`, PLAN))).toBe(accepts(() => JSON.parse(`{"any":${text}}`)));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+function accepts(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function nested(levels: number): string {
+  return "[".repeat(levels) + "]".repeat(levels);
+}
+
+describe("nesting is limited", () => {
+  test.each([201, 10_000, 1_000_000])("free JSON of %i levels is too deep, and said so by its place", (levels) => {
+    const detail = { loc: ["body", "any"], msg: "nested deeper than 200 levels", type: "value_error.nesting" };
+    expect(() => readJson(`{"any":${nested(levels)}}`, PLAN)).toThrow(
+      expect.objectContaining({ detail, tooDeep: true }),
+    );
+  });
+
+  test("so is ordinary JSON", () => {
+    expect(readJson(nested(200), undefined)).toBeInstanceOf(Array);
+    expect(() => readJson(nested(201), undefined)).toThrow(Unfit);
+    expect(() => readJson(nested(100_000), undefined)).toThrow(Unfit);
+  });
+
+  test("free JSON counts from where it starts", () => {
+    const text = `{"many":[{"a":${nested(199)}}]}`;
+    expect(readJson(text, PLAN)).toEqual({ many: [new RawJson(`{"a":${nested(199)}}`)] });
+  });
+});
+
+test("free JSON has the type its schema names", () => {
+  const detail = { loc: ["body", "many", 1], msg: "value is not a valid object", type: "type_error.object" };
+  expect(() => readJson('{"many":[{},[]]}', PLAN)).toThrow(expect.objectContaining({ detail, tooDeep: false }));
+});

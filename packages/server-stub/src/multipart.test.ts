@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { readMultipart } from "./multipart.js";
+
+const TYPE = "multipart/form-data; boundary=xyz";
+
+function read(body: string, type = TYPE) {
+  const parts = readMultipart(Buffer.from(body, "latin1"), type, ["file"]);
+  return Object.fromEntries(
+    Object.entries(parts).map(([name, part]) => [
+      name,
+      typeof part === "string" ? part : { ...part, bytes: Buffer.from(part.bytes).toString("latin1") },
+    ]),
+  );
+}
+
+test("text and files come in any order, and bytes stay what they are", () => {
+  const body =
+    'ignored\r\n--xyz\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\nContent-Type: x/y\r\n\r\n\xff\r\n--xy\r\n' +
+    "\r\n--xyz\r\ncontent-disposition: form-data; name=project_id\r\n\r\na/b\r\n--xyz--\r\nignored";
+  expect(read(body)).toEqual({
+    file: { bytes: "\xff\r\n--xy\r\n", filename: "a.bin", media_type: "x/y" },
+    project_id: "a/b",
+  });
+});
+
+test("names are unquoted, a file may have none, an empty part is empty", () => {
+  const body =
+    "--xyz\r\ncontent-disposition: form-data; name=\"file\"; filename*=utf-8''na%C3%AFve.txt\r\n\r\n\r\n" +
+    '--xyz\r\ncontent-disposition: form-data; name="a\\"b"\r\n\r\n\r\n--xyz\r\n\r\nnobody\r\n--xyz--';
+  expect(read(body)).toEqual({
+    file: { bytes: "", filename: "na\u00efve.txt", media_type: "application/octet-stream" },
+    'a"b': "",
+  });
+  expect(read("--xyz--")).toEqual({});
+});
+
+test("a boundary may be quoted", () => {
+  expect(
+    read(
+      '--a b\r\ncontent-disposition: form-data; name="x"\r\n\r\n1\r\n--a b--',
+      'multipart/form-data; boundary="a b"',
+    ),
+  ).toEqual({
+    x: "1",
+  });
+});
+
+describe("refused", () => {
+  test.each([
+    ["no boundary", "--xyz--", "multipart/form-data", 415, "send multipart/form-data with a boundary"],
+    ["another type", "--xyz--", "multipart/mixed; boundary=xyz", 415, "send multipart/form-data with a boundary"],
+    ["an empty body", "", TYPE, 400, "the multipart body is broken: its boundary is missing"],
+    [
+      "another boundary",
+      "--abc\r\n\r\n\r\n--abc--",
+      TYPE,
+      400,
+      "the multipart body is broken: its boundary is missing",
+    ],
+    [
+      "headers without end",
+      "--xyz\r\ncontent-disposition: a",
+      TYPE,
+      400,
+      "the multipart body is broken: a part without an end of its headers",
+    ],
+    ["a part without end", "--xyz\r\n\r\nabc", TYPE, 400, "the multipart body is broken: a part that does not end"],
+    ["no end of all", "--xyz\r\n\r\nabc\r\n--xyz", TYPE, 400, "the multipart body is broken: its boundary is missing"],
+    [
+      "too many parts",
+      `${"--xyz\r\n\r\na\r\n".repeat(101)}--xyz--`,
+      TYPE,
+      400,
+      "a multipart body has at most 100 parts",
+    ],
+  ])("%s", (_, body, type, status, message) => {
+    expect(() => read(body, type)).toThrow(expect.objectContaining({ status, message }));
+  });
+});

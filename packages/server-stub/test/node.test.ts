@@ -1,0 +1,147 @@
+/* oxlint-disable unicorn/consistent-function-scoping -- a handler reads best inside the test that it serves */
+import { createServer, request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { listen, toNodeListener } from "../src/node.js";
+import { rawJson } from "../src/raw-json.js";
+import { type Handler, libraryServer } from "./library.js";
+
+// What only a real socket can show.
+
+const book = { id: "b1", title: "T", notes: rawJson("{}"), added_at: "2026-04-10" };
+
+async function withServer(handlers: Record<string, Handler>, use: (port: number, url: string) => Promise<void>) {
+  const listening = await listen(libraryServer(handlers));
+  try {
+    await use(listening.port, listening.url);
+  } finally {
+    await listening.close(0);
+  }
+}
+
+/** Sends text over a socket of its own and gives everything that comes back until it closes. */
+async function raw(port: number, ...parts: (string | Buffer)[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("latin1");
+  const closed = new Promise<string>((resolve, reject) => {
+    socket.on("data", (chunk: string) => (answer += chunk));
+    socket.on("end", () => resolve(answer));
+    socket.on("error", reject);
+  });
+  for (const part of parts) {
+    await new Promise((resolve) => socket.write(part, resolve));
+  }
+  return closed;
+}
+
+const HEAD = "POST /books HTTP/1.1\r\nhost: a\r\n";
+
+test("a client that sends a body over the limit to its end before it reads can read the 413", async () => {
+  await withServer({ bookCreate: () => book }, async (port) => {
+    const size = 8_000_000;
+    const answer = await raw(port, `${HEAD}content-length: ${size}\r\n\r\n`, Buffer.alloc(size, 32));
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+    expect(answer).toContain('{"reason":"Request too large: a body has at most 1048576 bytes"}');
+  });
+});
+
+test("so can one that sends chunks without a length", async () => {
+  await withServer({ bookCreate: () => book }, async (port) => {
+    const chunk = Buffer.concat([Buffer.from("f4240\r\n"), Buffer.alloc(1_000_000, 32), Buffer.from("\r\n")]);
+    const answer = await raw(port, `${HEAD}transfer-encoding: chunked\r\n\r\n`, ...Array(5).fill(chunk), "0\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+});
+
+test("a client that waits for 100-continue is told 413 instead of being let upload", async () => {
+  await withServer({ bookCreate: () => book }, async (port) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`${HEAD}content-length: 9000000\r\nexpect: 100-continue\r\n\r\n`);
+    const answer = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString())));
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+});
+
+test("a client that waits for 100-continue is let go on when its body is wanted", async () => {
+  await withServer({ bookCreate: () => book }, async (port) => {
+    const body = '{"id":"b1","title":"T","notes":{}}';
+    const headers = { expect: "100-continue", "content-length": body.length };
+    const outgoing = httpRequest({ port, path: "/books", method: "POST", headers });
+    const status = await new Promise((resolve) => {
+      outgoing.on("continue", () => outgoing.end(body));
+      outgoing.on("response", (response) => resolve(response.resume().statusCode));
+      outgoing.flushHeaders();
+    });
+    expect(status).toBe(200);
+  });
+});
+
+test("an error leaves the connection usable for the next request", async () => {
+  await withServer({ readHealth: () => ({}) }, async (port) => {
+    const wrong = "POST /books HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n{{{";
+    const answer = await raw(port, wrong, "GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 200"]);
+  });
+});
+
+test("handlers learn where the peer is", async () => {
+  let seen: string | undefined;
+  const handler: Handler = ({ remoteAddress }) => {
+    seen = remoteAddress;
+    return {};
+  };
+  await withServer({ readHealth: handler }, async (_, url) => {
+    await fetch(`${url}/health`);
+    expect(seen).toBe("127.0.0.1");
+  });
+});
+
+test("closing lets running requests finish and cuts those that take too long", async () => {
+  for (const [grace, milliseconds, outcome] of [
+    [10_000, 100, 200],
+    [10, 60_000, "cut"],
+  ] as const) {
+    let started = () => {};
+    const running = new Promise<void>((resolve) => (started = resolve));
+    const handler: Handler = async () => {
+      started();
+      await setTimeout(milliseconds, undefined, { ref: false });
+      return {};
+    };
+    const listening = await listen(libraryServer({ readHealth: handler }));
+    const answer = fetch(`${listening.url}/health`).then(
+      ({ status }) => status,
+      () => "cut",
+    );
+    await running;
+    await listening.close(grace);
+    expect(await answer).toBe(outcome);
+  }
+});
+
+test("a port that is taken is an error, not silence", async () => {
+  const first = await listen(libraryServer({}));
+  await expect(listen(libraryServer({}), { port: first.port })).rejects.toThrow("EADDRINUSE");
+  await first.close(0);
+});
+
+test("the listener mounts in any node:http server, and many slow answers leave no listeners behind", async () => {
+  const warnings: Error[] = [];
+  const warn = (warning: Error) => warnings.push(warning);
+  process.on("warning", warn);
+  async function* rows() {
+    for (let index = 0; index < 150; index++) yield { ...book, title: "x".repeat(100_000) };
+  }
+  const server = createServer(toNodeListener(libraryServer({ booksStream: rows })));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const response = await fetch(`http://127.0.0.1:${port}/books/stream`, { method: "POST" });
+  expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(15_000_000);
+  await new Promise((resolve) => server.close(resolve));
+  process.off("warning", warn);
+  expect(warnings).toEqual([]);
+});

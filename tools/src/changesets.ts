@@ -1,4 +1,8 @@
-export type Bump = "major" | "minor" | "patch";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const bumps = ["patch", "minor", "major"] as const;
+export type Bump = (typeof bumps)[number];
 
 export interface Changeset {
   /** Package → the bump it asks for. */
@@ -6,12 +10,34 @@ export interface Changeset {
   summary: string;
 }
 
-/** A file of `.changeset/`: package names and bumps between two lines of dashes, then the note. */
+/** The pending changesets of a repository: every file of `.changeset/` but its README. */
+export function readChangesets(repository: string): Changeset[] {
+  const directory = join(repository, ".changeset");
+  return readdirSync(directory)
+    .filter((name) => name.endsWith(".md") && name !== "README.md")
+    .toSorted()
+    .map((name) => parseChangeset(readFileSync(join(directory, name), "utf8")));
+}
+
+/** Package names and bumps between two lines of dashes, then the note. */
 export function parseChangeset(text: string): Changeset {
-  const [, head = "", summary = ""] = /^---\n([^]*?)^---\n([^]*)$/m.exec(text) ?? [];
-  const bumps: Record<string, Bump> = {};
-  for (const [, name, bump] of head.matchAll(/^["']?([^"':]+)["']?: *(major|minor|patch) *$/gm)) {
-    bumps[name!] = bump as Bump;
+  const [, head = "", summary = ""] = /^---\r?\n([^]*?)^---\r?\n([^]*)/m.exec(text) ?? [];
+  const found: Record<string, Bump> = {};
+  for (const [, name, bump] of head.matchAll(/^["']?([^"':\s]+)["']?: *["']?(major|minor|patch)\b/gm)) {
+    found[name!] = bump as Bump;
   }
-  return { bumps, summary: summary.trim() };
+  return { bumps: found, summary: summary.trim() };
+}
+
+/** The larger of two bumps; undefined is none. */
+export function larger(a: Bump | undefined, b: Bump | undefined): Bump | undefined {
+  return bumps.indexOf(a!) > bumps.indexOf(b!) ? a : b;
+}
+
+/** What lies between two versions; undefined when the second is not later. */
+export function bumpBetween(before: string, after: string): Bump | undefined {
+  const [old, now] = [before, after].map((version) => version.split(".").map((part) => Number.parseInt(part, 10)));
+  const place = [0, 1, 2].find((index) => now![index] !== old![index]);
+  if (place === undefined || now![place]! < old![place]!) return undefined;
+  return (["major", "minor", "patch"] as const)[place];
 }

@@ -1,13 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseChangeset } from "./changesets.js";
+import { readChangesets } from "./changesets.js";
 
 /** What changed, newest first, as Markdown: the pending changesets, then the released notes of contract and service. */
 export function changelogMarkdown(repository: string): string {
-  const pending = readdirSync(join(repository, ".changeset"))
-    .filter((name) => name.endsWith(".md") && name !== "README.md")
-    .map((name) => parseChangeset(readFileSync(join(repository, ".changeset", name), "utf8")))
-    .map(({ summary, bumps }) => `- ${summary} (${Object.keys(bumps).join(", ")})`);
+  const pending = readChangesets(repository).map(
+    ({ summary, bumps }) => `- ${summary} (${Object.keys(bumps).join(", ")})`,
+  );
   const parts = ["# Changelog", "What changed for those who use the packages or run the service."];
   if (pending.length > 0) parts.push("## Not yet released", pending.join("\n"));
   // The contract's packages share one number and one text; the client's copy stands for them.

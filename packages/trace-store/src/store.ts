@@ -9,6 +9,7 @@ import type { RejectedPart } from "./ingest/prepare.js";
 import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
+import { limitReads } from "./read-slots.js";
 import { versionClock } from "./version-clock.js";
 import type { VersionClock } from "./version-clock.js";
 import { type Files, openFiles } from "./files.js";
@@ -32,6 +33,9 @@ export interface TraceStoreOptions {
   /** Lets a test stand between the store and its engine. */
   wrapEngine?: (engine: Engine) => Engine;
 }
+
+/** Of the 16 statements that the embedded engine runs at once. */
+const READ_SLOTS = 10;
 
 /** What every subject of the store works with. */
 export interface StoreContext {
@@ -79,16 +83,16 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const engine = options.wrapEngine?.(connected) ?? connected;
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
-  const context = { engine, clock, now };
+  const context = { engine: limitReads(engine, READ_SLOTS), clock, now };
   const refs = openRefs(context);
-  const ingest = await openIngest(context, options.limits).catch(async (error: unknown) => {
+  const ingest = await openIngest({ engine, clock, now }, options.limits).catch(async (error: unknown) => {
     await connected.close();
     throw error;
   });
   return {
     ingest: (parts) => ingest.write(parts),
     calls: {
-      ...callReads({ engine, now, inFlight: ingest.inFlight, refs }),
+      ...callReads({ engine: context.engine, now, inFlight: ingest.inFlight, refs }),
       delete: ingest.delete,
       rename: ingest.rename,
     },

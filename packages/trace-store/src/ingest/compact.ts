@@ -24,10 +24,9 @@ export async function compactHidden({ engine, clock, state }: IngestContext): Pr
     state.projectsWithHidden.clear();
     return;
   }
-  await engine.command(
-    { sql: "DELETE FROM call_hidden WHERE reason = 'replaced' AND compacted_at IS NOT NULL" },
-    { settings },
-  );
+  // By key: a row that was not compacted yet may still stand under the one that was.
+  const done = "SELECT project_id, id, version FROM call_hidden FINAL WHERE version > 0 AND compacted_at IS NOT NULL";
+  await engine.command({ sql: `DELETE FROM call_hidden WHERE (project_id, id, version) IN (${done})` }, { settings });
   if (bounds.replaced !== "0") {
     const params = new Parameters();
     const span = `started_at >= ${params.time(BigInt(bounds.from))} AND started_at <= ${params.time(BigInt(bounds.to))}`;

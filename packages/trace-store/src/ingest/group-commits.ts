@@ -13,8 +13,8 @@ export interface CommitQueue<Entry extends CommitEntry> {
   close(): Promise<void>;
 }
 
-/** One insert of this size is one block, which is stored whole or not at all. */
-const COMMIT_BYTES = 64 * 1024 * 1024;
+/** Well below 64 MB one insert is one block, which is stored whole or not at all. */
+const COMMIT_BYTES = 56 * 1024 * 1024;
 const WAITING_BYTES = 4 * COMMIT_BYTES;
 /** A commit this large is worth its cost at once. */
 const LARGE_BYTES = 1024 * 1024;
@@ -44,8 +44,13 @@ export function groupCommits<Entry extends CommitEntry>(
   let running: Promise<void> | undefined;
   let wake: (() => void) | undefined;
 
-  const enough = () =>
-    bytes >= LARGE_BYTES || rows >= LARGE_ROWS || (lastAnswered >= 8 && waiting.length >= lastAnswered);
+  /** Whether the next commit need not wait for more. */
+  const ripe = () =>
+    closed ||
+    tasks.length > 0 ||
+    bytes >= LARGE_BYTES ||
+    rows >= LARGE_ROWS ||
+    (lastAnswered >= 8 && waiting.length >= lastAnswered);
 
   const windowMs = () => {
     const idle = since - lastEnd > LONGEST_MS;
@@ -57,9 +62,9 @@ export function groupCommits<Entry extends CommitEntry>(
       const task = tasks.shift();
       if (task !== undefined) await task();
       if (waiting.length > 0) {
-        const rest = since + windowMs() - performance.now();
-        if (rest > 0.5 && !closed && !enough() && tasks.length === 0) await pause(rest);
-        else await commitOnce();
+        // At least one turn of the event loop, for requests that came together.
+        if (!ripe()) await pause(Math.max(0, since + windowMs() - performance.now()));
+        await commitOnce();
       } else if (tasks.length === 0) {
         // At once, not when the promise settles: a request may come in between.
         running = undefined;
@@ -100,7 +105,7 @@ export function groupCommits<Entry extends CommitEntry>(
 
   function start(): void {
     if (running !== undefined) {
-      if (closed || tasks.length > 0 || enough()) wake?.();
+      if (ripe()) wake?.();
     } else if (waiting.length > 0 || tasks.length > 0) running = run();
   }
 

@@ -7,6 +7,7 @@ import { deleteCalls } from "./delete-calls.js";
 import { groupCommits } from "./group-commits.js";
 import type { InFlight } from "./in-flight.js";
 import { keyText } from "./call-key.js";
+import type { EndSide, StartSide } from "./call-sides.js";
 import { cleanUpHalves, scheduleMaintenance } from "./maintenance.js";
 import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
@@ -60,7 +61,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
 
   function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {
     return new Promise((resolve, reject) => {
-      const bytes = parts.reduce((sum, { start, end }) => sum + bytesOf(start?.fields) + bytesOf(end?.fields), 0);
+      const bytes = parts.reduce((sum, { start, end }) => sum + bytesOf(start) + bytesOf(end), 0);
       const rows = parts.length + names.length;
       if (!queue.add({ parts, names, rows, bytes, resolve, reject })) {
         reject(new StoreError("busy", "Too many writes wait for the trace engine"));
@@ -102,6 +103,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   };
 }
 
-function bytesOf(text: string | undefined): number {
-  return text === undefined ? 0 : text.length + 100;
+/** About what a side takes in the insert: escapes make it longer than its JSON, wide characters than its text. */
+function bytesOf(side: StartSide | EndSide | undefined): number {
+  return side === undefined ? 0 : Math.max(side.fields.length, side.size_bytes) + 300;
 }

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { testDatabase } from "../test/store.js";
+import { connectEngine } from "./engine.js";
+import { Parameters } from "./parameters.js";
+import { limitReads } from "./read-slots.js";
+
+const db = testDatabase();
+beforeAll(async () => {
+  await db.open();
+});
+afterAll(() => db.drop());
+
+test("parameters carry any text and never become SQL", async () => {
+  const texts = [
+    "",
+    "it's",
+    'a "b"',
+    "'; DROP TABLE calls; --",
+    "back\\slash\ttab\nline",
+    "{p0:String}",
+    "żółć 🧵",
+    "\\N",
+  ];
+  const params = new Parameters();
+  const columns = texts.map((text, index) => `${params.bind("String", text)} AS t${index}`);
+  const list = params.bind("Array(String)", texts);
+  const [row] = await db.engine.rows<Record<string, unknown>>({
+    sql: `SELECT ${columns.join(", ")}, ${list} AS list`,
+    params,
+  });
+  expect(texts.map((_, index) => row?.[`t${index}`])).toEqual(texts);
+  expect(row?.["list"]).toEqual(texts);
+});
+
+test("a list of 1,000 refs of 250 characters is sent in parameters of at most 64 KB", async () => {
+  const refs = Array.from({ length: 1000 }, (_, index) => `${index}`.padStart(250, "x"));
+  const params = new Parameters();
+  const sql = `SELECT count() AS found FROM (SELECT leftPad(toString(number), 250, 'x') AS ref FROM numbers(2000)) WHERE ${params.in("ref", "String", refs)}`;
+  expect(await db.engine.rows({ sql, params })).toEqual([{ found: "1000" }]);
+  for (const value of Object.values(params.values)) expect(JSON.stringify(value).length).toBeLessThan(65_536);
+});
+
+test("an empty list matches nothing, and times match to the microsecond", async () => {
+  const params = new Parameters();
+  const times = [-2_208_988_800_000_000n, 1n, 10_413_791_999_999_999n];
+  const column =
+    "arrayJoin([fromUnixTimestamp64Micro(toInt64(1), 'UTC'), fromUnixTimestamp64Micro(toInt64(2), 'UTC')])";
+  const sql = `SELECT ${params.in("1", "UInt8", [])} AS none, toUnixTimestamp64Micro(t) AS us FROM (SELECT ${column} AS t) WHERE ${params.inTimes("t", times)} AND t = ${params.time(1n)}`;
+  expect(await db.engine.rows({ sql, params })).toEqual([{ none: 0, us: "1" }]);
+});
+
+describe("a stream of rows", () => {
+  test("arrives whole and in order", async () => {
+    let next = 0;
+    for await (const { number } of db.engine.stream<{ number: string }>({
+      sql: "SELECT number FROM numbers(100000)",
+    })) {
+      if (Number(number) === next) next++;
+    }
+    expect(next).toBe(100_000);
+  });
+
+  test("can be left in the middle, and the statement stops", async () => {
+    const sql = "SELECT number, 'left in the middle' AS mark FROM numbers(10000000000)";
+    for await (const { number } of db.engine.stream<{ number: string }>({ sql })) if (Number(number) > 10) break;
+    await expectStopped("left in the middle");
+  });
+
+  test("can be aborted, before and in the middle, with the reason of the signal", async () => {
+    const before = AbortSignal.abort(new Error("too late"));
+    const sql = "SELECT number, 'aborted stream' AS mark FROM numbers(10000000000)";
+    await expect(async () => {
+      for await (const _ of db.engine.stream({ sql }, { signal: before })) continue;
+    }).rejects.toThrow("too late");
+    const controller = new AbortController();
+    await expect(async () => {
+      for await (const { number } of db.engine.stream<{ number: string }>({ sql }, { signal: controller.signal })) {
+        if (Number(number) === 1000) controller.abort(new Error("enough"));
+      }
+    }).rejects.toThrow("enough");
+    await expectStopped("aborted stream");
+  });
+
+  test("that fails on the way throws after the rows that came", async () => {
+    const sql = "SELECT throwIf(number = 200000, 'mid-stream') AS x FROM numbers(1000000)";
+    let rows = 0;
+    await expect(async () => {
+      for await (const _ of db.engine.stream(
+        { sql, params: new Parameters() },
+        { settings: { max_block_size: "1000" } },
+      ))
+        rows++;
+    }).rejects.toThrow(/mid-stream/);
+    expect(rows).toBeLessThan(200_001);
+  });
+
+  test("whose reader is slow to take it does not take the last place", async () => {
+    const two = limitReads(db.engine, 2);
+    const sql = "SELECT number FROM numbers(1000000)";
+    const slow = [two.stream({ sql }), two.stream({ sql })].map((stream) => stream[Symbol.asyncIterator]());
+    await Promise.all(slow.map((iterator) => iterator.next()));
+    let handedOver = false;
+    const controller = new AbortController();
+    const third = two.rows(() => {
+      handedOver = true;
+      return { sql: "SELECT 1 AS x" };
+    });
+    const fourth = two.rows({ sql: "SELECT 1 AS x" }, { signal: controller.signal });
+    await delay(50);
+    expect(handedOver).toBe(false);
+    controller.abort(new Error("left the line"));
+    await expect(fourth).rejects.toThrow("left the line");
+    await slow[0]?.return?.();
+    expect(await third).toEqual([{ x: 1 }]);
+    await slow[1]?.return?.();
+    expect(await two.rows({ sql: "SELECT 2 AS x" })).toEqual([{ x: 2 }]);
+  });
+});
+
+describe("an error of the engine", () => {
+  test("about the statement is told from one about load", async () => {
+    await expect(db.engine.rows({ sql: "SELECT nonsense" })).rejects.toMatchObject({ name: "EngineError", number: 47 });
+    const hungry = "SELECT groupArray(number) FROM numbers(100000000)";
+    await expect(db.engine.rows({ sql: hungry }, { settings: { max_memory_usage: "10000000" } })).rejects.toMatchObject(
+      {
+        name: "StoreError",
+        code: "busy",
+        message: "The trace engine is out of memory",
+      },
+    );
+    const slow = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1";
+    await expect(db.engine.rows({ sql: slow }, { settings: { max_execution_time: 1 } })).rejects.toMatchObject({
+      code: "busy",
+    });
+  });
+
+  test("is busy when nobody listens", async () => {
+    const nobody = connectEngine({ url: "http://127.0.0.1:9" }, "trace");
+    await expect(nobody.rows({ sql: "SELECT 1" })).rejects.toMatchObject({ code: "busy" });
+    await expect(nobody.insert("calls", ["id"], "x\n")).rejects.toMatchObject({ code: "busy" });
+    await nobody.close();
+  });
+});
+
+async function expectStopped(mark: string): Promise<void> {
+  const sql =
+    "SELECT count() AS running FROM system.processes WHERE query LIKE {pattern:String} AND query NOT LIKE '%system.processes%'";
+  const params = new Parameters();
+  const counted = sql.replace("{pattern:String}", params.bind("String", `%${mark}%`));
+  await expect
+    .poll(async () => await db.engine.rows({ sql: counted, params }), { timeout: 5000 })
+    .toEqual([{ running: "0" }]);
+}

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newId } from "@heddle/trace-model";
+import {
+  callStart,
+  completePart,
+  endPart,
+  newProject,
+  nowUs,
+  openHalves,
+  startPart,
+  visibleCalls,
+} from "../../test/call-parts.js";
+import { testDatabase } from "../../test/store.js";
+import { unreliableEngine } from "../../test/unreliable-engine.js";
+import type { TraceStore } from "../store.js";
+
+const db = testDatabase();
+const engine = unreliableEngine();
+let store: TraceStore;
+beforeAll(async () => {
+  store = await db.open({ wrapEngine: engine.wrap });
+});
+afterAll(() => db.drop());
+
+const busy = { code: "busy" };
+const hour = 3_600_000_000n;
+
+describe("a connection that breaks while calls are written", () => {
+  test("after the rows were stored: sending again leaves one call each", async () => {
+    const project_id = newProject();
+    const batch = [completePart({ project_id }), completePart({ project_id, started_at: nowUs() - 48n * hour })];
+    engine.breakNext("calls", true);
+    await expect(store.ingest(batch)).rejects.toMatchObject(busy);
+    await store.ingest(batch);
+    expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
+    expect(await db.engine.rows({ sql: `SELECT id FROM calls WHERE project_id = '${project_id}'` })).toHaveLength(2);
+  });
+
+  test("before the rows were stored: sending again stores them", async () => {
+    const project_id = newProject();
+    const batch = [completePart({ project_id }), startPart({ project_id })];
+    engine.breakNext("calls", false);
+    await expect(store.ingest(batch)).rejects.toMatchObject(busy);
+    expect(await visibleCalls(db.engine, project_id)).toEqual([]);
+    await store.ingest(batch);
+    expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
+  });
+
+  test("between the complete row and the closing of its half: the next write, of anybody, mends it", async () => {
+    const project_id = newProject();
+    const id = newId();
+    await store.ingest([startPart({ project_id, id })]);
+    engine.breakNext("call_parts", false);
+    await expect(store.ingest([endPart({ project_id, id })])).rejects.toMatchObject(busy);
+    expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
+    await store.ingest([startPart({ project_id: newProject() })]);
+    expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ id, running: 0 }]);
+    expect(await openHalves(db.engine, project_id)).toEqual([]);
+  });
+
+  test("between a new version and the hiding of the old one: the next write mends it", async () => {
+    const project_id = newProject();
+    const call = completePart({ project_id });
+    if (call.part !== "complete") throw new Error("not complete");
+    await store.ingest([call]);
+    engine.breakNext("call_hidden", false);
+    const moved = { ...call.start, started_at: call.start.started_at + 5n, op_name: "newer" };
+    await expect(store.ingest([{ ...call, start: moved }])).rejects.toMatchObject(busy);
+    expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
+    await store.ingest([{ ...call, start: moved }]);
+    expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ op_name: "newer" }]);
+  });
+
+  test("while halves are written: the halves that were stored meet their other side", async () => {
+    const project_id = newProject();
+    const [id, early] = [newId(), newId()];
+    engine.breakNext("call_parts", true);
+    await expect(
+      store.ingest([startPart({ project_id, id }), endPart({ project_id, id: early })]),
+    ).rejects.toMatchObject(busy);
+    await store.ingest([endPart({ project_id, id }), startPart({ project_id, id: early })]);
+    const calls = await visibleCalls(db.engine, project_id);
+    expect(calls.map(({ running }) => running)).toEqual([0, 0]);
+    expect(await openHalves(db.engine, project_id)).toEqual([]);
+  });
+
+  test("while a call is deleted: it stays deleted, and late parts stay out", async () => {
+    const project_id = newProject();
+    const id = newId();
+    await store.ingest([startPart({ project_id, id })]);
+    engine.breakNext("call_parts", false);
+    await expect(store.calls.delete(project_id, [id], "user")).rejects.toMatchObject(busy);
+    await store.ingest([endPart({ project_id, id })]);
+    expect(await visibleCalls(db.engine, project_id)).toEqual([]);
+    expect(await openHalves(db.engine, project_id)).toEqual([]);
+  });
+});
+
+test("while the engine is down writes are refused at once, and go on by themselves when it is back", async () => {
+  const project_id = newProject();
+  engine.down = true;
+  store.engineRestarted();
+  for (let times = 0; times < 3; times++) {
+    await expect(store.ingest([completePart({ project_id })])).rejects.toMatchObject(busy);
+  }
+  engine.down = false;
+  await store.ingest([completePart({ project_id })]);
+  expect(await visibleCalls(db.engine, project_id)).toHaveLength(1);
+});
+
+describe("a row that the engine cannot take", () => {
+  test("is refused alone: its neighbours in the batch and in other requests are kept", async () => {
+    const project_id = newProject();
+    const good = Array.from({ length: 20 }, () => completePart({ project_id }));
+    const poisoned = completePart({ project_id, wb_run_step: -1 });
+    const [mixed, other] = await Promise.all([
+      store.ingest([...good.slice(0, 5), poisoned, ...good.slice(5)]),
+      store.ingest([completePart({ project_id })]),
+    ]);
+    expect(mixed).toMatchObject([{ index: 5 }]);
+    expect(other).toEqual([]);
+    expect(await visibleCalls(db.engine, project_id)).toHaveLength(21);
+    await store.ingest(good);
+    expect(await visibleCalls(db.engine, project_id)).toHaveLength(21);
+  });
+
+  test("is refused alone among halves, and the half it belonged to stays as it was", async () => {
+    const project_id = newProject();
+    const running = callStart({ project_id });
+    await store.ingest([{ part: "start", start: running }]);
+    const rejected = await store.ingest([
+      startPart({ project_id, wb_run_step: 1.5 }),
+      startPart({ project_id }),
+      endPart({ project_id, id: running.id, wb_run_step_end: -7 }),
+    ]);
+    expect(rejected.map(({ index }) => index)).toEqual([0, 2]);
+    const calls = await visibleCalls(db.engine, project_id);
+    expect(calls.map((call) => call.running)).toEqual([1, 1]);
+    await store.ingest([endPart({ project_id, id: running.id })]);
+    expect((await visibleCalls(db.engine, project_id)).filter((call) => call.running === 0)).toHaveLength(1);
+  });
+
+  test("does not repeat rows of the batch that were already stored", async () => {
+    const project_id = newProject();
+    const partly = await db.open({
+      wrapEngine: (plain) => {
+        let first = true;
+        return {
+          ...plain,
+          // As an insert of two blocks, the second of which holds the bad row.
+          insert: async (table, columns, rows) => {
+            if (table === "calls" && first) {
+              first = false;
+              const lines = rows.trimEnd().split("\n");
+              await plain.insert(
+                table,
+                columns,
+                lines
+                  .slice(0, 2)
+                  .map((line) => `${line}\n`)
+                  .join(""),
+              );
+            }
+            await plain.insert(table, columns, rows);
+          },
+        };
+      },
+    });
+    const parts = [1, 2, 3, -4].map((wb_run_step) => completePart({ project_id, wb_run_step }));
+    expect(await partly.ingest(parts)).toMatchObject([{ index: 3 }]);
+    expect(await db.engine.rows({ sql: `SELECT id FROM calls WHERE project_id = '${project_id}'` })).toHaveLength(3);
+  });
+});

@@ -1,0 +1,85 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { groupCommits } from "./group-commits.js";
+
+interface Entry {
+  bytes: number;
+  rows: number;
+  name: string;
+}
+
+function recorder(commitMs = 0) {
+  const commits: string[][] = [];
+  let running = 0;
+  const queue = groupCommits<Entry>(async (entries) => {
+    expect(++running).toBe(1);
+    await delay(commitMs);
+    commits.push(entries.map(({ name }) => name));
+    running--;
+  });
+  return { commits, queue };
+}
+
+const entry = (name: string, bytes = 100): Entry => ({ name, bytes, rows: 1 });
+
+test("requests that come together share a commit, in order", async () => {
+  const { commits, queue } = recorder();
+  for (const name of ["a", "b", "c"]) queue.add(entry(name));
+  await queue.close();
+  expect(commits).toEqual([["a", "b", "c"]]);
+});
+
+test("a lone request is not kept waiting for others", async () => {
+  const { commits, queue } = recorder();
+  queue.add(entry("a"));
+  await delay(50);
+  expect(commits).toEqual([["a"]]);
+  await queue.close();
+});
+
+test("what comes during a commit goes into the next one; commits never overlap", async () => {
+  const { commits, queue } = recorder(20);
+  queue.add(entry("a"));
+  await delay(15);
+  queue.add(entry("b"));
+  queue.add(entry("c"));
+  await delay(1);
+  await queue.close();
+  expect(commits).toEqual([["a"], ["b", "c"]]);
+});
+
+test("a commit stays below 64 MB, and a huge backlog is refused instead of filling memory", async () => {
+  const { commits, queue } = recorder();
+  const megabytes = 1024 * 1024;
+  for (const name of ["a", "b", "c", "d"]) expect(queue.add(entry(name, 30 * megabytes))).toBe(true);
+  expect(queue.add(entry("e", 300 * megabytes))).toBe(false);
+  await queue.close();
+  expect(commits).toEqual([["a"], ["b"], ["c"], ["d"]]);
+});
+
+test("a task runs alone, between commits, and its failure is its caller's", async () => {
+  const { commits, queue } = recorder(5);
+  queue.add(entry("a"));
+  const task = queue.alone(async () => {
+    commits.push(["task"]);
+    await delay(10);
+    commits.push(["task end"]);
+  });
+  const failing = queue.alone(() => Promise.reject(new Error("mine")));
+  queue.add(entry("b"));
+  await expect(failing).rejects.toThrow("mine");
+  await task;
+  await queue.close();
+  const at = commits.findIndex(([name]) => name === "task");
+  expect(commits[at + 1]).toEqual(["task end"]);
+  expect(commits.flat()).toContain("b");
+});
+
+test("nothing is taken after closing, and closing commits what waits", async () => {
+  const { commits, queue } = recorder(5);
+  queue.add(entry("a"));
+  const closed = queue.close();
+  expect(queue.add(entry("b"))).toBe(false);
+  await closed;
+  expect(commits).toEqual([["a"]]);
+});

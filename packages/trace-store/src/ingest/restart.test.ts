@@ -1,0 +1,115 @@
+import { afterAll, expect, test } from "vitest";
+import { newId } from "@heddle/trace-model";
+import {
+  completePart,
+  endPart,
+  newProject,
+  nowUs,
+  openHalves,
+  startPart,
+  visibleCalls,
+} from "../../test/call-parts.js";
+import { testDatabase } from "../../test/store.js";
+
+const db = testDatabase();
+afterAll(() => db.drop());
+
+const hour = 3_600_000_000n;
+
+test("after a restart everything that is sent again is still one call", async () => {
+  const before = await db.open();
+  const project_id = newProject();
+  const [id, early, old] = [newId(), newId(), "0123456789abcdef"];
+  const batch = [
+    completePart({ project_id }),
+    completePart({ project_id, started_at: nowUs() - 1000n * hour }),
+    completePart({ project_id, started_at: nowUs() + 1000n * hour }),
+    startPart({ project_id, id: old, started_at: nowUs() - 2n * hour }),
+    endPart({ project_id, id: old }),
+    startPart({ project_id, id }),
+    endPart({ project_id, id: early }),
+  ];
+  await before.ingest(batch);
+  await before.close();
+
+  const after = await db.open();
+  await after.ingest(batch);
+  expect(await visibleCalls(db.engine, project_id)).toHaveLength(5);
+  await after.ingest([endPart({ project_id, id }), startPart({ project_id, id: early })]);
+  await after.ingest(batch.slice(0, 5));
+  // A second end of a call that memory no longer holds, known by its id alone.
+  await after.ingest([endPart({ project_id, id: old, output: '"second"' })]);
+  const calls = await visibleCalls(db.engine, project_id);
+  expect(calls).toHaveLength(6);
+  expect(calls.every(({ running }) => running === 0)).toBe(true);
+  expect(calls.find((call) => call.id === old)?.output).toBe('"second"');
+  expect(await openHalves(db.engine, project_id)).toEqual([]);
+  await after.close();
+});
+
+test("a restart completes what a crash left: both halves, a closed call with an open half, two versions", async () => {
+  const before = await db.open();
+  const project_id = newProject();
+  const [both, open, twice] = [newId(), newId(), newId()];
+  const start = startPart({ project_id, id: both });
+  await before.ingest([start, startPart({ project_id, id: open }), completePart({ project_id, id: twice })]);
+  await before.close();
+  // The rows of a crash, made by a second store that does not see what the first one wrote.
+  const columns = async (table: string) =>
+    (
+      await db.engine.rows<{ name: string }>({
+        sql: `SELECT name FROM system.columns WHERE database = '${db.name}' AND table = '${table}'`,
+      })
+    ).map(({ name }) => `\`${name}\``);
+  const copy = async (table: string, id: string, changes: Record<string, string>) => {
+    const names = await columns(table);
+    const values = names.map((name) => changes[name.slice(1, -1)] ?? name).join(", ");
+    await db.engine.command({
+      sql: `INSERT INTO ${table} (${names.join(", ")}) SELECT ${values} FROM ${table} WHERE id = '${id}' AND project_id = '${project_id}'`,
+    });
+  };
+  await copy("call_parts", both, { part: "'end'", ended_at: "started_at + 1", output: "'3'" });
+  await copy("calls", twice, { id: `'${open}'` });
+  await copy("calls", twice, { version: "version + 1", started_at: "started_at + 1", output: "'\"newer\"'" });
+
+  const after = await db.open();
+  const calls = await visibleCalls(db.engine, project_id);
+  expect(calls).toHaveLength(3);
+  expect(calls.find(({ id }) => id === both)).toMatchObject({ running: 0, output: "3" });
+  expect(calls.find(({ id }) => id === twice)).toMatchObject({ output: '"newer"' });
+  expect(await openHalves(db.engine, project_id)).toEqual([]);
+  await after.close();
+});
+
+test("versions go on after the greatest one, even when the clock went back", async () => {
+  const ahead = await db.open({ now: () => nowUs() + hour });
+  const project_id = newProject();
+  const id = newId();
+  await ahead.ingest([completePart({ project_id, id })]);
+  await ahead.close();
+  const behind = await db.open();
+  await behind.ingest([endPart({ project_id, id, output: '"newest"' })]);
+  const rows = await db.engine.rows<{ output: string }>({
+    sql: `SELECT output FROM calls WHERE project_id = '${project_id}' ORDER BY version DESC LIMIT 1`,
+  });
+  expect(rows).toEqual([{ output: '"newest"' }]);
+  expect(await visibleCalls(db.engine, project_id)).toHaveLength(1);
+  await behind.close();
+});
+
+test("memory is bounded: what was forgotten is looked up", async () => {
+  const small = await db.open({ limits: { known_calls: 20, half_cache_bytes: 2000 } });
+  const project_id = newProject();
+  const parts = Array.from({ length: 100 }, (_, index) =>
+    completePart({ project_id, started_at: nowUs() + BigInt(index) * 10n }),
+  );
+  const ids = Array.from({ length: 30 }, () => newId());
+  for (let from = 0; from < 100; from += 20) await small.ingest(parts.slice(from, from + 20));
+  await small.ingest(ids.map((id) => startPart({ project_id, id })));
+  await small.ingest(parts);
+  await small.ingest(ids.map((id) => endPart({ project_id, id })));
+  const calls = await visibleCalls(db.engine, project_id);
+  expect(calls).toHaveLength(130);
+  expect(calls.every(({ running }) => running === 0)).toBe(true);
+  await small.close();
+});

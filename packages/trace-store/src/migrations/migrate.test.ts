@@ -1,0 +1,84 @@
+import { afterAll, expect, test } from "vitest";
+import { testClientOptions } from "../../../embedded-clickhouse/test/client.js";
+import { testDatabase } from "../../test/store.js";
+import { connectEngine } from "../engine.js";
+import { ddl } from "./ddl.js";
+import { migrate } from "./migrate.js";
+import { MIGRATIONS } from "./migrations.js";
+
+const db = testDatabase();
+const bootstrap = connectEngine(testClientOptions(), "default");
+afterAll(async () => {
+  await db.drop();
+  await bootstrap.close();
+});
+
+const placement = { database: db.name };
+const next = {
+  version: MIGRATIONS.length + 1,
+  name: "next",
+  statements: ["CREATE TABLE IF NOT EXISTS {DB}.next {OC} (x UInt8) ENGINE=MergeTree ORDER BY x"],
+};
+
+test("a database can be opened again and again, and a table that a power cut took is made anew", async () => {
+  await (await db.open()).close();
+  await db.engine.command({ sql: "DROP TABLE call_names" });
+  await (await db.open()).close();
+  expect(await db.engine.rows({ sql: "SELECT count() AS n FROM call_names" })).toEqual([{ n: "0" }]);
+  const ledger = await db.engine.rows({ sql: "SELECT version, name FROM schema_migrations" });
+  expect(ledger).toEqual(MIGRATIONS.map(({ version, name }) => ({ version, name })));
+});
+
+test("every table survives a power cut: it writes through to the disk", async () => {
+  const tables = await db.engine.rows<{ name: string; engine_full: string }>({
+    sql: `SELECT name, engine_full FROM system.tables WHERE database = '${db.name}' AND engine LIKE '%MergeTree' ORDER BY name`,
+  });
+  expect(tables.length).toBeGreaterThan(10);
+  for (const { name, engine_full } of tables) {
+    for (const setting of [
+      "fsync_after_insert = 1",
+      "fsync_part_directory = 1",
+      "min_rows_to_fsync_after_merge = 1",
+      "max_suspicious_broken_parts = 1000000",
+      "old_parts_lifetime = 60",
+    ]) {
+      expect(`${name}: ${engine_full}`).toContain(setting);
+    }
+  }
+});
+
+test("a newer database is refused with one line", async () => {
+  await migrate(bootstrap, placement, [...MIGRATIONS, next]);
+  await expect(db.open()).rejects.toThrow(
+    `The tracing database "${db.name}" has schema version ${next.version}, this Heddle knows ${MIGRATIONS.length}: start the version that wrote it, or a newer one`,
+  );
+});
+
+test("a database of another build is refused with one line", async () => {
+  const changed = { ...next, statements: [...next.statements, "SELECT 1"] };
+  await expect(migrate(bootstrap, placement, [...MIGRATIONS, changed])).rejects.toThrow(
+    `The tracing database "${db.name}" was made by another build: its schema step ${next.version} ("next") is not ours`,
+  );
+});
+
+test("a database that belongs to another control plane is refused with one line", async () => {
+  const other = testDatabase();
+  await (await other.open({ control_plane_id: "mine" })).close();
+  await expect(other.open({ control_plane_id: "other" })).rejects.toThrow(
+    `The tracing database "${other.name}" belongs to another Heddle (control plane mine): use a database of its own for this one`,
+  );
+  await (await other.open({ control_plane_id: "mine" })).close();
+  await other.drop();
+});
+
+test("on a cluster the tables are replicated", () => {
+  const statements = MIGRATIONS.flatMap((step) => step.statements).map((text) =>
+    ddl(text, { database: "d", cluster: "c" }),
+  );
+  for (const statement of statements) {
+    expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS d\.\w+ ON CLUSTER 'c' \(/);
+    expect(statement).toMatch(/ENGINE=Replicated\w*MergeTree/);
+    expect(statement).not.toMatch(/\{[A-Z]+\}/);
+  }
+  expect(() => ddl("{DB}", { database: "x; DROP" })).toThrow(TypeError);
+});

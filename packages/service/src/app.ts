@@ -51,8 +51,11 @@ export function createApp(
       service: serviceHandlers(services),
       tables: tableHandlers(services),
     },
-    { ...options, prefixes: ["/traces"], fallback: training },
+    { ...options, prefixes: ["/traces"] },
   );
-  const api = graphqlRoute(services, tracing);
+  const api = graphqlRoute(services, (request) => (isTraining(request.target) ? training(request) : tracing(request)));
   return docs_dir === undefined ? api : docsSite(docs_dir, api);
 }
+
+/** Every path of the training interface begins with /v1, however many slashes a client put in front. */
+const isTraining = (target: string): boolean => /^\/+v1(?:[/?]|$)/.test(target);

@@ -49,10 +49,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
       control_plane_id: control.identity,
     });
     closing.push(() => store.close());
-    host?.on("restart", () => {
-      log("the trace engine was restarted");
-      store.engineRestarted();
-    });
+    host?.on("restart", () => store.engineRestarted());
 
     const services: Services = { config, control, store, blobs, version };
     const server = await listen(createApp(services, { docs_dir, onUnexpected: (error) => log(describe(error)) }), {
@@ -65,13 +62,29 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     return { url: server.url, api_key, close };
   } catch (error) {
     await close();
-    throw error;
+    throw isExpected(error) ? new ConfigError(error.message) : error;
   }
+}
+
+/** The stores say in one line what keeps them from opening: a newer database, somebody else's, no answer. */
+function isExpected(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    "code" in error &&
+    ["busy", "conflict", "invalid", "newer_database"].includes(String(error.code))
+  );
 }
 
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
   try {
-    return await startEngineHost({ directory: join(config.data_dir, "clickhouse"), log });
+    // That it started is no news; what happens to it later is.
+    let started = false;
+    const host = await startEngineHost({
+      directory: join(config.data_dir, "clickhouse"),
+      log: (line) => started && log(line),
+    });
+    started = true;
+    return host;
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : String(error));
   }

@@ -1,0 +1,131 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { keysCommand } from "../src/cli/keys.js";
+import { ConfigError, readConfig } from "../src/config.js";
+import { startService } from "../src/start.js";
+
+// `heddle` as an operator runs it: a process of its own, with its embedded engine, on an empty data directory.
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const data = mkdtempSync(join(tmpdir(), "heddle-start-"));
+afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+type Heddle = ChildProcessByStdio<null, Readable, Readable>;
+
+function heddle(args: string[], env: Record<string, string> = {}): Heddle {
+  return spawn(process.execPath, ["--import", "tsx", "-C", "@heddle/source", main, ...args], {
+    env: { PATH: process.env["PATH"], HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+async function finished(child: Heddle): Promise<{ code: number | null; out: string; err: string }> {
+  let [out, err] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, out, err };
+}
+
+/** Resolves with what was printed once the last line of the banner is there. */
+async function ready(child: Heddle): Promise<string> {
+  let out = "";
+  return new Promise((resolve, reject) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      out += chunk.toString();
+      if (/open .*\/docs\n$/.test(out)) resolve(out);
+    });
+    child.stderr.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    child.once("exit", (code) => reject(new Error(`exit code ${code}: ${out}`)));
+  });
+}
+
+async function shell(line: string): Promise<string> {
+  const { out } = await finished(spawn("sh", ["-c", line], { stdio: ["ignore", "pipe", "pipe"] }));
+  return out;
+}
+
+let service: Heddle;
+let banner: string;
+beforeAll(async () => {
+  service = heddle([]);
+  banner = await ready(service);
+});
+afterAll(() => {
+  service.kill("SIGKILL");
+});
+
+test("the lines that a start prints work when pasted", async () => {
+  const [send = "", read = "", docs = ""] = banner.split("\n").filter((line) => /^(curl|xdg-open|open) /.test(line));
+  expect(JSON.parse(await shell(send))).toEqual({ res: [{ id: "hello", trace_id: "hello" }, {}] });
+  expect(JSON.parse(await shell(read))).toMatchObject({ id: "hello", output: "hello world", project_id: "local/demo" });
+  const url = docs.split(" ")[1] ?? "";
+  expect((await fetch(url, { redirect: "manual" })).headers.get("location")).toBe("/docs/");
+});
+
+test("a second start on the same data directory is one clear line and exit code 1", async () => {
+  const { code, err } = await finished(heddle(["serve"]));
+  expect(code).toBe(1);
+  expect(err).toBe(
+    `heddle: the data directory ${data} is in use by process ${service.pid}. Stop that one, or set HEDDLE_DATA_DIR.\n`,
+  );
+});
+
+test("a port in use is one clear line", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const address = taken.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const other = mkdtempSync(join(tmpdir(), "heddle-port-"));
+  const config = readConfig({ HEDDLE_PORT: String(port), HEDDLE_DATA_DIR: other });
+  await expect(startService(config, { log: () => {} })).rejects.toThrow(
+    new ConfigError(`port ${port} on 127.0.0.1 is in use. Set HEDDLE_PORT (0 picks a free one).`),
+  );
+  taken.close();
+  rmSync(other, { recursive: true, force: true });
+});
+
+test("an unknown command is refused with what would work", async () => {
+  const { code, err } = await finished(heddle(["dance"]));
+  expect(code).toBe(1);
+  expect(err).toMatch(/^heddle: unknown command "dance"\n\nheddle serve/);
+});
+
+test("keys are made, listed and revoked beside the running service", async () => {
+  const config = readConfig({ HEDDLE_DATA_DIR: data });
+  const keys = async (...args: string[]) => {
+    const lines: string[] = [];
+    await keysCommand(args, config, (line) => lines.push(line));
+    return lines.join("\n");
+  };
+  const url = /listening on\s+(\S+)/.exec(banner)?.[1] ?? "";
+  const made = await keys("create", "--user", "ann", "--entity", "team", "--role", "read", "--project", "p");
+  const secret = /secret {2}(\S{40})/.exec(made)?.[1] ?? "";
+  const id = /id {6}(\S+)/.exec(made)?.[1] ?? "";
+  const read = async (project_id: string) => {
+    const body = JSON.stringify({ project_id, id: "x" });
+    return (await fetch(`${url}/call/read`, { method: "POST", body, headers: { authorization: `Bearer ${secret}` } }))
+      .status;
+  };
+  expect([await read("team/p"), await read("team/q")]).toEqual([200, 403]);
+  expect(await keys("list")).toMatch(/active .* ann .* read on team\/p/);
+  expect(await keys("revoke", id)).toMatch(/^revoked/);
+  await expect.poll(() => read("team/p"), { timeout: 5000 }).toBe(401);
+  await expect(keys("create")).rejects.toThrow("--user is needed");
+  await expect(keys("revoke", "nothing")).rejects.toThrow(/nothing/);
+});
+
+test("SIGTERM stops it in good order, and the next start finds what was written", async () => {
+  const stopped = finished(service);
+  service.kill("SIGTERM");
+  expect((await stopped).code).toBe(0);
+  service = heddle([]);
+  banner = await ready(service);
+  const [, read = ""] = banner.split("\n").filter((line) => line.startsWith("curl "));
+  expect(JSON.parse(await shell(read))).toMatchObject({ id: "hello" });
+});

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { Parameters } from "../parameters.js";
+import { checkFilter, compileFilter } from "./filter.js";
+import type { CallsFilter } from "./filter.js";
+
+function compile(filter: CallsFilter): { conditions: string[]; values: Record<string, unknown> } {
+  const p = new Parameters();
+  return { conditions: compileFilter(p, filter), values: p.values };
+}
+
+it("turns lists into sets and leaves empty ones out", () => {
+  expect(compile({ trace_ids: ["t1", "t2"], parent_ids: [], trace_roots_only: true, wb_user_ids: ["u"] })).toEqual({
+    conditions: ["trace_id IN ({p0:Array(String)})", "user_id IN ({p1:Array(String)})", "parent_id = ''"],
+    values: { p0: ["t1", "t2"], p1: ["u"] },
+  });
+});
+
+it("finds every version of an op by its key", () => {
+  expect(compile({ op_names: ["weave:///e/p/op/a:v1", "weave:///e/p/op/b:*", "plain:*"] })).toEqual({
+    conditions: ["(op_name IN ({p0:Array(String)}) OR op_key IN ({p1:Array(String)}))"],
+    values: { p0: ["weave:///e/p/op/a:v1"], p1: ["weave:///e/p/op/b", "plain"] },
+  });
+});
+
+it("asks the index for refs and compares versions up to the colon", () => {
+  expect(compile({ input_refs: ["weave:///e/p/object/a:1", "weave:///e/p/object/b:*", "odd:*"] })).toEqual({
+    conditions: [
+      "((indexHint(hasAny(input_refs, {p0:Array(String)})) AND arrayExists(ref -> ref IN ({p0:Array(String)}), input_refs)) OR arrayExists(ref -> startsWith(ref, {p1:String}) OR substring(ref, 1, position(ref, ':', 10)) IN ({p2:Array(String)}), input_refs))",
+    ],
+    values: { p0: ["weave:///e/p/object/a:1"], p1: "odd:", p2: ["weave:///e/p/object/b:"] },
+  });
+});
+
+it("splits long lists into parameters of at most 64 KB", () => {
+  const refs = Array.from({ length: 1000 }, (_, index) => `weave:///e/p/object/${String(index).padStart(230, "x")}:d`);
+  const { values } = compile({ output_refs: refs });
+  const chunks = Object.values(values).filter(Array.isArray);
+  expect(chunks.flat()).toEqual(refs);
+  for (const chunk of chunks) expect(JSON.stringify(chunk).length).toBeLessThanOrEqual(64 * 1024);
+});
+
+it("refuses a list of more than 1,000 entries and names it", () => {
+  const thousand = Array.from({ length: 1000 }, String);
+  checkFilter({ call_ids: thousand });
+  expect(() => checkFilter({ call_ids: [...thousand, "x"] })).toThrowError(
+    expect.objectContaining({ code: "invalid", loc: ["body", "filter", "call_ids"] }),
+  );
+});

@@ -19,21 +19,26 @@ export interface TestDatabase {
 
 export function testDatabase(): TestDatabase {
   const name = `test_${randomUUID().replaceAll("-", "")}`;
-  const client = testClientOptions();
-  const engine = connectEngine(client, name);
+  // Every client has an agent of its own: on a shared one, each closes sockets that another is using.
+  const engine = connectEngine(testClientOptions(), name);
   const opened: TraceStore[] = [];
   return {
     name,
     engine,
     async open(options) {
-      const store = await openTraceStore({ client, database: name, control_plane_id: CONTROL_PLANE, ...options });
+      const store = await openTraceStore({
+        client: testClientOptions(),
+        database: name,
+        control_plane_id: CONTROL_PLANE,
+        ...options,
+      });
       opened.push(store);
       return store;
     },
     async drop() {
       for (const store of opened) await store.close();
       await engine.close();
-      const bootstrap = connectEngine(client, "default");
+      const bootstrap = connectEngine(testClientOptions(), "default");
       await bootstrap.command({ sql: `DROP DATABASE IF EXISTS ${name}` });
       await bootstrap.close();
     },

@@ -34,10 +34,3 @@ function inlineExamples(markdown: string, directory: string): string {
     return `\`\`\`${language}\n${readFileSync(join(directory, file), "utf8").trimEnd()}\n\`\`\``;
   });
 }
-
-/** The code of a guide's fences in one language, in their order. */
-export function codeBlocks(markdown: string, language: string): string[] {
-  return [...markdown.matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
-    .filter(([, name]) => name === language)
-    .map(([, , code]) => code!);
-}

@@ -32,7 +32,9 @@ describe("the documentation site", () => {
     for (const page of pages) {
       const text = read(page);
       expect(text, page).toMatch(/http-equiv="Content-Security-Policy"\s+content="default-src 'none';/);
-      expect(text, page).not.toMatch(/<(?:script|img|iframe|link|source|video)\b[^>]*(?:src|href)=["']?(?:https?:)?\/\//i);
+      expect(text, page).not.toMatch(
+        /<(?:script|img|iframe|link|source|video)\b[^>]*(?:src|href)=["']?(?:https?:)?\/\//i,
+      );
       expect(text, page).not.toMatch(/url\(["']?https?:/i);
       expect(text, page).not.toContain("cdn.redoc.ly");
     }

@@ -1,6 +1,7 @@
-import type { OperationEntry } from "./definition.js";
+import type { AnswerEntry, OperationEntry } from "./definition.js";
 import type { HttpRequest, HttpResponse } from "./http.js";
 import { writeJson } from "./json-write.js";
+import { oneLine } from "./one-line.js";
 import { type Problem, problemBody } from "./problem.js";
 import { Reply } from "./reply.js";
 import { type Encoder, isStream, openStream } from "./stream.js";
@@ -36,11 +37,10 @@ export async function answerOf(
     const encoder = encoderOf(answer.stream, (item) => check(id, item, validatorOf(checked, answer.itemValidator)));
     return { status, headers, body: await openStream(items, encoder, request) };
   }
-  if (body instanceof Uint8Array) return { status, headers: headersOf(answer.bytes ?? OCTETS, own), body };
+  if (body instanceof Uint8Array) return { status, headers: bytesHeaders(answer, own), body };
   if (isStream(body)) {
     const encoder = { encode: asBytes, eager: true };
-    const headers = headersOf(answer.bytes ?? OCTETS, own);
-    return { status, headers, body: await openStream(body, encoder, request) };
+    return { status, headers: bytesHeaders(answer, own), body: await openStream(body, encoder, request) };
   }
   if (!answer.json && body === undefined) return { status, headers: { ...SECURITY, ...own } };
   check(id, body, validatorOf(checked, answer.validator));
@@ -63,11 +63,17 @@ function headersOf(mediaType: string, own: Record<string, string> | undefined): 
   return { "content-type": mediaType, ...SECURITY, ...own };
 }
 
+/** Bytes are whatever a client once sent: a browser that opens them saves a file instead of showing a page. */
+function bytesHeaders(answer: AnswerEntry, own: Record<string, string> | undefined): Record<string, string> {
+  return { ...headersOf(answer.bytes ?? OCTETS, undefined), "content-disposition": "attachment", ...own };
+}
+
 function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
   const encode = (item: unknown): string | Uint8Array => {
     if (item instanceof Uint8Array) return item;
     checkItem(item);
-    return stream === "jsonl" ? `${writeJson(item)}\n` : `data: ${writeJson(item)}\n\n`;
+    const line = oneLine(writeJson(item));
+    return stream === "jsonl" ? `${line}\n` : `data: ${line}\n\n`;
   };
   return { encode, eager: stream === "sse" };
 }

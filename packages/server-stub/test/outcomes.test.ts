@@ -173,6 +173,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     test("may answer bytes, whole or in pieces", async () => {
       const whole = await send(["coverRead", () => new Uint8Array([65, 66])], "/covers/a");
       expect([whole.text, whole.headers.get("content-type")]).toEqual(["AB", "application/octet-stream"]);
+      expect(whole.headers.get("content-disposition")).toBe("attachment");
       async function* pieces() {
         yield new Uint8Array([65]);
         yield new Uint8Array([66]);

@@ -29,6 +29,31 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
   });
 
+  test("free JSON that spans lines stays one line per row and means the same", async () => {
+    const notes = '{\n  "a": 1.0,\r\n\t"b": "\\n \u2028\u0085\u2029"\n}';
+    async function* rows() {
+      yield { ...row("a"), notes: rawJson(notes) };
+      yield row("b");
+    }
+    await drive(stream(rows), async (send) => {
+      const text = await (await send("/books/stream", POST)).text();
+      const [first = "", ...more] = text.split(/[\n\r\u0085\u2028\u2029]/);
+      expect(more).toEqual([line("b").trim(), ""]);
+      expect(first).toContain('"a": 1.0,');
+      expect(JSON.parse(first)).toMatchObject({ notes: JSON.parse(notes) });
+    });
+    await drive(
+      libraryServer({
+        async *bookAsk() {
+          yield { word: rawJson('"yes"\n\n') };
+        },
+      }),
+      async (send) => {
+        expect(await (await send("/books/ask", ASK)).text()).toBe('data: {"word":"yes"  }\n\n');
+      },
+    );
+  });
+
   test("an empty stream is an empty 200", async () => {
     await drive(
       stream(() => []),

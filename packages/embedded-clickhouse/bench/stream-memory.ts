@@ -6,7 +6,7 @@ import { createClient, type ResponseJSON, type Row } from "@clickhouse/client";
 import { startEngineHost } from "../src/index.js";
 
 // How much memory the host needs to stream 300 MB to a client that reads slower than the engine answers.
-// Linux only (reads /proc). Run: npx tsx -C @heddle/source packages/embedded-clickhouse/bench/stream-memory.ts
+// Linux only (reads /proc). Run: pnpm --filter @heddle/embedded-clickhouse bench
 
 async function main(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));

@@ -77,3 +77,8 @@ test.each(["none", "gzip"])(
     await reader.close();
   },
 );
+
+test("what the embedded engine cannot do is refused by name", async () => {
+  const query = client.query({ query: "SELECT 1", session_id: "s" });
+  await expect(query).rejects.toMatchObject({ code: "48", type: "NOT_IMPLEMENTED" });
+});

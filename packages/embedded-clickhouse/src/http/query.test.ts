@@ -83,8 +83,8 @@ test("a URL of nearly a megabyte is read", async () => {
   expect(await rows("SELECT length({list:Array(String)}) AS length", { list })).toEqual([{ length: "20000" }]);
 });
 
-test("a query of several megabytes is read", async () => {
-  const list = Array.from({ length: 100_000 }, () => `'${randomUUID()}'`).join(",");
+test("a query of more than a megabyte is read", async () => {
+  const list = Array.from({ length: 40_000 }, () => `'${randomUUID()}'`).join(",");
   expect(await rows(`SELECT 'x' IN (${list}) AS found`)).toEqual([{ found: 0 }]);
 });
 

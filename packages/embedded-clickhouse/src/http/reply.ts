@@ -15,7 +15,7 @@ export interface ReplyHead {
   timezone: string;
 }
 
-export interface Summary {
+interface Summary {
   readRows?: number | undefined;
   readBytes?: number | undefined;
   writtenRows?: number | undefined;

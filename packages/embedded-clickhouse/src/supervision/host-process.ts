@@ -30,6 +30,8 @@ export class HostStartError extends Error {
   }
 }
 
+/** Loading the tables of a large directory takes seconds; a start that takes longer than this has hung. */
+const startMs = 120_000;
 /** The host drains for up to 10 s; after this it is killed. */
 const closeMs = 15_000;
 
@@ -61,7 +63,8 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
   };
 
   tell({ type: "start", options });
-  const { port, version } = await ready;
+  const tooLate = setTimeout(() => child.kill("SIGKILL"), startMs);
+  const { port, version } = await ready.finally(() => clearTimeout(tooLate));
   return {
     pid: child.pid,
     port,
@@ -84,7 +87,7 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
 
 function forkHost(): ChildProcess {
   const fromSource = import.meta.url.endsWith(".ts");
-  const entry = new URL(`../host.${fromSource ? "ts" : "js"}`, import.meta.url);
+  const entry = fromSource ? new URL("../host.ts", import.meta.url) : new URL("../host.js", import.meta.url);
   return fork(fileURLToPath(entry), [], {
     execArgv: fromSource ? sourceArguments() : [],
     // Each session may block a thread of this pool; the rest is for files and streams.

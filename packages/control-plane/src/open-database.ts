@@ -1,11 +1,15 @@
 import { fileURLToPath } from "node:url";
 import type { Database } from "./database.js";
 import { ControlPlaneError } from "./errors.js";
+import { openPostgres } from "./postgres.js";
 import { openSqlite } from "./sqlite.js";
 
 /** The driver that a database URL asks for. */
 export function openDatabase(url: string): Database {
   if (url.startsWith("file:")) return openSqlite(fileURLToPath(url));
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url);
   const scheme = url.slice(0, Math.max(0, url.indexOf(":")));
-  throw new ControlPlaneError("invalid", `no back end for ${scheme}: database URLs; give a file: URL`, ["url"]);
+  throw new ControlPlaneError("invalid", `no back end for ${scheme}: database URLs; give a postgres: or file: URL`, [
+    "url",
+  ]);
 }

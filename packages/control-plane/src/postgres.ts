@@ -1,0 +1,59 @@
+import { type ClientBase, Pool, TypeOverrides, types } from "pg";
+import type { Database, Row, SqlValue, Statements } from "./database.js";
+import { postgresFailure } from "./postgres-failure.js";
+
+const integers = new TypeOverrides();
+for (const type of [types.builtins.INT2, types.builtins.INT4, types.builtins.INT8]) {
+  integers.setTypeParser(type, BigInt);
+}
+
+/** The advisory lock that a transaction holds: any number, the same in every process. */
+const transactionLock = 4_680_001n;
+
+/**
+ * The Postgres driver: a pool of connections. A server that does not answer is `busy`, one that turns us away
+ * `invalid`. How durable a commit is, the server's own configuration says.
+ */
+export function openPostgres(url: string): Database {
+  const pool = new Pool({
+    connectionString: url,
+    max: 8,
+    connectionTimeoutMillis: 5000,
+    query_timeout: 10_000,
+    keepAlive: true,
+    application_name: "heddle",
+    types: integers,
+  });
+  // An idle connection broke: the next statement makes a new one.
+  pool.on("error", () => {});
+
+  const failed = (error: unknown): never => {
+    throw postgresFailure(error, url);
+  };
+  const on = (client: Pick<ClientBase, "query">): Statements => {
+    const rows = async (sql: string, params: readonly SqlValue[] = []): Promise<Row[]> =>
+      (await client.query<Row>(sql, [...params]).catch(failed)).rows;
+    return { rows, run: async (sql, params) => void (await rows(sql, params)) };
+  };
+
+  return {
+    ...on(pool),
+    async transaction(work) {
+      const client = await pool.connect().catch(failed);
+      const statements = on(client);
+      let usable = false;
+      try {
+        await statements.run("BEGIN");
+        await statements.run("SELECT pg_advisory_xact_lock($1)", [transactionLock]);
+        const result = await work(statements);
+        await statements.run("COMMIT");
+        usable = true;
+        return result;
+      } finally {
+        // Closing the connection rolls back, whatever state it is in.
+        client.release(!usable);
+      }
+    },
+    close: async () => await pool.end(),
+  };
+}

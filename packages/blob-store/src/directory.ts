@@ -16,7 +16,12 @@ import { verified } from "./verify.js";
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
   await rm(temporary, { recursive: true, force: true });
-  await mkdir(temporary, { recursive: true });
+  const firstMade = await mkdir(temporary, { recursive: true });
+  // The store itself must survive as well: the entry of its folder, and of every folder made on the way to it.
+  for (let folder = root; ; folder = dirname(folder)) {
+    await syncFolder(dirname(folder));
+    if (firstMade === undefined || folder.length <= firstMade.length) break;
+  }
 
   // Folders whose entry in their parent this process has made durable.
   const syncedFolders = new Set<string>();
@@ -146,6 +151,8 @@ async function* readFrom(path: string, start: number, end: number): AsyncGenerat
 }
 
 async function syncFolder(path: string): Promise<void> {
+  // Windows does not let a folder be opened; its entries are journalled.
+  if (process.platform === "win32") return;
   const folder = await open(path, "r");
   try {
     await folder.sync();

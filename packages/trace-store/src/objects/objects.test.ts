@@ -188,6 +188,11 @@ test("a deleted version is gone with the time it was deleted, and the one before
   });
   expect(await read(project_id, "o", "latest")).toMatchObject({ digest: one.digest, is_latest: 1 });
   expect(await store.objects.query({ project_id })).toMatchObject([{ digest: one.digest }]);
+  await store.objects.delete({ project_id, object_id: "o" });
+  for (const label of ["latest", "v0"]) {
+    await expect(read(project_id, "o", label)).rejects.toMatchObject({ details: { deleted_at: expect.any(String) } });
+  }
+  await expect(store.objects.delete({ project_id, object_id: "o" })).rejects.toMatchObject({ code: "not_found" });
   await expect(read(project_id, "never", "latest")).rejects.toMatchObject({ code: "not_found", details: undefined });
 });
 

@@ -54,6 +54,6 @@ function tieBreak(keys: readonly CallSort[]): "ASC" | "DESC" {
 }
 
 /** What is no number, `nan` and `inf` included, is NULL and comes after the numbers. */
-function numeric(text: string): string {
+export function numeric(text: string): string {
   return `if(match(substring(${text}, 1, 2), '^[+-]?[0-9.]'), toFloat64OrNull(${text}), NULL)`;
 }

@@ -4,6 +4,7 @@ import { StoreError } from "../errors.js";
 import { Parameters } from "../parameters.js";
 import { CallSql } from "../query/call-sql.js";
 import { leafOrNull } from "../query/json-path.js";
+import { numeric } from "../query/sort.js";
 import type { TableOf, TableQuery } from "./requests.js";
 
 export interface TablePathOrder {
@@ -64,9 +65,4 @@ export async function sortedPositions(
     positions.push({ index: row.position - 1, digest: row.digest });
   }
   return positions;
-}
-
-/** What is no number is NULL, `nan` and `inf` included. */
-function numeric(text: string): string {
-  return `if(match(substring(${text}, 1, 2), '^[+-]?[0-9.]'), toFloat64OrNull(${text}), NULL)`;
 }

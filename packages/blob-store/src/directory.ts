@@ -17,10 +17,9 @@ export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
   await rm(temporary, { recursive: true, force: true });
   const firstMade = await mkdir(temporary, { recursive: true });
-  // The store itself must survive as well: the entry of its folder, and of every folder made on the way to it.
-  for (let folder = root; ; folder = dirname(folder)) {
+  // The store itself must survive as well: the entries of the folders made on the way to it.
+  for (let folder = root; firstMade !== undefined && folder.length >= firstMade.length; folder = dirname(folder)) {
     await syncFolder(dirname(folder));
-    if (firstMade === undefined || folder.length <= firstMade.length) break;
   }
 
   // Folders whose entry in their parent this process has made durable.

@@ -86,12 +86,10 @@ function listStatement(
     order_by: order.order_by,
     limit: limit === undefined ? undefined : limit + offset + doubles,
   });
-  const sql = [
-    `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.order_by} LIMIT 1 BY id`,
-    ...(limit === undefined ? [] : [`LIMIT ${p.bind("UInt64", limit)}`]),
-    ...(offset === 0 ? [] : [`OFFSET ${p.bind("UInt64", offset)}`]),
-  ].join(" ");
-  return { sql, params: p };
+  const all = `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.order_by} LIMIT 1 BY id`;
+  if (limit === undefined && offset === 0) return { sql: all, params: p };
+  const [rows, skipped] = [p.bind("UInt64", limit ?? Number.MAX_SAFE_INTEGER), p.bind("UInt64", offset)];
+  return { sql: `${all} LIMIT ${rows} OFFSET ${skipped}`, params: p };
 }
 
 /**

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completePart, newProject, startPart } from "../test/call-parts.js";
+import { listCalls, listIds } from "../test/list-calls.js";
+import { testDatabase } from "../test/store.js";
+import type { CallsQuery } from "./calls.js";
+import type { TraceStore } from "./store.js";
+
+const T0 = 1_775_811_600_000_000n;
+const db = testDatabase();
+let store: TraceStore;
+const project_id = newProject();
+const refs = { model: "", small: "", row0: "", row1: "", op: "", foreign: "", prompt: "" };
+
+async function object(object_id: string, val: string, project = project_id): Promise<string> {
+  const { digest } = await store.objects.create({ project_id: project, object_id, val });
+  return `weave:///${project}/object/${object_id}:${digest}`;
+}
+
+beforeAll(async () => {
+  store = await db.open();
+  refs.prompt = await object("prompt", '{"text":"Be brief","tone":["dry","kind"]}');
+  refs.model = await object("model", `{"name":"big","size":70,"prompt":"${refs.prompt}"}`);
+  refs.small = await object("model", '{"name":"small","size":7}');
+  refs.foreign = await object("model", '{"name":"big"}', newProject());
+  const rows = ['{"question":"1+1","level":2}', '{"question":"2+2","level":10}'];
+  const table = await store.tables.create({ project_id, rows });
+  const dataset = await object("data", `{"rows":"weave:///${project_id}/table/${table.digest}"}`);
+  [refs.row0 = "", refs.row1 = ""] = table.row_digests.map((digest) => `${dataset}/attr/rows/id/${digest}`);
+  const inputs = [
+    `{"model":"${refs.model}","example":"${refs.row0}"}`,
+    `{"model":"${refs.small}","example":"${refs.row1}"}`,
+    `{"model":"${refs.foreign}","example":"weave:///${project_id}/object/data:missing"}`,
+    `{"model":{"name":"inline"},"example":5,"part":"${refs.prompt}/attr/tone/index/1","tones":"${refs.prompt}/attr/tone","nested":"${refs.row0}/key/question"}`,
+  ];
+  await store.ingest([
+    ...inputs.map((text, index) =>
+      completePart({ project_id, id: `c${index}`, started_at: T0 + BigInt(index), inputs: text }),
+    ),
+    startPart({ project_id, id: "c4", started_at: T0 + 4n, inputs: inputs[0] }),
+  ]);
+});
+afterAll(() => db.drop());
+
+const equals = (path: string, value: unknown) => ({ $expr: { $eq: [{ $getField: path }, { $literal: value }] } });
+const ids = (request: Omit<CallsQuery, "project_id">) => listIds(store, { project_id, ...request });
+
+describe("a path through a ref", () => {
+  it("filters by the value it leads to, in lists and counts", async () => {
+    const query = equals("inputs.model.name", "big");
+    expect(await ids({ query })).toEqual([]);
+    expect(await ids({ query, expand_columns: ["inputs.model"] })).toEqual(["c0", "c4"]);
+    expect(await ids({ query, expand_columns: ["inputs.model"], limit: 1, offset: 1 })).toEqual(["c4"]);
+    expect((await store.calls.count({ project_id, query, expand_columns: ["inputs.model"] })).count).toBe(2);
+  });
+
+  it("reaches table rows", async () => {
+    const expand_columns = ["inputs.example"];
+    expect(await ids({ query: equals("inputs.example.question", "2+2"), expand_columns })).toEqual(["c1"]);
+    expect(await ids({ query: equals("inputs.example.level", 2), expand_columns })).toEqual(["c0", "c4"]);
+  });
+
+  it("goes on through refs inside what it found", async () => {
+    const expand_columns = ["inputs.model.prompt", "inputs.model"];
+    expect(await ids({ query: equals("inputs.model.prompt.text", "Be brief"), expand_columns })).toEqual(["c0", "c4"]);
+    expect(await ids({ query: equals("inputs.model.prompt.tone.1", "kind"), expand_columns })).toEqual(["c0", "c4"]);
+  });
+
+  it("follows the way inside a ref", async () => {
+    const query = equals("inputs.tones.1", "kind");
+    expect(await ids({ query, expand_columns: ["inputs.tones"] })).toEqual(["c3"]);
+    expect(await ids({ query: equals("inputs.nested.0", null), expand_columns: ["inputs.nested"] })).toHaveLength(5);
+  });
+
+  it("sorts by the value it leads to, numbers as numbers, the rest last", async () => {
+    const sort_by = [{ field: "inputs.example.level", direction: "desc" }];
+    expect(await ids({ sort_by, expand_columns: ["inputs.example"], limit: 10 })).toEqual([
+      "c1",
+      "c4",
+      "c0",
+      "c3",
+      "c2",
+    ]);
+  });
+
+  it("refuses to go through more refs than is sensible", async () => {
+    const expand_columns = ["inputs.a", "inputs.a.b", "inputs.a.b.c", "inputs.a.b.c.d", "inputs.a.b.c.d.e"];
+    await expect(ids({ query: equals("inputs.a.b.c.d.e.f", 1), expand_columns })).rejects.toMatchObject({
+      code: "invalid",
+    });
+  });
+});
+
+describe("what is shown", () => {
+  it("has the values in place of the refs, with where they came from", async () => {
+    const calls = await listCalls(store, {
+      project_id,
+      expand_columns: ["inputs.example", "inputs.model", "inputs.model.prompt"],
+    });
+    const [c0, , c2, c3] = calls.map(({ inputs }) => JSON.parse(inputs) as Record<string, unknown>);
+    expect(c0).toEqual({
+      model: {
+        name: "big",
+        size: 70,
+        prompt: { text: "Be brief", tone: ["dry", "kind"], _ref: refs.prompt },
+        _ref: refs.model,
+      },
+      example: { question: "1+1", level: 2, _ref: refs.row0 },
+    });
+    expect(c2).toEqual({ model: refs.foreign, example: `weave:///${project_id}/object/data:missing` });
+    expect(c3).toMatchObject({ model: { name: "inline" }, example: 5 });
+  });
+
+  it("takes parts of values", async () => {
+    const expand_columns = ["inputs.part", "inputs.nested"];
+    const [call] = await listCalls(store, { project_id, filter: { call_ids: ["c3"] }, expand_columns });
+    expect(JSON.parse(call?.inputs ?? "")).toMatchObject({ part: "kind", nested: "1+1" });
+  });
+
+  it("keeps the refs when only the search needs the values", async () => {
+    const request = { query: equals("inputs.model.name", "big"), expand_columns: ["inputs.model"] };
+    const calls = await listCalls(store, { project_id, ...request, return_expanded_column_values: false });
+    expect(calls.map(({ inputs }) => (JSON.parse(inputs) as Record<string, unknown>)["model"])).toEqual([
+      refs.model,
+      refs.model,
+    ]);
+  });
+});

@@ -6,9 +6,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { quietClient } from "../test/quiet-client.js";
 import { startEngineHost, type EngineHost } from "./index.js";
+
+// Each test starts processes, which takes long on a machine that has other work.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 const cleanups: Array<() => Promise<unknown> | void> = [];
 afterEach(async () => {
@@ -69,7 +72,7 @@ test("a killed engine comes back with every acknowledged row", async () => {
       const values = Array.from({ length: 100 }, (_, index) => ({ a: acknowledged + index }));
       await client.insert({ table: "t", values, format: "JSONEachRow" });
       acknowledged += 100;
-      if (acknowledged === 1000) process.kill(host.state().pid ?? 0, "SIGKILL");
+      if (acknowledged === 500) process.kill(host.state().pid ?? 0, "SIGKILL");
     }
   })();
   await expect(writing).rejects.toThrow(/socket hang up|ECONNRE|ENOENT|EPIPE/);
@@ -77,7 +80,7 @@ test("a killed engine comes back with every acknowledged row", async () => {
   await expect(client.query({ query: "SELECT 1" })).rejects.toThrow(/ECONNREFUSED|ENOENT|ECONNRESET/);
   expect(performance.now() - failed).toBeLessThan(1000);
   await restarted;
-  expect(acknowledged).toBeGreaterThanOrEqual(1000);
+  expect(acknowledged).toBeGreaterThanOrEqual(500);
   // One insert more may be there: it was written, and its answer was lost.
   expect([acknowledged, acknowledged + 100]).toContain(await countRows(client));
   expect(host.state()).toMatchObject({ status: "ready", restarts: 1 });
@@ -128,6 +131,12 @@ test("rows outlive the host", async () => {
   expect(await countRows(clientOf(await startHost({ directory })))).toBe(1);
 });
 
+test("what the embedded engine cannot do is refused by name", async () => {
+  const client = clientOf(await startHost());
+  const query = client.query({ query: "SELECT 1", session_id: "s" });
+  await expect(query).rejects.toMatchObject({ code: "48", type: "NOT_IMPLEMENTED" });
+});
+
 test("a directory with a long path gets its socket elsewhere", async () => {
   const directory = join(newDirectory(), "long".repeat(30));
   const host = await startHost({ directory });
@@ -142,6 +151,10 @@ test("on a port the host asks for its password, and keeps both over a restart", 
   const get = (headers: Record<string, string>): Promise<Response> => fetch(`${host.url}/?query=SELECT+1`, { headers });
   const key = host.password ?? "";
   expect((await get({ "X-ClickHouse-User": "default", "X-ClickHouse-Key": key })).status).toBe(200);
+  const big = await fetch(`${host.url}/?query=SELECT+toUInt64(1)+AS+n+FORMAT+JSONEachRow`, {
+    headers: { "X-ClickHouse-Key": key },
+  });
+  expect(await big.text()).toBe('{"n":"1"}\n');
   const refused = await get({});
   expect([refused.status, refused.headers.get("x-clickhouse-exception-code")]).toEqual([403, "516"]);
   const stranger = quietClient({ ...options, password: "guess" });

@@ -6,6 +6,8 @@ export function quietClient(options: Parameters<typeof createClient>[0] = {}): R
   return createClient({
     ...(options.url === undefined ? testClientOptions() : {}),
     log: { level: ClickHouseLogLevel.OFF },
+    // The embedded engine's default, which a server has not.
+    clickhouse_settings: { output_format_json_quote_64bit_integers: 1 },
     ...options,
   });
 }

@@ -25,6 +25,11 @@ test("an error answer says its code in a header and fits it with its status", as
   expect(response_headers["x-clickhouse-exception-code"]).toBe("60");
 });
 
+test("an id that fits no header harms nobody", async () => {
+  const result = await client.query({ query: "SELECT 1", query_id: "ü\n東", format: "CSV" });
+  expect(await result.text()).toBe("1\n");
+});
+
 test("an unknown setting is refused", async () => {
   const nonsense: Record<string, string> = { nonsense: "1" };
   const query = client.query({ query: "SELECT 1", clickhouse_settings: nonsense });
@@ -77,8 +82,3 @@ test.each(["none", "gzip"])(
     await reader.close();
   },
 );
-
-test("what the embedded engine cannot do is refused by name", async () => {
-  const query = client.query({ query: "SELECT 1", session_id: "s" });
-  await expect(query).rejects.toMatchObject({ code: "48", type: "NOT_IMPLEMENTED" });
-});

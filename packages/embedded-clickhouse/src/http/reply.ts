@@ -39,8 +39,8 @@ export function createReply(request: IncomingMessage, response: ServerResponse, 
   const exceptionTag = randomBytes(8).toString("hex");
   let output: Writable | undefined;
 
-  response.setHeader("X-ClickHouse-Query-Id", head.queryId);
-  response.setHeader("X-ClickHouse-Format", head.format);
+  response.setHeader("X-ClickHouse-Query-Id", headerText(head.queryId));
+  response.setHeader("X-ClickHouse-Format", headerText(head.format));
   response.setHeader("X-ClickHouse-Timezone", head.timezone);
   response.setHeader("X-ClickHouse-Server-Display-Name", "heddle");
   response.setHeader("X-ClickHouse-Exception-Tag", exceptionTag);
@@ -92,6 +92,11 @@ const encoders = {
 function acceptedEncoding(request: IncomingMessage): keyof typeof encoders | undefined {
   const accepted = (request.headers["accept-encoding"] ?? "").toLowerCase().split(/[\s,;]+/);
   return (["gzip", "deflate", "br"] as const).find((name) => accepted.indexOf(name) >= 0);
+}
+
+/** Both come from the request and may hold what no header can. */
+function headerText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, "?");
 }
 
 function summaryText(summary: Summary): string {

@@ -21,7 +21,7 @@ export function createEngineServer(engine: Engine, password: string | undefined)
   const server = createServer(
     { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 30_000, requestTimeout: 0 },
     (request, response) => {
-      void answer(engine, password, request, response);
+      answer(engine, password, request, response).catch(() => response.destroy());
     },
   );
   return server;
@@ -33,7 +33,8 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(request.url ?? "/", "http://engine");
+  const target = request.url ?? "/";
+  const url = new URL(target.startsWith("/") ? `http://engine${target}` : "http://engine/unknown");
   if (url.pathname === "/ping" || url.pathname === "/replicas_status") {
     response.end("Ok.\n");
     return;

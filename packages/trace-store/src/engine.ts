@@ -63,6 +63,9 @@ export function connectEngine(connection: EngineConnection, database: string): E
     max_open_connections: 16,
     ...connection,
     database,
+    // Several clients may share a given agent. Each would end sockets that it last used itself and another is using
+    // now, and closing one would end all of them: such an agent is left to whoever made it.
+    ...(connection.http_agent && { keep_alive: { idle_socket_ttl: 0 } }),
     clickhouse_settings: SETTINGS,
     use_multipart_params_auto: true,
     // Every error is thrown; the client would print it as well.
@@ -73,7 +76,9 @@ export function connectEngine(connection: EngineConnection, database: string): E
     stream: (statement, options) => stream(client, statement, options),
     insert: (table, columns, text) => insert(client, table, columns, text),
     command: (statement, options) => command(client, statement, options),
-    close: () => client.close(),
+    close: async () => {
+      if (connection.http_agent === undefined) await client.close();
+    },
   };
 }
 

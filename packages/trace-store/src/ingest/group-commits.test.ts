@@ -83,3 +83,26 @@ test("nothing is taken after closing, and closing commits what waits", async () 
   await closed;
   expect(commits).toEqual([["a"]]);
 });
+
+test("clients that send the next request when they have their answer come to share every commit", async () => {
+  const sizes: number[] = [];
+  const answers = new Map<Entry, () => void>();
+  const queue = groupCommits<Entry>(async (entries) => {
+    await delay(10);
+    sizes.push(entries.length);
+    for (const entry of entries) answers.get(entry)?.();
+  });
+  const client = async () => {
+    for (let requests = 0; requests < 8; requests++) {
+      const request = { name: "", bytes: 200_000, rows: 100 };
+      const answered = new Promise<void>((resolve) => {
+        answers.set(request, resolve);
+      });
+      queue.add(request);
+      await answered;
+    }
+  };
+  await Promise.all([client(), client(), client(), client()]);
+  await queue.close();
+  expect(sizes.length).toBeLessThan(14);
+});

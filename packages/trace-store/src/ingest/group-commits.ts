@@ -16,18 +16,21 @@ export interface CommitQueue<Entry extends CommitEntry> {
 /** Well below 64 MB one insert is one block, which is stored whole or not at all. */
 const COMMIT_BYTES = 56 * 1024 * 1024;
 const WAITING_BYTES = 4 * COMMIT_BYTES;
-/** A commit this large is worth its cost at once. */
-const LARGE_BYTES = 1024 * 1024;
-const LARGE_ROWS = 500;
+/** So much is worth a commit of its own at once, and so much hardly gains by waiting for more. */
+const FULL_BYTES = 8 * 1024 * 1024;
+const LARGE_BYTES = 128 * 1024;
+const LARGE_ROWS = 50;
+/** From so many requests in a commit on its cost is well shared. */
+const MANY_REQUESTS = 8;
 const SHORTEST_MS = 5;
 const LONGEST_MS = 200;
 
 /**
  * Groups requests into commits that run one after another. `commit` answers the entries itself and never rejects.
  *
- * A commit costs the engine a part and several fsyncs, whatever its size. So the queue waits about twice as long as a
- * commit takes, 5 to 200 ms, for more to come; not at all when enough has come, or when as many requests wait as the
- * last commit answered, which is all that clients who wait for their answers can send.
+ * A commit costs the engine a part and several fsyncs, whatever its size. So small requests wait about twice as long
+ * as a commit takes, 5 to 200 ms, for more to come. Large ones, and many at once, wait only for the other clients that
+ * were seen last: who has just been answered sends the next request in a moment, and belongs into the same commit.
  */
 export function groupCommits<Entry extends CommitEntry>(
   commit: (entries: Entry[]) => Promise<void>,
@@ -35,24 +38,24 @@ export function groupCommits<Entry extends CommitEntry>(
   let waiting: Entry[] = [];
   let bytes = 0;
   let rows = 0;
+  /** When the first of them came, or the commit before it ended. */
   let since = 0;
   const tasks: Array<() => Promise<void>> = [];
   let closed = false;
   let usualMs = 0;
-  let lastAnswered = 0;
+  /** Requests under way when the last commit ended: those it answered and those that came meanwhile. */
+  let expected = 1;
   let lastEnd = 0;
   let running: Promise<void> | undefined;
   let wake: (() => void) | undefined;
 
+  const large = () => bytes >= LARGE_BYTES || rows >= LARGE_ROWS || waiting.length >= MANY_REQUESTS;
+
   /** Whether the next commit need not wait for more. */
-  const ripe = () =>
-    closed ||
-    tasks.length > 0 ||
-    bytes >= LARGE_BYTES ||
-    rows >= LARGE_ROWS ||
-    (lastAnswered >= 8 && waiting.length >= lastAnswered);
+  const ripe = () => closed || tasks.length > 0 || bytes >= FULL_BYTES || (large() && waiting.length >= expected);
 
   const windowMs = () => {
+    if (large()) return Math.min(20, usualMs / 4);
     const idle = since - lastEnd > LONGEST_MS;
     return idle ? SHORTEST_MS : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, 2 * usualMs));
   };
@@ -86,10 +89,10 @@ export function groupCommits<Entry extends CommitEntry>(
     waiting = waiting.slice(taken);
     bytes -= takenBytes;
     const start = performance.now();
-    since = start;
     await commit(batch);
     lastEnd = performance.now();
-    lastAnswered = batch.length;
+    since = lastEnd;
+    expected = batch.length + waiting.length;
     usualMs = usualMs === 0 ? lastEnd - start : usualMs * 0.7 + (lastEnd - start) * 0.3;
   }
 

@@ -46,7 +46,7 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
 }
 
 function badId(name: string, id: string | undefined): string | undefined {
-  return id === undefined || isCallId(id) ? undefined : `${name} must have 1 to 256 characters`;
+  return id === undefined || isCallId(id) ? undefined : `${name} must have 1 to 256 characters and no lone surrogates`;
 }
 
 function badTime(name: string, us: bigint | undefined): string | undefined {

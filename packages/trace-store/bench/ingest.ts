@@ -1,0 +1,133 @@
+/**
+ * Ingest beside the bare insert of the same rows, in one run: complete calls of 2 KB in batches of 100.
+ *
+ *   node --import tsx --conditions @heddle/source packages/trace-store/bench/ingest.ts [batches]
+ *
+ * The bare insert sends text that was made before the clock started. Rounds alternate, so that both see the same
+ * machine; every number is a median over batches.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
+import type { CallPart } from "@heddle/trace-model";
+import type { Engine } from "../src/engine.js";
+import { connectEngine } from "../src/engine.js";
+import { preparePart } from "../src/ingest/prepare.js";
+import { CALL_COLUMNS, callRow } from "../src/ingest/rows.js";
+import { openTraceStore } from "../src/store.js";
+import { batchOfCalls, seededRandom } from "./payload.js";
+
+const BATCHES = Number(process.argv[2] ?? 200);
+const BATCH = 100;
+const DATABASE = "bench_ingest";
+
+const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
+const url = process.env["HEDDLE_CLICKHOUSE_URL"];
+const host = url === undefined ? await startEngineHost({ directory }) : undefined;
+const client = host?.clientOptions() ?? { url };
+const insertMs: number[] = [];
+const store = await openTraceStore({
+  client,
+  database: DATABASE,
+  control_plane_id: "bench",
+  wrapEngine: (engine) => ({ ...engine, insert: timedInsert(engine) }),
+});
+const bare = connectEngine(client, DATABASE);
+await bare.command({ sql: "CREATE TABLE IF NOT EXISTS bare AS calls" });
+
+const random = seededRandom(7);
+for (const writers of [1, 4]) await compare(writers);
+
+await store.close();
+await bare.command({ sql: `DROP DATABASE ${DATABASE}` });
+await bare.close();
+await host?.close();
+rmSync(directory, { recursive: true, force: true });
+
+async function compare(writers: number): Promise<void> {
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  const preparing: number[] = [];
+  const encoding: number[] = [];
+  insertMs.length = 0;
+  const round = 2 * writers;
+  for (let done = 0; done < BATCHES; done += round) {
+    const batches = Array.from({ length: round }, () => batchOfCalls("acme/bench", BATCH, random));
+    await spread(batches, writers, async (batch) => {
+      ours.push(await timed(() => store.ingest(batch)));
+    });
+    // The same rows as text; making it is timed by stage and is no part of the bare insert.
+    const texts = batches.map((batch) => {
+      const start = performance.now();
+      const prepared = batch.map((part, index) => preparePart(part, index));
+      const middle = performance.now();
+      const text = prepared.map(rowOf).join("");
+      encoding.push(performance.now() - middle);
+      preparing.push(middle - start);
+      return text;
+    });
+    await spread(texts, writers, async (text) => {
+      theirs.push(await timed(() => bare.insert("bare", CALL_COLUMNS, text)));
+    });
+  }
+  report(writers, { ours, theirs, preparing, encoding });
+}
+
+function report(
+  writers: number,
+  { ours, theirs, preparing, encoding }: Record<"ours" | "theirs" | "preparing" | "encoding", number[]>,
+): void {
+  const perSecond = (ms: number[]) => Math.round((writers * BATCH * 1000) / median(ms));
+  const bytes = batchOfCalls("acme/bench", BATCH, random).reduce((sum, part) => sum + jsonBytes(part), 0) / BATCH;
+  console.log(`\n${writers} writer(s), batches of ${BATCH} calls with ${Math.round(bytes)} bytes of JSON each`);
+  console.table({
+    "bare insert": { "ms per batch": rounded(median(theirs)), "calls/s": perSecond(theirs), "% of bare": 100 },
+    ingest: {
+      "ms per batch": rounded(median(ours)),
+      "calls/s": perSecond(ours),
+      "% of bare": Math.round((100 * median(theirs)) / median(ours)),
+    },
+    "  prepare (scan, refs, usage, fields)": { "ms per batch": rounded(median(preparing)) },
+    "  put rows together": { "ms per batch": rounded(median(encoding)) },
+    "  insert (per commit)": { "ms per batch": rounded(median(insertMs)) },
+  });
+}
+
+function rowOf(prepared: ReturnType<typeof preparePart>): string {
+  if (!("key" in prepared) || prepared.start === undefined || prepared.end === undefined)
+    throw new Error("not complete");
+  return callRow(prepared, prepared.start, prepared.end, 1n);
+}
+
+function timedInsert(engine: Engine): Engine["insert"] {
+  return async (table, columns, rows) => {
+    insertMs.push(await timed(() => engine.insert(table, columns, rows)));
+  };
+}
+
+async function spread<T>(items: T[], workers: number, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = [...items];
+  const worker = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: workers }, worker));
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+function jsonBytes(part: CallPart): number {
+  return part.part === "complete" ? part.start.inputs.length + (part.end.output?.length ?? 0) : 0;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
+}

@@ -85,7 +85,7 @@ async function repositoryOf(name: string) {
     git("add", ".");
     git("commit", "-q", "-m", note);
   };
-  write(".changeset/README.md", "");
+  write(".changeset/config.json", '{ "fixed": [["@heddle/spec", "@heddle/client"]] }');
   write("spec/package.json", '{ "version": "0.1.0" }');
   write("spec/redocly.yaml", "apis:\n  tracing:\n    root: ./tracing/openapi.yaml\n    output: ./dist/tracing.json\n");
   write("spec/tracing/openapi.yaml", document("/health"));

@@ -6,9 +6,6 @@ import { isEntry } from "./entry.js";
 import { extractSpec, findBase } from "./spec-diff-base.js";
 import { bundle, rateDocuments, requiredBump, type Change } from "./spec-diff-rating.js";
 
-/** The packages that carry the contract and share its version. */
-const group = ["@heddle/spec", "@heddle/client", "@heddle/server-stub", "@heddle/docs"];
-
 export interface Verdict {
   /** False when the pending changesets ask for less than the change of the contract needs. */
   enough: boolean;
@@ -48,7 +45,7 @@ export function judge(base: string, changes: Change[], version: string, pending:
   else lines.push(`It needs a ${required} bump; the pending changesets ask for ${pending ?? "none"}.`);
   if (!enough)
     lines.push(
-      `Run \`npx -y pnpm@10.34.9 changeset\`, choose ${group[0]} and ${required}, and say what users will notice.`,
+      `Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and ${required}, and say what users will notice.`,
     );
   return { enough, text: lines.join("\n") };
 }
@@ -66,7 +63,12 @@ function table(changes: Change[]): string[] {
   return wording > 0 ? [...rows, `  patch  ${wording} changes of wording and examples`] : rows;
 }
 
+/** The largest bump asked for any package that shares the contract's version (`fixed` in the changesets' settings). */
 function pendingBump(repository: string): Bump | undefined {
+  const { fixed } = JSON.parse(readFileSync(join(repository, ".changeset/config.json"), "utf8")) as {
+    fixed: string[][];
+  };
+  const group = fixed.find((names) => names.includes("@heddle/spec")) ?? ["@heddle/spec"];
   return readChangesets(repository)
     .flatMap((changeset) => group.map((name) => changeset.bumps[name]))
     .reduce<Bump | undefined>(larger, undefined);

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 const docs = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
@@ -19,11 +19,11 @@ function samples(): Record<string, string> {
   return found;
 }
 
-/** The compiler's findings about programs that stand beside each other in the docs package. */
+/** The compiler's findings about programs that stand beside each other in the docs package, where imports resolve. */
 function compile(programs: Record<string, string>): string {
-  const directory = join(docs, "dist/samples");
-  rmSync(directory, { recursive: true, force: true });
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(join(docs, "dist"), { recursive: true });
+  const directory = mkdtempSync(join(docs, "dist/samples-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
   for (const [name, code] of Object.entries(programs)) writeFileSync(join(directory, name), code);
   const config = {
     extends: "../../../../tsconfig.base.json",

@@ -20,14 +20,14 @@ export interface Running {
 export interface StartOptions {
   docs_dir?: string;
   /** One line per event that an operator may want to see. */
-  log(line: string): void;
+  log: (line: string) => void;
 }
 
 /** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
 export async function startService(config: Config, { docs_dir, log }: StartOptions): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
-    for (const step of closing.splice(0).reverse()) await step();
+    for (const step of closing.splice(0).toReversed()) await step();
   };
   try {
     const directory = openDataDirectory(config.data_dir);

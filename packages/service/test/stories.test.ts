@@ -28,7 +28,7 @@ test.each(stories)("the story %s comes true", async (story) => {
     [redocly, "respect", join("stories", story), "-S", `tracing=${url}`, ...inputs],
     { cwd: spec, env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" } },
   ).catch((error: { stdout?: string }) => {
-    throw new Error(error.stdout ?? String(error));
+    throw new Error(error.stdout ?? "redocly respect did not run");
   });
   expect(stdout).toMatch(/passed/);
   expect(service.unexpected).toEqual([]);

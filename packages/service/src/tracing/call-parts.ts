@@ -22,7 +22,7 @@ export interface PartContext {
   /** Where the item stands in the request, for error places. */
   loc: readonly (string | number)[];
   /** External project of an internal id the client was given; throws for one it may not read. */
-  projectOf(internal_id: string): string | undefined;
+  projectOf: (internal_id: string) => string | undefined;
 }
 
 type WireStart = Schemas["StartedCallSchemaForInsert"];

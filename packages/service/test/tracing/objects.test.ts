@@ -69,7 +69,7 @@ test("the digest is the one that SDKs compute, over the text as sent", async () 
 test("a dataset row resolves through its table, and what cannot be resolved is told apart", async () => {
   const project_id = newProject();
   const tracing = service.tracing();
-  const { digest: table, row_digests = [] } = await tracing.tableCreate({
+  const { digest: table, row_digests } = await tracing.tableCreate({
     table: { project_id, rows: [{ q: 1 }, { q: 2 }, { q: 1 }] },
   });
   expect(row_digests[0]).toBe(row_digests[2]);

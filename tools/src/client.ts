@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { docComment } from "./client-docs.js";
-import { isEntry } from "./entry.js";
 import { inputOf, type Input } from "./client-input.js";
 import { resultOf, type Result } from "./client-result.js";
+import { isEntry } from "./entry.js";
 import { readModel, type Model, type Operation } from "./model.js";
 import { pascalCase } from "./names.js";
 import { documentsIn } from "./types.js";

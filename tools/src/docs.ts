@@ -89,10 +89,8 @@ function pageWriter(template: string) {
 }
 
 function landing(template: string, guides: Guide[], models: Model[]): string {
-  return readTemplate(
-    template,
-    "landing.html",
-  )({
+  const fill = readTemplate(template, "landing.html");
+  return fill({
     picture: readFileSync(join(template, "picture.svg"), "utf8"),
     guides: guides.map(({ name, title, description }) => card(`guides/${name}.html`, title, description)).join("\n"),
     references: models

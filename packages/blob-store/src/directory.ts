@@ -2,7 +2,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { checkDigest, sha256Of } from "./digest.js";
 import { BlobError } from "./errors.js";
+import { keyLocks } from "./key-locks.js";
 import { digestOf, keyOf } from "./keys.js";
 import type { BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
 import { listDirectory } from "./directory-list.js";
@@ -15,12 +17,12 @@ import { verified } from "./verify.js";
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
+  const locked = keyLocks();
   await rm(temporary, { recursive: true, force: true });
   const firstMade = await mkdir(temporary, { recursive: true });
   // The store itself must survive as well: the entries of the folders made on the way to it.
-  for (let folder = root; firstMade !== undefined && folder.length >= firstMade.length; folder = dirname(folder)) {
-    await syncFolder(dirname(folder));
-  }
+  const oldest = firstMade?.length ?? Infinity;
+  for (let folder = root; folder.length >= oldest; folder = dirname(folder)) await syncFolder(dirname(folder));
 
   // Folders whose entry in their parent this process has made durable.
   const syncedFolders = new Set<string>();
@@ -61,20 +63,23 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     if (options.expected_sha256 !== undefined) keyOf(options.expected_sha256);
     if (source instanceof Uint8Array) {
       // Clients upload the same small file again and again: bytes in hand are hashed before anything is written.
-      const sha256 = createHash("sha256").update(source).digest("hex");
-      expect(sha256, options.expected_sha256);
-      const size = await renew(locate(keyOf(sha256)).path);
-      if (size === source.length) return { key: keyOf(sha256), size, sha256 };
+      const sha256 = sha256Of(source);
+      checkDigest(sha256, options.expected_sha256);
+      const key = keyOf(sha256);
+      const size = await locked(key, async () => await renew(locate(key).path));
+      if (size === source.length) return { key, size, sha256 };
     }
     const draft = join(temporary, randomUUID());
     try {
       const { sha256, size } = await writeDraft(draft, source);
-      expect(sha256, options.expected_sha256);
+      checkDigest(sha256, options.expected_sha256);
       const key = keyOf(sha256);
       const { path } = locate(key);
-      await mkdir(dirname(path), { recursive: true });
-      await rename(draft, path);
-      await syncEntry(path);
+      await locked(key, async () => {
+        await mkdir(dirname(path), { recursive: true });
+        await rename(draft, path);
+        await syncEntry(path);
+      });
       return { key, size, sha256 };
     } catch (error) {
       await rm(draft, { force: true });
@@ -99,24 +104,31 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
   }
 
-  async function remove(key: string): Promise<boolean> {
+  async function remove(key: string, { put_before }: { put_before?: bigint } = {}): Promise<boolean> {
     const { path } = locate(key);
-    try {
-      await unlink(path);
-      return true;
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
+    return await locked(key, async () => {
+      try {
+        if (put_before !== undefined && (await stat(path, { bigint: true })).mtimeNs >= put_before * 1000n)
+          return false;
+        await unlink(path);
+        return true;
+      } catch (error) {
+        if (isMissing(error)) return false;
+        throw error;
+      }
+    });
   }
 
-  return { put, get, stat: info, delete: remove, list: () => listDirectory(root), close: async () => {} };
-}
-
-function expect(sha256: string, expected: string | undefined): void {
-  if (expected !== undefined && expected !== sha256) {
-    throw new BlobError("conflict", `the content has the digest ${sha256}, not ${expected}`);
-  }
+  return {
+    put,
+    get,
+    stat: info,
+    delete: remove,
+    list: () => listDirectory(root),
+    // There are none of before: those of crashed writes went when the directory was opened, failed ones at once.
+    discardDrafts: async () => {},
+    close: async () => {},
+  };
 }
 
 /** Writes and fsyncs a draft. An error of the source ends the write. */

@@ -3,15 +3,22 @@ import { fileURLToPath } from "node:url";
 import { openDirectory } from "./directory.js";
 import { BlobError } from "./errors.js";
 import type { BlobStore } from "./port.js";
+import { openS3 } from "./s3.js";
+import type { S3Access } from "./s3-request.js";
 
 /**
- * Opens the blob store at a directory path or `file:` URL.
+ * Opens the blob store at a directory path, `file:` URL or `s3://bucket/prefix`; the last needs `s3`. A bucket that is
+ * not there or turns us away is `denied`, a server that does not answer `busy`.
  * @example const blobs = await openBlobStore({ url: "/var/lib/heddle/blobs" });
  */
-export async function openBlobStore({ url }: { url: string }): Promise<BlobStore> {
+export async function openBlobStore({ url, s3 }: { url: string; s3?: S3Access }): Promise<BlobStore> {
   if (url.startsWith("file:")) return await openDirectory(resolve(fileURLToPath(url)));
+  if (url.startsWith("s3:")) {
+    if (s3 === undefined) throw new BlobError("invalid", `${url} needs a region and credentials`);
+    return await openS3(url, s3);
+  }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url)) {
-    throw new BlobError("invalid", `no back end for ${url.slice(0, url.indexOf(":"))}: URLs; give a directory`);
+    throw new BlobError("invalid", `no back end for ${url.slice(0, url.indexOf(":"))}: URLs; give a directory or s3:`);
   }
   return await openDirectory(resolve(url));
 }

@@ -12,10 +12,15 @@ export interface BlobStore {
    */
   get(key: string, options?: BlobReadOptions): Promise<BlobReader>;
   stat(key: string): Promise<BlobInfo | undefined>;
-  /** Resolves to false when there was nothing to delete. */
-  delete(key: string): Promise<boolean>;
+  /**
+   * Resolves to false when there was nothing to delete. With `put_before` (microseconds since 1970) a blob that was put
+   * then or later stays, and putting it through this store meanwhile saves it.
+   */
+  delete(key: string, options?: { put_before?: bigint }): Promise<boolean>;
   /** Every blob in the order of its key. */
   list(): AsyncIterable<BlobEntry>;
+  /** Frees what uploads that broke off before a time (microseconds since 1970) have left behind. */
+  discardDrafts(begun_before: bigint): Promise<void>;
   close(): Promise<void>;
 }
 

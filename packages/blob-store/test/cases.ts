@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { BlobStore } from "../src/index.js";
+import { type BlobStore, collectGarbage } from "../src/index.js";
 
 /** What a user may expect of any back end. `open` gives an empty store. */
 export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>): void {
@@ -105,6 +105,22 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>):
         }
       }
       expect(listed).toContain(key);
+    });
+
+    test("garbage collection takes what nothing names, but nothing young", async () => {
+      const { key: kept } = await store.put(bytes("named"));
+      const { key: lost } = await store.put(bytes("named by nothing"));
+      const others = new Set((await keys(store)).filter((key) => key !== lost));
+      const named = async (asked: readonly string[]) => new Set(asked.filter((key) => others.has(key)));
+      const now = BigInt(Date.now()) * 1000n;
+      expect(await collectGarbage(store, { put_before: now - 3_600_000_000n, named })).toEqual({
+        deleted: 0,
+        bytes: 0,
+      });
+      expect(await store.delete(lost, { put_before: now - 3_600_000_000n })).toBe(false);
+      expect(await collectGarbage(store, { put_before: now + 10_000_000n, named })).toEqual({ deleted: 1, bytes: 16 });
+      expect(await store.stat(lost)).toBeUndefined();
+      expect(await text(store, kept)).toBe("named");
     });
 
     test("keys that are not exactly a digest's are refused", async () => {

@@ -1,0 +1,13 @@
+import { createHash } from "node:crypto";
+import { BlobError } from "./errors.js";
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Throws `conflict` for content that is not the announced one. */
+export function checkDigest(sha256: string, expected: string | undefined): void {
+  if (expected !== undefined && expected !== sha256) {
+    throw new BlobError("conflict", `the content has the digest ${sha256}, not ${expected}`);
+  }
+}

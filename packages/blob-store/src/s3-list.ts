@@ -1,0 +1,74 @@
+import { BlobError } from "./errors.js";
+import { type SendS3, textOf } from "./s3-request.js";
+import { elementOf, elementsOf } from "./xml.js";
+
+export interface S3Entry {
+  key: string;
+  size: number;
+  /** Microseconds since 1970. */
+  modified_at: bigint;
+}
+
+/**
+ * Every object whose key begins with `prefix`, in the order of keys, `page` (1,000 at most) per request. The first version of the
+ * operation serves: the second only adds opaque tokens, which not every server that calls itself S3 has right.
+ */
+export async function* listObjects(
+  send: SendS3,
+  bucket: string,
+  prefix: string,
+  page: number,
+): AsyncGenerator<S3Entry> {
+  let marker = "";
+  for (;;) {
+    const query = { prefix, marker, "max-keys": String(page) };
+    const found = await textOf(await send({ method: "GET", key: "", query }), bucket);
+    for (const entry of elementsOf(found, "Contents")) {
+      marker = elementOf(entry, "Key") ?? "";
+      yield {
+        key: marker,
+        size: Number(elementOf(entry, "Size")),
+        modified_at: timeOf(elementOf(entry, "LastModified")),
+      };
+    }
+    if (elementOf(found, "IsTruncated") !== "true") return;
+  }
+}
+
+export interface S3Upload {
+  key: string;
+  upload_id: string;
+  begun_at: bigint;
+}
+
+/** Uploads that were neither completed nor aborted. */
+export async function* listUploads(send: SendS3, bucket: string, prefix: string): AsyncGenerator<S3Upload> {
+  let marker: Record<string, string> | undefined = {};
+  while (marker !== undefined) {
+    const page: string = await textOf(
+      await send({ method: "GET", key: "", query: { uploads: "", prefix, ...marker } }),
+      bucket,
+    );
+    for (const entry of elementsOf(page, "Upload")) {
+      yield {
+        key: elementOf(entry, "Key") ?? "",
+        upload_id: elementOf(entry, "UploadId") ?? "",
+        begun_at: timeOf(elementOf(entry, "Initiated")),
+      };
+    }
+    marker =
+      elementOf(page, "IsTruncated") === "true"
+        ? {
+            "key-marker": elementOf(page, "NextKeyMarker") ?? "",
+            "upload-id-marker": elementOf(page, "NextUploadIdMarker") ?? "",
+          }
+        : undefined;
+  }
+}
+
+/** A time of S3's, of either kind: in lists and in headers. */
+export function timeOf(text: string | null | undefined): bigint {
+  const ms = Date.parse(text ?? "");
+  if (Number.isNaN(ms)) throw new BlobError("busy", `S3 gives no time: ${text}`);
+  return BigInt(ms) * 1000n;
+}

@@ -1,0 +1,150 @@
+import { createHash, randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { blobStoreCases } from "../test/cases.js";
+import { startS3Server } from "../test/s3-server.js";
+import { openBlobStore } from "./open.js";
+import type { BlobStore } from "./port.js";
+import { openS3 } from "./s3.js";
+
+const bucket = "heddle-test";
+const small = { part_bytes: 1000, copy_bytes: 3000, page: 3 };
+let server: Awaited<ReturnType<typeof startS3Server>>;
+beforeAll(async () => {
+  server = await startS3Server(bucket);
+});
+afterAll(async () => {
+  await server.close();
+});
+
+blobStoreCases("S3", async () => await openBlobStore({ url: `s3://${bucket}/some/prefix`, s3: server.access }));
+
+describe("blobs in S3", () => {
+  let store: BlobStore;
+  // Parts of 1 kB, copies of 3 kB, pages of 3 keys: little content takes every way.
+  beforeEach(async () => {
+    store = await openS3(`s3://${bucket}/small`, server.access, small);
+  });
+
+  test.each([999, 1000, 1001, 2500, 3000, 3001, 9000])("a stream of %i bytes comes back whole", async (size) => {
+    const content = randomBytes(size);
+    const { key } = await store.put(chunked(content, 300));
+    expect(await contentOf(store, key)).toEqual(content);
+    expect(await contentOf(store, key, { start: size - 10 })).toEqual(content.subarray(size - 10));
+    expect(server.unfinished()).toEqual([]);
+  });
+
+  test("bytes in hand go the same ways", async () => {
+    const content = randomBytes(7000);
+    const { key } = await store.put(content);
+    expect(await contentOf(store, key)).toEqual(content);
+  });
+
+  test("an upload of parts of 8 MB is made by default", async () => {
+    const standard = await openBlobStore({ url: `s3://${bucket}`, s3: server.access });
+    const content = Buffer.alloc(17 * 1024 * 1024, "heddle ");
+    const before = server.requests.length;
+    const { key, size } = await standard.put(chunked(content, 1024 * 1024));
+    expect(size).toBe(content.length);
+    const parts = server.requests.slice(before).filter((line) => /^PUT .*\/tmp\//.test(line));
+    expect(parts).toHaveLength(3);
+    const hash = createHash("sha256");
+    for await (const chunk of (await standard.get(key)).stream) hash.update(chunk);
+    expect(key).toContain(hash.digest("hex"));
+  });
+
+  test("a stream that breaks off after some parts, or is not the announced one, leaves nothing", async () => {
+    const before = await listed(store);
+    await expect(store.put(broken())).rejects.toThrow("the upload broke off");
+    const expected_sha256 = "0".repeat(64);
+    await expect(store.put(chunked(randomBytes(2500), 300), { expected_sha256 })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect(server.unfinished()).toEqual([]);
+    expect(await listed(store)).toEqual(before);
+  });
+
+  test("content that was put a moment ago is not sent again", async () => {
+    const content = randomBytes(500);
+    const { key } = await store.put(content);
+    const before = server.requests.length;
+    await store.put(content);
+    expect(server.requests.slice(before)).toEqual([`HEAD /${bucket}/small/${key}`]);
+  });
+
+  test("a server that stumbles is asked again, one that lies down is busy", async () => {
+    const content = randomBytes(500);
+    server.failNext(503, 0, 500);
+    const { key } = await store.put(content);
+    expect(await contentOf(store, key)).toEqual(content);
+    server.failNext(503, 503, 503, 503);
+    await expect(store.stat(key)).rejects.toMatchObject({ code: "busy" });
+  });
+
+  test("uploads that a crash left are discarded when they are old", async () => {
+    const hour = 3_600_000_000n;
+    async function* crash() {
+      yield randomBytes(2500);
+      // The next two requests are the last part and the abort.
+      server.failNext(...Array.from({ length: 12 }, () => 503));
+      yield randomBytes(1000);
+    }
+    await expect(store.put(crash())).rejects.toMatchObject({ code: "busy" });
+    expect(server.unfinished()).toHaveLength(1);
+    const now = BigInt(Date.now()) * 1000n;
+    await store.discardDrafts(now - hour);
+    expect(server.unfinished()).toHaveLength(1);
+    await store.discardDrafts(now + hour);
+    expect(server.unfinished()).toEqual([]);
+  });
+
+  test("lists page by page", async () => {
+    const many = await openS3(`s3://${bucket}/many`, server.access, small);
+    const contents = Array.from({ length: 7 }, (_, i) => Buffer.from(`blob ${i}`));
+    const keys = await Promise.all(contents.map(async (content) => (await many.put(content)).key));
+    expect(await listed(many)).toEqual(keys.toSorted());
+  });
+
+  test("a missing bucket, wrong credentials and a server that is not there are told apart", async () => {
+    const { access } = server;
+    await expect(openBlobStore({ url: "s3://no-such-bucket/x", s3: access })).rejects.toMatchObject({
+      code: "denied",
+      message: 'S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL',
+    });
+    const stranger = { ...access, secret_access_key: "wrong" };
+    await expect(openBlobStore({ url: `s3://${bucket}`, s3: stranger })).rejects.toMatchObject({
+      code: "denied",
+      message: expect.stringContaining(
+        `S3 refuses the bucket "${bucket}" at ${access.endpoint}: SignatureDoesNotMatch`,
+      ),
+    });
+    const nowhere = { ...access, endpoint: "http://127.0.0.1:9" };
+    await expect(openBlobStore({ url: `s3://${bucket}`, s3: nowhere })).rejects.toMatchObject({
+      code: "busy",
+      message: expect.stringContaining("no answer from S3 at http://127.0.0.1:9"),
+    });
+    await expect(openBlobStore({ url: "s3://Not_A_Bucket", s3: access })).rejects.toMatchObject({ code: "invalid" });
+    await expect(openBlobStore({ url: `s3://${bucket}` })).rejects.toMatchObject({ code: "invalid" });
+  });
+});
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield randomBytes(2500);
+  throw new Error("the upload broke off");
+}
+
+async function* chunked(content: Buffer, size: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < content.length; start += size) yield content.subarray(start, start + size);
+}
+
+async function contentOf(store: BlobStore, key: string, range?: { start: number }): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  const reader = await store.get(key, { ...(range && { range }), verify: range === undefined });
+  for await (const chunk of reader.stream) parts.push(chunk);
+  return Buffer.concat(parts);
+}
+
+async function listed(store: BlobStore): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of store.list()) keys.push(key);
+  return keys;
+}

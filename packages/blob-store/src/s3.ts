@@ -1,0 +1,198 @@
+import { createHash, randomUUID } from "node:crypto";
+import { checkDigest, sha256Of } from "./digest.js";
+import { BlobError } from "./errors.js";
+import { keyLocks } from "./key-locks.js";
+import { digestOf, keyOf } from "./keys.js";
+import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
+import { resolveRange } from "./range.js";
+import { listObjects, listUploads, timeOf } from "./s3-list.js";
+import { type S3Access, s3Sender, textOf } from "./s3-request.js";
+import { beginUpload, inParts } from "./s3-upload.js";
+import { verified } from "./verify.js";
+
+export interface S3Sizes {
+  /** Of an upload's parts. */
+  part_bytes: number;
+  /** The most that one request copies. */
+  copy_bytes: number;
+  /** Keys of one page of a list. */
+  page: number;
+}
+
+const megabyte = 1024 * 1024;
+const sizes: S3Sizes = { part_bytes: 8 * megabyte, copy_bytes: 1024 * megabyte, page: 1000 };
+
+/** A blob put within this time is not sent again. Collectors must leave younger ones alone. */
+const young = 600_000_000n;
+
+/**
+ * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is whole
+ * and its digest is known: small content is sent in one request, a stream to a key under `tmp/` and copied from there.
+ */
+export async function openS3(
+  url: string,
+  access: S3Access,
+  { part_bytes, copy_bytes, page }: S3Sizes = sizes,
+): Promise<BlobStore> {
+  const { bucket, prefix } = placeOf(url);
+  const send = s3Sender(bucket, access);
+  const locked = keyLocks();
+  await textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
+
+  async function entryOf(key: string): Promise<BlobEntry | undefined> {
+    const sha256 = digestOf(key);
+    const response = await send({ method: "HEAD", key: prefix + key });
+    if (response.status === 404) return undefined;
+    const modified_at = timeOf(response.headers.get("last-modified"));
+    return { key, size: Number(response.headers.get("content-length")), sha256, modified_at };
+  }
+
+  async function stat(key: string): Promise<BlobInfo | undefined> {
+    const entry = await entryOf(key);
+    return entry && { key, size: entry.size, sha256: entry.sha256 };
+  }
+
+  async function putBytes(bytes: Uint8Array, expected: string | undefined): Promise<BlobInfo> {
+    const sha256 = sha256Of(bytes);
+    checkDigest(sha256, expected);
+    const key = keyOf(sha256);
+    await locked(key, async () => {
+      const found = await entryOf(key);
+      if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modified_at < young) return;
+      await textOf(await send({ method: "PUT", key: prefix + key, body: bytes }), bucket);
+    });
+    return { key, size: bytes.length, sha256 };
+  }
+
+  async function putParts(parts: AsyncIterable<Uint8Array>, expected: string | undefined): Promise<BlobInfo> {
+    const hash = createHash("sha256");
+    const draft = `${prefix}tmp/${randomUUID()}`;
+    const upload = await beginUpload(send, bucket, draft);
+    let size = 0;
+    try {
+      for await (const part of parts) {
+        hash.update(part);
+        await upload.add(part);
+        size += part.length;
+      }
+      const sha256 = hash.digest("hex");
+      checkDigest(sha256, expected);
+      await upload.complete();
+      const key = keyOf(sha256);
+      await locked(key, async () => await copy(draft, prefix + key, size));
+      await remove(draft).catch(() => undefined);
+      return { key, size, sha256 };
+    } catch (error) {
+      await upload.abort();
+      await remove(draft).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async function copy(from: string, to: string, size: number): Promise<void> {
+    if (size <= copy_bytes) {
+      const headers = { "x-amz-copy-source": encodeURI(`/${bucket}/${from}`) };
+      await textOf(await send({ method: "PUT", key: to, headers }), bucket);
+      return;
+    }
+    const upload = await beginUpload(send, bucket, to);
+    try {
+      for (let start = 0; start < size; start += copy_bytes) {
+        await upload.copy(from, start, Math.min(start + copy_bytes, size));
+      }
+      await upload.complete();
+    } catch (error) {
+      await upload.abort();
+      throw error;
+    }
+  }
+
+  async function remove(key: string): Promise<void> {
+    await (await send({ method: "DELETE", key })).body?.cancel();
+  }
+
+  async function* read(key: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+    if (start === end) return;
+    const response = await send({ method: "GET", key: prefix + key, headers: { range: `bytes=${start}-${end - 1}` } });
+    if (response.status === 404) throw new BlobError("not_found", "the blob was deleted while it was read");
+    if (response.status !== 206 || response.body === null) throw new BlobError("busy", "S3 sends no range");
+    let left = end - start;
+    for await (const chunk of response.body) {
+      yield chunk.length <= left ? chunk : chunk.subarray(0, left);
+      left -= chunk.length;
+      if (left <= 0) return;
+    }
+    throw new BlobError("busy", "S3 broke off");
+  }
+
+  return {
+    async put(source: BlobSource, options = {}) {
+      const { expected_sha256 } = options;
+      if (expected_sha256 !== undefined) keyOf(expected_sha256);
+      if (source instanceof Uint8Array && source.length <= part_bytes) return await putBytes(source, expected_sha256);
+      const parts = inParts(source instanceof Uint8Array ? once(source) : source, part_bytes);
+      const first = await parts.next();
+      const start = first.done === true ? new Uint8Array() : first.value;
+      return start.length < part_bytes
+        ? await putBytes(start, expected_sha256)
+        : await putParts(followed(start, parts), expected_sha256);
+    },
+
+    async get(key: string, options: BlobReadOptions = {}): Promise<BlobReader> {
+      const found = await stat(key);
+      if (found === undefined) throw new BlobError("not_found", `no blob ${key}`);
+      const { start, end } = resolveRange(options.range, found.size);
+      if (options.verify === true && options.range !== undefined) {
+        throw new BlobError("invalid", "only a whole blob can be verified");
+      }
+      const bytes = read(key, start, end);
+      return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
+    },
+
+    stat,
+
+    delete: async (key, { put_before } = {}) =>
+      await locked(key, async () => {
+        const found = await entryOf(key);
+        if (found === undefined || (put_before !== undefined && found.modified_at >= put_before)) return false;
+        await remove(prefix + key);
+        return true;
+      }),
+
+    async *list() {
+      for await (const { key: full, size, modified_at } of listObjects(send, bucket, `${prefix}sha256/`, page)) {
+        const key = full.slice(prefix.length);
+        const sha256 = key.slice(key.lastIndexOf("/") + 1);
+        if (/^[0-9a-f]{64}$/.test(sha256) && keyOf(sha256) === key) yield { key, size, sha256, modified_at };
+      }
+    },
+
+    async discardDrafts(begun_before) {
+      for await (const { key, upload_id, begun_at } of listUploads(send, bucket, prefix)) {
+        if (begun_at < begun_before) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
+      }
+      for await (const { key, modified_at } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
+        if (modified_at < begun_before) await remove(key);
+      }
+    },
+
+    close: async () => {},
+  };
+}
+
+/** `s3://bucket/some/prefix` */
+function placeOf(url: string): { bucket: string; prefix: string } {
+  const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/.exec(url) ?? [];
+  if (bucket === undefined) throw new BlobError("invalid", `not an S3 URL, s3://bucket/prefix: ${url}`);
+  const folders = path.split("/").filter((folder) => folder !== "");
+  return { bucket, prefix: folders.map((folder) => `${folder}/`).join("") };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+async function* followed(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}

@@ -1,0 +1,14 @@
+declare module "@20minutes/s3rver" {
+  import type { RequestListener } from "node:http";
+
+  export default class S3rver {
+    constructor(options: {
+      silent: boolean;
+      directory: string;
+      configureBuckets: { name: string }[];
+      serviceEndpoint?: string;
+    });
+    configureBuckets(): Promise<void>;
+    callback(): RequestListener;
+  }
+}

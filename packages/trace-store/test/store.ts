@@ -5,7 +5,7 @@ import type { Engine } from "../src/engine.js";
 import { openTraceStore } from "../src/store.js";
 import type { TraceStore, TraceStoreOptions } from "../src/store.js";
 
-export const CONTROL_PLANE = "0199a000-0000-7000-8000-000000000001";
+const CONTROL_PLANE = "0199a000-0000-7000-8000-000000000001";
 
 /** A database of its own on the engine of the test run. */
 export interface TestDatabase {

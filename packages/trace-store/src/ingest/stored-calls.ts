@@ -14,7 +14,7 @@ export interface StoredCall {
   version: bigint;
 }
 
-export interface StoredHalf<Side> {
+interface StoredHalf<Side> {
   side: Side;
   version: bigint;
 }

@@ -113,7 +113,7 @@ export async function insertText(
 }
 
 /** As Promise.all, but it waits for all of them: nothing may still be on its way when a recovery begins. */
-export async function settleAll<T extends readonly unknown[]>(work: {
+async function settleAll<T extends readonly unknown[]>(work: {
   [Index in keyof T]: Promise<T[Index]>;
 }): Promise<T> {
   await Promise.allSettled(work);

@@ -64,7 +64,7 @@ export interface MediaType {
   examples?: Record<string, unknown>;
 }
 
-export interface SecurityScheme {
+interface SecurityScheme {
   type: string;
   scheme?: string;
   in?: string;
@@ -93,7 +93,7 @@ export interface Schema {
   [key: string]: unknown;
 }
 
-export interface Reference {
+interface Reference {
   $ref: string;
 }
 

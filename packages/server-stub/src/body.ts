@@ -37,10 +37,13 @@ function deflateKind(bytes: Uint8Array): Encoding {
   return (first & 15) === 8 && (first * 256 + second) % 31 === 0 ? "zlib" : "deflate-raw";
 }
 
+/** One for all: making a decoder costs more than decoding a small body. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Decodes UTF-8 strictly and drops a byte order mark. Throws 400. */
 export function decodeText(bytes: Uint8Array): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw new Problem(400, "the body is not valid UTF-8");
   }

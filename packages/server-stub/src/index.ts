@@ -1,7 +1,7 @@
 export { createServer, type ServerOptions } from "./server.js";
 export { type Credentials, readCredentials } from "./credentials.js";
 export type { Definition } from "./definition.js";
-export type { Bytes, Incoming, None, PartialHandlers, RawBody } from "./handlers.js";
+export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf } from "./handlers.js";
 export {
   BodyTooLarge,
   ClientGone,

@@ -1,11 +1,11 @@
-import { endOfScalar, endOfString, Malformed, measure, skipSpace } from "./json-scan.js";
+import { endOfScalar, Malformed, Scanner, skipSpace } from "./json-scan.js";
 import type { Plan } from "./json-plan.js";
 import { type Detail, ItemError } from "./problem.js";
 import { RawJson } from "./raw-json.js";
 import { detailsOf, typeDetail } from "./validation.js";
 
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
-export const MAX_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /** A value that JSON allows and the plan does not. Inside a lenient list it costs the item, else the request. */
 export class Unfit extends Error {
@@ -22,10 +22,11 @@ export class Unfit extends Error {
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
- * in, keys nobody knows are passed over. Throws `Malformed` or `Unfit`. `path` is where the value stands, for errors.
+ * in, keys nobody knows are passed over. Throws `Malformed` or `Unfit`. `plain` is what `isPlain` tells of the text; a
+ * false one is always true, only slower.
  */
-export function readJson(text: string, plan: Plan | undefined, path: (string | number)[] = ["body"]): unknown {
-  const reader = new Reader(text, path);
+export function readJson(text: string, plan: Plan | undefined, plain = false): unknown {
+  const reader = new Reader(text, plain);
   reader.at = skipSpace(text, 0);
   const value = reader.value(plan);
   const end = skipSpace(text, reader.at);
@@ -37,11 +38,12 @@ class Reader {
   at = 0;
   private depth = 0;
   private readonly text: string;
-  private readonly path: (string | number)[];
+  private readonly scanner: Scanner;
+  private readonly path: (string | number)[] = ["body"];
 
-  constructor(text: string, path: (string | number)[]) {
+  constructor(text: string, plain: boolean) {
     this.text = text;
-    this.path = path;
+    this.scanner = new Scanner(text, plain);
   }
 
   value(plan: Plan | undefined): unknown {
@@ -70,7 +72,7 @@ class Reader {
 
   private raw(types: ReadonlySet<string>, c: number): RawJson {
     const start = this.at;
-    const { end, depth } = measure(this.text, start);
+    const { end, depth } = this.scanner.measure(start);
     if (types.size > 0 && !types.has(kindOf(c))) throw this.wrongType([...types]);
     if (depth > MAX_DEPTH) throw this.tooDeep();
     this.at = end;
@@ -79,7 +81,7 @@ class Reader {
 
   private string(): string {
     const start = this.at;
-    this.at = endOfString(this.text, start);
+    this.at = this.scanner.endOfString(start);
     const inside = this.text.slice(start + 1, this.at - 1);
     return inside.includes("\\") ? (JSON.parse(this.text.slice(start, this.at)) as string) : inside;
   }
@@ -100,10 +102,11 @@ class Reader {
         this.at = skipSpace(text, this.at + 1);
         const property = known?.get(key);
         if (property === undefined && plan !== undefined && !plan.keepOthers) {
-          this.at = measure(text, this.at).end;
+          this.at = this.scanner.measure(this.at).end;
         } else if (property !== undefined && !property.keepNull && this.isNull()) {
           this.at = endOfScalar(text, this.at);
-          delete result[key];
+          // Deleting what is not there would still turn the object into a slow one.
+          if (Object.hasOwn(result, key)) delete result[key];
         } else {
           path.push(key);
           set(result, key, this.value(property === undefined ? plan?.others : property.plan));
@@ -152,7 +155,7 @@ class Reader {
       if (!(error instanceof Unfit)) throw error;
       this.path.length = height;
       this.depth = depth;
-      this.at = measure(this.text, at).end;
+      this.at = this.scanner.measure(at).end;
       return new ItemError(error.detail);
     }
   }
@@ -177,8 +180,8 @@ class Reader {
   }
 
   private tooDeep(): Unfit {
-    const msg = `nested deeper than ${MAX_DEPTH} levels`;
-    return new Unfit({ loc: [...this.path], msg, type: "value_error.nesting" }, true);
+    const msg = `Nested deeper than ${MAX_DEPTH} levels`;
+    return new Unfit({ loc: [...this.path], msg, type: "nested_too_deep" }, true);
   }
 
   private wrongType(types: string[]): Unfit {

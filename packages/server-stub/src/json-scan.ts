@@ -13,16 +13,119 @@ export class Malformed extends Error {
 export function skipSpace(text: string, i: number): number {
   for (;;) {
     const c = text.charCodeAt(i);
-    if (c !== 32 && c !== 10 && c !== 13 && c !== 9) return i;
+    if (c > 32 || (c !== 32 && c !== 10 && c !== 13 && c !== 9)) return i;
     i++;
   }
 }
 
-/** Index behind the string that opens at `i`. */
-export function endOfString(text: string, i: number): number {
+export interface Extent {
+  /** Index behind the value. */
+  end: number;
+  /** Levels of arrays and objects inside each other; a scalar has none. */
+  depth: number;
+}
+
+/** True when a text in UTF-8 has no control character. Looks at four bytes at a time: is one of them below 32? */
+export function isPlain(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = 0;
+  for (; at + 4 <= bytes.length; at += 4) {
+    const four = view.getInt32(at, true);
+    if (((four - 0x20202020) & ~four & 0x80808080) !== 0) return false;
+  }
+  for (; at < bytes.length; at++) if (view.getUint8(at) < 32) return false;
+  return true;
+}
+
+/**
+ * Finds where values end, checking that they are JSON and making nothing.
+ * It remembers what it learned about its text, so that a string costs two searches and no loop over its characters.
+ */
+export class Scanner {
+  readonly text: string;
+  private readonly plain: boolean;
+  /** Index of a backslash with none between it and the place of the latest search. */
+  private backslash = -1;
+  /** Closing brackets of what is open in the measured value. */
+  private open = new Uint8Array(64);
+
+  /** `plain`: there is no control character in the text, as `isPlain` tells. */
+  constructor(text: string, plain: boolean) {
+    this.text = text;
+    this.plain = plain;
+  }
+
+  /** Index behind the string that opens at `i`. */
+  endOfString(i: number): number {
+    if (!this.plain) return walkString(this.text, i, i + 1);
+    const close = this.text.indexOf('"', i + 1);
+    if (this.backslash <= i) this.backslash = found(this.text.indexOf("\\", i + 1));
+    return close >= 0 && close < this.backslash
+      ? close + 1
+      : walkString(this.text, i, Math.min(this.backslash, found(close)));
+  }
+
+  /** Extent of the value at `start`. Any depth is measured without recursion. */
+  measure(start: number): Extent {
+    const { text } = this;
+    let { open } = this;
+    let level = 0;
+    let deepest = 0;
+    let i = start;
+    value: for (;;) {
+      const c = text.charCodeAt(i);
+      if (c === 34) {
+        i = this.endOfString(i);
+      } else if (c === 123 || c === 91) {
+        const close = c + 2;
+        i = skipSpace(text, i + 1);
+        if (level + 1 > deepest) deepest = level + 1;
+        if (text.charCodeAt(i) === close) {
+          i++;
+        } else {
+          if (level === open.length) open = this.open = grow(open);
+          open[level++] = close;
+          if (close === 125) i = this.endOfKey(i);
+          continue;
+        }
+      } else {
+        i = endOfScalar(text, i);
+      }
+      while (level > 0) {
+        i = skipSpace(text, i);
+        const next = text.charCodeAt(i);
+        const close = open[level - 1];
+        if (next === 44) {
+          i = skipSpace(text, i + 1);
+          if (close === 125) i = this.endOfKey(i);
+          continue value;
+        }
+        if (next !== close) throw new Malformed(`neither a comma nor "${close === 125 ? "}" : "]"}"`, i);
+        i++;
+        level--;
+      }
+      return { end: i, depth: deepest };
+    }
+  }
+
+  /** Index of the value behind the key that starts at `i`. */
+  endOfKey(i: number): number {
+    const { text } = this;
+    if (text.charCodeAt(i) !== 34) throw new Malformed("no key where one should be", i);
+    i = skipSpace(text, this.endOfString(i));
+    if (text.charCodeAt(i) !== 58) throw new Malformed("a key without a colon", i);
+    return skipSpace(text, i + 1);
+  }
+}
+
+function found(index: number): number {
+  return index < 0 ? Infinity : index;
+}
+
+/** Index behind the string that opens at `open`, whose first characters up to `i` are known to be plain. */
+function walkString(text: string, open: number, i: number): number {
   const length = text.length;
-  const open = i;
-  for (i++; i < length; i++) {
+  for (; i < length; i++) {
     const c = text.charCodeAt(i);
     if (c === 34) return i + 1;
     if (c === 92) i = endOfEscape(text, i);
@@ -97,67 +200,6 @@ function endOfDigits(text: string, i: number): number {
     const c = text.charCodeAt(i);
     if (!(c >= 48 && c <= 57)) return i;
     i++;
-  }
-}
-
-/** Index behind the colon of the key that starts at `i`, and behind the space around it. */
-function endOfKey(text: string, i: number): number {
-  if (text.charCodeAt(i) !== 34) throw new Malformed("no key where one should be", i);
-  i = skipSpace(text, endOfString(text, i));
-  if (text.charCodeAt(i) !== 58) throw new Malformed("a key without a colon", i);
-  return skipSpace(text, i + 1);
-}
-
-export interface Extent {
-  /** Index behind the value. */
-  end: number;
-  /** Levels of arrays and objects inside each other; a scalar has none. */
-  depth: number;
-}
-
-/**
- * Finds where the value at `start` ends, checking that it is JSON and making nothing.
- * Any depth is measured without recursion.
- */
-export function measure(text: string, start: number): Extent {
-  let open = new Uint8Array(64);
-  let level = 0;
-  let deepest = 0;
-  let i = start;
-  value: for (;;) {
-    const c = text.charCodeAt(i);
-    if (c === 34) {
-      i = endOfString(text, i);
-    } else if (c === 123 || c === 91) {
-      const close = c + 2;
-      i = skipSpace(text, i + 1);
-      if (text.charCodeAt(i) === close) {
-        i++;
-        if (level + 1 > deepest) deepest = level + 1;
-      } else {
-        if (level === open.length) open = grow(open);
-        open[level++] = close;
-        if (level > deepest) deepest = level;
-        if (close === 125) i = endOfKey(text, i);
-        continue;
-      }
-    } else {
-      i = endOfScalar(text, i);
-    }
-    while (level > 0) {
-      i = skipSpace(text, i);
-      const next = text.charCodeAt(i);
-      const close = open[level - 1];
-      if (next === 44) {
-        i = skipSpace(text, i + 1);
-        if (close === 125) i = endOfKey(text, i);
-        continue value;
-      }
-      if (next !== close) throw new Malformed(`neither a comma nor "${close === 125 ? "}" : "]"}"`, i);
-      i++;
-      level--;
-    }
-    return { end: i, depth: deepest };
   }
 }
 

@@ -78,7 +78,8 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): HttpReq
   return {
     method: incoming.method ?? "GET",
     target: incoming.url ?? "/",
-    remoteAddress: incoming.socket.remoteAddress,
+    // An IPv4 peer of a socket for both families is shown as such.
+    remoteAddress: incoming.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, ""),
     header: (name) => {
       const value = incoming.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
@@ -117,8 +118,12 @@ function readBytes(incoming: IncomingMessage, outgoing: ServerResponse, limit: n
       }
     });
     incoming.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    incoming.on("error", () => reject(new ClientGone("the client went away")));
-    incoming.on("close", () => reject(new ClientGone("the client went away")));
+    const lost = () => {
+      // Every request closes; an error made for each would cost more than all the rest here.
+      if (!incoming.readableEnded) reject(new ClientGone("the client went away"));
+    };
+    incoming.on("error", lost);
+    incoming.on("close", lost);
   });
 }
 

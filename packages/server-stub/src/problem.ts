@@ -18,7 +18,7 @@ export interface ProblemOptions {
  * ```ts
  * throw new Problem(404, "no such object", { extras: { deleted_at } });
  * throw new Problem(503, "the engine restarts", { headers: { "retry-after": "1" } });
- * throw Problem.invalid([{ loc: ["body", "limit"], msg: "must be positive", type: "value_error" }]);
+ * throw Problem.invalid([{ loc: ["body", "limit"], msg: "Must be positive", type: "value_error" }]);
  * ```
  */
 export class Problem extends Error {

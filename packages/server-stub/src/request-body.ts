@@ -3,7 +3,7 @@ import type { BodyEntry, Definition } from "./definition.js";
 import type { HttpRequest } from "./http.js";
 import type { Plan } from "./json-plan.js";
 import { readJson, Unfit } from "./json-read.js";
-import { Malformed } from "./json-scan.js";
+import { isPlain, Malformed } from "./json-scan.js";
 import { readMultipart } from "./multipart.js";
 import { Problem } from "./problem.js";
 import { detailsOf } from "./validation.js";
@@ -22,7 +22,7 @@ export async function readRequestBody(
   if (bytes.length === 0 && entry.kind === "json") throw missing();
   const value =
     entry.kind === "json"
-      ? parseJson(decodeText(bytes), entry.plan === undefined ? undefined : plans[entry.plan])
+      ? parseJson(bytes, entry.plan === undefined ? undefined : plans[entry.plan])
       : readMultipart(bytes, request.header("content-type"), entry.files ?? []);
   const check = entry.validator === undefined ? undefined : validators[entry.validator];
   if (check !== undefined && !check(value)) throw Problem.invalid(detailsOf(check.errors, ["body"], value));
@@ -45,9 +45,10 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: Definition
   });
 }
 
-function parseJson(text: string, plan: Plan | undefined): unknown {
+function parseJson(bytes: Uint8Array, plan: Plan | undefined): unknown {
+  const text = decodeText(bytes);
   try {
-    return readJson(text, plan);
+    return readJson(text, plan, isPlain(bytes));
   } catch (error) {
     if (error instanceof Malformed) throw malformed(error, text);
     if (error instanceof Unfit) throw unfit(error);
@@ -65,10 +66,10 @@ function malformed({ message, position }: Malformed, text: string): Problem {
 
 function unfit({ detail, tooDeep }: Unfit): Problem {
   return tooDeep
-    ? new Problem(413, `Request too large: ${detail.loc.join(".")} is ${detail.msg}`)
+    ? new Problem(413, `Request too large: ${detail.loc.join(".")}: ${detail.msg}`)
     : Problem.invalid([detail]);
 }
 
 function missing(): Problem {
-  return Problem.invalid([{ loc: ["body"], msg: "field required", type: "value_error.missing" }]);
+  return Problem.invalid([{ loc: ["body"], msg: "Field required", type: "missing" }]);
 }

@@ -66,7 +66,7 @@ export function createServer<Caller>(
       },
     };
     const result = await (handler as Handler).call(group, incoming, caller);
-    return answerOf(result, entry, request, await answers);
+    return answerOf(result, entry, request, answers && (await answers));
   }
 
   return async (request) => {

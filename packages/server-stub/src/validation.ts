@@ -6,7 +6,6 @@ export interface Finding {
   instancePath: string;
   keyword: string;
   params: Record<string, unknown>;
-  message?: string;
 }
 
 /** A check compiled ahead from a schema. `errors` belongs to the latest call. */
@@ -41,8 +40,7 @@ export function detailsOf(
     const merged = mergeTypes(told) ?? mergeKeys(told);
     if (merged) return [merged];
   }
-  if (details.size === 0)
-    return [{ loc: [...base], msg: "value fits none of the allowed shapes", type: "value_error" }];
+  if (details.size === 0) return [{ loc: [...base], msg: "Fits none of the allowed shapes", type: "no_match" }];
   return [...details.values()].slice(0, MAX_DETAILS);
 }
 
@@ -61,7 +59,7 @@ function mergeTypes(told: Told[]): Detail | undefined {
 function mergeKeys(told: Told[]): Detail | undefined {
   const loc = onePlace(told, "required", (full) => full.slice(0, -1));
   const keys = new Set(told.map(({ finding }) => String(finding.params["missingProperty"])));
-  return loc && { loc, msg: `one of these fields is required: ${[...keys].join(", ")}`, type: "value_error.missing" };
+  return loc && { loc, msg: `One of these fields is required: ${[...keys].join(", ")}`, type: "missing" };
 }
 
 /** The place that all findings share, if they are all of one kind. */
@@ -76,11 +74,20 @@ function onePlace(
     : undefined;
 }
 
-/** What is said about a value of the wrong type. */
+/** What is said about a value of the wrong type, by the names of JSON's types. */
 export function typeDetail(types: string[]): { msg: string; type: string } {
   const named = [...new Set(types)];
-  return { msg: `value is not a valid ${named.join(" or ")}`, type: `type_error.${named.join("_or_")}` };
+  const type = `${named.map((name) => SHORT[name] ?? name).join("_or_")}_type`;
+  return { msg: `Not a valid ${named.join(" or ")}`, type };
 }
+
+const SHORT: Record<string, string> = {
+  integer: "int",
+  number: "float",
+  boolean: "bool",
+  object: "dict",
+  array: "list",
+};
 
 function typesOf({ params }: Finding): string[] {
   return [params["type"]].flat().map(String);
@@ -100,55 +107,43 @@ function locOf({ instancePath, keyword, params }: Finding, base: readonly (strin
   return loc;
 }
 
+/** Types are the names that clients know from other validators of this wire; see the examples of the spec. */
 function describe(finding: Finding): { msg: string; type: string } {
-  const { keyword, params, message } = finding;
-  const limit = String(params["limit"]);
+  const { keyword, params } = finding;
   switch (keyword) {
-    case "required":
-      return { msg: "field required", type: "value_error.missing" };
-    case "additionalProperties":
-      return { msg: "extra fields not permitted", type: "value_error.extra" };
     case "type":
       return typeDetail(typesOf(finding));
     case "enum":
-      return { msg: `value is not one of ${quoted(params["allowedValues"])}`, type: "type_error.enum" };
+      return { msg: `Must be one of ${quoted(params["allowedValues"])}`, type: "enum" };
     case "const":
-      return { msg: `value is not ${quoted([params["allowedValue"]])}`, type: "value_error.const" };
-    case "format":
-      return { msg: `invalid ${String(params["format"])} format`, type: `value_error.${String(params["format"])}` };
+      return { msg: `Must be ${quoted([params["allowedValue"]])}`, type: "literal_error" };
     case "pattern":
-      return { msg: `string does not match the pattern ${String(params["pattern"])}`, type: "value_error.str.pattern" };
-    case "minLength":
-      return { msg: `ensure this value has at least ${limit} characters`, type: "value_error.str.min_length" };
-    case "maxLength":
-      return { msg: `ensure this value has at most ${limit} characters`, type: "value_error.str.max_length" };
-    case "minItems":
-      return { msg: `ensure this value has at least ${limit} items`, type: "value_error.list.min_items" };
-    case "maxItems":
-      return { msg: `ensure this value has at most ${limit} items`, type: "value_error.list.max_items" };
-    case "uniqueItems":
-      return { msg: "ensure this value has no repeated items", type: "value_error.list.unique_items" };
-    case "minProperties":
-      return { msg: `ensure this value has at least ${limit} keys`, type: "value_error.object.min_properties" };
-    case "maxProperties":
-      return { msg: `ensure this value has at most ${limit} keys`, type: "value_error.object.max_properties" };
-    case "minimum":
-      return { msg: `ensure this value is greater than or equal to ${limit}`, type: "value_error.number.not_ge" };
-    case "maximum":
-      return { msg: `ensure this value is less than or equal to ${limit}`, type: "value_error.number.not_le" };
-    case "exclusiveMinimum":
-      return { msg: `ensure this value is greater than ${limit}`, type: "value_error.number.not_gt" };
-    case "exclusiveMaximum":
-      return { msg: `ensure this value is less than ${limit}`, type: "value_error.number.not_lt" };
+      return { msg: `Does not match the pattern ${String(params["pattern"])}`, type: "string_pattern_mismatch" };
     case "multipleOf":
-      return {
-        msg: `ensure this value is a multiple of ${String(params["multipleOf"])}`,
-        type: "value_error.number.not_multiple",
-      };
-    default:
-      return { msg: message ?? "value does not fit the schema", type: "value_error" };
+      return { msg: `Must be a multiple of ${String(params["multipleOf"])}`, type: "multiple_of" };
+    default: {
+      const [msg, type] = SENTENCES[keyword] ?? ["Does not fit the schema", "value_error"];
+      return { msg: msg.replace("%", String(params["limit"])), type };
+    }
   }
 }
+
+const SENTENCES: Record<string, [msg: string, type: string]> = {
+  required: ["Field required", "missing"],
+  additionalProperties: ["Unknown key", "extra_forbidden"],
+  format: ["Not a point in time", "datetime_parsing"],
+  minLength: ["Must have at least % characters", "string_too_short"],
+  maxLength: ["Must have at most % characters", "string_too_long"],
+  minItems: ["Must have at least % items", "too_short"],
+  maxItems: ["Must have at most % items", "too_long"],
+  uniqueItems: ["Must not repeat an item", "not_unique"],
+  minProperties: ["Must have at least % keys", "too_short"],
+  maxProperties: ["Must have at most % keys", "too_long"],
+  minimum: ["Must be greater than or equal to %", "greater_than_equal"],
+  maximum: ["Must be less than or equal to %", "less_than_equal"],
+  exclusiveMinimum: ["Must be greater than %", "greater_than"],
+  exclusiveMaximum: ["Must be less than %", "less_than"],
+};
 
 function quoted(values: unknown): string {
   return (values as unknown[]).map((value) => JSON.stringify(value)).join(", ");

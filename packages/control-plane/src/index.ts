@@ -1,6 +1,8 @@
 export { type Caller, callerMay, type Role } from "./callers.js";
 export { ControlPlaneError } from "./errors.js";
 export type { ApiKey, NewApiKey } from "./keys.js";
+export { isPathName } from "./names.js";
+export type { Lease } from "./lease-renewal.js";
 export { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "./open.js";
 export type { Project, Projects } from "./projects.js";
 export type { User, Users } from "./users.js";

@@ -15,6 +15,11 @@ export function checkName(name: string, ...path: (string | number)[]): string {
   return name;
 }
 
+/** Whether `checkPathName` lets the name pass. */
+export function isPathName(name: string): boolean {
+  return !name.includes("/") && name.trim() !== "" && name.length <= 256 && !unstorable.test(name);
+}
+
 /** Entities and projects: the rules of `checkName`, and no slash, which separates the two in `entity/project`. */
 export function checkPathName(name: string, ...path: (string | number)[]): string {
   if (name.includes("/")) throw new ControlPlaneError("invalid", `${path[0] ?? "name"} must not hold a slash`, path);

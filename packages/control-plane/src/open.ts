@@ -1,8 +1,10 @@
 import type { Caller } from "./callers.js";
 import { ensureIdentity } from "./identity.js";
 import { type ApiKey, createKey, listKeys, type NewApiKey, revokeKey } from "./keys.js";
+import { type Leases, openLeases } from "./leases.js";
 import { migrate } from "./migrate.js";
 import { foundation } from "./migrations/0001-foundation.js";
+import { leases } from "./migrations/0002-leases.js";
 import { checkPathName } from "./names.js";
 import { openProjects, type Projects } from "./projects.js";
 import { openDatabase } from "./open-database.js";
@@ -14,6 +16,8 @@ export interface ControlPlane {
   identity: string;
   users: Users;
   projects: Projects;
+  /** What only one process may have at a time. */
+  leases: Leases;
   keys: {
     /** The secret is returned this once and stored only as a hash. */
     create(request: NewApiKey): Promise<{ key: ApiKey; secret: string }>;
@@ -26,7 +30,7 @@ export interface ControlPlane {
 }
 
 export interface ControlPlaneOptions {
-  /** `file:` URL of a SQLite database; made when it is missing. */
+  /** `file:` URL of a SQLite database, made when it is missing, or `postgres:` URL of a database that is there. */
   url: string;
   /** The key that opens everything. It is compared by hash and never stored. */
   owner?: { secret: string; entity: string; user_name?: string };
@@ -42,7 +46,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation], now);
+    await migrate(database, [foundation, leases], now);
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -50,6 +54,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       identity,
       users,
       projects: openProjects(database, now),
+      leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),
         verify: async (secret) => await verifier.verify(secret),

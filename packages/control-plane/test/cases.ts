@@ -158,6 +158,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       onTestFinished(async () => await database.close());
       expect(await database.rows("SELECT version, name FROM schema_migrations")).toEqual([
         { version: 1n, name: "foundation" },
+        { version: 2n, name: "leases" },
       ]);
     });
 
@@ -175,7 +176,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "newer_database",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 2n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 3n }]);
     });
 
     test("a migration that fails leaves nothing behind", async () => {
@@ -184,6 +185,76 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const broken = { version: 1, name: "broken", statements: ["CREATE TABLE half (id TEXT)", "CREATE TABLE half ("] };
       await expect(migrate(database, [broken], () => 0n)).rejects.toThrow();
       await database.run("CREATE TABLE half (id TEXT)");
+    });
+
+    test("a lease has one holder, who is named to the second while alive and gives way in the end", async () => {
+      const url = await make();
+      const [first, second] = [await open({ url }), await open({ url })];
+      const lease = await first.leases.acquire("thing", { holder: "first", duration_ms: 1200 });
+      expect(lease.held()).toBe(true);
+      await expect(second.leases.acquire("thing", { holder: "second", duration_ms: 1200 })).rejects.toMatchObject({
+        code: "conflict",
+        message: "the thing is in use by first",
+      });
+      await (await second.leases.acquire("other thing", { holder: "second" })).release();
+      await lease.release();
+      expect(lease.held()).toBe(false);
+      const next = await second.leases.acquire("thing", { holder: "second" });
+      expect(next.held()).toBe(true);
+      await next.release();
+    });
+
+    test("the lease of a holder that died is taken over when it has run out, not before, and by one only", async () => {
+      const url = await make();
+      const dead = await openControlPlane({ url });
+      await dead.leases.acquire("thing", { holder: "dead", duration_ms: 600_000 });
+      await dead.close(); // It cannot renew any more.
+      const heirs = [await open({ url }), await open({ url })];
+      const started = performance.now();
+      const waits: string[] = [];
+      const options = { duration_ms: 900, onWait: (holder: string) => waits.push(holder) };
+      const outcomes = await Promise.allSettled(
+        heirs.map(async (heir, i) => await heir.leases.acquire("thing", { ...options, holder: `heir ${i}` })),
+      );
+      expect(performance.now() - started).toBeGreaterThan(900);
+      expect(waits).toEqual(["dead", "dead"]);
+      const refused = outcomes.find(({ status }) => status === "rejected");
+      expect(refused).toMatchObject({
+        reason: { message: expect.stringMatching(/^the thing is in use by heir [01]$/) },
+      });
+      for (const outcome of outcomes) if (outcome.status === "fulfilled") await outcome.value.release();
+    });
+
+    test("a holder that sleeps too long does not rely on its lease, learns who took it, and never gets it back", async () => {
+      const url = await make();
+      const [sleeper, heir] = [await open({ url }), await open({ url })];
+      const old = await sleeper.leases.acquire("thing", { holder: "sleeper", duration_ms: 600_000 });
+      const lease = await heir.leases.acquire("thing", { holder: "heir", duration_ms: 300 });
+      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not free the heir's.
+      await old.release();
+      await expect.poll(() => lease.held()).toBe(true);
+      const third = await open({ url });
+      await expect(third.leases.acquire("thing", { holder: "third", duration_ms: 1200 })).rejects.toThrow("by heir");
+      await lease.release();
+    });
+
+    test("whoever loses a lease is told to whom, and one that lapsed is told before it is held again", async () => {
+      const url = await make();
+      const plane = await open({ url });
+      let lapses = 0;
+      const onLapse = () => (lapses += 1);
+      const lease = await plane.leases.acquire("thing", { holder: "us", duration_ms: 1500, onLapse });
+      // The thread stands still, as a stopped process does.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+      expect(lease.held()).toBe(false);
+      await expect.poll(() => lease.held()).toBe(true);
+      expect(lapses).toBeGreaterThan(0);
+      const database = openDatabase(url);
+      await database.run("UPDATE leases SET holder = $1, token = $1", ["them"]);
+      await database.close();
+      expect(await lease.lost).toBe("them");
+      expect(lease.held()).toBe(false);
+      await lease.release();
     });
 
     test("statements outside a transaction wait for its end, and a failed one undoes its own writes only", async () => {

@@ -1,0 +1,15 @@
+import type { Migration } from "../migrate.js";
+
+export const leases: Migration = {
+  version: 2,
+  name: "leases",
+  statements: [
+    // No time stands here: whoever wants a lease measures on its own clock how long `beat` has not moved.
+    `CREATE TABLE leases (
+      name TEXT PRIMARY KEY,
+      holder TEXT NOT NULL,
+      token TEXT NOT NULL,
+      beat BIGINT NOT NULL
+    )`,
+  ],
+};

@@ -33,7 +33,13 @@ export async function listen(
   server: HttpServer,
   { port = 0, host = "127.0.0.1" }: ListenOptions = {},
 ): Promise<Listening> {
-  const listener = toNodeListener(server);
+  const answer = toNodeListener(server);
+  const running = new Set<ServerResponse>();
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    running.add(outgoing);
+    outgoing.once("close", () => running.delete(outgoing));
+    answer(incoming, outgoing);
+  };
   const http = createServer(listener);
   // With a listener of our own the client is told to go on only when somebody reads: a 413 comes before the upload.
   http.on("checkContinue", listener);
@@ -50,13 +56,17 @@ export async function listen(
     url: `http://${shown}:${address.port}`,
     port: address.port,
     server: http,
-    close: (grace = 5000) => close(http, grace),
+    close: (grace = 5000) => close(http, running, grace),
   };
 }
 
-async function close(http: Server, grace: number): Promise<void> {
+async function close(http: Server, running: ReadonlySet<ServerResponse>, grace: number): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-  http.closeIdleConnections();
+  // A connection would be kept for a next request that nobody answers.
+  for (const outgoing of running) {
+    const { socket } = outgoing;
+    outgoing.once("finish", () => socket?.end());
+  }
   const cut = setTimeout(() => http.closeAllConnections(), grace);
   await closed;
   clearTimeout(cut);

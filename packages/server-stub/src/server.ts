@@ -1,7 +1,14 @@
 import { answerOf, problemAnswer } from "./answer.js";
 import { type Credentials, readCredentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
-import type { HttpRequest, HttpResponse, HttpServer, Sink } from "./http.js";
+import {
+  ClientGone,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpServer,
+  type Sink,
+  type StreamBody,
+} from "./http.js";
 import { linkPlans } from "./json-plan.js";
 import { Problem } from "./problem.js";
 import { readRequestBody } from "./request-body.js";
@@ -14,7 +21,10 @@ export interface ServerOptions<Caller> {
    * Without it every request is let in, and handlers get `undefined` as caller.
    */
   authenticate?: (credentials: Credentials, request: HttpRequest) => Caller | Promise<Caller>;
-  /** What an unexpected error means to the client; `undefined` is a 500 that tells nothing. */
+  /**
+   * What an unexpected error means to the client; `undefined` is a 500 that tells nothing. Also hears of errors behind
+   * the first item of a stream, which have no answer any more.
+   */
   onError?: (error: unknown, request: HttpRequest) => Problem | undefined;
   /** Check every answer against the spec, and answer 500 when it does not fit. For tests. */
   validateResponses?: boolean;
@@ -69,6 +79,25 @@ export function createServer<Caller>(
     return answerOf(result, entry, request, answers && (await answers));
   }
 
+  /** Somebody who leaves before the request is complete is no error of the server. */
+  function problemOf(error: unknown, request: HttpRequest): Problem {
+    if (error instanceof Problem) return error;
+    if (error instanceof ClientGone) return GONE;
+    return options.onError?.(error, request) ?? UNEXPECTED;
+  }
+
+  /** An error behind the first item of a stream has no answer any more, but somebody should know of it. */
+  function heard(answer: HttpResponse, request: HttpRequest): HttpResponse {
+    const { body } = answer;
+    if (typeof body !== "function") return answer;
+    const telling: StreamBody = (sink) =>
+      body(sink).catch((error: unknown) => {
+        problemOf(error, request);
+        throw error;
+      });
+    return { ...answer, body: telling };
+  }
+
   return async (request) => {
     try {
       const mark = request.target.indexOf("?");
@@ -80,18 +109,16 @@ export function createServer<Caller>(
       const entry =
         match.methods.get(request.method) ?? (request.method === "HEAD" ? match.methods.get("GET") : undefined);
       if (entry === undefined) throw methodNotAllowed(request.method, match);
-      return withoutBody(
-        request,
-        await run(request, entry, match.params, mark < 0 ? "" : request.target.slice(mark + 1)),
-      );
+      const query = mark < 0 ? "" : request.target.slice(mark + 1);
+      return withoutBody(request, heard(await run(request, entry, match.params, query), request));
     } catch (error) {
-      const problem = error instanceof Problem ? error : (options.onError?.(error, request) ?? UNEXPECTED);
-      return withoutBody(request, problemAnswer(problem, definition.interface));
+      return withoutBody(request, problemAnswer(problemOf(error, request), definition.interface));
     }
   };
 }
 
 const NONE = Object.freeze({});
+const GONE = new Problem(400, "the client went away");
 const UNEXPECTED = new Problem(500, "Internal server error");
 
 function list(value: string | undefined): string[] {

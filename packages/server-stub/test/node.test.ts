@@ -123,6 +123,21 @@ test("closing lets running requests finish and cuts those that take too long", a
   }
 });
 
+test("a client that leaves in the middle of its request is no error of the server", async () => {
+  const told: unknown[] = [];
+  const listening = await listen(
+    libraryServer({ bookCreate: () => book }, { onError: (error) => void told.push(error) }),
+  );
+  const socket = connect(listening.port, "127.0.0.1");
+  await new Promise((resolve) => socket.write(`${HEAD}content-length: 100\r\n\r\n{`, resolve));
+  await setTimeout(50);
+  socket.destroy();
+  await setTimeout(50);
+  expect((await fetch(`${listening.url}/nope`)).status).toBe(404);
+  await listening.close();
+  expect(told).toEqual([]);
+});
+
 test("a port that is taken is an error, not silence", async () => {
   const first = await listen(libraryServer({}));
   await expect(listen(libraryServer({}), { port: first.port })).rejects.toThrow("EADDRINUSE");

@@ -322,7 +322,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       expect((await send(["listsImport", () => 0], "/lists/import", post("x".repeat(1025), headers))).status).toBe(413);
     });
 
-    test("413: free JSON Nested deeper than 200 levels", async () => {
+    test("413: free JSON nested deeper than 200 levels", async () => {
       const nested = (levels: number) =>
         `{"id":"b1","title":"T","notes":{},"extra":${"[".repeat(levels)}${"]".repeat(levels)}}`;
       expect((await send(create, "/books", post(nested(200)))).status).toBe(200);

@@ -98,10 +98,13 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       await setTimeout(20);
       throw new Error("lost");
     }
-    await drive(stream(rows), async (send) => {
+    const told: unknown[] = [];
+    const server = libraryServer({ booksStream: rows }, { onError: (error) => void told.push(error) });
+    await drive(server, async (send) => {
       const response = await send("/books/stream", POST);
       expect(response.status).toBe(200);
       await expect(response.text()).rejects.toThrow();
+      expect(told).toEqual([new Error("lost")]);
     });
   });
 

@@ -3,6 +3,7 @@ import { callReads } from "./calls.js";
 import type { CallReads } from "./calls.js";
 import { connectEngine } from "./engine.js";
 import type { Engine, EngineConnection } from "./engine.js";
+import { guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
 import type { Ingest } from "./ingest/ingest.js";
 import type { RejectedPart } from "./ingest/prepare.js";
@@ -30,6 +31,11 @@ export interface TraceStoreOptions {
   now?: () => bigint;
   /** What ingest keeps in memory. */
   limits?: Partial<IngestLimits>;
+  /**
+   * Whether this process is the only one that writes, asked at every write; while it says no, writes are `busy`. When
+   * it says yes again, {@link TraceStore.engineRestarted} must have been called before.
+   */
+  mayWrite?: () => boolean;
   /** Lets a test stand between the store and its engine. */
   wrapEngine?: (engine: Engine) => Engine;
 }
@@ -56,7 +62,7 @@ export interface TraceStore {
   tables: Tables;
   files: Files;
   refs: Refs;
-  /** To be called when the engine is a new process: the next write mends first. */
+  /** To be called when the engine is a new process, or another writer may have been here: the next write mends first. */
   engineRestarted(): void;
   /** Does at once what otherwise happens between commits; with `force` also what is not due. */
   maintain(force?: boolean): Promise<void>;
@@ -74,13 +80,15 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const placement = { database: options.database ?? "trace", cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
   try {
-    await migrate(bootstrap, placement);
+    // Somebody else's database is left as it is.
     await claimDatabase(bootstrap, placement, options.control_plane_id);
+    await migrate(bootstrap, placement);
   } finally {
     await bootstrap.close();
   }
   const connected = connectEngine(options.client, placement.database);
-  const engine = options.wrapEngine?.(connected) ?? connected;
+  const wrapped = options.wrapEngine?.(connected) ?? connected;
+  const engine = options.mayWrite === undefined ? wrapped : guardWrites(wrapped, options.mayWrite);
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   const context = { engine: limitReads(engine, READ_SLOTS), clock, now };

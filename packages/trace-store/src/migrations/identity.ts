@@ -13,6 +13,7 @@ const OWNERS = `CREATE TABLE IF NOT EXISTS {DB}.control_plane {OC} (
  * Two services that claim an empty database at once agree on the earlier claim.
  */
 export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<void> {
+  await engine.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
   await engine.command({ sql: ddl(OWNERS, placement) });
   let owner = await ownerOf(engine, placement);
   if (owner === undefined) {

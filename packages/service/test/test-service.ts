@@ -8,7 +8,7 @@ import { createTrainingClient } from "@heddle/client/training";
 import { openControlPlane, type NewApiKey } from "@heddle/control-plane";
 import { toFetch } from "@heddle/server-stub/fetch";
 import { listen } from "@heddle/server-stub/node";
-import { testDatabase } from "../../trace-store/test/store.js";
+import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
 import type { Services } from "../src/services.js";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { testClientOptions } from "../../embedded-clickhouse/test/client.js";
+import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
 import { connectEngine } from "../src/engine.js";
 import type { Engine } from "../src/engine.js";
 import { openTraceStore } from "../src/store.js";

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { testClientOptions } from "../../../embedded-clickhouse/test/client.js";
+import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
 import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "../engine.js";
 import { ddl } from "./ddl.js";

@@ -1,5 +1,6 @@
 import type { Model, Operation, Parameter, Schema } from "./model.js";
-import { type PlanEntry, Plans } from "./plans.js";
+import { compact, type PlanEntry } from "./plan-table.js";
+import { Plans } from "./plans.js";
 import { deref } from "./openapi.js";
 import type { Checks } from "./validators.js";
 
@@ -26,7 +27,7 @@ export function stubOf(model: Model): Stub {
   const draft: Draft = { plans: new Plans(model.document), checks: {}, answerChecks: {} };
   const operations = model.operations.map((operation) => entryOf(model, operation, draft));
   for (const [name, schema] of draft.plans.lenient) draft.checks[name] = schema;
-  const { entries, indexOf } = draft.plans.compact();
+  const { entries, indexOf } = compact(draft.plans.entries);
   return {
     operations: operations.map((entry) => entry(indexOf)),
     plans: entries,

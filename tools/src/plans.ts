@@ -1,17 +1,6 @@
 import { type OpenApi, type Schema, deref, typesOf } from "./openapi.js";
+import { PLAIN, type PlanEntry, toOthers } from "./plan-table.js";
 import { at, Refusal } from "./refusal.js";
-
-/** As `PlanEntry` of the server stub: how to read one place of a JSON body. */
-export interface PlanEntry {
-  raw?: string[];
-  properties?: Record<string, number>;
-  keepNull?: string[];
-  defaults?: Record<string, unknown>;
-  others?: "drop" | "keep" | number;
-  items?: number;
-  prefix?: number[];
-  lenient?: string;
-}
 
 interface Located {
   schema: Schema;
@@ -20,9 +9,6 @@ interface Located {
 
 /** One shape that a value may have: all of these schemas together. */
 type Shape = Located[];
-
-/** Nothing needs to be known to read this place. */
-const PLAIN = -1;
 
 /**
  * Derives from request schemas how their bodies are read: what is cut out as text, which nulls go, which defaults come.
@@ -44,25 +30,6 @@ export class Plans {
   /** Number of the plan for a schema, or -1; `compact` says where it ends up. */
   place(schema: Schema, pointer: string): number {
     return this.merge([{ schema, pointer }]);
-  }
-
-  /** The entries without those that say nothing and without repetitions, and where each place went. */
-  compact(): { entries: PlanEntry[]; indexOf: (place: number) => number } {
-    let target = this.entries.map((_, place) => place);
-    const follow = (place: number) => target[place] ?? PLAIN;
-    for (let before = ""; before !== target.join();) {
-      before = target.join();
-      const first = new Map<string, number>();
-      target = this.entries.map((entry, place) => {
-        const text = JSON.stringify(redirect(entry, follow));
-        if (IDLE.has(text)) return PLAIN;
-        if (!first.has(text)) first.set(text, place);
-        return first.get(text) ?? PLAIN;
-      });
-    }
-    const kept = [...new Set(target)].filter((place) => place !== PLAIN).toSorted((a, b) => a - b);
-    const indexOf = (place: number) => kept.indexOf(follow(place));
-    return { entries: kept.map((place) => redirect(this.entries[place] ?? {}, indexOf)), indexOf };
   }
 
   private merge(choices: Located[]): number {
@@ -189,24 +156,6 @@ export class Plans {
 }
 
 const COMPOSED = ["allOf", "anyOf", "oneOf"] as const;
-
-/** Entries that read a place just as it would be read without them. */
-const IDLE = new Set(["{}", '{"items":-1}', '{"others":"keep"}', '{"others":"keep","items":-1}']);
-
-function redirect(entry: PlanEntry, to: (place: number) => number): PlanEntry {
-  const { properties, others, items, prefix } = entry;
-  return {
-    ...entry,
-    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([key, at]) => [key, to(at)])) }),
-    ...(others !== undefined && { others: typeof others === "number" ? toOthers(to(others)) : others }),
-    ...(items !== undefined && { items: to(items) }),
-    ...(prefix && { prefix: prefix.map(to) }),
-  };
-}
-
-function toOthers(place: number): "keep" | number {
-  return place === PLAIN ? "keep" : place;
-}
 
 /** `/components/schemas/CallCreateBatchReq/properties/batch` → `CallCreateBatchReq_batch_item` */
 function lenientName(pointer: string): string {

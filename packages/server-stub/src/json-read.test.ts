@@ -1,9 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { linkPlans, type Plan, type PlanEntry } from "./json-plan.js";
-import { readJson as read, Unfit } from "./json-read.js";
-import { isPlain, Malformed } from "./json-scan.js";
+import { readJson as read } from "./json-read.js";
+import { isPlain } from "./json-scan.js";
+import { Malformed } from "./json-tokens.js";
 import { RawJson } from "./raw-json.js";
+import { Unfit } from "./unfit.js";
 
 const ENTRIES: PlanEntry[] = [
   { properties: { raw: 1, any: 2, name: -1, must: -1, inner: 3, many: 4 }, keepNull: ["must", "any"], others: "drop" },

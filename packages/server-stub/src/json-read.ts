@@ -1,24 +1,13 @@
-import { endOfScalar, Malformed, Scanner, skipSpace } from "./json-scan.js";
+import { Scanner } from "./json-scan.js";
+import { endOfScalar, Malformed, skipSpace } from "./json-tokens.js";
 import type { Plan } from "./json-plan.js";
-import { type Detail, ItemError } from "./problem.js";
+import { ItemError } from "./problem.js";
 import { RawJson } from "./raw-json.js";
-import { detailsOf, typeDetail } from "./validation.js";
+import { tooDeep, Unfit, wrongType } from "./unfit.js";
+import { detailsOf } from "./validation.js";
 
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
 const MAX_DEPTH = 200;
-
-/** A value that JSON allows and the plan does not. Inside a lenient list it costs the item, else the request. */
-export class Unfit extends Error {
-  override readonly name = "Unfit";
-  readonly detail: Detail;
-  readonly tooDeep: boolean;
-
-  constructor(detail: Detail, tooDeep: boolean) {
-    super(detail.msg);
-    this.detail = detail;
-    this.tooDeep = tooDeep;
-  }
-}
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
@@ -73,8 +62,8 @@ class Reader {
   private raw(types: ReadonlySet<string>, c: number): RawJson {
     const start = this.at;
     const { end, depth } = this.scanner.measure(start);
-    if (types.size > 0 && !types.has(kindOf(c))) throw this.wrongType([...types]);
-    if (depth > MAX_DEPTH) throw this.tooDeep();
+    if (types.size > 0 && !types.has(kindOf(c))) throw wrongType(this.path, [...types]);
+    if (depth > MAX_DEPTH) throw tooDeep(this.path, MAX_DEPTH);
     this.at = end;
     return new RawJson(this.text.slice(start, end));
   }
@@ -176,16 +165,7 @@ class Reader {
   }
 
   private enter(): void {
-    if (++this.depth > MAX_DEPTH) throw this.tooDeep();
-  }
-
-  private tooDeep(): Unfit {
-    const msg = `Nested deeper than ${MAX_DEPTH} levels`;
-    return new Unfit({ loc: [...this.path], msg, type: "nested_too_deep" }, true);
-  }
-
-  private wrongType(types: string[]): Unfit {
-    return new Unfit({ loc: [...this.path], ...typeDetail(types) }, false);
+    if (++this.depth > MAX_DEPTH) throw tooDeep(this.path, MAX_DEPTH);
   }
 }
 

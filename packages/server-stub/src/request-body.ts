@@ -2,10 +2,12 @@ import { decodeText, mediaTypeOf, readBody } from "./body.js";
 import type { BodyEntry, Definition } from "./definition.js";
 import type { HttpRequest } from "./http.js";
 import type { Plan } from "./json-plan.js";
-import { readJson, Unfit } from "./json-read.js";
-import { isPlain, Malformed } from "./json-scan.js";
+import { readJson } from "./json-read.js";
+import { isPlain } from "./json-scan.js";
+import { Malformed } from "./json-tokens.js";
 import { readMultipart } from "./multipart.js";
 import { Problem } from "./problem.js";
+import { Unfit } from "./unfit.js";
 import { detailsOf } from "./validation.js";
 
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */

@@ -1,4 +1,8 @@
 import type { Engine, StatementOptions } from "./engine.js";
+import { StoreError } from "./errors.js";
+
+/** Reads take milliseconds; who waits this long stands behind an engine, or readers, that will take longer still. */
+const PATIENCE_MS = 10_000;
 
 /**
  * An engine whose reads wait for one of `slots` places. A statement is handed over only when a place is free, so what
@@ -17,15 +21,20 @@ export function limitReads(engine: Engine, slots: number): Engine {
     }
     await new Promise<void>((resolve, reject) => {
       const turn = () => {
-        signal?.removeEventListener("abort", leaveLine);
+        clearTimeout(late);
+        signal?.removeEventListener("abort", aborted);
         resolve();
       };
-      const leaveLine = () => {
+      const leaveLine = (reason: Error) => {
+        clearTimeout(late);
+        signal?.removeEventListener("abort", aborted);
         waiting.splice(waiting.indexOf(turn), 1);
-        reject(signal?.reason as Error);
+        reject(reason);
       };
+      const aborted = () => leaveLine(signal?.reason as Error);
+      const late = setTimeout(() => leaveLine(new StoreError("busy", "Too many reads at once")), PATIENCE_MS);
       waiting.push(turn);
-      signal?.addEventListener("abort", leaveLine, { once: true });
+      signal?.addEventListener("abort", aborted, { once: true });
     });
   }
 

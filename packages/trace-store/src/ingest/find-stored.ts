@@ -17,10 +17,16 @@ export interface SoughtCall extends CallKey {
 const DAY_US = 86_400_000_000n;
 /** Clients round the same time differently in different requests. */
 const SECOND_US = 1_000_000n;
+/** So few ids are found quickly wherever they are; many read the ids of the whole project. */
+const FEW_IDS = 32;
 
 /**
  * What is stored of each call: from memory where memory proves it, else by one lookup for all of them, by project and
  * month of started_at. Calls that are provably new cost nothing.
+ *
+ * A part may carry another time than the stored call does. So the time that a UUIDv7 carries counts as well, and a few
+ * ids that are not where they should be are sought everywhere. What slips through (many at once, or an id without a
+ * time that moves past the horizon) is mended within a minute.
  */
 export async function findStored(
   engine: Engine,
@@ -40,7 +46,7 @@ export async function findStored(
     }
     const known = state.known.startedAt(key);
     if (known !== undefined) timed.push({ call, us: known, margin: 0n });
-    else if (call.thorough !== true && (half || state.known.provesNew(call.started_at))) continue;
+    else if (call.thorough !== true && (half || isNew(state, call))) continue;
     else if (call.started_at !== undefined) timed.push({ call, us: call.started_at, margin: SECOND_US });
     else untimed.push(call);
   }
@@ -51,6 +57,12 @@ export async function findStored(
   for (const [key, stored] of openHalves) found.set(key, stored);
   for (const [key, call] of storedCalls) found.set(key, { ...found.get(key), call });
   return found;
+}
+
+function isNew({ known }: IngestState, { id, started_at }: SoughtCall): boolean {
+  if (!known.provesNew(started_at)) return false;
+  const made = idTime(id);
+  return made === undefined || known.provesNew(made + SECOND_US);
 }
 
 interface Timed {
@@ -75,8 +87,17 @@ async function findCalls(
     if (us === undefined) anywhere.push(call);
     else near.push({ call, us, margin: DAY_US });
   }
-  const found = await readCalls(engine, byMonth([...timed, ...near]), mayBeHidden);
+  const moved: Timed[] = [];
+  for (const { call, us, margin } of timed) {
+    const made = margin === 0n ? undefined : idTime(call.id);
+    if (made !== undefined && (made < us - margin || made > us + margin)) {
+      moved.push({ call, us: made, margin: DAY_US });
+    }
+  }
+  const found = await readCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
+  const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
+  if (lost.length <= FEW_IDS) anywhere.push(...lost.map(({ call }) => call));
   for (const [key, call] of await readCalls(engine, byProject(anywhere), mayBeHidden)) found.set(key, call);
   return found;
 }

@@ -10,12 +10,18 @@ import type { InFlight } from "./in-flight.js";
 import { keyText } from "./call-key.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import { cleanUpHalves, scheduleMaintenance } from "./maintenance.js";
+import { withPatience } from "./patience.js";
 import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
 import { recover } from "./recover.js";
+import { NAME_COLUMNS, nameRow } from "./rows.js";
 import { IngestState, LIMITS } from "./state.js";
 import type { IngestLimits } from "./state.js";
+import { insertText } from "./write-calls.js";
 import type { IngestContext, NameChange } from "./write-calls.js";
+
+/** Names a call that is never there. */
+const NOBODY = { project_id: "heddle/system-check", id: "write" };
 
 /** Everything that changes calls. All of it rejects with `busy` while the engine cannot answer. */
 export interface Ingest {
@@ -29,6 +35,8 @@ export interface Ingest {
   /** Deletes calls with all their descendants; counts the ids and the descendants found. */
   delete: (project_id: string, ids: readonly string[], user: string) => Promise<{ num_deleted: number }>;
   inFlight: InFlight;
+  /** Rejects when writes do not work. It costs a write of its own, but only after one has failed. */
+  check(): Promise<void>;
   /** The engine is a new process: what it did last is unknown. */
   engineRestarted(): void;
   /** Does now what is otherwise done between commits, as far as it is due; all of it with `force`. */
@@ -42,6 +50,8 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   const state = new IngestState({ ...LIMITS, ...limits });
   const context: IngestContext = { ...store, state };
   const queue = groupCommits<WriteRequest>(commit);
+  /** The last write failed. */
+  let failing = false;
   await recover(context);
   const maintenance = scheduleMaintenance(context, queue, ready);
   // Not waited for: it only makes reading faster.
@@ -55,19 +65,27 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     try {
       await ready();
       await commitParts(context, requests);
+      failing = false;
     } catch (error) {
+      failing = true;
       for (const { reject } of requests) reject(error);
     }
   }
 
-  function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {
-    return new Promise((resolve, reject) => {
+  async function submit(parts: readonly PreparedPart[], names: readonly NameChange[]): Promise<RejectedPart[]> {
+    const committed = new Promise<RejectedPart[]>((resolve, reject) => {
       const bytes = parts.reduce((sum, { start, end }) => sum + bytesOf(start) + bytesOf(end), 0);
       const rows = parts.length + names.length;
       if (!queue.add({ parts, names, rows, bytes, resolve, reject })) {
         reject(new StoreError("busy", "Too many writes wait for the trace engine"));
       }
     });
+    try {
+      return await withPatience(committed);
+    } catch (error) {
+      failing = true;
+      throw error;
+    }
   }
 
   return {
@@ -94,6 +112,14 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       });
     },
     inFlight: state,
+    async check() {
+      if (!failing) return;
+      await queue.alone(async () => {
+        await ready();
+        await insertText(store.engine, "call_names", NAME_COLUMNS, [nameRow(NOBODY, "", store.clock.next())]);
+        failing = false;
+      });
+    },
     engineRestarted() {
       state.suspect = true;
     },

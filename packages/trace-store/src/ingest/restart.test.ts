@@ -81,6 +81,29 @@ test("a restart completes what a crash left: both halves, a closed call with an 
   await after.close();
 });
 
+test("after a restart a call that is sent again with another start time is one call", async () => {
+  const project_id = newProject();
+  const long = nowUs() - 50n * hour;
+  const dated = newId(Number(long / 1000n));
+  const calls = [
+    { id: newId(), from: nowUs() - hour, to: nowUs() - 2n * hour },
+    { id: "fedcba9876543210", from: long, to: long - hour },
+    { id: dated, from: long, to: nowUs() },
+  ];
+  const before = await db.open();
+  await before.ingest(calls.map(({ id, from }) => completePart({ project_id, id, started_at: from })));
+  await before.close();
+  const after = await db.open();
+  await after.ingest(calls.map(({ id, to }) => startPart({ project_id, id, started_at: to })));
+  expect(await visibleCalls(db.engine, project_id)).toHaveLength(3);
+  const undated = "00000000000000aa";
+  await after.ingest([completePart({ project_id, id: undated, started_at: long })]);
+  await after.ingest([completePart({ project_id, id: undated, started_at: nowUs() })]);
+  await after.maintain();
+  expect(await visibleCalls(db.engine, project_id)).toHaveLength(4);
+  await after.close();
+});
+
 test("versions go on after the greatest one, even when the clock went back", async () => {
   const ahead = await db.open({ now: () => nowUs() + hour });
   const project_id = newProject();

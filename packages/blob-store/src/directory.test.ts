@@ -30,6 +30,20 @@ describe("a directory of blobs", () => {
     expect(await second.stat(key)).toMatchObject({ size: 4 });
   });
 
+  test("whose disk is full asks for another try and keeps no draft", async () => {
+    const root = await directory();
+    const store = await openBlobStore({ url: root });
+    async function* source() {
+      yield Buffer.from("half a blob");
+      throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    }
+    await expect(store.put(source())).rejects.toMatchObject({
+      code: "busy",
+      message: "the disk of the blob store is full",
+    });
+    expect(await readdir(join(root, "tmp"))).toEqual([]);
+  });
+
   test("lays blobs out by digest and leaves no drafts", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });

@@ -83,7 +83,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
       return { key, size, sha256 };
     } catch (error) {
       await rm(draft, { force: true });
-      throw error;
+      throw isFull(error) ? new BlobError("busy", "the disk of the blob store is full") : error;
     }
   }
 
@@ -183,4 +183,8 @@ async function sizeOf(path: string): Promise<number | undefined> {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

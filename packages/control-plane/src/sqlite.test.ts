@@ -54,3 +54,20 @@ test("a write waits for another connection's transaction instead of failing", as
   expect(await second.rows("SELECT id FROM notes ORDER BY id")).toEqual([{ id: "patient" }, { id: "slow" }]);
   await Promise.all([first.close(), second.close()]);
 });
+
+test("a full disk asks for another try, reads go on, and writes work when there is space again", async () => {
+  const database = openSqlite(await path());
+  await database.run("CREATE TABLE notes (text TEXT)");
+  const write = async () => await database.run("INSERT INTO notes VALUES ($1)", ["x".repeat(100_000)]);
+  const [pages] = await database.rows("PRAGMA page_count");
+  await database.rows(`PRAGMA max_page_count = ${pages?.["page_count"]}`);
+  const full = { code: "busy", message: "the disk of the control plane is full" };
+  await expect(write()).rejects.toMatchObject(full);
+  await expect(
+    database.transaction(async ({ run }) => await run("INSERT INTO notes VALUES ($1)", ["x".repeat(100_000)])),
+  ).rejects.toMatchObject(full);
+  expect(await database.rows("SELECT count(*) AS n FROM notes")).toEqual([{ n: 0n }]);
+  await database.rows("PRAGMA max_page_count = 100000");
+  await write();
+  await database.close();
+});

@@ -33,7 +33,9 @@ export function openSqlite(path: string): Database {
   // There is one connection: whatever else arrives while a transaction is open waits for its end.
   let open: Promise<unknown> = Promise.resolve();
   const queued = async <T>(work: () => Promise<T>): Promise<T> => {
-    const result = open.then(work);
+    const result = open.then(work).catch((error: unknown) => {
+      throw isFull(error) ? new ControlPlaneError("busy", "the disk of the control plane is full") : error;
+    });
     open = result.catch(() => undefined);
     return await result;
   };
@@ -81,4 +83,8 @@ async function patiently<T>(attempt: () => T): Promise<T> {
 
 function isBusy(error: unknown): boolean {
   return error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_FULL";
 }

@@ -21,6 +21,9 @@ const BUSY = new Map<number, string>([
   [999, "The trace engine lost its coordinator"],
 ]);
 
+/** Errors of files and of the standard library. Beside the engine's own error for it, a full disk can show as one of these. */
+const FILE_ERRORS = new Set([75, 76, 77, 87, 88, 228, 424, 1000, 1001, 1002]);
+
 /** True when the connection went away before an answer came. Whether a write was applied is then unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -39,7 +42,8 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   // The engine's own errors carry their number as the code; system errors a name such as ECONNREFUSED.
   if (!/^\d+$/.test(code)) return new StoreError("busy", "The trace engine does not answer", { cause: error });
   const number = Number(code);
-  const busy = BUSY.get(number);
+  const full = FILE_ERRORS.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
+  const busy = BUSY.get(full ? 243 : number);
   if (busy !== undefined) return new StoreError("busy", busy, { cause: error });
   const type = "type" in error && typeof error.type === "string" ? error.type : "UNKNOWN";
   return new EngineError(error.message, number, type, error);

@@ -62,6 +62,8 @@ export interface TraceStore {
   tables: Tables;
   files: Files;
   refs: Refs;
+  /** Rejects, with the reason, while writes do not work. */
+  checkWrites(): Promise<void>;
   /** To be called when the engine is a new process, or another writer may have been here: the next write mends first. */
   engineRestarted(): void;
   /** Does at once what otherwise happens between commits; with `force` also what is not due. */
@@ -108,6 +110,7 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
     tables: openTables(context),
     files: openFiles(context),
     refs,
+    checkWrites: () => ingest.check(),
     engineRestarted: () => ingest.engineRestarted(),
     maintain: (force) => ingest.maintain(force),
     async close() {

@@ -18,7 +18,7 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
   async function check(): Promise<Schemas["SystemCheckRes"]> {
     const [database, cpu_queue] = await Promise.all([
       timed(() => control.projects.get(nowhere.entity, nowhere.name)),
-      timed(() => store.calls.count({ project_id: `${nowhere.entity}/${nowhere.name}`, limit: 1 })),
+      timed(() => readsAndWrites(store)),
     ]);
     const gpu_queue = { success: false, duration: 0, error: "this version has no training engine" };
     return { api: true, database: database.success, cpu_queue, gpu_queue };
@@ -37,6 +37,11 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
       return reply(result.database && result.cpu_queue.success ? 200 : 503, result);
     },
   };
+}
+
+async function readsAndWrites(store: Services["store"]): Promise<void> {
+  const project_id = `${nowhere.entity}/${nowhere.name}`;
+  await Promise.all([store.calls.count({ project_id, limit: 1 }), store.checkWrites()]);
 }
 
 async function timed(task: () => Promise<unknown>): Promise<Check> {

@@ -1,0 +1,70 @@
+import type { CallEntry, Ledger } from "./ledger.js";
+import type { Wire } from "./wire.js";
+
+export interface Verdict {
+  /** Acknowledged sides of calls, and acknowledged contents. */
+  acked: number;
+  /** Calls and contents that were looked at. */
+  checked: number;
+  missing: string[];
+  doubled: string[];
+  /** Seen with one side of two that travelled together, or with a payload that nobody sent. */
+  wrong: string[];
+}
+
+interface WireCall {
+  id: string;
+  inputs: unknown;
+  output: unknown;
+  ended_at: string | null;
+  attributes: unknown;
+}
+
+/** Reads everything back through the wire and holds it against the ledger. */
+export async function check(wire: Wire, project_id: string, ledger: Ledger): Promise<Verdict> {
+  const acked = [...ledger.acked().values()].reduce((sum, n) => sum + n, 0);
+  const verdict: Verdict = { acked, checked: 0, missing: [], doubled: [], wrong: [] };
+  const seen = new Map<string, WireCall>();
+  for (const call of await wire.rows<WireCall>("/calls/stream_query", { project_id })) {
+    if (seen.has(call.id)) verdict.doubled.push(`${call.id} in the list`);
+    seen.set(call.id, call);
+  }
+  const { count } = await wire.ask<{ count: number }>("/calls/query_stats", { project_id });
+  if (count > seen.size) verdict.doubled.push(`${count - seen.size} calls in the count`);
+  if (count < seen.size) verdict.missing.push(`${seen.size - count} calls in the count`);
+
+  for (const [id, entry] of ledger.calls) {
+    verdict.checked += 1;
+    judge(`${entry.kind} ${id}`, entry, seen.get(id), verdict);
+    seen.delete(id);
+  }
+  for (const id of seen.keys()) verdict.wrong.push(`${id} was never sent`);
+  for (const { kind, what, read, expected } of ledger.contents) {
+    verdict.checked += 1;
+    const found = await read();
+    if (!same(found, expected)) verdict.missing.push(`${kind} ${what}: ${JSON.stringify(found).slice(0, 200)}`);
+  }
+  return verdict;
+}
+
+function judge(name: string, { start, end, whole }: CallEntry, call: WireCall | undefined, verdict: Verdict): void {
+  if (call === undefined) {
+    // An end whose start nobody acknowledged is kept, and not shown.
+    if (start?.acked === true) verdict.missing.push(name);
+    return;
+  }
+  const ended = call.ended_at !== null;
+  if (start === undefined) verdict.wrong.push(`${name} is shown and was never started`);
+  else if (!carries(call, "inputs", start.value)) verdict.wrong.push(`${name} has other inputs`);
+  if (end?.acked === true && !ended) verdict.missing.push(`${name}: its end`);
+  if (ended && end === undefined) verdict.wrong.push(`${name} was never ended`);
+  if (ended && end !== undefined && !carries(call, "output", end.value))
+    verdict.wrong.push(`${name} has another output`);
+  if (whole && !ended) verdict.wrong.push(`${name} is shown by half`);
+}
+
+function carries(call: WireCall, column: "inputs" | "output", value: unknown): boolean {
+  return same(call[column], value);
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,51 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Writing } from "./writers.js";
+
+/** Writes objects, tables and files, and enters what was acknowledged with the way to read it back. */
+export async function writeContents({ wire, project_id, ledger, random, stopped }: Writing): Promise<void> {
+  for (let round = 0; !stopped(); round++) {
+    const text = `${round} ${random()}`;
+    const object = { project_id, object_id: `object-${Math.floor(random() * 5)}`, val: { text } };
+    const rows = [{ text }, { text: `${text} again` }];
+    const form = new FormData();
+    form.append("project_id", project_id);
+    form.append("file", new Blob([text]), "note.txt");
+    const stored = await Promise.all([
+      store("/obj/create", { obj: object }),
+      store("/table/create", { table: { project_id, rows } }),
+      store("/file/create", form),
+    ]);
+    const [objectDigest, tableDigest, fileDigest] = stored;
+    enter(objectDigest, "object", object.val, async (digest) => {
+      const read = { project_id, object_id: object.object_id, digest };
+      return (await wire.ask<{ obj: { val: unknown } }>("/obj/read", read)).obj.val;
+    });
+    enter(tableDigest, "table", rows, async (digest) =>
+      (await wire.ask<{ rows: { val: unknown }[] }>("/table/query", { project_id, digest })).rows.map(({ val }) => val),
+    );
+    enter(fileDigest, "file", text, async (digest) => (await wire.post("/file/content", { project_id, digest })).text);
+    await delay(stored.includes(undefined) ? 50 : 0);
+  }
+
+  async function store(path: string, body: unknown): Promise<string | undefined> {
+    const { status, text } = await wire.post(path, body);
+    if (status === 200) return (JSON.parse(text) as { digest: string }).digest;
+    if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+    return undefined;
+  }
+
+  function enter(
+    digest: string | undefined,
+    what: string,
+    expected: unknown,
+    read: (digest: string) => Promise<unknown>,
+  ): void {
+    if (digest === undefined) return;
+    ledger.contents.push({
+      kind: "objects, tables, files",
+      what: `${what} ${digest}`,
+      expected,
+      read: () => read(digest),
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { createServer, request, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
+import { engineQuery } from "./engine-query.js";
+import { openHeddle } from "./heddle-process.js";
+
+/**
+ * A real service whose engine host belongs to the test: everything between the two passes through here, so that an
+ * answer can be swallowed, or held back, at exactly one statement.
+ */
+export async function openRig(options: { memory_bytes?: number } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "heddle-rig-"));
+  const host = await startEngineHost({ directory, ...options });
+  const socketPath = host.socket_path ?? "";
+  let killAt: string | undefined;
+  let held: Promise<unknown> | undefined;
+
+  const proxy = createServer((incoming, outgoing) => {
+    void (async () => {
+      const body = await collect(incoming);
+      if (held !== undefined && isInsert(incoming)) await held;
+      const forwarded = request({ socketPath, path: incoming.url, method: incoming.method, headers: incoming.headers });
+      forwarded.end(body);
+      const [answer] = (await once(forwarded, "response")) as [IncomingMessage];
+      const bytes = await collect(answer);
+      if (killAt !== undefined && isInsert(incoming, killAt)) {
+        // The engine has committed and said so; nobody hears it.
+        killAt = undefined;
+        process.kill(host.state().pid ?? 0, "SIGKILL");
+        incoming.socket.destroy();
+        return;
+      }
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers).end(bytes);
+    })().catch(() => incoming.socket.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const address = proxy.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const heddle = await openHeddle({ env: { HEDDLE_CLICKHOUSE_URL: `http://127.0.0.1:${address.port}` } });
+
+  return {
+    heddle,
+    url: heddle.url,
+    query: (sql: string) => engineQuery(socketPath, sql),
+    /** Kills the engine host between its next commit to this table and the answer. */
+    killAfterCommitTo(table: string): void {
+      killAt = table;
+    },
+    /** The kill has happened, and a new engine answers. */
+    async killed(): Promise<void> {
+      while (killAt !== undefined || host.state().status !== "ready") await delay(20);
+    },
+    /** Holds back every insert until the function returned is called. */
+    holdInserts(): () => void {
+      let release = () => {};
+      held = new Promise<void>((resolve) => (release = resolve));
+      return () => {
+        held = undefined;
+        release();
+      };
+    },
+    async close(): Promise<void> {
+      await heddle.remove();
+      proxy.closeAllConnections();
+      proxy.close();
+      await host.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function isInsert({ url }: IncomingMessage, table = "call"): boolean {
+  const query = new URL(url ?? "/", "http://engine").searchParams.get("query") ?? "";
+  return new RegExp(`^INSERT INTO ${table}${table === "call" ? "" : " "}`).test(query);
+}
+
+async function collect(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { check } from "./check.js";
+import { openRig } from "./engine-rig.js";
+import { openHeddle, type HeddleProcess } from "./heddle-process.js";
+import { openLedger } from "./ledger.js";
+import { random } from "./random.js";
+import { wire, type Answer, type Wire } from "./wire.js";
+import { writeAll } from "./writers.js";
+
+const project_id = "faults/trouble";
+/** "Within seconds", on a machine that has other things to do. */
+const seconds = 15_000;
+
+const oneCall = () => ({
+  start: {
+    project_id,
+    id: randomUUID(),
+    trace_id: "t",
+    op_name: "work",
+    started_at: new Date().toISOString(),
+    attributes: {},
+    inputs: {},
+  },
+});
+
+function expectBusy({ status, ms, headers, text }: Answer, reason: RegExp): void {
+  expect({ status, text }).toEqual({ status: 503, text: expect.stringMatching(reason) });
+  expect(headers.get("retry-after")).toMatch(/^\d+$/);
+  expect(ms).toBeLessThan(seconds);
+}
+
+async function health(client: Wire): Promise<{ status: number; error: string | null }> {
+  const { status, text } = await client.get("/v1/system-check");
+  return { status, error: (JSON.parse(text) as { cpu_queue: { error: string | null } }).cpu_queue.error };
+}
+
+async function resumes(client: Wire): Promise<void> {
+  await expect.poll(async () => (await client.post("/call/start", oneCall())).status, { timeout: 60_000 }).toBe(200);
+  await expect.poll(() => health(client), { timeout: 20_000 }).toEqual({ status: 200, error: null });
+}
+
+describe("an engine host that stands still", () => {
+  let heddle: HeddleProcess;
+  beforeAll(async () => (heddle = await openHeddle()), 120_000);
+  afterAll(() => heddle.remove());
+
+  test("is replaced; requests are answered within seconds, and nothing acknowledged is lost", async () => {
+    const client = wire(heddle.url);
+    const ledger = openLedger();
+    let stopped = false;
+    const writers = writeAll({ wire: client, project_id, ledger, random: random(7), stopped: () => stopped });
+    await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBeGreaterThan(5);
+    const halted = heddle.enginePid();
+    process.kill(halted, "SIGSTOP");
+    const [read, list, checked, alive] = await Promise.all([
+      client.post("/call/read", { project_id, id: "x" }),
+      client.post("/calls/query", { project_id }),
+      health(client),
+      client.get("/health"),
+    ]);
+    // A read that broke is tried once more and may meet the new engine already.
+    for (const answer of [read, list]) if (answer.status !== 200) expectBusy(answer, /does not answer/);
+    expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no answer|does not answer/) });
+    expect(alive.status).toBe(200);
+    await expect.poll(() => heddle.enginePid(), { timeout: 60_000 }).not.toBe(halted);
+    await resumes(client);
+    stopped = true;
+    await writers;
+    const { missing, doubled, wrong } = await check(client, project_id, {
+      ...ledger,
+      calls: new Map([...ledger.calls]),
+    }).then((verdict) => ({ ...verdict, wrong: verdict.wrong.filter((line) => !line.endsWith("was never sent")) }));
+    expect({ missing, doubled, wrong, hung: client.hung() }).toEqual({ missing: [], doubled: [], wrong: [], hung: 0 });
+  }, 180_000);
+});
+
+describe("an engine that answers late or has no memory", () => {
+  let rig: Awaited<ReturnType<typeof openRig>>;
+  let client: Wire;
+  beforeAll(async () => {
+    rig = await openRig({ memory_bytes: 400_000_000 });
+    client = wire(rig.url);
+  }, 120_000);
+  afterAll(() => rig.close());
+
+  test("late: writes are told to come again within seconds, reads go on, writes resume by themselves", async () => {
+    const call = oneCall();
+    expect((await client.post("/call/start", call)).status).toBe(200);
+    const release = rig.holdInserts();
+    const [first, second] = await Promise.all([
+      client.post("/call/start", oneCall()),
+      delay(500).then(() => client.post("/call/start", oneCall())),
+    ]);
+    expectBusy(first, /takes? too long|too slow/);
+    expectBusy(second, /takes? too long|too slow/);
+    expect((await client.post("/call/read", { project_id, id: call.start.id })).status).toBe(200);
+    release();
+    await resumes(client);
+  }, 120_000);
+
+  test("no memory: writes are told so, and resume when there is some again", async () => {
+    // Memory that somebody else keeps: the engine's cap counts all of it.
+    await rig.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
+    let full = "";
+    for (const rows of [5000, 1000, 100, 10]) {
+      const insert = `INSERT INTO default.hog SELECT randomString(10000) FROM numbers(${rows})`;
+      full = "";
+      for (let tries = 0; tries < 20 && full === ""; tries++) {
+        full = await rig.query(insert).then(
+          () => "",
+          (error: unknown) => String(error),
+        );
+      }
+    }
+    expect(full).toMatch(/MEMORY_LIMIT_EXCEEDED|memory limit exceeded/);
+    const text = "x".repeat(4_000_000);
+    const call = oneCall();
+    const large = { start: { ...call.start, inputs: { text } } };
+    expectBusy(await client.post("/call/start", large), /out of memory/);
+    expect(await health(client)).toEqual({ status: 503, error: expect.stringMatching(/out of memory/) });
+    await rig.query("DROP TABLE default.hog SYNC");
+    await expect.poll(async () => (await client.post("/call/start", large)).status, { timeout: 60_000 }).toBe(200);
+    await resumes(client);
+  }, 180_000);
+});

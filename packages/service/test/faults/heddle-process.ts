@@ -1,0 +1,140 @@
+import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+export const ownerKey = "f".repeat(40);
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  err: string;
+  ms: number;
+}
+
+/** `heddle` as an operator runs it: a process of its own that starts its engine host itself. */
+export interface HeddleProcess {
+  url: string;
+  data: string;
+  /** What it wrote to stderr so far, over all its lives. */
+  log(): string;
+  pid(): number;
+  /** The engine host of this life, by the engine's own lock file. */
+  enginePid(): number;
+  /** Starts it on the same directory and port and resolves when it answers. */
+  start(): Promise<void>;
+  /** Sends a signal and resolves when the process is gone. */
+  end(signal: NodeJS.Signals): Promise<Exit>;
+  /** Ends what is left and removes the directory. */
+  remove(): Promise<void>;
+}
+
+export interface HeddleOptions {
+  env?: Record<string, string>;
+  data?: string;
+}
+
+export type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** One `heddle …` from source; nothing of this process's own settings reaches it. */
+export function heddle(args: readonly string[], env: Record<string, string>, as: { uid?: number } = {}): Child {
+  return spawn(process.execPath, ["--import", "tsx", "-C", "@heddle/source", main, ...args], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+    ...as,
+  });
+}
+
+/** Collects what a short command prints, until it ends. */
+export async function finished(child: Child): Promise<{ code: number | null; out: string; err: string }> {
+  let [out, err] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, out, err };
+}
+
+export async function openHeddle({ env = {}, data }: HeddleOptions = {}): Promise<HeddleProcess> {
+  const directory = data ?? mkdtempSync(join(tmpdir(), "heddle-faults-"));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let child: Child | undefined;
+  let log = "";
+
+  async function start(): Promise<void> {
+    const life = heddle(["serve"], {
+      HEDDLE_DATA_DIR: directory,
+      HEDDLE_PORT: String(port),
+      HEDDLE_API_KEY: ownerKey,
+      ...env,
+    });
+    child = life;
+    life.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
+    await new Promise<void>((resolve, reject) => {
+      life.stdout.on("data", (chunk: Buffer) => {
+        if (chunk.toString().includes("listening on")) resolve();
+      });
+      life.once("close", (code) => reject(new Error(`heddle ended with code ${code}: ${log}`)));
+    });
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<Exit> {
+    const life = child;
+    if (life === undefined || life.exitCode !== null) throw new Error(`heddle is not running: ${log}`);
+    const started = performance.now();
+    const closed = once(life, "close");
+    life.kill(signal);
+    const [code, by] = (await closed) as [number | null, NodeJS.Signals | null];
+    child = undefined;
+    return { code, signal: by, err: log, ms: performance.now() - started };
+  }
+
+  await start();
+  return {
+    url,
+    data: directory,
+    log: () => log,
+    pid: () => child?.pid ?? 0,
+    enginePid: () => enginePid(directory) ?? 0,
+    start,
+    end,
+    async remove() {
+      if (child !== undefined) await end("SIGKILL");
+      // The host follows its parent; its files may still be written to until then.
+      for (let tries = 0; tries < 50 && isAlive(enginePid(directory)); tries++) await delay(100);
+      if (data === undefined) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+function enginePid(data: string): number | undefined {
+  const file = join(data, "clickhouse", "status");
+  if (!existsSync(file)) return undefined;
+  return Number(/^PID: (\d+)/m.exec(readFileSync(file, "utf8"))?.[1]) || undefined;
+}
+
+export function isAlive(pid: number | undefined): boolean {
+  if (pid === undefined || pid === 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The same port for every life, so that clients need not be told. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

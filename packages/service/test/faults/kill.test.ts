@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { check } from "./check.js";
+import { openHeddle, type HeddleProcess } from "./heddle-process.js";
+import { openLedger, type Ledger } from "./ledger.js";
+import { random } from "./random.js";
+import { wire } from "./wire.js";
+import { writeAll } from "./writers.js";
+
+// Every kind of write goes on during every kill; `pnpm faults` runs twenty rounds, CI two.
+const rounds = Number(process.env["FAULT_ROUNDS"] ?? 2);
+const seed = Number(process.env["FAULT_SEED"] ?? 4680);
+
+const victims: Record<string, (heddle: HeddleProcess) => Promise<void>> = {
+  async "the service"(heddle) {
+    await heddle.end("SIGKILL");
+    await heddle.start();
+  },
+  async "the engine host"(heddle) {
+    process.kill(heddle.enginePid(), "SIGKILL");
+  },
+  async "service and engine host"(heddle) {
+    process.kill(heddle.enginePid(), "SIGKILL");
+    await heddle.end("SIGKILL");
+    await heddle.start();
+  },
+};
+
+test.each(Object.keys(victims))(
+  "kill -9 of %s under every kind of write loses, doubles and halves nothing",
+  async (victim) => {
+    const heddle = await openHeddle();
+    const next = random(seed);
+    const project_id = "faults/kill";
+    const ledger = openLedger();
+    const client = wire(heddle.url);
+    try {
+      for (let round = 1; round <= rounds; round++) {
+        let stopped = false;
+        const writers = writeAll({ wire: client, project_id, ledger, random: next, stopped: () => stopped });
+        // A writer that meets an answer nobody may get ends the round.
+        const failed = writers.then(() => Promise.reject(new Error("writers stopped early")));
+        failed.catch(() => undefined);
+        await Promise.race([progress(ledger, 7, 40), failed]);
+        await delay(next() * 500);
+        await victims[victim]?.(heddle);
+        await Promise.race([progress(ledger, 7, 40), failed]);
+        stopped = true;
+        await writers;
+      }
+      const verdict = await check(client, project_id, ledger);
+      const { acked, checked, missing, doubled, wrong } = verdict;
+      console.log(
+        `kill -9 of ${victim}: ${rounds} rounds, seed ${seed}, ${acked} acked, ${checked} checked, ` +
+          `${missing.length} missing, ${doubled.length} doubled, ${wrong.length} wrong, ` +
+          `${client.hung()} hung, slowest request ${Math.round(client.slowestMs())} ms`,
+      );
+      expect({ missing, doubled, wrong, hung: client.hung() }).toEqual({
+        missing: [],
+        doubled: [],
+        wrong: [],
+        hung: 0,
+      });
+    } finally {
+      await heddle.remove();
+    }
+  },
+  60_000 + rounds * 60_000,
+);
+
+/** Resolves when every one of `kinds` kinds has been acknowledged again, and `sides` sides in all. */
+async function progress(ledger: Ledger, kinds: number, sides: number): Promise<void> {
+  const before = ledger.acked();
+  for (;;) {
+    await delay(20);
+    const gained = [...ledger.acked()].map(([kind, n]) => n - (before.get(kind) ?? 0)).filter((n) => n > 0);
+    if (gained.length === kinds && gained.reduce((sum, n) => sum + n, 0) >= sides) return;
+  }
+}

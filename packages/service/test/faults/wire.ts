@@ -1,0 +1,76 @@
+import { ownerKey } from "./heddle-process.js";
+
+/** What came back; `status` 0 when the connection broke before an answer came. */
+export interface Answer {
+  status: number;
+  text: string;
+  headers: Headers;
+  ms: number;
+}
+
+/** No request may take longer, whatever happens to the service: one that does counts as hung. */
+const patienceMs = 25_000;
+
+export interface Wire {
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  /** As `post`, for what must succeed; the parsed answer. */
+  ask<T>(path: string, body: unknown): Promise<T>;
+  /** The rows of a stream. */
+  rows<T>(path: string, body: unknown): Promise<T[]>;
+  /** Requests that were given up after {@link patienceMs}. */
+  hung(): number;
+  slowestMs(): number;
+}
+
+/** Plain requests without any retry, as the owner. */
+export function wire(url: string): Wire {
+  let hung = 0;
+  let slowest = 0;
+
+  async function send(path: string, init: RequestInit): Promise<Answer> {
+    const started = performance.now();
+    const spent = () => {
+      const ms = performance.now() - started;
+      slowest = Math.max(slowest, ms);
+      return ms;
+    };
+    try {
+      const response = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
+      const text = await response.text();
+      return { status: response.status, text, headers: response.headers, ms: spent() };
+    } catch (error) {
+      if (error instanceof Error && error.name === "TimeoutError") hung += 1;
+      return { status: 0, text: String(error), headers: new Headers(), ms: spent() };
+    }
+  }
+
+  const authorization = `Bearer ${ownerKey}`;
+  const post: Wire["post"] = (path, body, headers = {}) =>
+    body instanceof FormData
+      ? send(path, { method: "POST", body, headers: { authorization, ...headers } })
+      : send(path, {
+          method: "POST",
+          body: JSON.stringify(body),
+          headers: { authorization, "content-type": "application/json", ...headers },
+        });
+
+  async function must(path: string, body: unknown): Promise<string> {
+    const { status, text } = await post(path, body);
+    if (status !== 200) throw new Error(`${path} answered ${status}: ${text}`);
+    return text;
+  }
+
+  return {
+    post,
+    get: (path) => send(path, { headers: { authorization } }),
+    ask: async <T>(path: string, body: unknown) => JSON.parse(await must(path, body)) as T,
+    rows: async <T>(path: string, body: unknown) =>
+      (await must(path, body))
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as T),
+    hung: () => hung,
+    slowestMs: () => slowest,
+  };
+}

@@ -6,7 +6,7 @@ import type { CallPlan, LocatedCalls } from "./query/call-query.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
 import { visibleCalls } from "./visible-calls.js";
-import type { CallScope } from "./visible-calls.js";
+import type { CallScope, CallSelection } from "./visible-calls.js";
 
 export interface CallSource {
   engine: Engine;
@@ -56,11 +56,17 @@ interface CallPosition {
   id: string;
   started_us: string;
   size_bytes: string;
+  running: number;
 }
 
 /** Keys first, so that conditions and order read no payload but that of the calls shown. */
 async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
-  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes"];
+  const position = [
+    "id",
+    "toUnixTimestamp64Micro(started_at) AS started_us",
+    "size_bytes",
+    "isNull(latency_us) AS running",
+  ];
   const options = { signal: list.signal, settings: LIST_SETTINGS };
   const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
   for (const some of bySize(keys)) {
@@ -101,27 +107,32 @@ async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promis
     ids: keys.map(({ id }) => id),
     started_at: [...new Set(keys.map(({ started_us }) => BigInt(started_us)))],
   };
-  const found = await fetchWhere(list, (p) => at(p, located));
+  // Only a call that ran when its key was read can still be running.
+  const only_complete = keys.every(({ running }) => running === 0);
+  const found = await fetchWhere(list, (p) => ({ where: at(p, located), only_complete }));
   const missing = located.ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  const moved = await fetchWhere(list, (p) => [p.in("id", "String", missing)]);
+  const moved = await fetchWhere(list, (p) => ({ where: [p.in("id", "String", missing)] }));
   return new Map([...found, ...moved]);
 }
 
 /** One call, sought near the time its id carries first. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
   for (const condition of idConditions([id])) {
-    const row = (await fetchWhere(source, condition)).get(id);
+    const row = (await fetchWhere(source, (p) => ({ where: condition(p) }))).get(id);
     if (row !== undefined) return row;
   }
   return undefined;
 }
 
-async function fetchWhere(source: CallSource, where: (p: Parameters) => string[]): Promise<Map<string, CallRow>> {
+async function fetchWhere(
+  source: CallSource,
+  which: (p: Parameters) => Omit<CallSelection, "select">,
+): Promise<Map<string, CallRow>> {
   const { engine, scope, select, signal } = source;
   const statement = () => {
     const p = new Parameters();
-    const union = visibleCalls(scope(), p, { select: ["version", ...select], where: where(p) });
+    const union = visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) });
     const columns = columnNames(select).join(", ");
     return { sql: `SELECT ${columns} FROM (${union}) ORDER BY version DESC LIMIT 1 BY id`, params: p };
   };

@@ -349,3 +349,22 @@ describe("a long list", () => {
     await expect(reading).rejects.toThrow(/abort/i);
   });
 });
+
+it("many lists at once, each with look-ups of its own, do not wait for each other", async () => {
+  const project_id = newProject();
+  const trace = (index: number) => `t${index % 50}`;
+  const parts = Array.from({ length: 1500 }, (_, index) =>
+    completePart({ project_id, id: `c${index}`, trace_id: trace(index) }),
+  );
+  await store.ingest(parts);
+  await store.calls.rename(project_id, "c7", "seven");
+  const one = async () => {
+    let named = 0;
+    for await (const call of store.calls.query({ project_id, include_total_storage_size: true })) {
+      if (call.display_name === "seven" && (call.total_storage_size_bytes ?? 0) > 0) named++;
+    }
+    return named;
+  };
+  // As many as there are places for reads.
+  expect(await Promise.all(Array.from({ length: 10 }, one))).toEqual(Array.from({ length: 10 }, () => 1));
+});

@@ -156,7 +156,7 @@ it("nothing doubles or vanishes while calls end and are sent again", async () =>
   const project_id = newProject();
   const ids = Array.from({ length: 60 }, () => newId());
   await store.ingest(ids.map((id) => startPart({ project_id, id })));
-  let writing = true;
+  const progress = { writing: true };
   const writes = (async () => {
     for (let round = 0; round < 6; round++) {
       for (let from = 0; from < ids.length; from += 20) {
@@ -168,10 +168,10 @@ it("nothing doubles or vanishes while calls end and are sent again", async () =>
         );
       }
     }
-    writing = false;
+    progress.writing = false;
   })();
   const wrong: unknown[] = [];
-  while (writing) {
+  while (progress.writing) {
     const [page, { count }] = await Promise.all([
       listIds(store, { project_id, limit: 500 }),
       store.calls.count({ project_id }),

@@ -21,9 +21,15 @@ import type { CallScope } from "./visible-calls.js";
 
 export interface CallReadsContext {
   engine: Engine;
+  /**
+   * For look-ups in the middle of a list. Where reads wait for a place, these must have places of their own: lists that
+   * hold all of them would wait for each other.
+   */
+  lookups: Engine;
   /** Microseconds since 1970. */
   now: () => bigint;
   inFlight: InFlight;
+  /** Reads by `lookups`. */
   refs: Refs;
 }
 
@@ -136,6 +142,7 @@ async function* finish(
   const { project_id } = request;
   yield* finishCalls(toCalls(project_id, rows), {
     ...source,
+    engine: context.lookups,
     refs: context.refs,
     names: source.select.includes("display_name") && context.inFlight.hasNames(project_id),
     total_sizes: request.include_total_storage_size === true,

@@ -42,6 +42,8 @@ export interface TraceStoreOptions {
 
 /** Of the 16 statements that the embedded engine runs at once. */
 const READ_SLOTS = 10;
+/** More of them, for what lists look up while they hold a place. */
+const LOOKUP_SLOTS = 3;
 
 /** What every subject of the store works with. */
 export interface StoreContext {
@@ -94,7 +96,7 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   const context = { engine: limitReads(engine, READ_SLOTS), clock, now };
-  const refs = openRefs(context);
+  const lookups = limitReads(engine, LOOKUP_SLOTS);
   const ingest = await openIngest({ engine, clock, now }, options.limits).catch(async (error: unknown) => {
     await connected.close();
     throw error;
@@ -102,14 +104,14 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   return {
     ingest: (parts) => ingest.write(parts),
     calls: {
-      ...callReads({ engine: context.engine, now, inFlight: ingest.inFlight, refs }),
+      ...callReads({ ...context, lookups, inFlight: ingest.inFlight, refs: openRefs({ ...context, engine: lookups }) }),
       delete: ingest.delete,
       rename: ingest.rename,
     },
     objects: openObjects(context),
     tables: openTables(context),
     files: openFiles(context),
-    refs,
+    refs: openRefs(context),
     checkWrites: () => ingest.check(),
     engineRestarted: () => ingest.engineRestarted(),
     maintain: (force) => ingest.maintain(force),

@@ -1,4 +1,4 @@
-import { splitPath } from "@heddle/trace-model";
+import { readable, splitPath } from "@heddle/trace-model";
 import type { CallStatus, JsonText } from "@heddle/trace-model";
 import { NEVER_SECONDS } from "./ingest/call-sides.js";
 
@@ -56,10 +56,12 @@ export interface CallRow {
   run_step_end?: string | null;
   ended_us?: string | null;
   expire_s?: number;
-  attributes_json?: string;
-  inputs_json?: string;
-  output_json?: string;
-  summary_json?: string;
+  attributes?: string;
+  inputs?: string;
+  output?: string;
+  summary?: string;
+  /** The original of each JSON column whose text had to be made safe for the engine. */
+  exact: Readonly<Record<string, JsonText>>;
   size_bytes?: string;
 }
 
@@ -76,10 +78,10 @@ const SOURCES = {
   wb_run_step_end: "run_step_end",
   ended_at: "toUnixTimestamp64Micro(ended_at) AS ended_us",
   expire_at: "toUnixTimestamp(expire_at) AS expire_s",
-  attributes: asSent("attributes"),
-  inputs: asSent("inputs"),
-  output: asSent("output"),
-  summary: asSent("summary"),
+  attributes: "attributes",
+  inputs: "inputs",
+  output: "output",
+  summary: "summary",
 } as const;
 
 type WireColumn = keyof typeof SOURCES;
@@ -91,6 +93,7 @@ const ALWAYS = [
   "toUnixTimestamp64Micro(started_at) AS started_us",
   "toString(status) AS state",
   "latency_us",
+  "exact",
 ];
 
 /** What the computed block of a summary needs beside it. */
@@ -131,10 +134,10 @@ export function toStoredCall(project_id: string, row: CallRow): StoredCall {
     wb_run_step_end: integer(row.run_step_end),
     started_at: BigInt(row.started_us),
     ended_at: microseconds(row.ended_us),
-    attributes: row.attributes_json || "{}",
-    inputs: row.inputs_json || "{}",
-    summary: row.summary_json || "{}",
-    output: row.output_json || "null",
+    attributes: asSent(row, "attributes") || "{}",
+    inputs: asSent(row, "inputs") || "{}",
+    summary: asSent(row, "summary") || "{}",
+    output: asSent(row, "output") || "null",
     status: row.state,
     latency_us: microseconds(row.latency_us),
     expire_at:
@@ -143,8 +146,9 @@ export function toStoredCall(project_id: string, row: CallRow): StoredCall {
   };
 }
 
-function asSent(column: string): string {
-  return `if(exact['${column}'] = '', ${column}, exact['${column}']) AS ${column}_json`;
+function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summary"): JsonText | undefined {
+  const text = row[column];
+  return text === undefined ? undefined : readable(text, row.exact[column]);
 }
 
 function isColumn(name: string): name is WireColumn {

@@ -24,6 +24,8 @@ export interface CallSelection {
   order_by?: string;
   /** At most this many rows of each branch. */
   limit?: number;
+  /** Leaves the running calls out, for reads that look for them otherwise. */
+  only_complete?: boolean;
 }
 
 /** Columns that running calls lack, as they read there. */
@@ -70,7 +72,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
     ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
     ...written.replaced,
   ]);
-  return `(${running}) UNION ALL (${complete})`;
+  return selection.only_complete === true ? complete : `(${running}) UNION ALL (${complete})`;
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

@@ -144,20 +144,16 @@ class Compiler {
     if (from === "time") return fromTime(value, to);
     if (to === "string") return from === "bool" ? fromBool(this.#sql.named(value)) : `toString(${value})`;
     if (to === "bool") return this.#toBool(from === "text" ? value : `toString(${value})`);
-    if (from === "text") return to === "double" ? this.#textToDouble(value) : this.#textToInt(value);
+    if (from === "text") return to === "double" ? this.#textToDouble(value) : `toInt64OrNull(${value})`;
     if (to === "double" || from === "bool") return `${to === "double" ? "toFloat64" : "toInt64"}(${value})`;
     // A double with a fraction, or beyond 64 bits, is no integer; the text of a whole one has neither.
     return `toInt64OrNull(toString(${value}))`;
   }
 
-  /** The engine also reads `nan` and `inf`, which are not numbers of JSON. */
   #textToDouble(value: string): string {
-    const text = this.#sql.named(value);
-    return `if(match(substring(${text.first}, 1, 2), '^[+-]?[0-9.]'), toFloat64OrNull(${text.again}), NULL)`;
-  }
-
-  #textToInt(value: string): string {
-    return `toInt64OrNull(${value})`;
+    const number = this.#sql.named(`toFloat64OrNull(${value})`);
+    // The engine also reads `nan` and `inf`, which are no numbers of JSON.
+    return `if(isFinite(${number.first}), ${number.again}, NULL)`;
   }
 
   #toBool(value: string): string {

@@ -22,7 +22,7 @@ it("sorts free JSON by presence, number and text", () => {
   expect(compile(["inputs.n", "asc"])).toEqual({
     select: [
       "isNotNull((JSONExtract(inputs, {p0:String}, 'Nullable(String)') AS e0)) AS s0",
-      "if(match(substring(e0, 1, 2), '^[+-]?[0-9.]'), toFloat64OrNull(e0), NULL) AS s1",
+      "if(isFinite(toFloat64OrNull(e0)), toFloat64OrNull(e0), NULL) AS s1",
       "e0 AS s2",
     ],
     order_by: "s0 DESC, s1 ASC, s2 ASC, id DESC",

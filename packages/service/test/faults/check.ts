@@ -41,7 +41,7 @@ export async function check(wire: Wire, project_id: string, ledger: Ledger): Pro
   for (const id of seen.keys()) verdict.wrong.push(`${id} was never sent`);
   for (const { kind, what, read, expected } of ledger.contents) {
     verdict.checked += 1;
-    const found = await read();
+    const found = await read(wire);
     if (!same(found, expected)) verdict.missing.push(`${kind} ${what}: ${JSON.stringify(found).slice(0, 200)}`);
   }
   return verdict;

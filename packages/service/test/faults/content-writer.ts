@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Wire } from "./wire.js";
 import type { Writing } from "./writers.js";
 
 /** Writes objects, tables and files, and enters what was acknowledged with the way to read it back. */
@@ -16,14 +17,19 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
       store("/file/create", form),
     ]);
     const [objectDigest, tableDigest, fileDigest] = stored;
-    enter(objectDigest, "object", object.val, async (digest) => {
+    enter(objectDigest, "object", object.val, async (from, digest) => {
       const read = { project_id, object_id: object.object_id, digest };
-      return (await wire.ask<{ obj: { val: unknown } }>("/obj/read", read)).obj.val;
+      return (await from.ask<{ obj: { val: unknown } }>("/obj/read", read)).obj.val;
     });
-    enter(tableDigest, "table", rows, async (digest) =>
-      (await wire.ask<{ rows: { val: unknown }[] }>("/table/query", { project_id, digest })).rows.map(({ val }) => val),
+    enter(tableDigest, "table", rows, async (from, digest) =>
+      (await from.ask<{ rows: { val: unknown }[] }>("/table/query", { project_id, digest })).rows.map(({ val }) => val),
     );
-    enter(fileDigest, "file", text, async (digest) => (await wire.post("/file/content", { project_id, digest })).text);
+    enter(
+      fileDigest,
+      "file",
+      text,
+      async (from, digest) => (await from.post("/file/content", { project_id, digest })).text,
+    );
     await delay(stored.includes(undefined) ? 50 : 0);
   }
 
@@ -38,14 +44,14 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
     digest: string | undefined,
     what: string,
     expected: unknown,
-    read: (digest: string) => Promise<unknown>,
+    read: (from: Wire, digest: string) => Promise<unknown>,
   ): void {
     if (digest === undefined) return;
     ledger.contents.push({
       kind: "objects, tables, files",
       what: `${what} ${digest}`,
       expected,
-      read: () => read(digest),
+      read: (from) => read(from, digest),
     });
   }
 }

@@ -1,3 +1,5 @@
+import type { Wire } from "./wire.js";
+
 /** One side of a call: what was sent, and whether the service said that it has it. */
 export interface Side {
   /** JSON value sent as `inputs` of a start, `output` of an end. */
@@ -17,7 +19,7 @@ export interface CallEntry {
 export interface ContentEntry {
   kind: string;
   what: string;
-  read(): Promise<unknown>;
+  read(wire: Wire): Promise<unknown>;
   expected: unknown;
 }
 

@@ -41,7 +41,9 @@ export function wire(url: string): Wire {
       return { status: response.status, text, headers: response.headers, ms: spent() };
     } catch (error) {
       if (error instanceof Error && error.name === "TimeoutError") hung += 1;
-      return { status: 0, text: String(error), headers: new Headers(), ms: spent() };
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
+      // Its text names the system's error, such as ECONNREFUSED.
+      return { status: 0, text: `${String(error)} ${String(cause)}`, headers: new Headers(), ms: spent() };
     }
   }
 

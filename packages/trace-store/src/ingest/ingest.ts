@@ -20,6 +20,8 @@ import type { IngestLimits } from "./state.js";
 import { insertText } from "./write-calls.js";
 import type { IngestContext, NameChange } from "./write-calls.js";
 
+/** A check that has to wait longer for its turn tells what failed before. */
+const CHECK_MS = 1500;
 /** Names a call that is never there. */
 const NOBODY = { project_id: "heddle/system-check", id: "write" };
 
@@ -50,8 +52,8 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   const state = new IngestState({ ...LIMITS, ...limits });
   const context: IngestContext = { ...store, state };
   const queue = groupCommits<WriteRequest>(commit);
-  /** The last write failed. */
-  let failing = false;
+  /** Why the last write failed. */
+  let failure: { error: unknown } | undefined;
   await recover(context);
   const maintenance = scheduleMaintenance(context, queue, ready);
   // Not waited for: it only makes reading faster.
@@ -65,9 +67,9 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     try {
       await ready();
       await commitParts(context, requests);
-      failing = false;
+      failure = undefined;
     } catch (error) {
-      failing = true;
+      failure = { error };
       for (const { reject } of requests) reject(error);
     }
   }
@@ -83,7 +85,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     try {
       return await withPatience(committed);
     } catch (error) {
-      failing = true;
+      failure = { error };
       throw error;
     }
   }
@@ -113,12 +115,14 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     },
     inFlight: state,
     async check() {
-      if (!failing) return;
-      await queue.alone(async () => {
+      if (failure === undefined) return;
+      const { error } = failure;
+      const written = queue.alone(async () => {
         await ready();
         await insertText(store.engine, "call_names", NAME_COLUMNS, [nameRow(NOBODY, "", store.clock.next())]);
-        failing = false;
+        failure = undefined;
       });
+      await withPatience(written, { ms: CHECK_MS, late: error });
     },
     engineRestarted() {
       state.suspect = true;

@@ -6,14 +6,17 @@ import { StoreError } from "../errors.js";
  */
 const PATIENCE_MS = 10_000;
 
-/** Resolves and rejects as `work` does, or rejects with `busy` when that takes more than ten seconds. */
-export async function withPatience<T>(work: Promise<T>): Promise<T> {
+/** Resolves and rejects as `work` does, or rejects with `late` when that takes longer than `ms`. */
+export async function withPatience<T>(
+  work: Promise<T>,
+  { ms, late }: { ms: number; late: unknown } = { ms: PATIENCE_MS, late: new StoreError("busy", "The trace engine takes too long") },
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new StoreError("busy", "The trace engine takes too long")), PATIENCE_MS);
+  const tired = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(late as Error), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, tired]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { engineQuery } from "./engine-query.js";
+import { openHeddle, ownerKey, type HeddleProcess } from "./heddle-process.js";
+import { wire } from "./wire.js";
+
+const project_id = "faults/aborts";
+const megabyte = 1_000_000;
+const linux = process.platform === "linux";
+let heddle: HeddleProcess;
+beforeAll(async () => {
+  heddle = await openHeddle();
+  const text = "x".repeat(20_000);
+  for (let batch = 0; batch < 20; batch++) {
+    const items = Array.from({ length: 100 }, (_, index) => ({
+      project_id,
+      id: `${batch}-${index}`,
+      trace_id: "t",
+      op_name: "work",
+      started_at: "2026-07-01T00:00:00Z",
+      ended_at: "2026-07-01T00:00:01Z",
+      attributes: {},
+      inputs: { text },
+      output: null,
+      summary: {},
+    }));
+    await wire(heddle.url).ask(`/v2/${project_id}/calls/complete`, { batch: items });
+  }
+}, 180_000);
+afterAll(() => heddle.remove());
+
+const engine = (sql: string) => engineQuery(join(heddle.data, "clickhouse", "engine.sock"), sql);
+
+/** Statements of the service that run in the engine now. */
+async function running(): Promise<number> {
+  return (await engine("SELECT query_id FROM system.processes WHERE query NOT LIKE '%system.processes%'")).length;
+}
+
+const agent = new Agent({ keepAlive: false });
+function open(path: string, headers: Record<string, string | number> = {}): ClientRequest {
+  const { hostname, port } = new URL(heddle.url);
+  const authorization = `Bearer ${ownerKey}`;
+  return request({ hostname, port, path, method: "POST", agent, headers: { authorization, ...headers } });
+}
+
+/** Asks for a stream of 40 MB and reads its first piece. */
+async function beginStream(): Promise<IncomingMessage> {
+  const asked = open("/calls/stream_query");
+  asked.on("error", () => undefined);
+  asked.end(JSON.stringify({ project_id }));
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  await once(answer, "readable");
+  answer.read(1000);
+  return answer;
+}
+
+interface Usage {
+  files: number;
+  memory: number;
+}
+
+function usage(pid: number): Usage {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
+  return { files: readdirSync(`/proc/${pid}/fd`).length, memory: pages * 4096 };
+}
+
+const usages = () => ({ service: usage(heddle.pid()), engine: usage(heddle.enginePid()) });
+
+test("a client that leaves in the middle of a stream stops its query in the engine", async () => {
+  const streams = await Promise.all([beginStream(), beginStream(), beginStream()]);
+  await expect.poll(running, { timeout: 20_000 }).toBeGreaterThan(0);
+  await delay(500);
+  // Nobody reads: the rows wait in the engine, the query stands.
+  expect(await running()).toBeGreaterThan(0);
+  for (const answer of streams) answer.destroy();
+  await expect.poll(running, { timeout: 10_000 }).toBe(0);
+}, 60_000);
+
+test.runIf(linux)(
+  "a hundred streams and bodies that were left hold neither connections nor memory",
+  async () => {
+    const round = async () => {
+      for (let times = 0; times < 10; times++) {
+        const streams = await Promise.all([beginStream(), beginStream(), beginStream()]);
+        for (const answer of streams) answer.destroy();
+        const bodies = [1, 2].map(() => {
+          const sent = open("/call/upsert_batch", { "content-length": 20 * megabyte });
+          sent.on("error", () => undefined);
+          sent.write(Buffer.alloc(5 * megabyte, " "));
+          return sent;
+        });
+        await delay(50);
+        for (const sent of bodies) sent.destroy();
+      }
+      await expect.poll(running, { timeout: 20_000 }).toBe(0);
+    };
+    await round();
+    const before = usages();
+    await round();
+    await round();
+    await expect
+      .poll(() => grown(before, usages()), { timeout: 30_000, interval: 500 })
+      .toEqual({ service: { files: false, memory: false }, engine: { files: false, memory: false } });
+    const after = usages();
+    console.log(
+      `client aborts: service ${mb(before.service)} -> ${mb(after.service)}, engine ${mb(before.engine)} -> ${mb(after.engine)}`,
+    );
+    expect((await wire(heddle.url).post("/call/read", { project_id, id: "0-0" })).status).toBe(200);
+  },
+  180_000,
+);
+
+/** Sixty streams of 40 MB and forty bodies of 5 MB: what stayed of them would be far more. */
+function grown(before: ReturnType<typeof usages>, now: ReturnType<typeof usages>) {
+  const more = (a: Usage, b: Usage) => ({
+    files: b.files > a.files + 12,
+    memory: b.memory > a.memory + 150 * megabyte,
+  });
+  return { service: more(before.service, now.service), engine: more(before.engine, now.engine) };
+}
+
+const mb = ({ files, memory }: Usage): string => `${Math.round(memory / megabyte)} MB, ${files} files`;

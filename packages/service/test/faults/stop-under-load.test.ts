@@ -1,0 +1,61 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { check } from "./check.js";
+import { openHeddle } from "./heddle-process.js";
+import { openLedger } from "./ledger.js";
+import { random } from "./random.js";
+import { wire, type Answer, type Wire } from "./wire.js";
+import { writeAll } from "./writers.js";
+
+test("SIGTERM under load keeps what was acknowledged, says so to everybody else, and ends within 10 s", async () => {
+  const heddle = await openHeddle();
+  try {
+    const project_id = "faults/stop";
+    const ledger = openLedger();
+    const plain = wire(heddle.url);
+    const after: Answer[] = [];
+    let stopping = false;
+    const client: Wire = {
+      ...plain,
+      async post(path, body, headers) {
+        const answer = await plain.post(path, body, headers);
+        if (stopping) after.push(answer);
+        return answer;
+      },
+    };
+    let stopped = false;
+    const writers = writeAll({ wire: client, project_id, ledger, random: random(15), stopped: () => stopped });
+    await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(7);
+    await delay(300);
+    stopping = true;
+    const { code, ms } = await heddle.end("SIGTERM");
+    stopping = false;
+    expect({ code, late: ms > 10_000 }).toEqual({ code: 0, late: false });
+    for (const { status, headers, text } of after.filter(({ status }) => status === 503)) {
+      expect({ connection: headers.get("connection"), again: headers.has("retry-after"), status, text }).toEqual({
+        connection: "close",
+        again: true,
+        status: 503,
+        text: expect.stringContaining("stopping"),
+      });
+    }
+    const refused = after.filter(({ status }) => status === 503).length;
+    // A connection that is refused was told so too; one that breaks under a request was not.
+    const broken = after.filter(({ status, text }) => status === 0 && !text.includes("ECONNREFUSED"));
+    expect(broken).toEqual([]);
+    expect(refused).toBeGreaterThan(0);
+
+    await heddle.start();
+    await expect.poll(async () => (await plain.get("/v1/system-check")).status, { timeout: 30_000 }).toBe(200);
+    stopped = true;
+    await writers;
+    const { acked, checked, missing, doubled, wrong } = await check(plain, project_id, ledger);
+    console.log(
+      `SIGTERM: ended after ${Math.round(ms)} ms, ${acked} acked, ${checked} checked, ${missing.length} missing, ` +
+        `${doubled.length} doubled, ${refused} refused, ${broken.length} broken`,
+    );
+    expect({ missing, doubled, wrong }).toEqual({ missing: [], doubled: [], wrong: [] });
+  } finally {
+    await heddle.remove();
+  }
+}, 180_000);

@@ -7,7 +7,7 @@ export interface Lease {
   held(): boolean;
   /** Resolves with the new holder once somebody else has it ("nobody" when its row is gone). It never comes back. */
   lost: Promise<string>;
-  /** Gives it up at once, for the next to take without waiting. */
+  /** Gives it up, for the next to take without waiting. It never throws: what cannot be given up runs out. */
   release(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
       if (state === "ours") state = "released";
       clearTimeout(timer);
       await renewing;
-      await database.run("DELETE FROM leases WHERE name = $1 AND token = $2", [name, token]);
+      await database.run("DELETE FROM leases WHERE name = $1 AND token = $2", [name, token]).catch(() => undefined);
     },
   };
 }

@@ -9,12 +9,32 @@ test("defaults work without any variable", () => {
     api_key: undefined,
     default_entity: "local",
     clickhouse_url: undefined,
-    blobs_dir: "/home/me/.heddle/blobs",
+    database_url: undefined,
+    blobs_url: "/home/me/.heddle/blobs",
+    s3: undefined,
   });
 });
 
 test("an empty variable means unset", () => {
   expect(readConfig({ HEDDLE_PORT: "", HEDDLE_API_KEY: "" }).port).toBe(4680);
+});
+
+test("keys go to Postgres and bytes to S3 when their URLs say so", () => {
+  const env = {
+    HEDDLE_DATABASE_URL: "postgres://ann:hush@db/heddle",
+    HEDDLE_BLOBS_URL: "s3://bucket/prefix",
+    AWS_ACCESS_KEY_ID: "id",
+    AWS_SECRET_ACCESS_KEY: "secret",
+    AWS_REGION: "eu-central-1",
+    AWS_ENDPOINT_URL: "http://minio:9000",
+    AWS_ENDPOINT_URL_S3: "http://s3:9000",
+  };
+  expect(readConfig(env)).toMatchObject({
+    database_url: "postgres://ann:hush@db/heddle",
+    blobs_url: "s3://bucket/prefix",
+    s3: { endpoint: "http://s3:9000", region: "eu-central-1", access_key_id: "id", secret_access_key: "secret" },
+  });
+  expect(readConfig({ HEDDLE_BLOBS_URL: "bytes" }, "/srv").blobs_url).toBe("/srv/bytes");
 });
 
 test.each([
@@ -25,7 +45,19 @@ test.each([
   [{ HEDDLE_API_KEY: `${"a".repeat(40)}-` }, /at least 40/],
   [{ HEDDLE_DEFAULT_ENTITY: "a/b" }, /HEDDLE_DEFAULT_ENTITY/],
   [{ HEDDLE_CLICKHOUSE_URL: "clickhouse:8123" }, /http or https URL/],
-  [{ HEDDLE_BLOBS_URL: "s3://bucket/x" }, /must be a directory/],
+  [{ HEDDLE_DATABASE_URL: "mysql://host/heddle" }, /postgres: or file: URL/],
+  [{ HEDDLE_DATABASE_URL: "/var/lib/heddle.db" }, /postgres: or file: URL/],
+  [{ HEDDLE_BLOBS_URL: "gs://bucket/x" }, /must be a directory or s3:/],
+  [{ HEDDLE_BLOBS_URL: "s3://bucket/x" }, /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/],
+  [
+    {
+      HEDDLE_BLOBS_URL: "s3://bucket/x",
+      AWS_ACCESS_KEY_ID: "id",
+      AWS_SECRET_ACCESS_KEY: "secret",
+      AWS_ENDPOINT_URL: "minio:9000",
+    },
+    /AWS_ENDPOINT_URL must be an http or https URL/,
+  ],
 ])("%o is refused with one clear line", (env, message) => {
   expect(() => readConfig(env)).toThrow(ConfigError);
   expect(() => readConfig(env)).toThrow(message);

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { S3Access } from "@heddle/blob-store";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
@@ -18,7 +19,14 @@ export const variables = {
     default: "the embedded engine",
     meaning: "http(s) URL of a ClickHouse server or cluster that keeps the traces",
   },
-  HEDDLE_BLOBS_URL: { default: "<data dir>/blobs", meaning: "directory that keeps the bytes of files" },
+  HEDDLE_DATABASE_URL: {
+    default: "SQLite in the data directory",
+    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
+  },
+  HEDDLE_BLOBS_URL: {
+    default: "<data dir>/blobs",
+    meaning: "directory or s3://bucket/prefix that keeps the bytes of files; S3 is set up by the usual AWS_* variables",
+  },
 } as const;
 
 type Variable = keyof typeof variables;
@@ -30,7 +38,11 @@ export interface Config {
   api_key: string | undefined;
   default_entity: string;
   clickhouse_url: string | undefined;
-  blobs_dir: string;
+  /** Where keys, users and projects are kept; undefined = in the data directory. */
+  database_url: string | undefined;
+  /** A directory or an `s3:` URL, the latter with `s3`. */
+  blobs_url: string;
+  s3: S3Access | undefined;
 }
 
 /** A setting that cannot work; `message` is one line that says which and what to do. */
@@ -73,7 +85,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     api_key,
     default_entity,
     clickhouse_url: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
-    blobs_dir: directory("HEDDLE_BLOBS_URL", get("HEDDLE_BLOBS_URL"), cwd) ?? resolve(data_dir, "blobs"),
+    database_url: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, data_dir),
   };
 }
 
@@ -85,13 +98,47 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
   return text;
 }
 
-function directory(name: Variable, text: string | undefined, cwd: string): string | undefined {
-  if (text === undefined) return undefined;
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
-    throw new ConfigError(`${name} must be a directory; other places are not supported by this version.`);
+function databaseUrl(text: string | undefined): string | undefined {
+  if (text === undefined || (URL.canParse(text) && /^(postgres(ql)?:\/\/|file:\/)/.test(text))) return text;
+  throw new ConfigError(
+    "HEDDLE_DATABASE_URL must be a postgres: or file: URL, for example postgres://user:password@postgres:5432/heddle.",
+  );
+}
+
+function blobsPlace(
+  text: string | undefined,
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  data_dir: string,
+): Pick<Config, "blobs_url" | "s3"> {
+  if (text?.startsWith("s3://") === true) return { blobs_url: text, s3: s3Access(env) };
+  if (text !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
+    throw new ConfigError("HEDDLE_BLOBS_URL must be a directory or s3://bucket/prefix.");
   }
-  return resolve(cwd, text);
+  return { blobs_url: text === undefined ? resolve(data_dir, "blobs") : resolve(cwd, text), s3: undefined };
+}
+
+/** The variables that every S3 tool reads. */
+function s3Access(env: NodeJS.ProcessEnv): S3Access {
+  const get = (name: string): string | undefined => env[`AWS_${name}`]?.trim() || undefined;
+  const [access_key_id, secret_access_key] = [get("ACCESS_KEY_ID"), get("SECRET_ACCESS_KEY")];
+  if (access_key_id === undefined || secret_access_key === undefined) {
+    throw new ConfigError("HEDDLE_BLOBS_URL on S3 needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.");
+  }
+  const endpoint = get("ENDPOINT_URL_S3") ?? get("ENDPOINT_URL");
+  if (endpoint !== undefined && (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol))) {
+    throw new ConfigError("AWS_ENDPOINT_URL must be an http or https URL, for example http://minio:9000.");
+  }
+  const session_token = get("SESSION_TOKEN");
+  return {
+    region: get("REGION") ?? get("DEFAULT_REGION") ?? "us-east-1",
+    access_key_id,
+    secret_access_key,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(session_token !== undefined && { session_token }),
+  };
 }
 
 /** Where keys, users and projects are kept. */
-export const controlPlaneUrl = (config: Config): string => pathToFileURL(join(config.data_dir, "control.db")).href;
+export const controlPlaneUrl = (config: Config): string =>
+  config.database_url ?? pathToFileURL(join(config.data_dir, "control.db")).href;

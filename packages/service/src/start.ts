@@ -3,16 +3,19 @@ import { openBlobStore } from "@heddle/blob-store";
 import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
 import { listen } from "@heddle/server-stub/node";
-import { openTraceStore } from "@heddle/trace-store";
+import { openTraceStore, type TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
+import { takeWriterLease } from "./writer-lease.js";
 
 export interface Running {
   url: string;
   api_key: string;
+  /** Resolves with one line when another service writes the traces now: this one must be closed. */
+  replaced: Promise<string>;
   /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
   close(): Promise<void>;
 }
@@ -39,19 +42,24 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
       owner: { secret: api_key, entity: config.default_entity },
     });
     closing.push(() => control.close());
-    const blobs = await openBlobStore({ url: config.blobs_dir });
+    let store: TraceStore | undefined;
+    const lease = await takeWriterLease(config, control, { log, onLapse: () => store?.engineRestarted() });
+    closing.push(() => lease.release());
+    const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());
 
     const host = config.clickhouse_url === undefined ? await startHost(config, log) : undefined;
     if (host !== undefined) closing.push(() => host.close());
-    const store = await openTraceStore({
+    const opened = await openTraceStore({
       client: host?.clientOptions() ?? { url: config.clickhouse_url },
       control_plane_id: control.identity,
+      mayWrite: () => lease.mayWrite(),
     });
-    closing.push(() => store.close());
-    host?.on("restart", () => store.engineRestarted());
+    store = opened;
+    closing.push(() => opened.close());
+    host?.on("restart", () => opened.engineRestarted());
 
-    const services: Services = { config, control, store, blobs, version };
+    const services: Services = { config, control, store: opened, blobs, version };
     const server = await listen(createApp(services, { docs_dir, onUnexpected: (error) => log(describe(error)) }), {
       host: config.host,
       port: config.port,
@@ -59,19 +67,19 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
       throw listenError(error, config);
     });
     closing.push(() => server.close());
-    return { url: server.url, api_key, close };
+    return { url: server.url, api_key, replaced: lease.replaced, close };
   } catch (error) {
     await close();
     throw isExpected(error) ? new ConfigError(error.message) : error;
   }
 }
 
-/** The stores say in one line what keeps them from opening: a newer database, somebody else's, no answer. */
+/** The stores say in one line what keeps them from opening: a newer database, somebody else's, no answer, no access. */
 function isExpected(error: unknown): error is Error {
   return (
     error instanceof Error &&
     "code" in error &&
-    ["busy", "conflict", "invalid", "newer_database"].includes(String(error.code))
+    ["busy", "conflict", "denied", "invalid", "newer_database"].includes(String(error.code))
   );
 }
 

@@ -28,7 +28,7 @@ export async function openTestService() {
   });
   const database = testDatabase();
   const store = await database.open({ control_plane_id: control.identity });
-  const blobs = await openBlobStore({ url: config.blobs_dir });
+  const blobs = await openBlobStore({ url: config.blobs_url });
   const services: Services = { config, control, store, blobs, version: "1.2.3" };
   const unexpected: unknown[] = [];
   const app = createApp(services, { validateResponses: true, onUnexpected: (error) => unexpected.push(error) });

@@ -1,12 +1,15 @@
 import { docsDirectory } from "@heddle/docs";
 import { banner } from "../banner.js";
-import type { Config } from "../config.js";
+import { ConfigError, type Config } from "../config.js";
 import { startService } from "../start.js";
 
 /** A stop that takes longer than this is cut: what is not acknowledged by then was never promised. */
 const stopMs = 10_000;
 
-/** `heddle serve`: runs until SIGTERM or SIGINT, then finishes what was accepted. */
+/**
+ * `heddle serve`: runs until SIGTERM or SIGINT, then finishes what was accepted. Throws {@link ConfigError} when another
+ * service has taken its place.
+ */
 export async function serveCommand(config: Config, started: number): Promise<void> {
   const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
   const running = await startService(config, { docs_dir: docsDirectory, log });
@@ -18,14 +21,16 @@ export async function serveCommand(config: Config, started: number): Promise<voi
       ready_ms: performance.now() - started,
     }),
   );
-  await new Promise<void>((resolve) => {
-    process.once("SIGTERM", resolve);
-    process.once("SIGINT", resolve);
+  const asked = new Promise<void>((resolve) => {
+    process.once("SIGTERM", () => resolve());
+    process.once("SIGINT", () => resolve());
   });
+  const replaced = await Promise.race([asked, running.replaced]);
   process.stderr.write("Stopping: finishing what was accepted\n");
   setTimeout(() => {
     process.stderr.write(`not finished after ${stopMs / 1000} s, leaving now\n`);
     process.exit(1);
   }, stopMs).unref();
   await running.close();
+  if (replaced !== undefined) throw new ConfigError(replaced);
 }

@@ -1,0 +1,56 @@
+import { hostname } from "node:os";
+import type { ControlPlane } from "@heddle/control-plane";
+import { ConfigError, type Config } from "./config.js";
+
+/** The right to be the one service that writes the tracing database of a control plane. */
+export interface WriterLease {
+  mayWrite(): boolean;
+  /** Resolves with one line once another service has it. */
+  replaced: Promise<string>;
+  release(): Promise<void>;
+}
+
+interface LeaseEvents {
+  log(line: string): void;
+  /** The lease could not be renewed for a while; called before `mayWrite` says yes again. */
+  onLapse(): void;
+}
+
+/** A control plane in the data directory needs no lease: the lock of the directory has let one process in. */
+const alone: WriterLease = {
+  mayWrite: () => true,
+  replaced: new Promise(() => {}),
+  release: async () => {},
+};
+
+/**
+ * Takes the lease; waits up to 12 s for that of a service that died. Throws {@link ConfigError} when another service
+ * is alive. A tracing database belongs to one control plane for good, so one lease per control plane is enough.
+ */
+export async function takeWriterLease(
+  config: Config,
+  control: ControlPlane,
+  events: LeaseEvents,
+): Promise<WriterLease> {
+  if (config.database_url === undefined) return alone;
+  const lease = await control.leases
+    .acquire("tracing database", {
+      holder: `${hostname()} (process ${process.pid}, ${config.data_dir})`,
+      onWait: (holder) => events.log(`the tracing database was in use by ${holder}: looking whether it is alive`),
+      onLapse() {
+        events.log("the lease of the tracing database is renewed again: checking what is stored before the next write");
+        events.onLapse();
+      },
+    })
+    .catch((error: unknown) => {
+      if (error instanceof Error && "code" in error && error.code === "conflict") {
+        throw new ConfigError(`${error.message}. Stop that one first: only one service writes.`);
+      }
+      throw error;
+    });
+  return {
+    mayWrite: () => lease.held(),
+    replaced: lease.lost.then((holder) => `the tracing database was taken over by ${holder}; this service has stopped`),
+    release: () => lease.release(),
+  };
+}

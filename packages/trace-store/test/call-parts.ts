@@ -56,7 +56,7 @@ export interface VisibleCall {
 /** What a reader may see of a project, straight from the tables: every row counts, so a doubled call is two. */
 export async function visibleCalls(engine: Engine, project_id: string): Promise<VisibleCall[]> {
   const scope = `project_id = '${project_id}'`;
-  const hidden = `SELECT id, version FROM call_hidden WHERE ${scope}`;
+  const hidden = `SELECT id, version FROM call_hidden FINAL WHERE ${scope} AND compacted_at IS NULL`;
   const columns = "id, op_name, inputs, output, toUnixTimestamp64Micro(started_at) AS us";
   const unhidden = `(id, version) NOT IN (${hidden}) AND (id, 0) NOT IN (${hidden})`;
   return await engine.rows<VisibleCall>({

@@ -43,6 +43,7 @@ export async function deleteCalls(
 
 /** Closes the open halves of calls, as far as memory knows of any. */
 export async function closeHalves({ engine, clock, state }: IngestContext, calls: readonly CallKey[]): Promise<void> {
+  if (calls.length === 0) return;
   const version = clock.next();
   const rows: string[] = [];
   const closed: string[] = [];

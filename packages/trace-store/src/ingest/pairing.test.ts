@@ -150,6 +150,7 @@ test("two projects may use the same id", async () => {
   const id = "00f067aa0ba902b7";
   await store.ingest([startPart({ project_id: first, id }), startPart({ project_id: second, id })]);
   await store.ingest([endPart({ project_id: first, id })]);
+  expect(await visibleCalls(db.engine, second)).toMatchObject([{ id, running: 1 }]);
   await store.calls.delete(second, [id], "user");
   expect(await visibleCalls(db.engine, first)).toMatchObject([{ id, running: 0 }]);
   expect(await visibleCalls(db.engine, second)).toEqual([]);

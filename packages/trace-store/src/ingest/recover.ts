@@ -19,9 +19,11 @@ export async function recover(context: IngestContext): Promise<void> {
   try {
     await writesToEnd(engine);
     await seedClock(engine, clock);
+    // Back from the newest row, not from now: the crash may be long ago.
+    const since = clock.last() > REPAIR_REACH_US ? clock.last() - REPAIR_REACH_US : 0n;
     const leftovers = await loadState(context);
     await closeHalves(context, leftovers.deleted);
-    await repair(context, clock.last() - REPAIR_REACH_US, leftovers.pairs);
+    await repair(context, since, leftovers.pairs);
   } catch (error) {
     state.suspect = true;
     throw error;

@@ -50,9 +50,10 @@ test("after a restart everything that is sent again is still one call", async ()
 test("a restart completes what a crash left: both halves, a closed call with an open half, two versions", async () => {
   const before = await db.open();
   const project_id = newProject();
-  const [both, open, twice] = [newId(), newId(), newId()];
+  const [both, open, twice, late] = [newId(), newId(), newId(), newId()];
   const start = startPart({ project_id, id: both });
-  await before.ingest([start, startPart({ project_id, id: open }), completePart({ project_id, id: twice })]);
+  await before.ingest([start, startPart({ project_id, id: open })]);
+  await before.ingest([completePart({ project_id, id: twice }), completePart({ project_id, id: late })]);
   await before.close();
   // The rows of a crash, made by a second store that does not see what the first one wrote.
   const columns = async (table: string) =>
@@ -68,13 +69,17 @@ test("a restart completes what a crash left: both halves, a closed call with an 
       sql: `INSERT INTO ${table} (${names.join(", ")}) SELECT ${values} FROM ${table} WHERE id = '${id}' AND project_id = '${project_id}'`,
     });
   };
+  const end = { part: "'end'", ended_at: "started_at + 1", version: "version + 1000000" };
+  await copy("call_parts", both, { ...end, id: `'${late}'`, output: "'\"late\"'" });
   await copy("call_parts", both, { part: "'end'", ended_at: "started_at + 1", output: "'3'" });
   await copy("calls", twice, { id: `'${open}'` });
   await copy("calls", twice, { version: "version + 1", started_at: "started_at + 1", output: "'\"newer\"'" });
 
-  const after = await db.open();
+  // Hours later.
+  const after = await db.open({ now: () => nowUs() + 5n * hour });
   const calls = await visibleCalls(db.engine, project_id);
-  expect(calls).toHaveLength(3);
+  expect(calls).toHaveLength(4);
+  expect(calls.find(({ id }) => id === late)).toMatchObject({ output: '"late"' });
   expect(calls.find(({ id }) => id === both)).toMatchObject({ running: 0, output: "3" });
   expect(calls.find(({ id }) => id === twice)).toMatchObject({ output: '"newer"' });
   expect(await openHalves(db.engine, project_id)).toEqual([]);
@@ -104,8 +109,24 @@ test("after a restart a call that is sent again with another start time is one c
   await after.close();
 });
 
+test("a call that moved and is sent again as it was at first is the one that was sent last", async () => {
+  const project_id = newProject();
+  const id = "a1b2c3d4e5f60718";
+  const first = completePart({ project_id, id, started_at: nowUs() - 50n * hour });
+  const before = await db.open();
+  await before.ingest([first]);
+  await before.ingest([completePart({ project_id, id, started_at: nowUs() - 60n * hour })]);
+  await before.close();
+  const after = await db.open();
+  await after.ingest([first]);
+  await after.maintain();
+  const seen = await visibleCalls(db.engine, project_id);
+  expect(seen.map(({ us }) => us)).toEqual([first.part === "complete" ? String(first.start.started_at) : ""]);
+  await after.close();
+});
+
 test("versions go on after the greatest one, even when the clock went back", async () => {
-  const ahead = await db.open({ now: () => nowUs() + hour });
+  const ahead = await db.open({ now: () => nowUs() + 10n * hour });
   const project_id = newProject();
   const id = newId();
   await ahead.ingest([completePart({ project_id, id })]);

@@ -8,10 +8,7 @@ import { ControlPlaneError } from "./errors.js";
  * microseconds; a write waits up to 5 s for whoever else is writing and then fails as `busy`.
  */
 export function openSqlite(path: string): Database {
-  const connection = new Libsql(path, { timeout: 0 });
-  for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]) {
-    connection.pragma(pragma);
-  }
+  const connection = connect(path);
   const prepared = new Map<string, ReturnType<typeof connection.prepare>>();
 
   const execute = (sql: string, params: readonly SqlValue[] = []): Row[] => {
@@ -34,7 +31,7 @@ export function openSqlite(path: string): Database {
   let open: Promise<unknown> = Promise.resolve();
   const queued = async <T>(work: () => Promise<T>): Promise<T> => {
     const result = open.then(work).catch((error: unknown) => {
-      throw isFull(error) ? new ControlPlaneError("busy", "the disk of the control plane is full") : error;
+      throw sqliteFailure(error, path);
     });
     open = result.catch(() => undefined);
     return await result;
@@ -85,6 +82,24 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
 }
 
-function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "SQLITE_FULL";
+function connect(path: string): Libsql.Database {
+  let connection: Libsql.Database | undefined;
+  try {
+    connection = new Libsql(path, { timeout: 0 });
+    for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"]) connection.pragma(pragma);
+    return connection;
+  } catch (error) {
+    connection?.close();
+    throw sqliteFailure(error, path);
+  }
+}
+
+/** Errors of the place, not of our SQL. */
+function sqliteFailure(error: unknown, path: string): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "SQLITE_FULL") return new ControlPlaneError("busy", "the disk of the control plane is full");
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    return new ControlPlaneError("invalid", `the control-plane database ${path} is damaged: restore it from a backup`);
+  }
+  return error;
 }

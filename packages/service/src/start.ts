@@ -7,6 +7,7 @@ import { openTraceStore, type TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
+import { drainable } from "./draining.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -25,6 +26,10 @@ export interface StartOptions {
   /** One line per event that an operator may want to see. */
   log: (line: string) => void;
 }
+
+/** How long what was accepted may take when the service stops, and how long the last bytes of it. */
+const drainMs = 4000;
+const cutMs = 1000;
 
 /** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
 export async function startService(config: Config, { docs_dir, log }: StartOptions): Promise<Running> {
@@ -60,13 +65,14 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     host?.on("restart", () => opened.engineRestarted());
 
     const services: Services = { config, control, store: opened, blobs, version };
-    const server = await listen(createApp(services, { docs_dir, onUnexpected: (error) => log(describe(error)) }), {
-      host: config.host,
-      port: config.port,
-    }).catch((error: unknown) => {
+    const app = drainable(createApp(services, { docs_dir, onUnexpected: (error) => log(describe(error)) }));
+    const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
       throw listenError(error, config);
     });
-    closing.push(() => server.close());
+    closing.push(async () => {
+      await app.drain(drainMs);
+      await server.close(cutMs);
+    });
     return { url: server.url, api_key, replaced: lease.replaced, close };
   } catch (error) {
     await close();
@@ -89,6 +95,7 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
     let started = false;
     const host = await startEngineHost({
       directory: join(config.data_dir, "clickhouse"),
+      memory_bytes: config.engine_memory_bytes,
       log: (line) => started && log(line),
     });
     started = true;

@@ -4,7 +4,7 @@ import { ConfigError, type Config } from "../config.js";
 import { startService } from "../start.js";
 
 /** A stop that takes longer than this is cut: what is not acknowledged by then was never promised. */
-const stopMs = 10_000;
+const stopMs = 9000;
 
 /**
  * `heddle serve`: runs until SIGTERM or SIGINT, then finishes what was accepted. Throws {@link ConfigError} when another

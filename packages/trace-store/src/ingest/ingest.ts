@@ -122,7 +122,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
         await insertText(store.engine, "call_names", NAME_COLUMNS, [nameRow(NOBODY, "", store.clock.next())]);
         failure = undefined;
       });
-      await withPatience(written, { ms: CHECK_MS, late: error });
+      await withPatience(written, CHECK_MS, () => error);
     },
     engineRestarted() {
       state.suspect = true;

@@ -6,14 +6,17 @@ import { StoreError } from "../errors.js";
  */
 const PATIENCE_MS = 10_000;
 
+const tooLate = (): Error => new StoreError("busy", "The trace engine takes too long");
+
 /** Resolves and rejects as `work` does, or rejects with `late` when that takes longer than `ms`. */
 export async function withPatience<T>(
   work: Promise<T>,
-  { ms, late }: { ms: number; late: unknown } = { ms: PATIENCE_MS, late: new StoreError("busy", "The trace engine takes too long") },
+  ms: number = PATIENCE_MS,
+  late: () => unknown = tooLate,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tired = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(late as Error), ms);
+    timer = setTimeout(() => reject(late() as Error), ms);
   });
   try {
     return await Promise.race([work, tired]);

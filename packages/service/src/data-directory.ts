@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
 import { ConfigError } from "./config.js";
@@ -9,6 +9,9 @@ export interface DataDirectory {
   /** Gives the directory free for the next process; also happens when the process dies in any way. */
   release(): void;
 }
+
+/** A file of this name says that `heddle restore` is filling the directory, or did not finish. */
+export const restoreMark = "restoring";
 
 /**
  * Makes the directory if needed and takes it for this process.
@@ -21,6 +24,9 @@ export function openDataDirectory(path: string): DataDirectory {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new ConfigError(`cannot create the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
+  }
+  if (existsSync(join(path, restoreMark))) {
+    throw new ConfigError(`a restore into ${path} did not finish. Empty the directory and restore again.`);
   }
   const holder = join(path, "heddle.pid");
   let lock: Database.Database | undefined;

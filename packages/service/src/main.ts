@@ -1,12 +1,16 @@
 #!/usr/bin/env node
 import { ConfigError, readConfig, variables } from "./config.js";
+import { backupCommand } from "./cli/backup.js";
 import { keysCommand, keysUsage } from "./cli/keys.js";
+import { restoreCommand } from "./cli/restore.js";
 import { serveCommand } from "./cli/serve.js";
 import { UsageError } from "./cli/usage.js";
 import { version } from "./version.js";
 
 const usage = `heddle serve             run the service
 ${keysUsage.split("\n\n")[0]}
+heddle backup TO         copy everything in the data directory, also while the service runs
+heddle restore FROM      fill an empty data directory from a backup
 heddle --version
 
 Settings, as environment variables:
@@ -22,6 +26,8 @@ function print(line: string): void {
 async function run([command = "serve", ...args]: string[]): Promise<void> {
   if (command === "serve" && args.length === 0) return serveCommand(readConfig(), 0);
   if (command === "keys") return keysCommand(args, readConfig(), print);
+  if (command === "backup") return backupCommand(args, readConfig(), print);
+  if (command === "restore") return restoreCommand(args, readConfig(), print);
   if (command === "--version") return print(version);
   if (["help", "--help", "-h"].includes(command)) return print(usage);
   throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);

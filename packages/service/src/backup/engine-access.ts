@@ -1,0 +1,64 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { request, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
+import { ConfigError, type Config } from "../config.js";
+import { openDataDirectory } from "../data-directory.js";
+
+/** The embedded engine of a data directory, beside a running service or without one. */
+export interface EngineAccess {
+  /** Runs one statement to its end, however long that takes; rows as text, one per line. */
+  run(sql: string): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Where the engine may put backups and take them from. */
+export const engineBackups = ({ data_dir }: Config): string => join(data_dir, "clickhouse", "backups");
+
+/** Talks to the engine host of the running service over its socket; starts one when no service runs. */
+export async function reachEngine(config: Config): Promise<EngineAccess> {
+  const directory = join(config.data_dir, "clickhouse");
+  const held = holdUnlessRunning(config.data_dir);
+  if (held === undefined) {
+    const socket = join(directory, "engine.sock");
+    if (!existsSync(socket)) {
+      throw new ConfigError(
+        `the path of ${config.data_dir} is too long for the engine's socket. Stop the service and try again.`,
+      );
+    }
+    return { run: (sql) => ask(socket, sql), close: async () => {} };
+  }
+  try {
+    const host = await startEngineHost({ directory });
+    return {
+      run: (sql) => ask(host.socket_path ?? "", sql),
+      async close() {
+        await host.close();
+        held.release();
+      },
+    };
+  } catch (error) {
+    held.release();
+    throw new ConfigError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function holdUnlessRunning(path: string): { release(): void } | undefined {
+  try {
+    return openDataDirectory(path);
+  } catch (error) {
+    if (error instanceof ConfigError && error.message.includes("in use by process")) return undefined;
+    throw error;
+  }
+}
+
+async function ask(socketPath: string, sql: string): Promise<string[]> {
+  const asked = request({ socketPath, path: "/?max_execution_time=0", method: "POST", agent: false });
+  asked.end(sql);
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const chunk of answer.setEncoding("utf8")) text += String(chunk);
+  if (answer.statusCode !== 200) throw new ConfigError(`the trace engine refuses: ${text.trim().split("\n")[0]}`);
+  return text.split("\n").filter((line) => line !== "");
+}

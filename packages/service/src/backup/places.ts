@@ -1,0 +1,25 @@
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { ConfigError, controlPlaneUrl, type Config } from "../config.js";
+
+/** The SQLite file of the control plane; undefined when a server keeps it. */
+export function controlPlaneFile(config: Config): string | undefined {
+  const url = controlPlaneUrl(config);
+  return url.startsWith("file:") ? fileURLToPath(url) : undefined;
+}
+
+/** The directory of the files; undefined when they are on S3. */
+export const filesDirectory = ({ blobs_url }: Config): string | undefined =>
+  blobs_url.startsWith("s3://") ? undefined : blobs_url;
+
+/** Refuses to write where something is already. */
+export function mustBeEmpty(path: string, what: string): void {
+  if (existsSync(path) && readdirSync(path).length > 0) throw new ConfigError(`${what} ${path} is not empty.`);
+}
+
+/** Says what belongs to the installation and is not in the backup. */
+export function elsewhere(config: Config, print: (line: string) => void): void {
+  if (config.clickhouse_url !== undefined) print("traces: on the ClickHouse server (its own BACKUP DATABASE trace)");
+  if (filesDirectory(config) === undefined) print("files: on S3 (versioning or replication of the bucket)");
+  if (controlPlaneFile(config) === undefined) print("keys, users and projects: on the Postgres server (pg_dump)");
+}

@@ -1,0 +1,65 @@
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { copyFiles, syncTree } from "../backup/copy-files.js";
+import { engineBackups, reachEngine } from "../backup/engine-access.js";
+import { readManifest } from "../backup/manifest.js";
+import { controlPlaneFile, elsewhere, filesDirectory, mustBeEmpty } from "../backup/places.js";
+import { ConfigError, type Config } from "../config.js";
+import { restoreMark } from "../data-directory.js";
+import { UsageError } from "./usage.js";
+
+export const restoreUsage = `heddle restore FROM
+
+Fills an empty data directory (HEDDLE_DATA_DIR) from a backup. Start the service afterwards.`;
+
+/** `heddle restore FROM`. A directory that it could not fill to the end is refused by every later start. */
+export async function restoreCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
+  const [source, ...more] = args;
+  if (source === undefined || source.startsWith("-") || more.length > 0) {
+    throw new UsageError("one directory is needed", restoreUsage);
+  }
+  const from = resolve(source);
+  const { parts, made_at, heddle } = readManifest(from);
+  mustBeEmpty(config.data_dir, "the data directory");
+  const controlPlane = controlPlaneFile(config);
+  if (controlPlane !== undefined && existsSync(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
+  print(`backup of ${made_at}, made by Heddle ${heddle}`);
+  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 });
+
+  if (parts.includes("traces") && config.clickhouse_url === undefined) {
+    print(`traces: ${await restoreTraces(config, join(from, "traces"))} tables`);
+  }
+  const mark = join(config.data_dir, restoreMark);
+  writeFileSync(mark, "");
+  const files = filesDirectory(config);
+  if (parts.includes("files") && files !== undefined) {
+    print(`files: ${await copyFiles(join(from, "files", "sha256"), join(files, "sha256"))}`);
+    await syncTree(files);
+  }
+  if (parts.includes("control-plane") && controlPlane !== undefined) {
+    mkdirSync(dirname(controlPlane), { recursive: true, mode: 0o700 });
+    copyFileSync(join(from, "control.db"), controlPlane);
+    print("keys, users and projects");
+  }
+  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.data_dir, "api-key"));
+  elsewhere(config, print);
+  await syncTree(config.data_dir);
+  rmSync(mark);
+  print(`done: start the service with HEDDLE_DATA_DIR=${config.data_dir}`);
+}
+
+async function restoreTraces(config: Config, from: string): Promise<number> {
+  const engine = await reachEngine(config);
+  const copy = join(engineBackups(config), "restore");
+  try {
+    writeFileSync(join(config.data_dir, restoreMark), "");
+    cpSync(from, copy, { recursive: true });
+    await engine.run("CREATE DATABASE IF NOT EXISTS trace");
+    for (const part of readdirSync(from).toSorted()) await engine.run(`RESTORE ALL FROM File('restore/${part}')`);
+    const [tables] = await engine.run("SELECT count() FROM system.tables WHERE database = 'trace'");
+    return Number(tables);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+    await engine.close();
+  }
+}

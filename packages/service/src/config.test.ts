@@ -9,6 +9,7 @@ test("defaults work without any variable", () => {
     api_key: undefined,
     default_entity: "local",
     clickhouse_url: undefined,
+    engine_memory_bytes: undefined,
     database_url: undefined,
     blobs_url: "/home/me/.heddle/blobs",
     s3: undefined,
@@ -17,6 +18,11 @@ test("defaults work without any variable", () => {
 
 test("an empty variable means unset", () => {
   expect(readConfig({ HEDDLE_PORT: "", HEDDLE_API_KEY: "" }).port).toBe(4680);
+});
+
+test("the engine's memory is given with its unit", () => {
+  expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1.5GB" }).engine_memory_bytes).toBe(1_500_000_000);
+  expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engine_memory_bytes).toBe(2 ** 30);
 });
 
 test("keys go to Postgres and bytes to S3 when their URLs say so", () => {
@@ -45,6 +51,8 @@ test.each([
   [{ HEDDLE_API_KEY: `${"a".repeat(40)}-` }, /at least 40/],
   [{ HEDDLE_DEFAULT_ENTITY: "a/b" }, /HEDDLE_DEFAULT_ENTITY/],
   [{ HEDDLE_CLICKHOUSE_URL: "clickhouse:8123" }, /http or https URL/],
+  [{ HEDDLE_ENGINE_MEMORY: "2000000000" }, /HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB/],
+  [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
   [{ HEDDLE_DATABASE_URL: "mysql://host/heddle" }, /postgres: or file: URL/],
   [{ HEDDLE_DATABASE_URL: "/var/lib/heddle.db" }, /postgres: or file: URL/],
   [{ HEDDLE_BLOBS_URL: "gs://bucket/x" }, /must be a directory or s3:/],

@@ -19,6 +19,10 @@ export const variables = {
     default: "the embedded engine",
     meaning: "http(s) URL of a ClickHouse server or cluster that keeps the traces",
   },
+  HEDDLE_ENGINE_MEMORY: {
+    default: "half of the machine's",
+    meaning: "memory the embedded engine may use, as 2GB or 900MB; queries that want more fail. At least 800MB",
+  },
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
     meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
@@ -38,6 +42,8 @@ export interface Config {
   api_key: string | undefined;
   default_entity: string;
   clickhouse_url: string | undefined;
+  /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
+  engine_memory_bytes: number | undefined;
   /** Where keys, users and projects are kept; undefined = in the data directory. */
   database_url: string | undefined;
   /** A directory or an `s3:` URL, the latter with `s3`. */
@@ -85,6 +91,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     api_key,
     default_entity,
     clickhouse_url: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
+    engine_memory_bytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     database_url: databaseUrl(get("HEDDLE_DATABASE_URL")),
     ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, data_dir),
   };
@@ -96,6 +103,18 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
     throw new ConfigError(`${name} must be an http or https URL, for example http://user:password@clickhouse:8123.`);
   }
   return text;
+}
+
+/** Below this the engine's own start takes nearly all of it. */
+const smallestEngineBytes = 800e6;
+
+function engineMemory(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([MG]i?B)$/.exec(text) ?? [];
+  const units: Record<string, number> = { MB: 1e6, GB: 1e9, MiB: 2 ** 20, GiB: 2 ** 30 };
+  const bytes = Math.floor(Number(number) * (units[unit] ?? 0));
+  if (bytes >= smallestEngineBytes) return bytes;
+  throw new ConfigError(`HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB or 1500MB, not "${text}".`);
 }
 
 function databaseUrl(text: string | undefined): string | undefined {

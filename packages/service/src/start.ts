@@ -96,6 +96,7 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
     const host = await startEngineHost({
       directory: join(config.data_dir, "clickhouse"),
       memory_bytes: config.engine_memory_bytes,
+      memory_bytes: config.engine_memory_bytes,
       log: (line) => started && log(line),
     });
     started = true;

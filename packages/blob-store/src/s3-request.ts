@@ -14,7 +14,7 @@ export interface S3Access {
   session_token?: string;
 }
 
-export interface S3Request {
+interface S3Request {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
   /** Key inside the bucket; "" = the bucket itself. */
   key: string;

@@ -5,7 +5,7 @@ import { integerOf, textOf } from "./database.js";
 import { ControlPlaneError } from "./errors.js";
 import { keepLease, type Lease } from "./lease-renewal.js";
 
-export interface LeaseOptions {
+interface LeaseOptions {
   /** Who we are, for people: it is named to whoever is refused. */
   holder: string;
   /** A lease that was not renewed for so long may be taken over; its holder stops relying on it after half of it. */

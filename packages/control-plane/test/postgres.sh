@@ -19,7 +19,7 @@ bin=$(find_server) || {
   mkdir -p /etc/postgresql-common/createcluster.d
   echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.d/heddle.conf
   { apt-get update && apt-get install -y --no-install-recommends postgresql; } >&2
-  bin=$(find_server)
+  bin=$(find_server) || { echo "postgres.sh: the package brought no server" >&2; exit 1; }
 }
 
 directory=$(mktemp -d /tmp/heddle-postgres-XXXXXX)

@@ -4,8 +4,8 @@ import type { Finish } from "./calls-finish.js";
 import { fetchCall, readCallRows } from "./calls-list.js";
 import type { CallSource } from "./calls-list.js";
 import type { Engine } from "./engine.js";
-import { StoreError } from "./errors.js";
 import type { InFlight } from "./ingest/in-flight.js";
+import { checkPage } from "./page.js";
 import { Parameters } from "./parameters.js";
 import { compileCalls, planCalls } from "./query/call-query.js";
 import type { CallPlan, CallSelector, LocatedCalls } from "./query/call-query.js";
@@ -102,6 +102,7 @@ async function* query(
   options: ReadOptions = {},
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { limit, offset = 0 } = request;
+  checkPage({ limit, offset });
   const located = await locate(context, plan, options.signal);
   if (limit === 0 || located?.ids.length === 0) return;
   const source = sourceOf(context, request, options);
@@ -158,8 +159,7 @@ async function* toCalls(
 
 async function count(context: CallReadsContext, request: CallCount, options: ReadOptions = {}) {
   const { limit } = request;
-  if (limit !== undefined && limit < 1)
-    throw new StoreError("invalid", "limit must be at least 1", { loc: ["body", "limit"] });
+  checkPage({ limit }, 1);
   const sizes = request.include_total_storage_size === true;
   const plan = planCalls(request);
   const located = await locate(context, plan, options.signal);

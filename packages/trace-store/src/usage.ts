@@ -3,6 +3,7 @@ import type { UsageRow } from "@heddle/trace-model";
 import { locateCalls } from "./call-ids.js";
 import type { Engine } from "./engine.js";
 import { StoreError } from "./errors.js";
+import { checkPage } from "./page.js";
 import { Parameters } from "./parameters.js";
 import { at, compileCalls, planCalls } from "./query/call-query.js";
 import type { CallSelector } from "./query/call-query.js";
@@ -196,7 +197,7 @@ async function traceIds(source: Source, where: (p: Parameters) => string[]): Pro
 }
 
 function limitOf({ limit = DEFAULT_LIMIT }: UsageOptions): number {
-  if (limit < 1) throw new StoreError("invalid", "limit must be at least 1", { loc: ["body", "limit"] });
+  checkPage({ limit }, 1);
   return limit;
 }
 

@@ -1,4 +1,5 @@
 import type { Engine } from "../engine.js";
+import { checkPage } from "../page.js";
 import { Parameters } from "../parameters.js";
 import { type Label, labelsOf } from "./labels.js";
 import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
@@ -29,6 +30,7 @@ export async function readObject(engine: Engine, request: ObjectRead): Promise<S
 
 /** Live versions, by default in the order in which they were created. */
 export async function queryObjects(engine: Engine, request: ObjectQuery): Promise<StoredObject[]> {
+  checkPage(request);
   const p = new Parameters();
   const { filter = {} } = request;
   const scope =

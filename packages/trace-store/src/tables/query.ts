@@ -1,5 +1,6 @@
 import type { Engine } from "../engine.js";
 import { tableRowDigests } from "./digests.js";
+import { checkPage } from "../page.js";
 import type { TableQuery, TableRow } from "./requests.js";
 import { readRows } from "./rows.js";
 import { parseTableSort, type Position, sortedPositions, type TablePathOrder } from "./sort.js";
@@ -11,9 +12,10 @@ const chunkChars = 4 * 1024 * 1024;
 
 /**
  * The rows of a table in order, one per position, fetched as they are asked for. An unknown table has none; a row that
- * was never stored is left out. Throws at once for a wrong sort path.
+ * was never stored is left out. Throws at once for a wrong sort path or page.
  */
 export function queryTable(engine: Engine, request: TableQuery, signal?: AbortSignal): AsyncGenerator<TableRow> {
+  checkPage(request);
   return readTable(engine, request, parseTableSort(request.sort_by), signal);
 }
 

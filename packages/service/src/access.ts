@@ -1,4 +1,4 @@
-import { callerMay, type Caller, type ControlPlane } from "@heddle/control-plane";
+import { callerMay, isPathName, type Caller, type ControlPlane } from "@heddle/control-plane";
 import { Problem, type Credentials } from "@heddle/server-stub";
 
 /** Answers 401 unless the key is known. */
@@ -12,11 +12,11 @@ export async function authenticate(control: ControlPlane, credentials: Credentia
   throw new Problem(401, reason, { headers: { "www-authenticate": 'Basic realm="heddle"' } });
 }
 
-/** `entity/project`, both parts non-empty and without further slashes. */
+/** `entity/project`, each a name that the control plane can keep; undefined for any other text. */
 export function splitProject(project_id: string): { entity: string; project: string } | undefined {
   const slash = project_id.indexOf("/");
-  if (slash <= 0 || slash === project_id.length - 1 || project_id.includes("/", slash + 1)) return undefined;
-  return { entity: project_id.slice(0, slash), project: project_id.slice(slash + 1) };
+  const [entity, project] = [project_id.slice(0, Math.max(slash, 0)), project_id.slice(slash + 1)];
+  return isPathName(entity) && isPathName(project) ? { entity, project } : undefined;
 }
 
 /** Whether the caller may read the project; false for text that is no project id. */
@@ -39,7 +39,8 @@ export async function allowWrite(control: ControlPlane, caller: Caller, project_
 function allow(caller: Caller, project_id: string, need: "read" | "write"): { entity: string; project: string } {
   const name = splitProject(project_id);
   if (name === undefined) {
-    const msg = 'must have the form "entity/project"';
+    const msg =
+      'must have the form "entity/project": two names of 1 to 256 characters, none of them a control character';
     throw Problem.invalid([{ loc: ["body", "project_id"], msg, type: "value_error" }]);
   }
   if (!callerMay(caller, name.entity, name.project, need)) throw new Problem(403, "Forbidden");

@@ -32,6 +32,7 @@ test("a retried item gets the same id, every other item another", () => {
 });
 
 test("ids have 1 to 256 characters", () => {
+  expect([isCallId("a\ud800"), isCallId("a\u{1f600}\0")]).toEqual([false, true]);
   expect([isCallId(""), isCallId("x"), isCallId("x".repeat(256)), isCallId("x".repeat(257))]).toEqual([
     false,
     true,

@@ -26,9 +26,12 @@ export function idTime(id: string): bigint | undefined {
   return BigInt(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)) * 1000n;
 }
 
-/** Ids are free text (UUIDs, OpenTelemetry hex, whatever a client makes), 1 to 256 characters. */
+/**
+ * Ids are free text (UUIDs, OpenTelemetry hex, whatever a client makes), 1 to 256 characters. Lone surrogates have no
+ * UTF-8: in the store two ids that differ in them would become one.
+ */
 export function isCallId(text: string): boolean {
-  return text.length > 0 && text.length <= maxIdLength;
+  return text.length > 0 && text.length <= maxIdLength && !/\p{Surrogate}/u.test(text);
 }
 
 function uuidText(bytes: Buffer, version: number): string {

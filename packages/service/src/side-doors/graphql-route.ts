@@ -71,6 +71,7 @@ function json(status: number, body: unknown, headers: Record<string, string> = {
     headers: {
       "content-type": "application/json",
       "x-content-type-options": "nosniff",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
       "cache-control": "no-store",
       ...headers,
     },

@@ -15,14 +15,17 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       const refused = await refusedProjects(services, caller, new Set(calls.map(({ start }) => start.project_id)));
       const parts: CallPart[] = [];
       for (const { start, end, op_object_id } of calls) {
-        if (refused.has(start.project_id)) {
-          rejected.push({ message: `span ${start.id}: this key may not write to ${start.project_id}` });
+        const problem = refused.get(start.project_id);
+        if (problem !== undefined) {
+          const why = problem.status === 403 ? `this key may not write to ${start.project_id}` : problem.message;
+          rejected.push({ message: `span ${start.id}: ${why}` });
           continue;
         }
         const op_name = await ops.ref(start.project_id, op_object_id);
         parts.push({ part: "complete", start: { ...start, op_name, wb_user_id: caller.user_id }, end });
       }
-      if (parts.length === 0 && refused.size > 0) throw new Problem(403, "Forbidden");
+      const [first] = refused.values();
+      if (parts.length === 0 && first !== undefined) throw first;
 
       for (const { index, message } of await services.store.ingest(parts)) {
         const part = parts[index];
@@ -34,15 +37,19 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   };
 }
 
-/** Projects of an export that the caller may not write; one export may carry resources of several. */
-async function refusedProjects(services: Services, caller: Caller, project_ids: Set<string>): Promise<Set<string>> {
-  const refused = new Set<string>();
+/** Projects of an export that cannot be written, and why; one export may carry resources of several. */
+async function refusedProjects(
+  services: Services,
+  caller: Caller,
+  project_ids: Set<string>,
+): Promise<Map<string, Problem>> {
+  const refused = new Map<string, Problem>();
   for (const project_id of project_ids) {
     try {
       await allowWrite(services.control, caller, project_id);
     } catch (error) {
-      if (!(error instanceof Problem) || error.status !== 403) throw error;
-      refused.add(project_id);
+      if (!(error instanceof Problem)) throw error;
+      refused.set(project_id, error);
     }
   }
   return refused;

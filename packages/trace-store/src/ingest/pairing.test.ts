@@ -178,12 +178,14 @@ test("calls from 1900 to 2299 are kept, others are refused one by one", async ()
   expect(seen.map(({ us }) => us)).toEqual(times.slice(1, 4).map(String));
 });
 
-test("ids of 256 characters are kept, longer and empty ones are refused", async () => {
+test("ids of 256 characters are kept, longer, empty and broken ones are refused", async () => {
   const project_id = newProject();
-  const ids = ["x".repeat(256), "y".repeat(257), ""];
+  const ids = ["x".repeat(256), "y".repeat(257), "", "\ud800", "🧵 '\\\n\u0000"];
   const rejected = await store.ingest(ids.map((id) => startPart({ project_id, id, trace_id: "t" })));
-  expect(rejected.map(({ index }) => index)).toEqual([1, 2]);
-  expect(await visibleCalls(db.engine, project_id)).toHaveLength(1);
+  expect(rejected.map(({ index }) => index)).toEqual([1, 2, 3]);
+  expect(new Set((await visibleCalls(db.engine, project_id)).map(({ id }) => id))).toEqual(new Set([ids[0], ids[4]]));
+  await store.ingest([endPart({ project_id, id: ids[4] ?? "" })]);
+  expect(await openHalves(db.engine, project_id)).toHaveLength(1);
 });
 
 test("a batch over nine years is one batch", async () => {

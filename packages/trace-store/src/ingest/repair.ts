@@ -29,7 +29,11 @@ export async function repair(context: IngestContext, since: bigint, pairs: reado
   await hideOlderVersions(context, since);
 }
 
-async function completeAndOpen({ engine }: IngestContext, since: bigint): Promise<Array<CallKey & { us: string }>> {
+async function completeAndOpen(
+  { engine, state }: IngestContext,
+  since: bigint,
+): Promise<Array<CallKey & { us: string }>> {
+  if (state.halves.size === 0) return [];
   const params = new Parameters();
   const from = params.bind("UInt64", since);
   const open = "SELECT project_id, id FROM call_parts FINAL WHERE closed = 0";

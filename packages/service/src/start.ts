@@ -3,7 +3,7 @@ import { openBlobStore } from "@heddle/blob-store";
 import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
 import { listen } from "@heddle/server-stub/node";
-import { openTraceStore, type TraceStore } from "@heddle/trace-store";
+import { EngineError, openTraceStore, type TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
@@ -76,6 +76,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     return { url: server.url, api_key, replaced: lease.replaced, close };
   } catch (error) {
     await close();
+    if (error instanceof EngineError) throw new ConfigError(`the tracing database cannot be opened: ${lineOf(error)}`);
     throw isExpected(error) ? new ConfigError(error.message) : error;
   }
 }
@@ -89,13 +90,14 @@ function isExpected(error: unknown): error is Error {
   );
 }
 
+const lineOf = (error: Error): string => error.message.trim().split("\n", 1)[0] ?? "";
+
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
   try {
     // That it started is no news; what happens to it later is.
     let started = false;
     const host = await startEngineHost({
       directory: join(config.data_dir, "clickhouse"),
-      memory_bytes: config.engine_memory_bytes,
       memory_bytes: config.engine_memory_bytes,
       log: (line) => started && log(line),
     });

@@ -64,7 +64,7 @@ test("a full disk asks for another try, reads go on, and writes work when there 
   const full = { code: "busy", message: "the disk of the control plane is full" };
   await expect(write()).rejects.toMatchObject(full);
   await expect(
-    database.transaction(async ({ run }) => await run("INSERT INTO notes VALUES ($1)", ["x".repeat(100_000)])),
+    database.transaction(async (open) => await open.run("INSERT INTO notes VALUES ($1)", ["x".repeat(100_000)])),
   ).rejects.toMatchObject(full);
   expect(await database.rows("SELECT count(*) AS n FROM notes")).toEqual([{ n: 0n }]);
   await database.rows("PRAGMA max_page_count = 100000");

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 import { ConfigError, readConfig, variables } from "./config.js";
-import { backupCommand } from "./cli/backup.js";
+import { backupCommand, backupUsage } from "./cli/backup.js";
 import { keysCommand, keysUsage } from "./cli/keys.js";
-import { restoreCommand } from "./cli/restore.js";
+import { restoreCommand, restoreUsage } from "./cli/restore.js";
 import { serveCommand } from "./cli/serve.js";
 import { UsageError } from "./cli/usage.js";
 import { version } from "./version.js";
 
 const usage = `heddle serve             run the service
 ${keysUsage.split("\n\n")[0]}
-heddle backup TO         copy everything in the data directory, also while the service runs
-heddle restore FROM      fill an empty data directory from a backup
+${firstLine(backupUsage).padEnd(25)}copy everything in the data directory, also while the service runs
+${firstLine(restoreUsage).padEnd(25)}fill an empty data directory from a backup
 heddle --version
 
 Settings, as environment variables:
@@ -18,6 +18,10 @@ ${Object.entries(variables)
   .map(([name, { default: value, meaning }]) => `  ${name.padEnd(24)}${meaning} (default: ${value})`)
   .join("\n")}
 `;
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);

@@ -8,7 +8,7 @@ import { finished, heddle, openHeddle, type HeddleProcess } from "./heddle-proce
 import { openLedger, type Ledger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire, type Wire } from "./wire.js";
-import { writeAll } from "./writers.js";
+import { kindCount, writeAll } from "./writers.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-backup-"));
 const [backup, data] = [join(directory, "backup"), join(directory, "data")];
@@ -27,7 +27,7 @@ function write(client: Wire, project_id: string, ledger: Ledger, seed: number) {
   let stopped = false;
   const writers = writeAll({ wire: client, project_id, ledger, random: random(seed), stopped: () => stopped });
   return {
-    all: () => expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(7),
+    all: () => expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount),
     async stop() {
       stopped = true;
       await writers;

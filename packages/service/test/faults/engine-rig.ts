@@ -52,7 +52,8 @@ export async function openRig(options: { memory_bytes?: number } = {}) {
     },
     /** The kill has happened, and a new engine answers. */
     async killed(): Promise<void> {
-      while (killAt !== undefined || host.state().status !== "ready") await delay(20);
+      const pending = () => killAt !== undefined || host.state().status !== "ready";
+      while (pending()) await delay(20);
     },
     /** Holds back every insert until the function returned is called. */
     holdInserts(): () => void {

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const ownerKey = "f".repeat(40);
 
-export interface Exit {
+interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
   err: string;
@@ -119,7 +119,7 @@ function enginePid(data: string): number | undefined {
   return Number(/^PID: (\d+)/m.exec(readFileSync(file, "utf8"))?.[1]) || undefined;
 }
 
-export function isAlive(pid: number | undefined): boolean {
+function isAlive(pid: number | undefined): boolean {
   if (pid === undefined || pid === 0) return false;
   try {
     process.kill(pid, 0);

@@ -5,7 +5,7 @@ import { openHeddle, type HeddleProcess } from "./heddle-process.js";
 import { openLedger, type Ledger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
-import { writeAll } from "./writers.js";
+import { kindCount, writeAll } from "./writers.js";
 
 // Every kind of write goes on during every kill; `pnpm faults` runs twenty rounds, CI two.
 const rounds = Number(process.env["FAULT_ROUNDS"] ?? 2);
@@ -41,10 +41,10 @@ test.each(Object.keys(victims))(
         // A writer that meets an answer nobody may get ends the round.
         const failed = writers.then(() => Promise.reject(new Error("writers stopped early")));
         failed.catch(() => undefined);
-        await Promise.race([progress(ledger, 7, 40), failed]);
+        await Promise.race([progress(ledger), failed]);
         await delay(next() * 500);
         await victims[victim]?.(heddle);
-        await Promise.race([progress(ledger, 7, 40), failed]);
+        await Promise.race([progress(ledger), failed]);
         stopped = true;
         await writers;
       }
@@ -68,12 +68,12 @@ test.each(Object.keys(victims))(
   60_000 + rounds * 60_000,
 );
 
-/** Resolves when every one of `kinds` kinds has been acknowledged again, and `sides` sides in all. */
-async function progress(ledger: Ledger, kinds: number, sides: number): Promise<void> {
+/** Resolves when every kind of write has been acknowledged again, and forty sides in all. */
+async function progress(ledger: Ledger): Promise<void> {
   const before = ledger.acked();
   for (;;) {
     await delay(20);
     const gained = [...ledger.acked()].map(([kind, n]) => n - (before.get(kind) ?? 0)).filter((n) => n > 0);
-    if (gained.length === kinds && gained.reduce((sum, n) => sum + n, 0) >= sides) return;
+    if (gained.length === kindCount && gained.reduce((sum, n) => sum + n, 0) >= 40) return;
   }
 }

@@ -1,7 +1,7 @@
 import type { Wire } from "./wire.js";
 
 /** One side of a call: what was sent, and whether the service said that it has it. */
-export interface Side {
+interface Side {
   /** JSON value sent as `inputs` of a start, `output` of an end. */
   value: unknown;
   acked: boolean;
@@ -16,10 +16,10 @@ export interface CallEntry {
 }
 
 /** Something stored under a digest, and how to read it back. */
-export interface ContentEntry {
+interface ContentEntry {
   kind: string;
   what: string;
-  read(wire: Wire): Promise<unknown>;
+  read: (wire: Wire) => Promise<unknown>;
   expected: unknown;
 }
 

@@ -5,7 +5,7 @@ import { openHeddle } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire, type Answer, type Wire } from "./wire.js";
-import { writeAll } from "./writers.js";
+import { kindCount, writeAll } from "./writers.js";
 
 test("SIGTERM under load keeps what was acknowledged, says so to everybody else, and ends within 10 s", async () => {
   const heddle = await openHeddle();
@@ -25,7 +25,7 @@ test("SIGTERM under load keeps what was acknowledged, says so to everybody else,
     };
     let stopped = false;
     const writers = writeAll({ wire: client, project_id, ledger, random: random(15), stopped: () => stopped });
-    await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(7);
+    await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount);
     await delay(300);
     stopping = true;
     const { code, ms } = await heddle.end("SIGTERM");

@@ -9,7 +9,7 @@ export interface Writing {
   ledger: Ledger;
   random: () => number;
   /** Writers stop after the request under way; what they must send again they send until it is acknowledged. */
-  stopped(): boolean;
+  stopped: () => boolean;
 }
 
 /** How a client writes; each runs as one client after another request. */
@@ -28,7 +28,8 @@ export async function writeAll(writing: Writing): Promise<void> {
   await Promise.all(Object.values(kinds).map((kind) => kind(writing)));
 }
 
-export const kindNames = Object.keys(kinds);
+/** How many kinds of writing there are. */
+export const kindCount = Object.keys(kinds).length;
 
 async function singleCalls(writing: Writing): Promise<void> {
   while (!writing.stopped()) {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { check } from "./check.js";
 import { finished, heddle, openHeddle, type HeddleProcess } from "./heddle-process.js";
 import { openLedger, type Ledger } from "./ledger.js";
@@ -10,12 +10,15 @@ import { random } from "./random.js";
 import { wire, type Wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
 
+// Every step starts processes; on a crowded machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const directory = mkdtempSync(join(tmpdir(), "heddle-backup-"));
 const [backup, data] = [join(directory, "backup"), join(directory, "data")];
 const quiet = "faults/quiet";
 const busy = "faults/busy";
 let before: HeddleProcess;
-beforeAll(async () => (before = await openHeddle()), 120_000);
+beforeAll(async () => (before = await openHeddle()));
 afterAll(async () => {
   await before.remove();
   rmSync(directory, { recursive: true, force: true });

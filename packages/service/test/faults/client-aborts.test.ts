@@ -3,10 +3,13 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { engineQuery } from "./engine-query.js";
 import { openHeddle, ownerKey, type HeddleProcess } from "./heddle-process.js";
 import { wire } from "./wire.js";
+
+// Every step starts processes; on a crowded machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const project_id = "faults/aborts";
 const megabyte = 1_000_000;

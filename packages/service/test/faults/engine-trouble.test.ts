@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { check } from "./check.js";
 import { openRig } from "./engine-rig.js";
 import { openHeddle, type HeddleProcess } from "./heddle-process.js";
@@ -8,6 +8,9 @@ import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire, type Answer, type Wire } from "./wire.js";
 import { writeAll } from "./writers.js";
+
+// Every step starts processes; on a crowded machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const project_id = "faults/trouble";
 /** "Within seconds", on a machine that has other things to do. */
@@ -45,7 +48,7 @@ async function resumes(client: Wire, project = "faults/resumed"): Promise<void> 
 
 describe("an engine host that stands still", () => {
   let heddle: HeddleProcess;
-  beforeAll(async () => (heddle = await openHeddle()), 120_000);
+  beforeAll(async () => (heddle = await openHeddle()));
   afterAll(() => heddle.remove());
 
   test("is replaced; requests are answered within seconds, and nothing acknowledged is lost", async () => {

@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openRig } from "./engine-rig.js";
 import { wire, type Answer, type Wire } from "./wire.js";
+
+// Every step starts processes; on a crowded machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 // The engine host dies between its commit and its answer; the client, told 503, sends the same request again.
 let rig: Awaited<ReturnType<typeof openRig>>;

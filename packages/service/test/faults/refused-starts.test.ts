@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { openControlPlane } from "@heddle/control-plane";
 import Database from "libsql";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { engineQuery } from "./engine-query.js";
 import { finished, heddle, openHeddle } from "./heddle-process.js";
+
+// Every step starts processes; on a crowded machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 // What cannot start says why in one line and ends with code 1. A port in use, a second start and wrong settings are in
 // start.test.ts and config.test.ts as well; here all of it is seen from outside.

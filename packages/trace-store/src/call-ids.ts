@@ -60,7 +60,7 @@ function during(p: Parameters, windows: readonly Window[]): string {
 }
 
 /** A day to both sides of each id's time; windows that touch become one, and so do near ones when there are many. */
-export function windowsAround(ids: readonly string[]): Window[] {
+function windowsAround(ids: readonly string[]): Window[] {
   const times = ids
     .map(idTime)
     .filter((us) => us !== undefined)

@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.js";
 
-export type Aggregation = "sum" | "avg" | "min" | "max" | "count" | "count_true" | "count_false";
+type Aggregation = "sum" | "avg" | "min" | "max" | "count" | "count_true" | "count_false";
 
 interface MetricSpec<Name extends string> {
   metric: Name;

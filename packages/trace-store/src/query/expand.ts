@@ -9,8 +9,8 @@ import { leafText } from "./json-path.js";
 
 type JsonField = Extract<CallField, { kind: "json" }>;
 
-/** Refs that lead through refs: every level reads the calls once more. */
-const MAX_LEVELS = 4;
+/** Refs that one statement may look through. Each reads the calls of the filter again. */
+const MAX_REFS = 8;
 
 /** Reads `expand_columns`, shallow paths first. Paths that lead to no free JSON hold no refs and are left out. */
 export function parseExpand(columns: readonly string[] | undefined): JsonField[] {
@@ -18,9 +18,17 @@ export function parseExpand(columns: readonly string[] | undefined): JsonField[]
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 
+/** SQL of a JSON document, the path still to follow in it, and of all the documents that may stand there. */
+interface Place {
+  document: string;
+  path: readonly string[];
+  /** `FROM …` of the same documents without the calls, for finding the refs in them; absent in the calls themselves. */
+  targets?: string;
+}
+
 /**
  * Where the JSON of a field is looked up: in its column, or, when a ref on the way is to be expanded, in the value that
- * the ref leads to. Each such ref becomes a join, with the refs of the calls that `where` selects.
+ * the ref leads to. Each such ref becomes a join with what the refs in the calls that `where` selects lead to.
  */
 export function jsonSource(
   sql: CallSql,
@@ -28,24 +36,24 @@ export function jsonSource(
   expand: readonly JsonField[],
   where: readonly string[],
 ): JsonSource {
-  const joined = new Map<JsonField, string>();
-  const source = (field: JsonField, level: number): { document: string; path: readonly string[] } => {
+  const joined = new Map<JsonField, Place>();
+  const source = (field: JsonField): Place => {
     const ref = expand.findLast((candidate) => leadsTo(candidate, field));
     if (ref === undefined) return { document: field.column, path: field.path };
-    if (level === MAX_LEVELS) {
-      throw new StoreError("invalid", `a path may lead through at most ${MAX_LEVELS} refs`, {
-        loc: ["body", "expand_columns"],
-      });
+    let place = joined.get(ref);
+    if (place === undefined) {
+      const base = source(ref);
+      if (joined.size === MAX_REFS) {
+        throw new StoreError("invalid", `a query may look through at most ${MAX_REFS} refs`, {
+          loc: ["body", "expand_columns"],
+        });
+      }
+      place = joinTarget(sql, scope, `x${joined.size}`, base, where);
+      joined.set(ref, place);
     }
-    let document = joined.get(ref);
-    if (document === undefined) {
-      const { document: base, path } = source(ref, level + 1);
-      document = joinTarget(sql, scope, `x${joined.size}`, leafText(sql, base, path), where);
-      joined.set(ref, document);
-    }
-    return { document, path: field.path.slice(ref.path.length) };
+    return { ...place, path: field.path.slice(ref.path.length) };
   };
-  return (field) => source(field, 0);
+  return source;
 }
 
 function leadsTo(ref: JsonField, field: JsonField): boolean {
@@ -56,32 +64,54 @@ function leadsTo(ref: JsonField, field: JsonField): boolean {
   );
 }
 
+/** Joins what the refs at a place lead to; the document is '' where they lead nowhere, or to another project. */
+function joinTarget(sql: CallSql, scope: CallScope, name: string, base: Place, where: readonly string[]): Place {
+  const project = sql.p.bind("String", scope.project_id);
+  const leaf = leafText(sql, base.document, base.path);
+  const text = `${name}_text`;
+  // Found without the joins made so far: a ref inside a value is read from all values that may hold it.
+  const refs =
+    base.targets === undefined
+      ? `SELECT DISTINCT ${text} FROM (${visibleCalls(scope, sql.p, { select: [`${leaf} AS ${text}`], where })})`
+      : `SELECT DISTINCT ${leaf} AS ${text} ${base.targets}`;
+  const key = refKey(project, text, name);
+  const inProject = `project_id = ${project}`;
+  const values = (objects: string, rows: string) =>
+    `(SELECT ${OBJECT_KEY} AS ${name}_key, val AS ${name}_val FROM objects FINAL WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${ROW}', digest) AS ${name}_key, val AS ${name}_val FROM table_rows FINAL WHERE ${inProject}${rows}) AS ${name}`;
+  const wanted = values(
+    ` AND ${OBJECT_KEY} IN (SELECT ${key} FROM (${refs}))`,
+    ` AND digest IN (SELECT substring(${key}, ${ROW.length + 1}) FROM (${refs}))`,
+  );
+  sql.joins.push(`LEFT JOIN ${wanted} ON ${name}_key = ${refKey(project, leaf, name)}`);
+  return {
+    document: wayInside(name),
+    path: [],
+    // All values of the project pass by a set of refs: naming the refs once keeps the statement from doubling per level.
+    targets: `FROM ${values("", "")} INNER JOIN (${refs}) AS ${name}_refs ON ${name}_key = ${key}`,
+  };
+}
+
+const OBJECT_KEY = "concat(toString(kind), '/', object_id, ':', digest)";
+
+/** What the key of a table row begins with; no kind of object is called so. */
+const ROW = "row/";
+
 /**
- * Joins what a ref leads to and returns the SQL of its value: '' when it leads nowhere, or to another project.
- * A ref is `weave:///entity/project/object/name:digest`, then pairs of edge and value; the last `id` edge selects a
- * table row by digest, and what follows (or else all of it) is a path inside the value.
+ * SQL of the key of what a ref leads to, '' for what is no ref into the project. A ref is
+ * `weave:///entity/project/object/name:digest`, then pairs of edge and value. The last `id` edge selects a table row by
+ * digest. Names the parts of the ref for {@link wayInside}.
  */
-function joinTarget(sql: CallSql, scope: CallScope, name: string, ref: string, where: readonly string[]): string {
-  const { p } = sql;
-  const project = p.bind("String", scope.project_id);
-  const place = sql.named(ref);
-  const parts = `${name}_parts`;
-  const lastId = `${name}_id`;
-  const key = [
-    `if(startsWith(${place.first}, concat('weave:///', ${project}, '/'))`,
-    `if((arrayLastIndex((part, i) -> part = 'id' AND i > 7 AND i % 2 = 0, splitByChar('/', ${place.again}) AS ${parts}, arrayEnumerate(${parts})) AS ${lastId}) > 0`,
-    `concat('row/', ${parts}[${lastId} + 1])`,
-    `concat(${parts}[6], '/', ${parts}[7]))`,
-    "'')",
-  ].join(", ");
-  const wanted = `SELECT DISTINCT ref_key FROM (${visibleCalls(scope, p, {
-    select: [`${key} AS ref_key`],
-    where,
-    joins: [...sql.joins],
-  })})`;
-  const objects = `SELECT concat(toString(kind), '/', object_id, ':', digest) AS ${name}_key, val AS ${name}_val FROM objects FINAL WHERE project_id = ${project} AND deleted_at IS NULL AND concat(toString(kind), '/', object_id, ':', digest) IN (${wanted})`;
-  const rows = `SELECT concat('row/', digest) AS ${name}_key, any(val) AS ${name}_val FROM table_rows WHERE project_id = ${project} AND concat('row/', digest) IN (${wanted}) GROUP BY digest`;
-  sql.joins.push(`LEFT JOIN (${objects} UNION ALL ${rows}) AS ${name} ON ${name}_key = ${key}`);
-  const rest = `arrayMap(i -> decodeURLComponent(${parts}[i]), arrayFilter(i -> i > if(${lastId} > 0, ${lastId} + 1, 8) AND i % 2 = 1, arrayEnumerate(${parts})))`;
-  return `arrayFold((json, step) -> if(JSONType(json) = 'Array', JSONExtractRaw(json, toUInt32OrZero(step) + 1), JSONExtractRaw(json, step)), ${rest}, ${name}_val)`;
+function refKey(project: string, ref: string, name: string): string {
+  const parts = `splitByChar('/', ${ref} AS ${name}_ref) AS ${name}_parts`;
+  const lastId = `arrayLastIndex((part, i) -> part = 'id' AND i > 7 AND i % 2 = 0, ${parts}, arrayEnumerate(${name}_parts)) AS ${name}_id`;
+  const key = `if((${lastId}) > 0, concat('${ROW}', ${name}_parts[${name}_id + 1]), concat(${name}_parts[6], '/', ${name}_parts[7]))`;
+  return `if(startsWith(${name}_ref, concat('weave:///', ${project}, '/')), ${key}, '')`;
+}
+
+/** SQL of the document that the rest of a ref, after the object or the row, leads to inside the joined value. */
+function wayInside(name: string): string {
+  const isValue = `i > if(${name}_id > 0, ${name}_id + 1, 8) AND i % 2 = 1`;
+  const steps = `arrayMap(i -> decodeURLComponent(${name}_parts[i]), arrayFilter(i -> ${isValue}, arrayEnumerate(${name}_parts)))`;
+  const step = `if(JSONType(json) = 'Array', JSONExtractRaw(json, toUInt32OrZero(step) + 1), JSONExtractRaw(json, step))`;
+  return `arrayFold((json, step) -> ${step}, ${steps}, ${name}_val)`;
 }

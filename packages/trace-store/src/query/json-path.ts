@@ -20,7 +20,7 @@ export function leafOrNull(sql: CallSql, document: string, path: readonly string
 }
 
 /** The leaf as a JSON text. */
-export function leafJson(sql: CallSql, document: string, path: readonly string[]): string {
+function leafJson(sql: CallSql, document: string, path: readonly string[]): string {
   return extract("JSONExtractRaw", follow(sql, document, path));
 }
 

@@ -34,10 +34,20 @@ export function isStorableTime(us: bigint): boolean {
 
 /** `2026-04-10T09:00:00.000000Z` */
 export function formatTime(us: bigint): string {
-  const micros = ((us % 1000n) + 1000n) % 1000n;
-  const iso = new Date(Number((us - micros) / 1000n)).toISOString();
-  return `${iso.slice(0, -1)}${String(micros).padStart(3, "0")}Z`;
+  let second = us / 1_000_000n;
+  let micros = Number(us % 1_000_000n);
+  if (micros < 0) {
+    second -= 1n;
+    micros += 1_000_000;
+  }
+  if (second !== lastSecond.second) {
+    lastSecond = { second, text: new Date(Number(second) * 1000).toISOString().slice(0, -4) };
+  }
+  return `${lastSecond.text}${String(micros).padStart(6, "0")}Z`;
 }
+
+/** Times that are written one after another are mostly of one second. */
+let lastSecond = { second: 0n, text: "1970-01-01T00:00:00." };
 
 /** Microseconds of a nanosecond time, cut like everywhere else. */
 export function fromNanoseconds(ns: bigint): bigint {

@@ -2,11 +2,10 @@
  * ClickHouse's TabSeparated format: one line per row, fields parted by tabs. Every function returns the text of one
  * field; a row is `[…fields].join("\t") + "\n"`. Lone surrogates become U+FFFD when the text is encoded as UTF-8.
  */
-const ESCAPED = /[\\\t\n\r]/;
 
 /** A `String`, `LowCardinality(String)` or `Enum` field. */
 export function textField(text: string): string {
-  if (!ESCAPED.test(text)) return text;
+  // Looking for one character is some ten times faster than for a class of them.
   let out = text.includes("\\") ? text.replaceAll("\\", "\\\\") : text;
   if (out.includes("\n")) out = out.replaceAll("\n", "\\n");
   if (out.includes("\t")) out = out.replaceAll("\t", "\\t");

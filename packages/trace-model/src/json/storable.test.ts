@@ -44,6 +44,7 @@ describe("texts that stay as they are", () => {
     ['{"a": 1.0, "a" : [ ] }'],
     [`${"[".repeat(500)}${"]".repeat(500)}`],
     ['"[[[[[[[[[["'],
+    ['{"span_id":"81e1234567890123456"}'],
   ])("%s", (text) => {
     expect(storable(text)).toEqual({ text });
     expect(readable(text, "")).toBe(text);
@@ -59,6 +60,24 @@ describe("texts that stay as they are", () => {
       }),
     );
   });
+});
+
+test("a long text of exponents takes no longer than another", () => {
+  const text = `"${"e999".repeat(500_000)}"`;
+  expect(storable(text)).toEqual({ text });
+});
+
+test("great numbers are found wherever they stand", () => {
+  const great = fc.constantFrom("1e400", "-1E+0400", "18446744073709551616", "-9223372036854775809");
+  const around = fc.array(fc.constantFrom("1", "23", "456", "0.5", '"e"', '"12"', '"4e812"', "[]"), { maxLength: 8 });
+  fc.assert(
+    fc.property(around, great, around, fc.constantFrom(",", " , ", ",\n"), (before, number, after, comma) => {
+      const text = `[${[...before, number, ...after].join(comma)}]`;
+      expect(storable(text).exact).toBe(text);
+      expect(storable(`{"a":${number}}`).exact).toBe(`{"a":${number}}`);
+      expect(storable(number).exact).toBe(number);
+    }),
+  );
 });
 
 const number = fc.oneof(

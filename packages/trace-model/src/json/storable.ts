@@ -1,3 +1,4 @@
+import { holdsGreatNumbers } from "./great-numbers.js";
 import { decodeString } from "./members.js";
 import { exceedsNesting } from "./nesting.js";
 import { type JsonText, stringEnd, valueEnd } from "./scan.js";
@@ -12,10 +13,7 @@ import { type JsonText, stringEnd, valueEnd } from "./scan.js";
  *   a list or object 500 deep        null
  */
 export function storable(text: JsonText): { text: JsonText; exact?: JsonText } {
-  const deep = exceedsNesting(text, maxNesting);
-  if (!deep && !suspect.test(text) && !text.includes("NaN") && !text.includes("Infinity")) {
-    return { text };
-  }
+  if (!exceedsNesting(text, maxNesting) && !holdsSuspects(text) && !holdsGreatNumbers(text)) return { text };
   const safe = new Edit(text);
   const exact = new Edit(text);
   rewrite(text, safe, exact);
@@ -32,8 +30,11 @@ export function readable(text: JsonText, exact?: JsonText): JsonText {
 const maxNesting = 500;
 const greatest = String(Number.MAX_VALUE);
 
-/** Surrogate escapes, long runs of digits and three-digit exponents; also found inside harmless strings. */
-const suspect = /\\u[dD][89a-fA-F]|\d{19}|[eE]\+?\d{3}/;
+/** Surrogate escapes and bare numbers; also found inside harmless strings. */
+function holdsSuspects(text: string): boolean {
+  if (text.includes("NaN") || text.includes("Infinity")) return true;
+  return text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text);
+}
 
 class Edit {
   readonly #text: string;

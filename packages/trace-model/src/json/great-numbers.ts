@@ -1,0 +1,40 @@
+/**
+ * Whether a number in the text may be too great for a double or a 64-bit integer: it has an exponent of three digits,
+ * or 19 digits in a row. Text inside a string that looks like such a number behind `:`, `,`, `[` or a space counts too.
+ *
+ * Every call goes through this, so it looks at each third character only: three digits in a row cannot hide from that.
+ */
+export function holdsGreatNumbers(text: string): boolean {
+  for (let index = 2; index < text.length; index += 3) {
+    if (!isDigit(text.charCodeAt(index))) continue;
+    let from = index;
+    while (isDigit(text.charCodeAt(from - 1))) from--;
+    let to = index + 1;
+    while (isDigit(text.charCodeAt(to))) to++;
+    if (to - from >= 3 && (to - from >= 19 || isExponent(text, from)) && isNumber(text, from)) return true;
+    // Behind the run stands no digit.
+    index = Math.max(index, to - 2);
+  }
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** Whether the digits from `from` on are a positive exponent. */
+function isExponent(text: string, from: number): boolean {
+  const before = text.charCodeAt(from - 1);
+  const mark = before === 43 ? text.charCodeAt(from - 2) : before;
+  return mark === 69 || mark === 101;
+}
+
+/**
+ * Whether what the digits belong to begins where a number can. Ids of hexadecimal digits do not: a quote precedes them.
+ * It looks back a little only, since a text may be made of nothing else.
+ */
+function isNumber(text: string, from: number): boolean {
+  let before = from - 1;
+  while (before >= from - 64 && "0123456789.eE+-".includes(text[before] ?? "")) before--;
+  return before < Math.max(0, from - 64) || ":,[ \n\r\t".includes(text[before] ?? "");
+}

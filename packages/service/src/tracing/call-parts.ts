@@ -2,15 +2,14 @@ import {
   derivedId,
   externalRef,
   externalRefs,
-  isStorableTime,
   newId,
-  parseTime,
   withOtelSpan,
   type CallEnd,
   type CallStart,
 } from "@heddle/trace-model";
-import { Problem, type RawJson } from "@heddle/server-stub";
+import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
+import { wireTime } from "./wire-time.js";
 
 /** What turning a wire item into a call part needs to know. */
 export interface PartContext {
@@ -38,7 +37,7 @@ export function startOf(wire: WireStart, context: PartContext): CallStart {
     id: wire.id ?? madeId(project_id, context, "call"),
     trace_id: wire.trace_id ?? madeId(project_id, context, "trace"),
     op_name: externalRef(wire.op_name, context.projectOf),
-    started_at: timeOf(wire.started_at, context, "started_at"),
+    started_at: wireTime(wire.started_at, [...context.loc, "started_at"]),
     attributes: wire.otel_dump === undefined ? attributes : withOtelSpan(attributes, wire.otel_dump.text),
     inputs: text(wire.inputs),
     parent_id: wire.parent_id,
@@ -55,8 +54,8 @@ export function endOf(wire: WireEnd, context: PartContext): CallEnd {
   return {
     project_id: wire.project_id,
     id: wire.id,
-    ended_at: timeOf(wire.ended_at, context, "ended_at"),
-    started_at: wire.started_at === undefined ? undefined : timeOf(wire.started_at, context, "started_at"),
+    ended_at: wireTime(wire.ended_at, [...context.loc, "ended_at"]),
+    started_at: wire.started_at === undefined ? undefined : wireTime(wire.started_at, [...context.loc, "started_at"]),
     output: wire.output === undefined ? undefined : externalRefs(wire.output.text, context.projectOf),
     summary: wire.summary.text,
     exception: wire.exception,
@@ -70,15 +69,4 @@ export function completeOf(wire: WireComplete, context: PartContext): { start: C
 
 function madeId(project_id: string, { retry_id, index }: PartContext, kind: "call" | "trace"): string {
   return retry_id === undefined ? newId() : derivedId(project_id, retry_id, index, kind);
-}
-
-function timeOf(value: string | number, context: PartContext, field: string): bigint {
-  const time = parseTime(value);
-  if (time === undefined) throw fault(context, field, "must be an ISO 8601 date-time or unix seconds");
-  if (!isStorableTime(time)) throw fault(context, field, "must be between the years 1900 and 2299");
-  return time;
-}
-
-function fault({ loc }: PartContext, field: string, msg: string): Problem {
-  return Problem.invalid([{ loc: [...loc, field], msg, type: "value_error" }]);
 }

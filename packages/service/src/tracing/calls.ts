@@ -7,6 +7,7 @@ import type { Caller, Services } from "../services.js";
 import { endOf, startOf } from "./call-parts.js";
 import { UserNames } from "./user-names.js";
 import { wireCall } from "./wire-call.js";
+import { wireTime } from "./wire-time.js";
 import { writeBatch, writeOne, type Outcome } from "./write-calls.js";
 
 /** Most ids that one delete takes. */
@@ -101,7 +102,9 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
     async callStats({ body, signal }, caller) {
       allowRead(caller, body.project_id);
-      const stats = await store.calls.callStats(body, { signal });
+      const start = wireTime(body.start, ["body", "start"]);
+      const end = body.end === undefined ? undefined : wireTime(body.end, ["body", "end"]);
+      const stats = await store.calls.callStats({ ...body, start, end }, { signal });
       return { ...stats, start: formatTime(stats.start), end: formatTime(stats.end) };
     },
 

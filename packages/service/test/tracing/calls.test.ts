@@ -252,6 +252,10 @@ test("an unknown field, an empty $and and a negative limit are told apart", asyn
   expect(await refused({ query: { $expr: { $and: [] } } })).toBe(400);
   expect(await refused({ filter: { unknown: 1 } })).toBe(422);
   expect(await refused({ sort_by: [{ field: "started_at", order: "asc" }] })).toBe(422);
+  await expect(service.tracing().callStats({ project_id, start: "yesterday" })).rejects.toMatchObject({
+    status: 422,
+    body: { detail: [{ loc: ["body", "start"] }] },
+  });
 });
 
 test("statistics and usage", async () => {

@@ -49,13 +49,17 @@ async function start(options: HostOptions): Promise<void> {
 /** An old host needs a moment to let go of the directory; another service keeps it. */
 async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<Engine> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  for (const deadline = Date.now() + lockWaitMs; ; await delay(200)) {
+  for (let deadline = Date.now() + lockWaitMs; ; await delay(200)) {
     try {
       return await openEngine(library, directory, memoryBytes);
     } catch (error) {
       const owner = ownerOf(directory);
       if (owner === undefined) throw error;
       if (Date.now() > deadline) {
+        if (endStoppedHost(owner)) {
+          deadline = Date.now() + lockWaitMs;
+          continue;
+        }
         throw new StartFailure("locked", `${directory} is in use by process ${owner}`);
       }
     }
@@ -71,6 +75,22 @@ function ownerOf(directory: string): number | undefined {
     return pid;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * A host that was stopped (SIGSTOP) cannot see that its parent is gone. Its own parent would have killed it by now, so
+ * whoever finds it standing still may. Only where the system tells both: what it runs, and that it is stopped.
+ */
+function endStoppedHost(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The state follows the command, which stands in parentheses and may hold some itself.
+    if (stat[stat.lastIndexOf(")") + 2] !== "T") return false;
+    if (!/embedded-clickhouse.*host\.[jt]s/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"))) return false;
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    return false;
   }
 }
 

@@ -32,13 +32,12 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
 
 /** Throws a {@link ConfigError} for what is no backup, or one of a format that this version does not know. */
 export function readManifest(directory: string): Manifest {
-  let text: string;
+  let manifest: Manifest;
   try {
-    text = readFileSync(join(directory, name), "utf8");
+    manifest = JSON.parse(readFileSync(join(directory, name), "utf8")) as Manifest;
   } catch {
     throw new ConfigError(`${directory} has no ${name}: it is no backup, or one that did not finish.`);
   }
-  const manifest = JSON.parse(text) as Manifest;
   if (manifest.format !== 1) {
     throw new ConfigError(
       `${directory} was made by Heddle ${manifest.heddle}, in a format that this one does not know.`,

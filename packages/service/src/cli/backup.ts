@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "libsql";
 import { copyFiles, moveDirectory, syncTree } from "../backup/copy-files.js";
@@ -33,8 +33,9 @@ export async function backupCommand(args: string[], config: Config, print: (line
   const parts: Part[] = [];
 
   if (config.clickhouse_url === undefined) {
-    print(`traces: ${await backupTraces(config, join(to, "traces"))} tables`);
-    parts.push("traces");
+    const tables = await backupTraces(config, join(to, "traces"));
+    print(`traces: ${tables} tables`);
+    if (tables > 0) parts.push("traces");
   }
   const files = filesDirectory(config);
   if (files !== undefined) {
@@ -58,9 +59,10 @@ export async function backupCommand(args: string[], config: Config, print: (line
 
 async function backupTraces(config: Config, to: string): Promise<number> {
   const engine = await reachEngine(config);
+  const name = `heddle-${process.pid}-${Date.now()}`;
+  const made = join(engineBackups(config), name);
   try {
     const all = await engine.run("SELECT name FROM system.tables WHERE database = 'trace' AND NOT is_temporary");
-    const name = `heddle-${process.pid}-${Date.now()}`;
     const take = async (tables: string[], part: string) => {
       if (tables.length === 0) return;
       const list = tables.map((table) => `TABLE trace.${table}`).join(", ");
@@ -74,9 +76,10 @@ async function backupTraces(config: Config, to: string): Promise<number> {
       all.filter((table) => !first.has(table)),
       "2",
     );
-    await moveDirectory(join(engineBackups(config), name), to);
+    if (all.length > 0) await moveDirectory(made, to);
     return all.length;
   } finally {
+    rmSync(made, { recursive: true, force: true });
     await engine.close();
   }
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { constants, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
@@ -53,7 +53,7 @@ async function restoreTraces(config: Config, from: string): Promise<number> {
   const copy = join(engineBackups(config), "restore");
   try {
     writeFileSync(join(config.data_dir, restoreMark), "");
-    cpSync(from, copy, { recursive: true });
+    cpSync(from, copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
     await engine.run("CREATE DATABASE IF NOT EXISTS trace");
     for (const part of readdirSync(from).toSorted()) await engine.run(`RESTORE ALL FROM File('restore/${part}')`);
     const [tables] = await engine.run("SELECT count() FROM system.tables WHERE database = 'trace'");

@@ -129,7 +129,7 @@ test.runIf(linux)(
 function grown(before: ReturnType<typeof usages>, now: ReturnType<typeof usages>) {
   const more = (a: Usage, b: Usage) => ({
     leak: b.connections > a.connections + 8,
-    memory: b.memory > a.memory + 150 * megabyte,
+    memory: b.memory > a.memory + 300 * megabyte,
   });
   return { service: more(before.service, now.service), engine: more(before.engine, now.engine) };
 }

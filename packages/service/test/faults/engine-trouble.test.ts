@@ -78,6 +78,25 @@ describe("an engine host that stands still", () => {
   }, 180_000);
 });
 
+test.runIf(process.platform === "linux")(
+  "an engine host that stood still when its service was killed does not keep the next one from starting",
+  async () => {
+    const heddle = await openHeddle();
+    try {
+      const client = wire(heddle.url);
+      const call = oneCall();
+      expect((await client.post("/call/start", call)).status).toBe(200);
+      process.kill(heddle.enginePid(), "SIGSTOP");
+      await heddle.end("SIGKILL");
+      await heddle.start();
+      const { count } = await client.ask<{ count: number }>("/calls/query_stats", { project_id });
+      expect(count).toBe(1);
+    } finally {
+      await heddle.remove();
+    }
+  },
+);
+
 describe("an engine that answers late or has no memory", () => {
   let rig: Awaited<ReturnType<typeof openRig>>;
   let client: Wire;

@@ -105,7 +105,7 @@ export async function openHeddle({ env = {}, data }: HeddleOptions = {}): Promis
     start,
     end,
     async remove() {
-      if (child !== undefined) await end("SIGKILL");
+      if (child !== undefined && child.exitCode === null) await end("SIGKILL");
       // The host follows its parent; its files may still be written to until then.
       for (let tries = 0; tries < 50 && isAlive(enginePid(directory)); tries++) await delay(100);
       if (data === undefined) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import fastify from "fastify";
 import { toNodeListener } from "@heddle/server-stub/node";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 
@@ -25,7 +26,25 @@ const stub = toNodeListener(
   ),
 );
 
-const server = createServer(process.argv[2] === "stub" ? stub : bare);
+/** The framework with its own validation and its own printer, both compiled from schemas as its manual says. */
+async function framework(): Promise<RequestListener> {
+  const text = { type: "string" };
+  const start = {
+    type: "object",
+    required: ["project_id", "op_name", "started_at", "attributes", "inputs"],
+    properties: { project_id: text, op_name: text, started_at: text, attributes: {}, inputs: {} },
+  };
+  const body = { type: "object", required: ["start"], properties: { start } };
+  const answer = { type: "object", properties: { id: text, trace_id: text } };
+  const app = fastify();
+  app.post("/call/start", { schema: { body, response: { 200: answer } } }, () => ({ id: "a", trace_id: "b" }));
+  await app.ready();
+  return (incoming, outgoing) => app.routing(incoming, outgoing);
+}
+
+const kinds = { bare: () => bare, stub: () => stub, fastify: framework };
+const kind = kinds[process.argv[2] as keyof typeof kinds];
+const server = createServer(await kind());
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("message", () => process.send?.(process.cpuUsage()));
 process.on("disconnect", () => process.exit());

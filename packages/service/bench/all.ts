@@ -1,0 +1,44 @@
+/**
+ * Every bench of the repository, one after another.
+ *
+ *   pnpm bench [--calls 1000000] [--only <part of a name>]
+ */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describeMachine } from "./figures.js";
+
+const packages = fileURLToPath(new URL("../../", import.meta.url));
+const at = process.argv.indexOf("--calls");
+const calls = at === -1 ? [] : process.argv.slice(at, at + 2);
+const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : undefined;
+
+interface Bench {
+  file: string;
+  subject: string;
+  args?: string[];
+  /** Takes the other packages as they are built: a compiler in the process makes every inner function dearer. */
+  built?: boolean;
+}
+
+const benches: Bench[] = [
+  { file: "server-stub/bench/requests.ts", subject: "a request, beside bare node:http and a framework", built: true },
+  { file: "server-stub/bench/raw-json.ts", subject: "from bytes to validated calls, beside JSON.parse" },
+  { file: "trace-model/bench/bench.ts", subject: "what happens to each call" },
+  { file: "service/bench/ingest.ts", subject: "ingest over HTTP, beside the bare insert" },
+  { file: "trace-store/bench/ingest.ts", subject: "ingest of the store alone" },
+  { file: "trace-store/bench/reads.ts", subject: "reads, beside the same statements and the plain table", args: calls },
+  { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
+  { file: "service/bench/memory.ts", subject: "memory of service and engine host", args: calls },
+];
+
+console.log(describeMachine());
+let failed = 0;
+for (const { file, subject, args = [], built = false } of benches) {
+  if (only !== undefined && !file.includes(only)) continue;
+  console.log(`\n## ${file}: ${subject}\n`);
+  const source = built ? [] : ["-C", "@heddle/source"];
+  const node = ["--import", "tsx", ...source, `${packages}${file}`, ...args];
+  if (spawnSync(process.execPath, node, { stdio: "inherit" }).status !== 0) failed++;
+}
+console.log(`\n${describeMachine()}`);
+if (failed > 0) throw new Error(`${failed} benches failed`);

@@ -1,0 +1,34 @@
+import { cpus, loadavg, platform, release, totalmem } from "node:os";
+
+/** Which machine made the numbers, and how busy it was. */
+export function describeMachine(): string {
+  const [cpu] = cpus();
+  const load = loadavg().map((value) => value.toFixed(1));
+  return (
+    `${cpus().length} × ${cpu?.model ?? "unknown CPU"}, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
+    `${platform()} ${release()}, Node ${process.version}, load ${load.join(" ")}, ${new Date().toISOString().slice(0, 16)}Z`
+  );
+}
+
+/** The value that `share` (0 to 1) of the values do not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+/** Three digits that matter; whole numbers from 100 on. */
+export function short(value: number): number {
+  return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
+}
+
+export const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
+
+/** The number after `--name` on the command line. */
+export function option(name: string, otherwise: number): number {
+  const at = process.argv.indexOf(`--${name}`);
+  const value = at === -1 ? otherwise : Number(process.argv[at + 1]);
+  if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} needs a number above 0`);
+  return value;
+}

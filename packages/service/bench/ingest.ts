@@ -1,0 +1,182 @@
+/**
+ * Ingest over HTTP, beside the bare insert of the same rows into a table like `calls` of the same engine. Rounds
+ * alternate, so that both see the same machine; what is sent is made before the clock starts. Medians over rounds.
+ * Then, from a profile of a second service under the same load, where the time of the service goes.
+ *
+ *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/ingest.ts [--rounds 7] [--size 1] [--keep-profile]
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeMachine, median, option, quantile, short } from "./figures.js";
+import { eachOf, sendAll, type ReadyRequest } from "./load.js";
+import { completeRequests, spanRequests } from "./payloads.js";
+import { cpuMs } from "./process-figures.js";
+import { startServiceProcess } from "./service-process.js";
+import { STAGES, stageTimes } from "./stages.js";
+
+const ROUNDS = option("rounds", 7);
+/** How much one round sends, as a share of the usual. */
+const SIZE = option("size", 1);
+
+interface Workload {
+  name: string;
+  connections: number;
+  calls: number;
+  requests: (project_id: string) => ReadyRequest[];
+}
+
+const sized = (count: number) => Math.max(1, Math.round(count * SIZE));
+const batches = (connections: number): Workload => ({
+  name: `batches of 100 calls, ${connections} connection${connections === 1 ? "" : "s"}`,
+  connections,
+  calls: sized(40) * 100,
+  requests: (project_id) => completeRequests(project_id, sized(40), 100),
+});
+const WORKLOADS: Workload[] = [
+  batches(1),
+  batches(4),
+  {
+    name: "single calls, 32 connections",
+    connections: 32,
+    calls: sized(2000),
+    requests: (project_id) => completeRequests(project_id, sized(2000), 1),
+  },
+  {
+    name: "OTLP, batches of 512 spans, 4 connections",
+    connections: 4,
+    calls: sized(32) * 512,
+    requests: (project_id) => spanRequests(project_id, sized(32), 512),
+  },
+];
+
+interface Round {
+  perSecond: number;
+  seconds: number;
+  times: number[];
+  serviceUs: number;
+  engineUs: number;
+}
+
+console.log(describeMachine());
+const service = await startServiceProcess();
+await service.engine("CREATE TABLE trace.bare AS trace.calls");
+for (const workload of WORKLOADS) await compare(workload);
+await service.stop();
+await profileAll();
+console.log(describeMachine());
+
+async function compare(workload: Workload): Promise<void> {
+  const ours: Round[] = [];
+  const alike: Round[] = [];
+  const grouped: Round[] = [];
+  const rowsPerInsert: number[] = [];
+  const project = `local/bench-${WORKLOADS.indexOf(workload)}`;
+  let bytes = 0;
+  let last = "0";
+  for (let round = -1; round < ROUNDS; round++) {
+    const requests = workload.requests(project);
+    bytes = requests.reduce((sum, request) => sum + request.bytes.length, 0) / workload.calls;
+    const ourRound = await timed(workload, () => sendAll(service, requests, workload.connections));
+    const { rows, inserts, newest } = await stored(project, last);
+    last = newest;
+    if (rows.length !== workload.calls) throw new Error(`${rows.length} of ${workload.calls} calls are stored`);
+    const alikeRound = await timed(workload, () =>
+      insertBare(rows, workload.calls / requests.length, workload.connections),
+    );
+    const groupedRound = await timed(workload, () => insertBare(rows, Math.round(rows.length / inserts), 1));
+    // The first round only warms up.
+    if (round < 0) continue;
+    ours.push(ourRound);
+    alike.push(alikeRound);
+    grouped.push(groupedRound);
+    rowsPerInsert.push(rows.length / inserts);
+  }
+  console.log(
+    `\n${workload.name}; ${Math.round(bytes)} bytes per call on the wire; ` +
+      `${short(median(rowsPerInsert))} rows per insert; ${ROUNDS} rounds of ${workload.calls}`,
+  );
+  const base = median(alike.map(({ perSecond }) => perSecond));
+  console.table({
+    "over HTTP": summary(ours, base),
+    "bare, one insert per request": summary(alike, base),
+    "bare, as many rows per insert as the service": summary(grouped, base),
+  });
+}
+
+function summary(rounds: readonly Round[], base: number): Record<string, number> {
+  const of = (figure: (round: Round) => number) => short(median(rounds.map(figure)));
+  return {
+    "calls/s": of(({ perSecond }) => perSecond),
+    "% of bare": Math.round((100 * median(rounds.map(({ perSecond }) => perSecond))) / base),
+    "requests/s": of(({ times, seconds }) => times.length / seconds),
+    "p50 ms": of(({ times }) => median(times)),
+    "p99 ms": of(({ times }) => quantile(times, 0.99)),
+    "service CPU µs/call": of(({ serviceUs }) => serviceUs),
+    "engine CPU µs/call": of(({ engineUs }) => engineUs),
+  };
+}
+
+async function timed({ calls }: Workload, work: () => Promise<number[]>): Promise<Round> {
+  const before = { service: cpuMs(service.pid), engine: cpuMs(service.enginePid()), at: performance.now() };
+  const times = await work();
+  const seconds = (performance.now() - before.at) / 1000;
+  return {
+    perSecond: calls / seconds,
+    seconds,
+    times,
+    serviceUs: ((cpuMs(service.pid) - before.service) * 1000) / calls,
+    engineUs: ((cpuMs(service.enginePid()) - before.engine) * 1000) / calls,
+  };
+}
+
+interface Stored {
+  rows: string[];
+  inserts: number;
+  /** The greatest version. */
+  newest: string;
+}
+
+/** The rows of a project as lines of text, and how many inserts stored them: every commit has a version of its own. */
+async function stored(project: string, afterVersion: string): Promise<Stored> {
+  const where = `FROM trace.calls WHERE project_id = '${project}' AND version > ${afterVersion}`;
+  const text = await service.engine(`SELECT * ${where} FORMAT TabSeparated`);
+  const counts = await service.engine(`SELECT uniqExact(version), max(version) ${where} FORMAT TabSeparated`);
+  const [inserts, newest = "0"] = counts.trim().split("\t");
+  return { rows: text.split("\n").slice(0, -1), inserts: Number(inserts), newest };
+}
+
+async function insertBare(rows: readonly string[], size: number, connections: number): Promise<number[]> {
+  const blocks: Buffer[] = [];
+  for (let from = 0; from < rows.length; from += size) {
+    blocks.push(Buffer.from(`${rows.slice(from, from + size).join("\n")}\n`));
+  }
+  return eachOf(blocks, connections, (block) => service.engine("INSERT INTO trace.bare FORMAT TabSeparated", block));
+}
+
+async function profileAll(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "heddle-profile-"));
+  const profiled = await startServiceProcess({ nodeArguments: ["--cpu-prof", `--cpu-prof-dir=${directory}`] });
+  const windows: Array<{ workload: Workload; from: bigint; to: bigint; calls: number }> = [];
+  for (const workload of WORKLOADS) {
+    await sendAll(profiled, workload.requests("local/profile"), workload.connections);
+    const requests = [1, 2, 3].flatMap(() => workload.requests("local/profile"));
+    const from = process.hrtime.bigint();
+    await sendAll(profiled, requests, workload.connections);
+    windows.push({ workload, from, to: process.hrtime.bigint(), calls: 3 * workload.calls });
+  }
+  await profiled.stop();
+  const table: Record<string, Record<string, number>> = {};
+  for (const stage of STAGES) table[stage] = {};
+  for (const { workload, from, to, calls } of windows) {
+    const times = stageTimes(directory, profiled.pid, from, to);
+    for (const stage of STAGES) {
+      const row = table[stage];
+      if (row !== undefined) row[workload.name] = short(((times.get(stage) ?? 0) * 1000) / calls);
+    }
+  }
+  console.log("\nWhere the service's main thread spends its time, µs per call (sampled)");
+  console.table(table);
+  if (process.argv.includes("--keep-profile")) console.log(`The profile is in ${directory}`);
+  else rmSync(directory, { recursive: true, force: true });
+}

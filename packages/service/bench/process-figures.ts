@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+
+// What the kernel says of a process. Linux only.
+
+/** Clock ticks per second of /proc; fixed for user space on Linux. */
+const TICKS = 100;
+
+/** Milliseconds of CPU, user and system, since the process began. */
+export function cpuMs(pid: number): number {
+  // The name in parentheses may hold spaces.
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+}
+
+export interface Resident {
+  bytes: number;
+  /** The most since the process began, or since {@link forgetPeak}. */
+  peak: number;
+  threads: number;
+}
+
+export function resident(pid: number): Resident {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]);
+  return { bytes: field("VmRSS") * 1024, peak: field("VmHWM") * 1024, threads: field("Threads") };
+}
+
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+export const openFiles = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+
+export function childrenOf(pid: number): number[] {
+  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return list === "" ? [] : list.split(" ").map(Number);
+}

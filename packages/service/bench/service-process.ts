@@ -1,0 +1,95 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { childrenOf } from "./process-figures.js";
+
+export interface ServiceProcess {
+  url: string;
+  /** The owner key. */
+  key: string;
+  pid: number;
+  /** The engine host, a child of the service. */
+  enginePid(): number;
+  /** Straight to the service's engine, around the service: rows of `body` go into an INSERT. Answers with text. */
+  engine(sql: string, body?: Buffer): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  /** Arguments of node, as `--cpu-prof`. */
+  nodeArguments?: string[];
+}
+
+const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+
+/**
+ * Starts the built service as `pnpm start` does, with an empty data directory on a free port; `stop` removes the
+ * directory.
+ */
+export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOptions = {}): Promise<ServiceProcess> {
+  const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
+  const child = spawn(process.execPath, ["--max-semi-space-size=64", ...nodeArguments, main, "serve"], {
+    env: { PATH: process.env["PATH"], HEDDLE_DATA_DIR: directory, HEDDLE_PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const pid = child.pid ?? 0;
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const ended = once(child, "exit");
+  while (!said.includes("/docs\n\n")) {
+    await Promise.race([once(child.stdout, "data"), ended]);
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}; is it built?`);
+  }
+  const field = (name: string) => new RegExp(`${name}\\s+(\\S+)`).exec(said)?.[1] ?? "";
+  const agent = new Agent(socketOf(join(directory, "clickhouse", "engine.sock")));
+  return {
+    url: field("listening on"),
+    key: field("API key"),
+    pid,
+    enginePid: () => childrenOf(pid)[0] ?? 0,
+    engine: (sql, body) => askEngine(agent, sql, body),
+    async stop() {
+      agent.destroy();
+      child.kill("SIGTERM");
+      await ended;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function socketOf(socketPath: string) {
+  return { socketPath, keepAlive: true };
+}
+
+/** The same settings as the store's inserts, so that both do the same work. */
+const SETTINGS = new URLSearchParams({
+  async_insert: "0",
+  input_format_parallel_parsing: "0",
+  max_insert_block_size: "1000000",
+  min_insert_block_size_rows: "1000000",
+  min_insert_block_size_bytes: "268435456",
+  max_partitions_per_insert_block: "0",
+});
+
+function askEngine(agent: Agent, sql: string, body?: Buffer): Promise<string> {
+  const path = `/?${SETTINGS.toString()}&query=${encodeURIComponent(sql)}`;
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ agent, method: "POST", path }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        if (response.statusCode === 200) resolve(text);
+        else reject(new Error(text));
+      });
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,157 @@
+/**
+ * Mixed load for minutes, and what it does to memory, threads, file descriptors and parts: batches, single calls,
+ * starts that end later, spans, lists, counts, streams that are left early, renames, deletes, bad requests.
+ * Linux only (reads /proc).
+ *
+ *   pnpm bench:soak [--minutes 10] [--rows 20]
+ */
+import { Agent } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { newId } from "@heddle/trace-model";
+import { describeMachine, megabytes, option } from "./figures.js";
+import { send, type ReadyRequest } from "./load.js";
+import { completeRequests, spanRequests } from "./payloads.js";
+import { openFiles, resident } from "./process-figures.js";
+import { startServiceProcess } from "./service-process.js";
+
+const MINUTES = option("minutes", 10);
+const ROWS = option("rows", 20);
+const PROJECT = "local/soak";
+
+console.log(describeMachine());
+const service = await startServiceProcess();
+const agent = new Agent({ keepAlive: true });
+const table: Array<Record<string, number>> = [];
+const done = { requests: 0, failed: 0 };
+const began = performance.now();
+const until = began + MINUTES * 60_000;
+let lastFailure = "";
+const recent: string[] = [];
+
+const asJson = (path: string, body: unknown): ReadyRequest => ({
+  path,
+  headers: { "content-type": "application/json" },
+  bytes: Buffer.from(JSON.stringify(body)),
+});
+const query = (more: object) => asJson("/calls/stream_query", { project_id: PROJECT, limit: 50, ...more });
+const newest = { sort_by: [{ field: "started_at", direction: "desc" }] };
+const where = (path: string, op: string, value: unknown) => ({
+  query: { $expr: { [op]: [{ $getField: path }, { $literal: value }] } },
+});
+
+/** What one round of a kind of client does, and how long it rests after it. */
+const clients: Array<{ restMs: number; round: () => Promise<unknown> }> = [
+  { restMs: 500, round: () => sendOne(completeRequests(PROJECT, 1, 100)[0]) },
+  { restMs: 500, round: () => sendOne(spanRequests(PROJECT, 1, 100)[0]) },
+  { restMs: 50, round: () => sendOne(completeRequests(PROJECT, 1, 1)[0]) },
+  { restMs: 100, round: startAndEnd },
+  { restMs: 300, round: () => sendOne(query(newest)) },
+  { restMs: 700, round: () => sendOne(query({ ...newest, ...where("inputs.model", "$eq", "gpt-x") })) },
+  { restMs: 900, round: () => sendOne(query({ sort_by: [{ field: "summary.weave.latency_ms", direction: "desc" }] })) },
+  { restMs: 900, round: () => sendOne(asJson("/calls/query_stats", { project_id: PROJECT })) },
+  { restMs: 2000, round: leaveEarly },
+  { restMs: 1000, round: renameAndDelete },
+  { restMs: 1000, round: refusedRequest },
+];
+
+for (const client of clients) void work(client);
+for (let row = 0; row <= ROWS; row++) {
+  await delay(Math.max(0, began + (row * MINUTES * 60_000) / ROWS - performance.now()));
+  await note();
+}
+console.log(`\n${done.requests} requests, ${done.failed} failed${done.failed > 0 ? `, last: ${lastFailure}` : ""}`);
+console.table(table);
+console.log(describeMachine());
+agent.destroy();
+await service.stop();
+process.exit(0);
+
+async function work({ restMs, round }: { restMs: number; round: () => Promise<unknown> }): Promise<void> {
+  while (performance.now() < until) {
+    try {
+      await round();
+    } catch (error) {
+      if (performance.now() >= until) return;
+      done.failed++;
+      lastFailure = error instanceof Error ? error.message : String(error);
+    }
+    await delay(restMs);
+  }
+}
+
+async function note(): Promise<void> {
+  const [ours, engine] = [resident(service.pid), resident(service.enginePid())];
+  const sql = "SELECT count(), sum(rows) FROM system.parts WHERE database = 'trace' AND active FORMAT TabSeparated";
+  const [parts, rows] = (await service.engine(sql)).trim().split("\t").map(Number);
+  table.push({
+    minute: Math.round((performance.now() - began) / 6000) / 10,
+    "service MB": megabytes(ours.bytes),
+    "engine MB": megabytes(engine.bytes),
+    "service threads": ours.threads,
+    "engine threads": engine.threads,
+    "service files": openFiles(service.pid),
+    "engine files": openFiles(service.enginePid()),
+    "active parts": parts ?? 0,
+    rows: rows ?? 0,
+    requests: done.requests,
+    failed: done.failed,
+  });
+}
+
+async function sendOne(ready: ReadyRequest | undefined): Promise<void> {
+  if (ready === undefined) return;
+  await send(service, agent, ready);
+  done.requests++;
+}
+
+async function startAndEnd(): Promise<void> {
+  const id = newId();
+  const started_at = new Date().toISOString();
+  const start = {
+    project_id: PROJECT,
+    id,
+    trace_id: id,
+    op_name: "soak",
+    started_at,
+    attributes: {},
+    inputs: { a: 1 },
+  };
+  await sendOne(asJson("/call/start", { start }));
+  await delay(100);
+  const ended_at = new Date().toISOString();
+  await sendOne(asJson("/call/end", { end: { project_id: PROJECT, id, ended_at, output: { b: 2 }, summary: {} } }));
+  recent.push(id);
+}
+
+async function leaveEarly(): Promise<void> {
+  const leaving = new AbortController();
+  const { bytes, path, headers } = asJson("/calls/stream_query", { project_id: PROJECT });
+  const response = await fetch(`${service.url}${path}`, {
+    method: "POST",
+    headers: { ...headers, authorization: `Bearer ${service.key}` },
+    body: new Uint8Array(bytes),
+    signal: leaving.signal,
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  leaving.abort();
+  done.requests++;
+}
+
+async function renameAndDelete(): Promise<void> {
+  const [renamed, deleted] = [recent.pop(), recent.shift()];
+  if (renamed === undefined || deleted === undefined) return;
+  await sendOne(asJson("/call/update", { project_id: PROJECT, call_id: renamed, display_name: "soaked" }));
+  await sendOne(asJson("/calls/delete", { project_id: PROJECT, call_ids: [deleted] }));
+}
+
+async function refusedRequest(): Promise<void> {
+  const response = await fetch(`${service.url}/call/start`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}` },
+    body: '{"start": {"project_id": 1',
+  });
+  await response.text();
+  if (response.status !== 400) throw new Error(`a broken body was answered ${response.status}`);
+  done.requests++;
+}

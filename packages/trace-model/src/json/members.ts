@@ -89,7 +89,7 @@ export function stringValue(text: JsonText): string | undefined {
 
 /** Decodes the string literal between two positions, quotes included. */
 export function decodeString(text: string, from: number, to: number): string {
-  const escape = text.indexOf("\\", from);
-  if (escape < 0 || escape >= to) return text.slice(from + 1, to - 1);
-  return JSON.parse(text.slice(from, to)) as string;
+  // A search in the whole text would run to its end for each of its strings.
+  const inside = text.slice(from + 1, to - 1);
+  return inside.includes("\\") ? (JSON.parse(text.slice(from, to)) as string) : inside;
 }

@@ -84,8 +84,7 @@ function rewrite(text: string, safe: Edit, exact: Edit): void {
 }
 
 function wellFormedLiteral(text: string, from: number, to: number): string | undefined {
-  const escape = text.indexOf("\\u", from);
-  if (escape < 0 || escape >= to) return undefined;
+  if (!text.slice(from, to).includes("\\u")) return undefined;
   const value = decodeString(text, from, to);
   const replaced = value.replace(/\p{Surrogate}/gu, "\ufffd");
   return replaced === value ? undefined : JSON.stringify(replaced);

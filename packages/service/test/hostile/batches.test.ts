@@ -1,0 +1,267 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
+
+type Item = Record<string, unknown>;
+interface Call {
+  id: string;
+  started_at: string;
+  ended_at: string | null;
+  parent_id: string | null;
+  output: unknown;
+  summary: { weave: { status: string; latency_ms: number | null } };
+}
+
+async function post(path: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await service.fetch(`http://in-process${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.owner_key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+/** Sends a batch; one word per item: `stored`, or the type of its error. */
+async function upsert(batch: unknown[]): Promise<string[]> {
+  const { status, body } = await post("/call/upsert_batch", { batch });
+  expect(status).toBe(200);
+  return (body["res"] as { error?: { type: string } }[]).map(({ error }) => error?.type ?? "stored");
+}
+
+async function callsOf(project_id: string): Promise<Call[]> {
+  const { calls } = (await post("/calls/query", { project_id })).body as { calls: Call[] };
+  const { count } = (await post("/calls/query_stats", { project_id })).body;
+  expect(count).toBe(calls.length);
+  return calls;
+}
+
+const begin = (project_id: string, id: string, more: Item = {}) => ({
+  mode: "start",
+  req: {
+    start: {
+      project_id,
+      id,
+      trace_id: "t",
+      op_name: "op",
+      started_at: "2026-04-10T09:00:00Z",
+      attributes: {},
+      inputs: {},
+      ...more,
+    },
+  },
+});
+const finish = (project_id: string, id: string, more: Item = {}) => ({
+  mode: "end",
+  req: { end: { project_id, id, ended_at: "2026-04-10T09:00:01Z", output: id, summary: {}, ...more } },
+});
+
+test("the same id many times in one batch is one call, and the newest part of each side wins", async () => {
+  const project_id = newProject();
+  const batch = [
+    begin(project_id, "a", { inputs: { n: 1 } }),
+    finish(project_id, "a", { output: 1 }),
+    begin(project_id, "a", { inputs: { n: 2 } }),
+    finish(project_id, "a", { output: 2 }),
+    begin(project_id, "a", { inputs: { n: 3 }, started_at: "2026-04-10T08:59:59Z" }),
+  ];
+  expect(await upsert(batch)).toEqual(batch.map(() => "stored"));
+  expect(await callsOf(project_id)).toMatchObject([
+    { id: "a", inputs: { n: 3 }, output: 2, started_at: "2026-04-10T08:59:59.000000Z" },
+  ]);
+});
+
+test("ends before their starts and children before their parents, in one batch and over several", async () => {
+  const project_id = newProject();
+  await upsert([finish(project_id, "child"), begin(project_id, "child", { parent_id: "parent" })]);
+  expect(await callsOf(project_id)).toMatchObject([{ id: "child", parent_id: "parent", output: "child" }]);
+  await upsert([finish(project_id, "parent")]);
+  expect(await callsOf(project_id)).toHaveLength(1);
+  await upsert([begin(project_id, "parent", { started_at: "2026-04-10T08:00:00Z" })]);
+  const calls = await callsOf(project_id);
+  expect(calls.map(({ id, output }) => [id, output])).toEqual([
+    ["parent", "parent"],
+    ["child", "child"],
+  ]);
+});
+
+test("a call that is its own parent, and two that are each other's, are kept and can be deleted", async () => {
+  const project_id = newProject();
+  await upsert([
+    begin(project_id, "self", { parent_id: "self" }),
+    begin(project_id, "one", { parent_id: "two" }),
+    begin(project_id, "two", { parent_id: "one" }),
+  ]);
+  expect(await callsOf(project_id)).toHaveLength(3);
+  const usage = await post("/trace/usage", { project_id, filter: { trace_ids: ["t"] } });
+  expect(usage.status).toBe(200);
+  expect((await post("/calls/delete", { project_id, call_ids: ["self", "one"] })).status).toBe(200);
+  expect(await callsOf(project_id)).toEqual([]);
+});
+
+test("an end before its start in time has a negative latency and breaks no list, count or statistic", async () => {
+  const project_id = newProject();
+  await upsert([begin(project_id, "a"), finish(project_id, "a", { ended_at: "2026-04-10T08:59:58.5Z" })]);
+  const [call] = await callsOf(project_id);
+  expect(call).toMatchObject({ ended_at: "2026-04-10T08:59:58.500000Z", summary: { weave: { status: "success" } } });
+  expect(call?.summary.weave.latency_ms).toBe(-1500);
+  const stats = await post("/calls/stats", {
+    project_id,
+    start: "2026-04-10T00:00:00Z",
+    end: "2026-04-11T00:00:00Z",
+    call_metrics: [{ metric: "latency_ms", aggregations: ["avg", "min", "max"], percentiles: [50] }],
+  });
+  expect(stats.status).toBe(200);
+});
+
+test("clocks from 1900 to 2299 are kept to the microsecond; beyond, the item is refused alone", async () => {
+  const project_id = newProject();
+  const times = {
+    a: "1900-01-01T00:00:00.000001Z",
+    b: "1969-12-31T23:59:59.999999Z",
+    c: "1970-01-01T00:00:00.000000Z",
+    d: "2038-01-19T03:14:08.000000Z",
+    e: "2106-02-07T06:28:16.000000Z",
+    f: "2262-04-11T23:47:16.854776Z",
+    g: "2299-12-31T23:59:59.999999Z",
+  };
+  const good = Object.entries(times).flatMap(([id, time]) => [
+    begin(project_id, id, { started_at: time }),
+    finish(project_id, id, { ended_at: time }),
+  ]);
+  const bad = [
+    "1899-12-31T23:59:59.999999Z",
+    "2300-01-01T00:00:00Z",
+    "0000-01-01",
+    "9999-12-31T23:59:59Z",
+    -1e12,
+    1e18,
+    1e308,
+  ]
+    .concat(["yesterday", "", "2026-02-30T00:00:00Z", "2026-04-10T25:00:00Z", "NaN", "1e5"])
+    .map((started_at, index) => begin(project_id, `bad${index}`, { started_at }));
+  const words = await upsert([...bad, ...good]);
+  expect(words).toEqual([...bad.map(() => "value_error"), ...good.map(() => "stored")]);
+  const calls = await callsOf(project_id);
+  expect(Object.fromEntries(calls.map(({ id, started_at }) => [id, started_at]))).toEqual(times);
+  expect(calls.map(({ ended_at }) => ended_at)).toEqual(Object.values(times));
+  expect(
+    (await post("/calls/query", { project_id, limit: 1, sort_by: [{ field: "started_at", direction: "desc" }] })).body,
+  ).toMatchObject({
+    calls: [{ id: "g" }],
+  });
+});
+
+test("one batch over 150 months is stored whole", async () => {
+  const project_id = newProject();
+  const at = (month: number) => new Date(Date.UTC(2014, month, 1)).toISOString();
+  const months = Array.from({ length: 150 }, (_, month) => month);
+  const batch = months.map((month) => ({
+    ...begin(project_id, `m${month}`).req.start,
+    started_at: at(month),
+    ended_at: at(month),
+    output: month,
+    summary: {},
+  }));
+  const [entity, project] = project_id.split("/");
+  expect(await post(`/v2/${entity}/${project}/calls/complete`, { batch })).toEqual({ status: 200, body: {} });
+  expect((await callsOf(project_id)).map(({ output }) => output)).toEqual(months);
+  // The halves of 150 months too, and ends that say nothing of when their calls began.
+  expect(
+    new Set(await upsert(months.map((month) => begin(project_id, `h${month}`, { started_at: at(month) })))),
+  ).toEqual(new Set(["stored"]));
+  expect(
+    new Set(await upsert(months.map((month) => finish(project_id, `h${month}`, { ended_at: at(month) })))),
+  ).toEqual(new Set(["stored"]));
+  expect(await callsOf(project_id)).toHaveLength(300);
+});
+
+test("whatever is wrong with an item, its neighbours are stored", async () => {
+  const project_id = newProject();
+  const start = begin(project_id, "x").req.start;
+  const bad: unknown[] = [
+    null,
+    1,
+    "text",
+    [],
+    {},
+    { mode: "start" },
+    { mode: "start", req: null },
+    { mode: "middle", req: { start } },
+    { mode: "end", req: { start } },
+    { req: {} },
+    ...["project_id", "op_name", "started_at", "attributes", "inputs"].flatMap((name) =>
+      [undefined, null, true, [], 1.5e300].map((value) => ({ req: { start: { ...start, [name]: value } } })),
+    ),
+    ...["id", "trace_id", "parent_id", "thread_id", "display_name"].flatMap((name) =>
+      [1, [], {}, "x".repeat(1_000_000)].map((value) => ({ req: { start: { ...start, [name]: value } } })),
+    ),
+    ...[-1, 1.5, 2 ** 64, 1e300, "1"].map((wb_run_step) => ({ req: { start: { ...start, wb_run_step } } })),
+    { req: { start: { ...start, id: "" } } },
+    { req: { start: { ...start, trace_id: "" } } },
+    { req: { start: { ...start, project_id: "no slash" } } },
+    { req: { start: { ...start, project_id: "a\0b/c" } } },
+    ...[null, [], "text", 1].map((summary) => finish(project_id, "x", { summary })),
+  ];
+  const batch = bad.flatMap((item, index) => [item, begin(project_id, `good${index}`)]);
+  const words = await upsert(batch);
+  const wrong = bad.filter((_, index) => words[index * 2] === "stored");
+  expect(wrong).toEqual([]);
+  expect(words.filter((word) => word === "stored")).toHaveLength(bad.length);
+  expect((await callsOf(project_id)).map(({ id }) => id).toSorted()).toEqual(
+    bad.map((_, index) => `good${index}`).toSorted(),
+  );
+});
+
+test("an empty batch, and one of a hundred thousand items that are nothing, are answered", async () => {
+  expect(await upsert([])).toEqual([]);
+  expect(new Set(await upsert(Array.from({ length: 100_000 }, () => 0)))).not.toContain("stored");
+});
+
+test("what a batch of spans cannot store is told, and the other spans are stored", async () => {
+  const project_id = newProject();
+  const [entity = "", project = ""] = project_id.split("/");
+  const span = (id: number, more: Item = {}) => ({
+    traceId: "ab".repeat(16),
+    spanId: id.toString(16).padStart(16, "0"),
+    name: "chat",
+    startTimeUnixNano: "1775811600000000000",
+    endTimeUnixNano: "1775811601000000000",
+    ...more,
+  });
+  const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+  const resource = (name: string, spans: Item[]) => ({
+    resource: { attributes: [text("wandb.entity", entity), text("wandb.project", name)] },
+    scopeSpans: [{ spans }],
+  });
+  const answer = await post("/otel/v1/traces", {
+    resourceSpans: [
+      resource("a\0b", [span(1)]),
+      resource("", [span(2)]),
+      resource(project, [
+        span(3),
+        span(4, { traceId: "00".repeat(16) }),
+        span(5, { spanId: "not hex" }),
+        span(6, { startTimeUnixNano: "18446744073709551615" }),
+        span(7, { endTimeUnixNano: "1" }),
+        span(8, { name: "" }),
+        span(9, { name: "x".repeat(1_000_000) }),
+        span(10, { attributes: [text("a", "1"), text("a.b", "2")] }),
+        span(11, { attributes: Array.from({ length: 100_000 }, (_, index) => text(`k.${index}.${index}`, "v")) }),
+        span(12, {
+          attributes: [text("__proto__.polluted", "1"), text("constructor.prototype.polluted", "1"), text("", "x")],
+        }),
+      ]),
+    ],
+  });
+  expect(answer.status).toBe(200);
+  expect("polluted" in {}).toBe(false);
+  expect(answer.body).toMatchObject({ partialSuccess: { errorMessage: expect.any(String) } });
+  const stored = (await callsOf(project_id)).map(({ id }) => Number.parseInt(id, 16)).toSorted((a, b) => a - b);
+  expect(stored).toEqual([3, 7, 8, 9, 11, 12]);
+});

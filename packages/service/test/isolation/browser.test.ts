@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { operations } from "../spec-requests.js";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+import { emptyWorld, seededWorld, send, type Sent, type World } from "./worlds.js";
+
+let service: TestService;
+let own: World;
+beforeAll(async () => {
+  service = await openTestService();
+  own = await seededWorld(service, newProject());
+});
+afterAll(() => service.close());
+
+const inert = new Set([
+  "application/json",
+  "application/jsonl",
+  "application/octet-stream",
+  "application/x-protobuf",
+  "text/event-stream",
+]);
+
+/** A browser that opens this neither guesses a type, nor runs, frames or fetches anything, nor keeps it. */
+function expectInert({ status, headers, text }: Sent): void {
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(headers.get("cache-control")).toBe("no-store");
+  const type = headers.get("content-type");
+  if (text !== "") expect(inert).toContain(type);
+  if (type === "application/octet-stream") expect(headers.get("content-disposition")).toBe("attachment");
+  expect([...headers.keys()].filter((name) => name.startsWith("access-control-") || name === "set-cookie")).toEqual([]);
+  expect(status).toBeLessThan(500);
+}
+
+describe("a browser can do nothing with an answer but show or save it", () => {
+  test.each(operations)("$id", async (operation) => {
+    const missing = emptyWorld(newProject());
+    expectInert(await send(service, operation, own.request(operation), service.owner_key));
+    expectInert(await send(service, operation, missing.request(operation), service.owner_key));
+    expectInert(
+      await send(service, operation, { params: { project_id: "<script>" }, body: "<script>" }, service.owner_key),
+    );
+    expectInert(await send(service, operation, own.request(operation), undefined));
+  });
+
+  test("nor with one of a path or method that does not exist, or of a side door", async () => {
+    const doors: [string, string][] = [
+      ["GET", "/"],
+      ["GET", "/<script>"],
+      ["DELETE", "/call/read"],
+      ["OPTIONS", "/call/read"],
+      ["GET", "/graphql"],
+      ["POST", "/graphql"],
+      ["GET", "/v1/<script>"],
+    ];
+    for (const [method, path] of doors) {
+      const answer = await service.fetch(`http://in-process${path}`, { method });
+      expectInert({ status: answer.status, headers: answer.headers, text: await answer.text() });
+    }
+  });
+});
+
+describe("nothing is asked of anybody but the engine and the stores that are configured", () => {
+  const packages = fileURLToPath(new URL("../../../", import.meta.url));
+  /** Names that a source line may import or call to reach another machine. */
+  const outgoing =
+    /\bfetch\(|\b(?:https?|http2)\.(?:request|get)\(|"(?:undici|axios|got|node-fetch|ws|node:(?:net|tls|dgram|http2|https|dns)(?:\/promises)?)"/;
+  /** What may: the clients of the engine, of Postgres and of S3, and the host that is the engine. */
+  const allowed: Record<string, RegExp> = {
+    "blob-store": /"aws4fetch"|fetch\(signed,/,
+    "control-plane": /"pg"/,
+    "trace-store": /"@clickhouse\/client"/,
+    "embedded-clickhouse": /node:(?:http|net)/,
+  };
+  const clients = /"(?:aws4fetch|pg|@clickhouse\/client)"/;
+
+  test.each([
+    "service",
+    "trace-store",
+    "trace-model",
+    "control-plane",
+    "blob-store",
+    "embedded-clickhouse",
+    "server-stub",
+  ])("%s", (name) => {
+    const directory = join(packages, name, "src");
+    const lines = readdirSync(directory, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+      .flatMap((file) =>
+        readFileSync(join(directory, file), "utf8")
+          .split("\n")
+          .filter((line) => !/^\s*(?:\*|\/\/|\/\*|import type)/.test(line))
+          .map((line) => `${file}: ${line.trim()}`),
+      );
+    expect(lines.length).toBeGreaterThan(50);
+    const found = lines.filter((line) => outgoing.test(line) || clients.test(line));
+    expect(found.filter((line) => !(allowed[name]?.test(line) ?? false))).toEqual([]);
+  });
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { operations, toRequest, type SpecOperation } from "../spec-requests.js";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+import { destroys, emptyWorld, secret, seededWorld, send, withoutNames, writes, type World } from "./worlds.js";
+
+// operation × key × whose id: what the spec gains is in here by itself.
+
+let service: TestService;
+/** The caller's project, one of another entity that nobody but the owner may see, and names that nothing has. */
+const worlds = {} as Record<"own" | "foreign" | "missing", World>;
+const keys = {} as Record<
+  "none" | "wrong" | "revoked" | "read" | "write" | "other project" | "other entity",
+  string | undefined
+>;
+
+beforeAll(async () => {
+  service = await openTestService();
+  worlds.own = await seededWorld(service, newProject());
+  worlds.foreign = await seededWorld(service, newProject("rival"), { hidden: true });
+  worlds.missing = emptyWorld(newProject());
+  const { key, secret: revoked } = await service.services.control.keys.create({
+    user_name: "bob",
+    entity: "acme",
+    role: "write",
+  });
+  await service.services.control.keys.revoke(key.id);
+  Object.assign(keys, {
+    none: undefined,
+    wrong: "w".repeat(40),
+    revoked,
+    read: await service.key({ role: "read" }),
+    write: await service.key({ role: "write" }),
+    "other project": await service.key({ role: "admin", projects: ["elsewhere"] }),
+    "other entity": await service.key({ role: "admin", entity: "other" }),
+  });
+});
+afterAll(() => service.close());
+
+const known = ["own", "foreign", "missing"] as const;
+const closed = operations.filter((operation) => !operation.public);
+/** Their answer is put together from several projects; what the key may not read is left out. */
+const acrossProjects = new Set(["refsReadBatch", "projectsInfo"]);
+const scoped = closed.filter(({ id }) => !acrossProjects.has(id));
+
+/** Operations that this version describes and nobody serves yet answer 501 and have nothing to hide. */
+async function unserved(operation: SpecOperation): Promise<boolean> {
+  const { status } = await send(service, operation, worlds.missing.request(operation), service.owner_key);
+  return status === 501;
+}
+
+/** Everything that can be read of a project. */
+async function contentOf(world: World): Promise<unknown[]> {
+  const reading = operations.filter(({ id, public: open }) => !writes(id) && !open);
+  return Promise.all(
+    reading.map(async (operation) => {
+      const { status, text } = await send(service, operation, world.request(operation), service.owner_key);
+      return [operation.id, status, text];
+    }),
+  );
+}
+
+let before: unknown[];
+test("the worlds hold what the samples ask for", async () => {
+  before = [await contentOf(worlds.own), await contentOf(worlds.foreign)];
+  const [, foreign] = before.map((world) => JSON.stringify(world));
+  expect(foreign?.split(secret).length).toBeGreaterThan(15);
+  expect(foreign).not.toContain('"reason"');
+});
+
+describe("a request without a key that is known", () => {
+  test.each(closed)("$id", async (operation) => {
+    for (const key of ["none", "wrong", "revoked"] as const) {
+      for (const whose of known) {
+        const { status, headers, text } = await send(service, operation, worlds[whose].request(operation), keys[key]);
+        expect([key, whose, status]).toEqual([key, whose, 401]);
+        expect(headers.get("www-authenticate")).toMatch(/^Basic/);
+        expect(Object.keys(JSON.parse(text) as object)).toEqual(["reason"]);
+      }
+    }
+  });
+});
+
+describe("a key that may not", () => {
+  test.each(scoped)("$id", async (operation) => {
+    if (await unserved(operation)) return;
+    const refused = ["other project", "other entity", ...(writes(operation.id) ? (["read"] as const) : [])] as const;
+    const nowhere = newProject();
+    for (const key of refused) {
+      for (const whose of known) {
+        for (const project_id of [worlds.own.project_id, nowhere]) {
+          const parts = worlds[whose].request(operation, project_id);
+          const { status, text } = await send(service, operation, parts, keys[key]);
+          expect([key, whose, status, text]).toEqual([key, whose, 403, '{"reason":"Forbidden"}']);
+        }
+      }
+    }
+    const parts = worlds.foreign.request(operation);
+    expect((await send(service, operation, parts, keys.write)).text).toBe('{"reason":"Forbidden"}');
+  });
+});
+
+test("a request that was refused changed nothing", async () => {
+  expect([await contentOf(worlds.own), await contentOf(worlds.foreign)]).toEqual(before);
+});
+
+describe("inside an allowed project a foreign id looks like one that does not exist", () => {
+  test.each(closed)("$id", async (operation) => {
+    if (await unserved(operation)) return;
+    for (const key of writes(operation.id) ? (["write"] as const) : (["write", "read"] as const)) {
+      const answers = [];
+      for (const whose of ["foreign", "missing"] as const) {
+        // One project per request: what a write makes there must not be found by the next.
+        const project_id = newProject();
+        await service.services.control.projects.ensure("acme", project_id.slice("acme/".length));
+        const { status, headers, text } = await send(
+          service,
+          operation,
+          worlds[whose].request(operation, project_id),
+          keys[key],
+        );
+        expect(text).not.toContain(secret);
+        answers.push([status, headers.get("content-type"), withoutNames(text)]);
+      }
+      expect(answers[0]).toEqual(answers[1]);
+      expect(answers[0]?.[0]).toBeLessThan(500);
+    }
+  });
+});
+
+describe("what names several projects keeps silent about those of others", () => {
+  test.each(closed.filter(({ id }) => acrossProjects.has(id)))("$id", async (operation) => {
+    const nowhere = newProject("rival");
+    for (const key of ["write", "read", "other entity", "other project"] as const) {
+      const there = await send(service, operation, worlds.foreign.request(operation), keys[key]);
+      const missing = await send(service, operation, worlds.foreign.request(operation, nowhere), keys[key]);
+      expect(there.text).not.toContain(secret);
+      const plain = (text: string) => withoutNames(text).replace(/rival\/p-\w+/g, "<project>");
+      expect([there.status, plain(there.text)]).toEqual([missing.status, plain(missing.text)]);
+    }
+  });
+});
+
+test("none of it changed the foreign project", async () => {
+  expect(await contentOf(worlds.foreign)).toEqual(before[1]);
+});
+
+describe("a key that may", () => {
+  /** Deleting comes last, and taking labels away just before it. */
+  const rank = (id: string) => Number(destroys(id)) + Number(id.includes("Delete"));
+  const inOrder = closed.toSorted((a, b) => rank(a.id) - rank(b.id));
+  test.each(inOrder)("$id", async (operation) => {
+    if (await unserved(operation)) return;
+    for (const key of writes(operation.id) ? (["write"] as const) : (["read", "write"] as const)) {
+      const { status, text } = await send(service, operation, worlds.own.request(operation), keys[key]);
+      expect([status, text]).toEqual([200, expect.anything()]);
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test("sees what it asked for and broke nothing", () => expect(service.unexpected).toEqual([]));
+});
+
+describe("an operation without a key", () => {
+  test.each(operations.filter((operation) => operation.public))("$id", async (operation) => {
+    for (const key of Object.values(keys)) {
+      const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+      const response = await service.fetch(...toRequest(operation, worlds.own.request(operation), headers));
+      expect(response.status).toBe(200);
+      expect(await response.text()).not.toContain(secret);
+    }
+  });
+});

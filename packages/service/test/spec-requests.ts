@@ -1,0 +1,97 @@
+import { fileURLToPath } from "node:url";
+import { readModel, type Model, type Operation, type Schema } from "@heddle/tools/model";
+
+// Tests that go over every operation take it from here: what the spec gains is in them by itself.
+
+const models = ["tracing", "training"].map((name) =>
+  readModel(fileURLToPath(new URL(`../../../spec/dist/${name}.json`, import.meta.url))),
+);
+
+export interface SpecOperation extends Operation {
+  model: Model;
+}
+
+/** Every operation of both interfaces, in the order of the documents. */
+export const operations: SpecOperation[] = models.flatMap((model) =>
+  model.operations.map((operation) => ({ ...operation, model })),
+);
+
+export type { Schema };
+
+/** The project that the samples of the spec speak of. */
+export const sampleProject = "acme/demo";
+
+/** Sample of an operation's request body or answer; undefined where it has none. */
+export function sampleOf({ id, model }: SpecOperation, what: "Request" | "Response"): unknown {
+  const samples = model.document.components?.["examples"] as Record<string, { value: unknown }> | undefined;
+  return samples?.[`${id}${what}`]?.value;
+}
+
+/** What a request is made of, before it is one. Parameters by name; a body that is text or bytes is sent as it is. */
+export interface RequestParts {
+  params?: Record<string, unknown>;
+  body?: unknown;
+}
+
+/** The sample request of an operation: body and required parameters. */
+export function sampleRequest(operation: SpecOperation): RequestParts {
+  const params = operation.params.filter(({ required }) => required).map(({ name }) => [name, sampleParameter(name)]);
+  return { params: Object.fromEntries(params), body: sampleOf(operation, "Request") };
+}
+
+/** As the samples of bodies have it. */
+const sampleParameters: Record<string, string> = {
+  project_id: sampleProject,
+  entity: "acme",
+  project: "demo",
+  object_id: "questions",
+  digest: "xDArxqvA7PGI1cHhFrgjLN8eLdHlS4trYmPJtk7bpaw",
+};
+
+function sampleParameter(name: string): string {
+  const value = sampleParameters[name];
+  if (value === undefined) throw new Error(`say in spec-requests.ts what a sample of the parameter "${name}" is`);
+  return value;
+}
+
+/** The parts as arguments of `fetch`. */
+export function toRequest(
+  { path, method, params: declared, body: declaredBody }: SpecOperation,
+  { params = {}, body }: RequestParts,
+  headers: Record<string, string> = {},
+): [url: string, init: RequestInit] {
+  const search = new URLSearchParams();
+  const sent: Record<string, string> = { ...headers };
+  let target = path;
+  for (const { name, in: place } of declared) {
+    const value = params[name];
+    if (value === undefined) continue;
+    if (place === "path") target = target.replace(`{${name}}`, encodeURIComponent(plain(value)));
+    else if (place === "query") for (const one of [value].flat()) search.append(name, plain(one));
+    else sent[name] = plain(value);
+  }
+  const init: RequestInit = { method: method.toUpperCase(), headers: sent };
+  if (body !== undefined && declaredBody !== undefined) {
+    if (declaredBody.kind === "multipart") init.body = formOf(body as Record<string, unknown>);
+    else {
+      init.body = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+      if (declaredBody.mediaTypes.includes("application/json")) sent["content-type"] ??= "application/json";
+    }
+  }
+  const query = search.size === 0 ? "" : `?${search.toString()}`;
+  return [`http://in-process${target}${query}`, init];
+}
+
+/** A parameter as text; what is no scalar goes as JSON. */
+function plain(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function formOf(fields: Record<string, unknown>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === "file") form.append(name, new Blob([value as string | Uint8Array<ArrayBuffer>]), "blob");
+    else form.append(name, plain(value));
+  }
+  return form;
+}

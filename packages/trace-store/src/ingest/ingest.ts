@@ -54,6 +54,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   const queue = groupCommits<WriteRequest>(commit);
   /** Why the last write failed. */
   let failure: { error: unknown } | undefined;
+  let checking: Promise<void> | undefined;
   await recover(context);
   const maintenance = scheduleMaintenance(context, queue, ready);
   // Not waited for: it only makes reading faster.
@@ -61,6 +62,12 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
 
   async function ready(): Promise<void> {
     if (state.suspect) await recover(context);
+  }
+
+  async function tryWriting(): Promise<void> {
+    await ready();
+    await insertText(store.engine, "call_names", NAME_COLUMNS, [nameRow(NOBODY, "", store.clock.next())]);
+    failure = undefined;
   }
 
   async function commit(requests: WriteRequest[]): Promise<void> {
@@ -108,21 +115,23 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       await submit([], [{ project_id, id, display_name }]);
     },
     async delete(project_id, ids, user) {
-      return await queue.alone(async () => {
+      // Its turn comes soon; what it then takes depends on how much it deletes.
+      let begin = () => {};
+      const turn = new Promise<void>((resolve) => (begin = resolve));
+      const deleted = queue.alone(async () => {
+        begin();
         await ready();
         return await deleteCalls(context, project_id, ids, user);
       });
+      await withPatience(Promise.race([turn, deleted]));
+      return await deleted;
     },
     inFlight: state,
     async check() {
       if (failure === undefined) return;
       const { error } = failure;
-      const written = queue.alone(async () => {
-        await ready();
-        await insertText(store.engine, "call_names", NAME_COLUMNS, [nameRow(NOBODY, "", store.clock.next())]);
-        failure = undefined;
-      });
-      await withPatience(written, CHECK_MS, () => error);
+      checking ??= queue.alone(tryWriting).finally(() => (checking = undefined));
+      await withPatience(checking, CHECK_MS, () => error);
     },
     engineRestarted() {
       state.suspect = true;

@@ -24,6 +24,11 @@ const BUSY = new Map<number, string>([
 /** Errors of files and of the standard library. Beside the engine's own error for it, a full disk can show as one of these. */
 const FILE_ERRORS = new Set([75, 76, 77, 87, 88, 228, 424, 1000, 1001, 1002]);
 
+/** ClickHouse errors that say the statement itself is too much, which follows from the size of the request's query. */
+const TOO_LARGE = new Set([167, 168, 306]);
+/** What it becomes once casts are spelled out has no number of its own. */
+const BAD_ARGUMENTS = 36;
+
 /** True when the connection went away before an answer came. Whether a write was applied is then unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -45,6 +50,11 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   const full = FILE_ERRORS.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
   const busy = BUSY.get(full ? 243 : number);
   if (busy !== undefined) return new StoreError("busy", busy, { cause: error });
+  if (TOO_LARGE.has(number) || (number === BAD_ARGUMENTS && error.message.includes("tree is too big"))) {
+    return new StoreError("too_large", "The query has too many conditions, or they are nested too deeply", {
+      cause: error,
+    });
+  }
   const type = "type" in error && typeof error.type === "string" ? error.type : "UNKNOWN";
   return new EngineError(error.message, number, type, error);
 }

@@ -19,6 +19,18 @@ function failure(action: () => unknown): { reason: string; loc: string } {
   throw new Error("expected InvalidInput");
 }
 
+test("a query has a bounded number of operators, counted as often as they are evaluated; list literals are free", () => {
+  const wide = (length: number) => ({ $and: Array.from({ length }, () => ({ $eq: [get("id"), lit("x")] })) });
+  expect(() => parse(wide(3000))).not.toThrow();
+  expect(failure(() => parse(wide(3400)))).toMatchObject({ reason: "shape" });
+  expect(() =>
+    parse({ $in: [get("id"), Array.from({ length: 50_000 }, (_, index) => lit(`${index}`))] }),
+  ).not.toThrow();
+  let lists: unknown = get("id");
+  for (let level = 0; level < 20; level++) lists = { $in: [lists, [get("op_name"), get("trace_id")]] };
+  expect(failure(() => parse(lists))).toMatchObject({ reason: "shape" });
+});
+
 describe("fields of calls", () => {
   test.each([
     ["id", { kind: "column", name: "id", nullable: false, type: "text" }],

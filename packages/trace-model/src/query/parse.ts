@@ -10,6 +10,9 @@ export type FieldParser<F extends TypedField> = (path: string, loc: Loc) => F;
 /** No sensible query nests deeper, and the compiler of the store recurses too. */
 const maxDepth = 100;
 
+/** No sensible query is wider either. A statement of ten times as many conditions can take the engine down. */
+const maxOperators = 10_000;
+
 /**
  * Reads `{"$expr": …}` into an expression with every implied cast spelled out. Throws InvalidInput: `shape` when the
  * query is not one, `forbidden_field` when it names a field it may not. `loc` is where the query stands in the request.
@@ -35,6 +38,8 @@ export function parseQuery<F extends TypedField>(
 class QueryParser<F extends TypedField> {
   readonly #parseField: FieldParser<F>;
   #depth = 0;
+  /** Operators of the expression, each counted as often as it will be evaluated. */
+  #operators = 0;
 
   constructor(parseField: FieldParser<F>) {
     this.#parseField = parseField;
@@ -42,10 +47,18 @@ class QueryParser<F extends TypedField> {
 
   operand(value: unknown, loc: Loc): Expression<F> {
     if (++this.#depth > maxDepth) throw new InvalidInput("the query is nested too deep", { loc });
+    this.#count(1, loc);
     const [operator, content] = soleEntry(value, loc);
     const result = this.#operation(operator, content, [...loc, operator]);
     this.#depth--;
     return result;
+  }
+
+  #count(operators: number, loc: Loc): void {
+    this.#operators += operators;
+    if (this.#operators > maxOperators) {
+      throw new InvalidInput(`the query has more than ${maxOperators} operators`, { loc });
+    }
   }
 
   #operation(operator: string, content: unknown, loc: Loc): Expression<F> {
@@ -101,13 +114,17 @@ class QueryParser<F extends TypedField> {
   #in(content: unknown, loc: Loc): Expression<F> {
     const list = listAt(content, loc);
     if (list.length !== 2) throw new InvalidInput("$in needs an operand and a list", { loc });
+    const before = this.#operators;
     const operand = this.operand(list[0], [...loc, 0]);
-    const items = this.#operands(list[1], [...loc, 1]).filter((item) => typeOf(item) !== null);
+    const size = this.#operators - before;
+    const items = this.#listItems(list[1], [...loc, 1]).filter((item) => typeOf(item) !== null);
     const values: Array<string | number | boolean> = [];
     for (const item of items) {
       if (item.op === "literal" && item.value !== null) values.push(item.value);
     }
     if (values.length < items.length) {
+      // The operand is compared with each item: lists inside lists would grow without bound.
+      this.#count(size * (items.length - 1), loc);
       return { op: "or", operands: items.map((item) => compare("eq", operand, item)) };
     }
     const types = new Set(values.map((value) => typeof value));
@@ -115,6 +132,15 @@ class QueryParser<F extends TypedField> {
       throw new InvalidInput("the values of $in have no common type", { loc: [...loc, 1] });
     }
     return values.length === 0 ? { op: "literal", value: false } : within(operand, values);
+  }
+
+  /** Literals of a list are handed over as one value and count for nothing. */
+  #listItems(content: unknown, loc: Loc): Array<Expression<F>> {
+    return listAt(content, loc).map((item, index) => {
+      const at = [...loc, index];
+      const [operator, value] = soleEntry(item, at);
+      return operator === "$literal" ? { op: "literal", value: literalAt(value) } : this.operand(item, at);
+    });
   }
 
   #contains(content: unknown, loc: Loc): Expression<F> {

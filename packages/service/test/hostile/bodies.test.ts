@@ -245,12 +245,14 @@ describe("protobuf that is cut off, random or of another kind is 400", () => {
 
   test("with any byte changed nothing breaks", async () => {
     const project_id = newProject();
-    for (let at = 0; at < whole.length; at++) {
-      const changed = Buffer.from(whole);
-      changed[at] = 0xff;
-      const { status } = await sendProtobuf(changed, project_id);
-      expect([at, status]).toEqual([at, expect.toSatisfy((s: number) => s === 200 || s === 400)]);
-    }
+    const statuses = await Promise.all(
+      Array.from(whole, async (_, at) => {
+        const changed = Buffer.from(whole);
+        changed[at] = 0xff;
+        return (await sendProtobuf(changed, project_id)).status;
+      }),
+    );
+    expect(statuses.filter((status) => status !== 200 && status !== 400)).toEqual([]);
   });
 
   test("a span whose attribute is nested without end is rejected alone", async () => {

@@ -38,6 +38,8 @@ export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOp
     stdio: ["ignore", "pipe", "inherit"],
   });
   const pid = child.pid ?? 0;
+  // A bench that fails leaves nothing behind.
+  process.once("exit", () => child.kill());
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
   const ended = once(child, "exit");

@@ -1,19 +1,17 @@
+/** Searching for a run and looking around it is several times faster than one expression for all of it. */
+const digits = /\d{3,}/g;
+
 /**
  * Whether a number in the text may be too great for a double or a 64-bit integer: it has an exponent of three digits,
  * or 19 digits in a row. Text inside a string that looks like such a number behind `:`, `,`, `[` or a space counts too.
- *
- * Every call goes through this, so it looks at each third character only: three digits in a row cannot hide from that.
  */
 export function holdsGreatNumbers(text: string): boolean {
-  for (let index = 2; index < text.length; index += 3) {
-    if (!isDigit(text.charCodeAt(index))) continue;
-    let from = index;
+  digits.lastIndex = 0;
+  while (digits.test(text)) {
+    const to = digits.lastIndex;
+    let from = to - 3;
     while (isDigit(text.charCodeAt(from - 1))) from--;
-    let to = index + 1;
-    while (isDigit(text.charCodeAt(to))) to++;
-    if (to - from >= 3 && (to - from >= 19 || isExponent(text, from)) && isNumber(text, from)) return true;
-    // Behind the run stands no digit.
-    index = Math.max(index, to - 2);
+    if ((to - from >= 19 || isExponent(text, from)) && isNumber(text, from)) return true;
   }
   return false;
 }

@@ -19,7 +19,7 @@ export const operations: SpecOperation[] = models.flatMap((model) =>
 export type { Schema };
 
 /** The project that the samples of the spec speak of. */
-export const sampleProject = "acme/demo";
+const sampleProject = "acme/demo";
 
 /** Sample of an operation's request body or answer; undefined where it has none. */
 export function sampleOf({ id, model }: SpecOperation, what: "Request" | "Response"): unknown {

@@ -16,11 +16,12 @@ export type AttributeTree = Map<string, AttributeTree | JsonText>;
 export function attributeTree(attributes: readonly Attribute[]): AttributeTree {
   const root: AttributeTree = new Map();
   for (const { key, value } of attributes) {
-    const segments = key.split(".");
-    const last = segments.pop() ?? "";
-    if (segments.length > maxValueNesting) throw new InvalidInput(`the attribute ${key} is too deep`);
+    const segments = segmentsOf(key);
+    const last = segments.at(-1) ?? "";
+    if (segments.length > maxValueNesting + 1) throw new InvalidInput(`the attribute ${key} is too deep`);
     let tree = root;
-    for (const segment of segments) {
+    for (let index = 0; index < segments.length - 1; index++) {
+      const segment = segments[index] ?? "";
       let next = tree.get(segment);
       if (typeof next === "string") throw conflict(key);
       if (!next) {
@@ -35,6 +36,19 @@ export function attributeTree(attributes: readonly Attribute[]): AttributeTree {
   return root;
 }
 
+/** Spans of one program carry the same few keys. */
+const knownSegments = new Map<string, readonly string[]>();
+
+function segmentsOf(key: string): readonly string[] {
+  let segments = knownSegments.get(key);
+  if (segments === undefined) {
+    segments = key.split(".");
+    if (knownSegments.size >= 1000) knownSegments.clear();
+    if (key.length <= 100) knownSegments.set(key, segments);
+  }
+  return segments;
+}
+
 /** The JSON text of a tree; keys 0, 1, … n make a list. */
 export function treeJson(tree: AttributeTree): JsonText {
   const isList = tree.has("0") && [...tree.keys()].every((_, index) => tree.has(String(index)));
@@ -42,7 +56,10 @@ export function treeJson(tree: AttributeTree): JsonText {
     return `[${[...tree.keys()].map((_, index) => nodeJson(tree.get(String(index)))).join(",")}]`;
   }
   let result = "";
-  for (const [key, node] of tree) result += `${result && ","}${JSON.stringify(key)}:${nodeJson(node)}`;
+  for (const [key, node] of tree) {
+    const name = plainKey.test(key) ? `"${key}":` : `${JSON.stringify(key)}:`;
+    result += (result === "" ? name : `,${name}`) + nodeJson(node);
+  }
   return `{${result}}`;
 }
 
@@ -68,6 +85,9 @@ export function attributesJson(attributes: readonly Attribute[]): JsonText {
     return treeJson(new Map(attributes.map(({ key, value }) => [key, unfolded(value)])));
   }
 }
+
+/** Needs no escapes. */
+const plainKey = /^[\w-]*$/;
 
 function nodeJson(node: AttributeTree | JsonText | undefined): JsonText {
   if (node === undefined) return "null";

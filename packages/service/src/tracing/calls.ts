@@ -2,13 +2,12 @@ import { ItemError, Problem } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import { allowRead, allowWrite } from "../access.js";
-import { internalProjects } from "../internal-refs.js";
 import type { Caller, Services } from "../services.js";
 import { endOf, startOf } from "./call-parts.js";
 import { UserNames } from "./user-names.js";
 import { wireCall } from "./wire-call.js";
 import { wireTime } from "./wire-time.js";
-import { writeBatch, writeOne, type Outcome } from "./write-calls.js";
+import { writeBatch, writeEnd, writeStart, type Outcome } from "./write-calls.js";
 
 /** Most ids that one delete takes. */
 const maxDeletes = 1000;
@@ -29,23 +28,11 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
   return {
     async callStart({ body, headers }, caller) {
-      const projectOf = await internalProjects(control, caller, body);
-      const context = {
-        user_id: caller.user_id,
-        retry_id: headers["X-Weave-Retry-Id"],
-        index: 0,
-        loc: ["body", "start"],
-        projectOf,
-      };
-      const start = startOf(body.start, context);
-      await writeOne(services, caller, { part: "start", start });
-      return { id: start.id, trace_id: start.trace_id };
+      return writeStart(services, body.start, { caller, retry_id: headers["X-Weave-Retry-Id"] });
     },
 
     async callEnd({ body }, caller) {
-      const projectOf = await internalProjects(control, caller, body);
-      const context = { user_id: caller.user_id, retry_id: undefined, index: 0, loc: ["body", "end"], projectOf };
-      await writeOne(services, caller, { part: "end", end: endOf(body.end, context) });
+      await writeEnd(services, body.end, caller);
       return {};
     },
 

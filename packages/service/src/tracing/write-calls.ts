@@ -1,10 +1,11 @@
 import { ItemError, Problem } from "@heddle/server-stub";
+import type { Schemas } from "@heddle/server-stub/tracing";
 import type { CallPart } from "@heddle/trace-model";
 import { allowWrite } from "../access.js";
 import { internalProjects } from "../internal-refs.js";
 import { itemDetailOf } from "../problems.js";
 import type { Caller, Services } from "../services.js";
-import type { PartContext } from "./call-parts.js";
+import { endOf, startOf, type PartContext } from "./call-parts.js";
 
 /** Where a request's items stand in its body, and what makes their ids the same on every attempt. */
 export interface BatchContext {
@@ -58,8 +59,31 @@ export async function writeBatch<Item extends object>(
   return outcomes;
 }
 
-/** Stores one part, or throws what is wrong with it. */
-export async function writeOne(services: Services, caller: Caller, part: CallPart): Promise<void> {
+/** Stores one start and answers with its ids, or throws what is wrong with it. */
+export async function writeStart(
+  services: Services,
+  wire: Schemas["StartedCallSchemaForInsert"],
+  { caller, retry_id }: BatchContext,
+): Promise<{ id: string; trace_id: string }> {
+  const projectOf = await internalProjects(services.control, caller, wire);
+  const start = startOf(wire, { user_id: caller.user_id, retry_id, index: 0, loc: ["body", "start"], projectOf });
+  await writeOne(services, caller, { part: "start", start });
+  return { id: start.id, trace_id: start.trace_id };
+}
+
+/** Stores one end, or throws what is wrong with it. */
+export async function writeEnd(
+  services: Services,
+  wire: Schemas["EndedCallSchemaForInsert"],
+  caller: Caller,
+): Promise<void> {
+  const projectOf = await internalProjects(services.control, caller, wire);
+  const loc = ["body", "end"];
+  const end = endOf(wire, { user_id: caller.user_id, retry_id: undefined, index: 0, loc, projectOf });
+  await writeOne(services, caller, { part: "end", end });
+}
+
+async function writeOne(services: Services, caller: Caller, part: CallPart): Promise<void> {
   await allowWrite(services.control, caller, projectIdOf(part));
   const [rejected] = await services.store.ingest([part]);
   if (rejected === undefined) return;

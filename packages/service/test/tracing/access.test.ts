@@ -83,6 +83,30 @@ test("an item of a project that the key may not write is refused alone", async (
   expect(await status(writer.callStartBatch({ batch: [item("other/theirs")] }))).toBe(403);
 });
 
+test("an item that names an internal project of others is refused alone", async () => {
+  const [mine, theirs] = [newProject("acme"), newProject("other")];
+  const owner = service.tracing();
+  await owner.callStart(startOf(theirs));
+  const [info] = await owner.projectsInfo({ project_ids: [theirs] });
+  const writer = service.tracing(await service.key({ entity: "acme" }));
+  const item = (id: string, ref: string) => {
+    const { start } = startOf(mine);
+    return { mode: "start" as const, req: { start: { ...start, id, inputs: { ref } } } };
+  };
+  const { res } = await writer.callStartBatch({
+    batch: [
+      item("a", `weave-trace-internal:///${info?.internal_project_id}/object/o:v0`),
+      item("b", "weave-trace-internal:///nobody/object/o:v0"),
+      item("c", "none"),
+    ],
+  });
+  expect(res.map((entry) => ("error" in entry ? entry.error.type : "stored"))).toEqual([
+    "value_error",
+    "value_error",
+    "stored",
+  ]);
+});
+
 test("health, version and server info are open", async () => {
   for (const path of [
     "/health",

@@ -1,16 +1,20 @@
 /**
  * Every bench of the repository, one after another.
  *
- *   pnpm bench [--calls 1000000] [--only <part of a name>]
+ *   pnpm bench [--calls 1000000] [--rounds 7] [--size 1] [--only <part of a name>]
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describeMachine } from "./figures.js";
 
 const packages = fileURLToPath(new URL("../../", import.meta.url));
-const at = process.argv.indexOf("--calls");
-const calls = at === -1 ? [] : process.argv.slice(at, at + 2);
-const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : undefined;
+/** The option and its value, as they are handed on; nothing when it was not given. */
+const given = (name: string): string[] => {
+  const at = process.argv.indexOf(name);
+  return at === -1 ? [] : process.argv.slice(at, at + 2);
+};
+const calls = given("--calls");
+const [, only] = given("--only");
 
 interface Bench {
   file: string;
@@ -24,7 +28,11 @@ const benches: Bench[] = [
   { file: "server-stub/bench/requests.ts", subject: "a request, beside bare node:http and a framework", built: true },
   { file: "server-stub/bench/raw-json.ts", subject: "from bytes to validated calls, beside JSON.parse" },
   { file: "trace-model/bench/bench.ts", subject: "what happens to each call" },
-  { file: "service/bench/ingest.ts", subject: "ingest over HTTP, beside the bare insert" },
+  {
+    file: "service/bench/ingest.ts",
+    subject: "ingest over HTTP, beside the bare insert",
+    args: [...given("--rounds"), ...given("--size")],
+  },
   { file: "trace-store/bench/ingest.ts", subject: "ingest of the store alone" },
   { file: "trace-store/bench/reads.ts", subject: "reads, beside the same statements and the plain table", args: calls },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },

@@ -38,8 +38,9 @@ export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOp
     stdio: ["ignore", "pipe", "inherit"],
   });
   const pid = child.pid ?? 0;
-  // A bench that fails leaves nothing behind.
+  // A bench that fails or is stopped leaves nothing behind.
   process.once("exit", () => child.kill());
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
   const ended = once(child, "exit");

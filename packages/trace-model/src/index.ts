@@ -14,8 +14,7 @@ export { formatRef, parseRef, projectIdOf, type Ref, type RefEdge } from "./refs
 export { isOpName, opKey, opNamePart } from "./refs/op-name.js";
 export { findRefs } from "./refs/find.js";
 export { externalRef, externalRefs, type ProjectOf } from "./refs/internal.js";
-export type { CallEnd, CallPart, CallSides, CallStart } from "./calls/part.js";
-export { mergeParts, sameEnd, sameStart } from "./calls/merge.js";
+export type { CallEnd, CallPart, CallStart } from "./calls/part.js";
 export {
   type CallStatus,
   latencyOf,
@@ -26,7 +25,6 @@ export {
   wholeMilliseconds,
 } from "./calls/summary.js";
 export { withOtelSpan } from "./calls/otel-span.js";
-export { callSizeBytes } from "./calls/size.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
 export { emptyUsage, usageOf, type UsageRow } from "./usage/usage.js";

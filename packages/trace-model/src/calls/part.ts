@@ -40,9 +40,3 @@ export type CallPart =
   | { part: "start"; start: CallStart }
   | { part: "end"; end: CallEnd }
   | { part: "complete"; start: CallStart; end: CallEnd };
-
-/** What is known of one call: a start without an end is running, an end without a start is not visible. */
-export interface CallSides {
-  start?: CallStart;
-  end?: CallEnd;
-}

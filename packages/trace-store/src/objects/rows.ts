@@ -1,21 +1,10 @@
 import type { Engine } from "../engine.js";
 import { nullableField, textArrayField, textField, timeField } from "../tab-separated.js";
-import type { ObjectKind } from "./requests.js";
+import type { Draft } from "./draft.js";
 
 /** A row of `objects` as written. Writing the same key with a greater `version` replaces it. */
-export interface ObjectRow {
-  project_id: string;
-  kind: ObjectKind;
-  object_id: string;
-  digest: string;
+export interface ObjectRow extends Draft {
   version_index: number;
-  base_class: string;
-  leaf_class: string;
-  val: string;
-  exact: string;
-  refs: readonly string[];
-  size_bytes: number;
-  user_id: string;
   created_at: bigint;
   published_at: bigint;
   deleted_at?: bigint;

@@ -1,0 +1,3 @@
+export { EngineError } from "./engine-error.js";
+export * from "./port.js";
+export { adapterTargets, type AdapterConfig, type AdapterTarget } from "./model/parameters.js";

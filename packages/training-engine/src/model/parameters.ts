@@ -1,0 +1,114 @@
+import type { ModelConfig } from "./config.js";
+
+/** One weight matrix or vector; `offset` counts elements in the flat array of all weights. */
+export interface Parameter {
+  name: string;
+  /** Row-major. A projection is [inputs, outputs], so that rows of activations are multiplied from the left. */
+  shape: number[];
+  offset: number;
+  size: number;
+}
+
+/** All weights of a model, or the gradients or moments that go with them, in one array; `views` are windows on it. */
+export interface ParameterSet {
+  parameters: Parameter[];
+  flat: Float32Array;
+  views: Map<string, Float32Array>;
+}
+
+/** The projections that a low-rank adapter can change, as PEFT names them without `_proj`. */
+export const adapterTargets = ["q", "k", "v", "o", "gate", "up", "down"] as const;
+export type AdapterTarget = (typeof adapterTargets)[number];
+
+export interface AdapterConfig {
+  rank: number;
+  /** The adapter's product is scaled by `alpha / rank`. */
+  alpha: number;
+  targets: AdapterTarget[];
+}
+
+/**
+ * The weights of a model in the order of the flat array. The projections of queries, keys and values lie side by side in one
+ * matrix (`qkv`), and so do gate and up (`gate_up`): one multiplication each.
+ */
+export function modelParameters(config: ModelConfig): Parameter[] {
+  const { vocabularySize, hiddenSize, heads, keyValueHeads, headSize, feedForwardSize } = config;
+  const queries = heads * headSize;
+  const qkv = queries + 2 * keyValueHeads * headSize;
+  const shapes: [string, number[]][] = [["embedding", [vocabularySize, hiddenSize]]];
+  for (let layer = 0; layer < config.layers; layer++) {
+    const at = `layers.${layer}.`;
+    shapes.push([`${at}attention_norm`, [hiddenSize]], [`${at}qkv`, [hiddenSize, qkv]]);
+    if (config.attentionBias) shapes.push([`${at}qkv_bias`, [qkv]]);
+    if (config.queryKeyNorm) shapes.push([`${at}query_norm`, [headSize]], [`${at}key_norm`, [headSize]]);
+    shapes.push(
+      [`${at}attention_output`, [queries, hiddenSize]],
+      [`${at}feed_forward_norm`, [hiddenSize]],
+      [`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]],
+      [`${at}down`, [feedForwardSize, hiddenSize]],
+    );
+  }
+  shapes.push(["final_norm", [hiddenSize]]);
+  if (!config.tiedEmbeddings) shapes.push(["head", [vocabularySize, hiddenSize]]);
+  return layOut(shapes);
+}
+
+/** Inputs and outputs of a projection. */
+export function projectionShape(config: ModelConfig, target: AdapterTarget): [inputs: number, outputs: number] {
+  const { hiddenSize, feedForwardSize } = config;
+  const queries = config.heads * config.headSize;
+  const keys = config.keyValueHeads * config.headSize;
+  switch (target) {
+    case "q":
+      return [hiddenSize, queries];
+    case "k":
+    case "v":
+      return [hiddenSize, keys];
+    case "o":
+      return [queries, hiddenSize];
+    case "gate":
+    case "up":
+      return [hiddenSize, feedForwardSize];
+    case "down":
+      return [feedForwardSize, hiddenSize];
+  }
+}
+
+/** The two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer. */
+export function adapterParameters(config: ModelConfig, adapter: AdapterConfig): Parameter[] {
+  const shapes: [string, number[]][] = [];
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const target of adapterTargets.filter((each) => adapter.targets.includes(each))) {
+      const [inputs, outputs] = projectionShape(config, target);
+      shapes.push([`layers.${layer}.${target}.a`, [inputs, adapter.rank]]);
+      shapes.push([`layers.${layer}.${target}.b`, [adapter.rank, outputs]]);
+    }
+  }
+  return layOut(shapes);
+}
+
+export function parameterCount(parameters: Parameter[]): number {
+  const last = parameters.at(-1);
+  return last ? last.offset + last.size : 0;
+}
+
+/** Windows on `flat`, which is made anew (all zero) when it is not given. */
+export function parameterSet(
+  parameters: Parameter[],
+  flat = new Float32Array(parameterCount(parameters)),
+): ParameterSet {
+  const views = new Map(
+    parameters.map(({ name, offset, size }) => [name, flat.subarray(offset, offset + size)] as const),
+  );
+  return { parameters, flat, views };
+}
+
+function layOut(shapes: [string, number[]][]): Parameter[] {
+  let offset = 0;
+  return shapes.map(([name, shape]) => {
+    const size = shape.reduce((product, length) => product * length, 1);
+    const parameter = { name, shape, offset, size };
+    offset += size;
+    return parameter;
+  });
+}

@@ -1,0 +1,209 @@
+import { EngineError } from "../../engine-error.js";
+
+/** Name of a tensor inside a graph; the empty string leaves an optional input out. */
+export type Value = string;
+/** A length, or a name for one that is known only when the graph runs. */
+export type Dimension = number | string;
+export type ElementType = "float32" | "uint8" | "int8" | "int32" | "int64" | "bool" | "float16";
+type Attribute = number | string | readonly number[] | { float: number };
+type ConstantData = Float32Array | Uint8Array | Int8Array | Int32Array | BigInt64Array | Uint16Array;
+
+const elementTypes: Record<ElementType, number> = {
+  float32: 1,
+  uint8: 2,
+  int8: 3,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+};
+/** A protobuf message holds less than 2 GiB. */
+const largestModel = 2 ** 31 - 1;
+const smallConstant = 64;
+
+/**
+ * Builds an ONNX model (IR 8, opset 17, and the `com.microsoft` operators of onnxruntime) node by node. Nodes must be added
+ * in an order in which each finds its inputs.
+ */
+export class Graph {
+  readonly #nodes: { inputs: Value[]; outputs: Value[]; rest: Message }[] = [];
+  readonly #initializers: Message[] = [];
+  readonly #inputs: Message[] = [];
+  readonly #outputs: Message[] = [];
+  readonly #exported = new Map<Value, string>();
+  readonly #inputNames = new Set<string>();
+  readonly #smallConstants = new Map<string, Value>();
+  #count = 0;
+
+  input(name: string, dimensions: readonly Dimension[], type: ElementType = "float32"): Value {
+    this.#inputs.push(valueInfo(name, type, dimensions));
+    this.#inputNames.add(name);
+    return name;
+  }
+
+  /** Makes a value an output of the model under a name of its own. */
+  output(name: string, value: Value, dimensions: readonly Dimension[], type: ElementType = "float32"): void {
+    this.#outputs.push(valueInfo(name, type, dimensions));
+    if (this.#exported.has(value) || this.#inputNames.has(value)) value = this.op("Identity", [value]);
+    this.#exported.set(value, name);
+  }
+
+  /** A constant tensor. Big ones are not copied before `build`. */
+  constant(data: ConstantData, dimensions: readonly number[], type: ElementType = "float32"): Value {
+    const key = data.length <= smallConstant ? `${type}|${dimensions.join()}|${[...data].join()}` : undefined;
+    const known = key === undefined ? undefined : this.#smallConstants.get(key);
+    if (known !== undefined) return known;
+    const name = this.#newName("c");
+    if (key !== undefined) this.#smallConstants.set(key, name);
+    const proto = new Message();
+    for (const dimension of dimensions) proto.int(1, dimension);
+    proto.int(2, elementTypes[type]).text(8, name);
+    proto.bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    this.#initializers.push(proto);
+    return name;
+  }
+
+  scalar(value: number): Value {
+    return this.constant(Float32Array.of(value), []);
+  }
+
+  /** A vector of int64, as shapes, axes and splits are given. */
+  integers(...values: number[]): Value {
+    return this.constant(BigInt64Array.from(values, BigInt), [values.length], "int64");
+  }
+
+  /** Adds a node with one output. Operators outside the standard are written with their domain: `com.microsoft.FusedMatMul`. */
+  op(type: string, inputs: readonly Value[], attributes: Record<string, Attribute> = {}): Value {
+    return this.ops(type, inputs, attributes, ["value"]).value;
+  }
+
+  /** Adds a node with several outputs and names them for the caller. */
+  ops<Name extends string>(
+    type: string,
+    inputs: readonly Value[],
+    attributes: Record<string, Attribute>,
+    outputs: readonly Name[],
+  ): Record<Name, Value> {
+    const dot = type.lastIndexOf(".");
+    const rest = new Message().text(3, this.#newName("n")).text(4, type.slice(dot + 1));
+    for (const [name, value] of Object.entries(attributes)) rest.message(5, attribute(name, value));
+    if (dot > 0) rest.text(7, type.slice(0, dot));
+    const named = outputs.map((name) => [name, this.#newName("v")] as const);
+    this.#nodes.push({ inputs: [...inputs], outputs: named.map(([, value]) => value), rest });
+    return Object.fromEntries(named) as Record<Name, Value>;
+  }
+
+  /** The serialised model. Fails with `too_large` beyond the 2 GiB that the format can hold. */
+  build(): Uint8Array<ArrayBuffer> {
+    const graph = new Message();
+    const nameOf = (value: Value) => this.#exported.get(value) ?? value;
+    for (const { inputs, outputs, rest } of this.#nodes) {
+      const node = new Message();
+      for (const input of inputs) node.text(1, nameOf(input));
+      for (const output of outputs) node.text(2, nameOf(output));
+      graph.message(1, node.append(rest));
+    }
+    graph.text(2, "graph");
+    for (const initializer of this.#initializers) graph.message(5, initializer);
+    for (const input of this.#inputs) graph.message(11, input);
+    for (const output of this.#outputs) graph.message(12, output);
+    const model = new Message().int(1, 8).text(2, "heddle").message(7, graph);
+    model.message(8, new Message().text(1, "").int(2, 17));
+    model.message(8, new Message().text(1, "com.microsoft").int(2, 1));
+    return model.build();
+  }
+
+  #newName(prefix: string): string {
+    return `${prefix}${this.#count++}`;
+  }
+}
+
+function valueInfo(name: string, type: ElementType, dimensions: readonly Dimension[]): Message {
+  const shape = new Message();
+  for (const dimension of dimensions) {
+    const proto = new Message();
+    shape.message(1, typeof dimension === "string" ? proto.text(2, dimension) : proto.int(1, dimension));
+  }
+  const tensorType = new Message().int(1, elementTypes[type]).message(2, shape);
+  return new Message().text(1, name).message(2, new Message().message(1, tensorType));
+}
+
+function attribute(name: string, value: Attribute): Message {
+  const proto = new Message().text(1, name);
+  if (typeof value === "number") return proto.int(3, value).int(20, 2);
+  if (typeof value === "string") return proto.text(4, value).int(20, 3);
+  if ("float" in value) return proto.float(2, value.float).int(20, 1);
+  for (const each of value) proto.int(8, each);
+  return proto.int(20, 7);
+}
+
+/** A protobuf message as a list of pieces, so that nesting and big tensors cost no copies before the end. */
+class Message {
+  readonly #pieces: Uint8Array[] = [];
+  #length = 0;
+
+  int(field: number, value: number): this {
+    return this.#tag(field, 0).#varint(value);
+  }
+
+  float(field: number, value: number): this {
+    this.#tag(field, 5);
+    const piece = Buffer.alloc(4);
+    piece.writeFloatLE(value);
+    return this.#push(piece);
+  }
+
+  text(field: number, value: string): this {
+    return this.bytes(field, Buffer.from(value));
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    return this.#tag(field, 2).#varint(value.length).#push(value);
+  }
+
+  message(field: number, value: Message): this {
+    return this.#tag(field, 2).#varint(value.#length).append(value);
+  }
+
+  append(other: Message): this {
+    for (const piece of other.#pieces) this.#push(piece);
+    return this;
+  }
+
+  build(): Uint8Array<ArrayBuffer> {
+    if (this.#length > largestModel) {
+      throw new EngineError(
+        "too_large",
+        `a graph with its constants would take ${this.#length} bytes, and the format holds ${largestModel}`,
+      );
+    }
+    const all = new Uint8Array(this.#length);
+    let offset = 0;
+    for (const piece of this.#pieces) {
+      all.set(piece, offset);
+      offset += piece.length;
+    }
+    return all;
+  }
+
+  #tag(field: number, wire: number): this {
+    return this.#varint(field * 8 + wire);
+  }
+
+  #varint(value: number): this {
+    const bytes: number[] = [];
+    let rest = BigInt.asUintN(64, BigInt(value));
+    while (rest > 127n) {
+      bytes.push(Number(rest & 127n) | 128);
+      rest >>= 7n;
+    }
+    bytes.push(Number(rest));
+    return this.#push(Uint8Array.from(bytes));
+  }
+
+  #push(piece: Uint8Array): this {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+    return this;
+  }
+}

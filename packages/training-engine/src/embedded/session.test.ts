@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { Graph } from "./graph/onnx.js";
+import { engineMissing, openSession, tensor } from "./session.js";
+
+test("a hand-written graph with a free dimension runs at several lengths", async () => {
+  expect(await engineMissing()).toBeUndefined();
+  const graph = new Graph();
+  const x = graph.input("x", ["rows", 2]);
+  const { left, right } = graph.ops("Split", [x, graph.integers(1, 1)], { axis: 1 }, ["left", "right"]);
+  graph.output("sum", graph.op("Add", [left, right]), ["rows", 1]);
+  graph.output("smooth", graph.op("com.microsoft.QuickGelu", [left], { alpha: { float: 1 } }), ["rows", 1]);
+  graph.output("again", x, ["rows", 2]);
+  const session = await openSession(graph.build(), { threads: 1 });
+  for (const rows of [1, 3]) {
+    const data = Float32Array.from({ length: rows * 2 }, (_, i) => i);
+    const { sum, smooth, again } = await session.run({ x: tensor("float32", data, [rows, 2]) });
+    expect(sum?.dims).toEqual([rows, 1]);
+    expect([...(sum?.data ?? [])]).toEqual(Array.from({ length: rows }, (_, i) => 4 * i + 1));
+    expect(smooth?.data[0]).toBe(0);
+    expect(again?.data).toEqual(data);
+  }
+  await session.release();
+});
+
+test("given arrays are filled and handed back themselves", async () => {
+  const graph = new Graph();
+  const x = graph.input("x", [2], "int32");
+  graph.output("y", graph.op("Neg", [x]), [2], "int32");
+  const session = await openSession(graph.build(), { threads: 1 });
+  const y = tensor("int32", new Int32Array(2), [2]);
+  const results = await session.run({ x: tensor("int32", Int32Array.of(5, -7), [2]) }, { y });
+  expect(results.y).toBe(y);
+  expect([...y.data]).toEqual([-5, 7]);
+  await session.release();
+});
+
+test("a graph that makes no sense is refused with the library's reason", async () => {
+  const graph = new Graph();
+  graph.output("y", graph.op("NoSuchOperator", [graph.input("x", [1])]), [1]);
+  await expect(openSession(graph.build(), { threads: 1 })).rejects.toMatchObject({
+    code: "failed",
+    message: expect.stringContaining("NoSuchOperator"),
+  });
+});
+
+test("a wrong shape fails the run and not the session", async () => {
+  const graph = new Graph();
+  graph.output("y", graph.op("Neg", [graph.input("x", [2])]), [2]);
+  const session = await openSession(graph.build(), { threads: 1 });
+  await expect(session.run({ x: tensor("float32", new Float32Array(3), [3]) })).rejects.toMatchObject({
+    code: "failed",
+  });
+  const { y } = await session.run({ x: tensor("float32", Float32Array.of(1, 2), [2]) });
+  expect([...(y?.data ?? [])]).toEqual([-1, -2]);
+  await session.release();
+});

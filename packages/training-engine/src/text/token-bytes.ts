@@ -1,0 +1,66 @@
+import { EngineError } from "../engine-error.js";
+import { isObject } from "./model-file.js";
+
+/** How the spelling of a token in `tokenizer.json` stands for bytes. */
+export interface Spelling {
+  kind: "byte-level" | "sentencepiece";
+  /** `<0xNN>` tokens are single bytes. */
+  byteFallback: boolean;
+  /** The text gets a space in front when it is encoded, which decoding takes away again. */
+  leadingSpace: boolean;
+}
+
+/** What the decoder of a `tokenizer.json` says of its spelling; undefined: a kind that is not known here. */
+export function spellingOf(tokenizer: Record<string, unknown>): Spelling | undefined {
+  const parts = [tokenizer["decoder"], tokenizer["pre_tokenizer"]].flatMap(members);
+  const byteFallback = isObject(tokenizer["model"]) && tokenizer["model"]["byte_fallback"] === true;
+  if (parts.some(({ type }) => type === "ByteLevel")) {
+    return { kind: "byte-level", byteFallback: false, leadingSpace: false };
+  }
+  const decoders = members(tokenizer["decoder"]);
+  const metaspace = decoders.find(({ type }) => type === "Metaspace");
+  const replaced = decoders.some(({ type, content }) => type === "Replace" && content === " ");
+  if (!metaspace && !replaced) return undefined;
+  const stripped = decoders.some(({ type, content, start }) => type === "Strip" && content === " " && start === 1);
+  const prepended =
+    metaspace !== undefined && metaspace["prepend_scheme"] !== "never" && metaspace["add_prefix_space"] !== false;
+  return { kind: "sentencepiece", byteFallback, leadingSpace: stripped || prepended };
+}
+
+/** A component of a tokenizer and, when it is a sequence, those inside it. */
+function members(component: unknown, depth = 0): Record<string, unknown>[] {
+  if (!isObject(component) || depth > 8) return [];
+  const inside = component["decoders"] ?? component["pretokenizers"];
+  return [component, ...(Array.isArray(inside) ? inside.flatMap((each) => members(each, depth + 1)) : [])];
+}
+
+/** The bytes that a token of the vocabulary stands for. */
+export function bytesOfToken(token: string, { kind, byteFallback }: Spelling): Uint8Array {
+  if (kind === "byte-level") return byteLevelBytes(token);
+  if (byteFallback && /^<0x[0-9A-Fa-f]{2}>$/.test(token)) return Uint8Array.of(Number.parseInt(token.slice(3, 5), 16));
+  return encoder.encode(token.replaceAll("▁", " "));
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * The alphabet of byte-level BPE (as GPT-2 has it): a byte that prints is itself, the others are the code points from 256 on
+ * in order.
+ */
+const byteOfCharacter = new Map<string, number>();
+for (let byte = 0, others = 0; byte < 256; byte++) {
+  const prints = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+  byteOfCharacter.set(String.fromCharCode(prints ? byte : 256 + others++), byte);
+}
+
+function byteLevelBytes(token: string): Uint8Array {
+  const bytes = new Uint8Array(token.length);
+  for (let index = 0; index < token.length; index++) {
+    const byte = byteOfCharacter.get(token.charAt(index));
+    if (byte === undefined) {
+      throw new EngineError("invalid", `token ${JSON.stringify(token)} is not spelled in the byte-level alphabet`);
+    }
+    bytes[index] = byte;
+  }
+  return bytes;
+}

@@ -1,0 +1,140 @@
+import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
+import { join } from "node:path";
+import { EngineError } from "../engine-error.js";
+import { isObject, readModelJson } from "./model-file.js";
+import { bytesOfToken, spellingOf } from "./token-bytes.js";
+import { readVocabulary, type Vocabulary } from "./vocabulary.js";
+
+export interface Tokenizer {
+  /** Highest token id + 1. A model may have more rows than that (padding). */
+  readonly vocabularySize: number;
+  /** Text that spells an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false): as the tokenizer begins and ends a text. */
+  encode(text: string, options?: { addSpecialTokens?: boolean }): Int32Array;
+  /** Bytes that are not UTF-8 become U+FFFD; ids without a token are nothing. */
+  decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
+  /** What a token adds to the text, byte by byte; empty for an id without a token. Not to be changed by the caller. */
+  tokenBytes(id: number): Uint8Array;
+  /** The text of one token alone; parts of a character become U+FFFD. */
+  tokenText(id: number): string;
+  /** By its spelling in the vocabulary (`Ġyes`), else by its text (` yes`). */
+  idOf(token: string): number | undefined;
+  /** Whether there is a token of this id. */
+  has(id: number): boolean;
+  /** Tokens that `skipSpecialTokens` leaves out: `<|im_end|>`, not `<tool_call>`. */
+  readonly specialIds: ReadonlySet<number>;
+  /** Any of them ends a completion; the first is the tokenizer's own. May be empty. */
+  readonly eosIds: readonly number[];
+  /** `bos_token`, `eos_token`, `pad_token`… as chat templates know them. */
+  readonly specialTokens: Readonly<Record<string, string>>;
+}
+
+const maxTokenizerBytes = 128 * 1024 * 1024;
+const maxConfigBytes = 16 * 1024 * 1024;
+const maxTextLength = 16 * 1024 * 1024;
+
+/**
+ * The tokenizer of a Hugging Face directory: `tokenizer.json` (BPE over bytes, or as SentencePiece spells it), with
+ * `tokenizer_config.json`, `special_tokens_map.json`, `generation_config.json` and `config.json` where they are there. `not_found` without tokenizer.json;
+ * `invalid` names the broken file and why; `unsupported` for other kinds of tokenizers.
+ */
+export async function openTokenizer(directory: string): Promise<Tokenizer> {
+  const definition = await readModelJson(directory, "tokenizer.json", maxTokenizerBytes);
+  const path = join(directory, "tokenizer.json");
+  if (!definition) throw new EngineError("not_found", `${path}: no such file`);
+  const [config = {}, map = {}, generation = {}, model = {}] = await Promise.all(
+    ["tokenizer_config.json", "special_tokens_map.json", "generation_config.json", "config.json"].map((name) =>
+      readModelJson(directory, name, maxConfigBytes),
+    ),
+  );
+  try {
+    const vocabulary = readVocabulary(definition);
+    const specialTokens = { ...namedTokens(map), ...namedTokens(config) };
+    const eosIds = endIds(vocabulary, specialTokens["eos_token"], generation["eos_token_id"] ?? model["eos_token_id"]);
+    return tokenizerOf(definition, config, { vocabulary, specialTokens, eosIds });
+  } catch (error) {
+    if (error instanceof EngineError) throw new EngineError(error.code, `${path}: ${error.message}`);
+    throw new EngineError("invalid", `${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function tokenizerOf(
+  definition: Record<string, unknown>,
+  config: Record<string, unknown>,
+  {
+    vocabulary,
+    specialTokens,
+    eosIds,
+  }: { vocabulary: Vocabulary; specialTokens: Record<string, string>; eosIds: number[] },
+): Tokenizer {
+  const spelling = spellingOf(definition);
+  if (!spelling) throw new EngineError("unsupported", "only byte-level and SentencePiece-like decoders are known");
+  const library = new HuggingFaceTokenizer(definition, config);
+  const bytes = vocabulary.tokens.map((token, id) => {
+    if (token === undefined) return nothing;
+    return vocabulary.added.has(id) ? new TextEncoder().encode(token) : bytesOfToken(token, spelling);
+  });
+  const specialIds = new Set(vocabulary.special);
+  for (const token of Object.values(specialTokens)) {
+    const id = vocabulary.ids.get(token);
+    if (id !== undefined) specialIds.add(id);
+  }
+
+  const tokenBytes = (id: number): Uint8Array => bytes[id] ?? nothing;
+  const tokenText = (id: number): string => textOf([tokenBytes(id)]);
+  let idsByText: Map<string, number> | undefined;
+  const idOfText = (text: string): number | undefined => {
+    idsByText ??= new Map(bytes.map((_, id) => [tokenText(id), id] as const).toReversed());
+    return text === "" ? undefined : idsByText.get(text);
+  };
+
+  return {
+    vocabularySize: vocabulary.tokens.length,
+    encode(text, { addSpecialTokens = false } = {}) {
+      if (text.length > maxTextLength) {
+        throw new EngineError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
+      }
+      const ids: number[] = library.encode(text, { add_special_tokens: addSpecialTokens }).ids;
+      const missing = ids.findIndex((id) => !Number.isInteger(id));
+      if (missing >= 0) throw new EngineError("invalid", "the vocabulary has no token for a part of the text");
+      return Int32Array.from(ids);
+    },
+    decode(ids, { skipSpecialTokens = false } = {}) {
+      const kept = Array.from(ids).filter((id) => !(skipSpecialTokens && specialIds.has(id)));
+      const text = textOf(kept.map(tokenBytes));
+      const first = kept[0];
+      const cut = spelling.leadingSpace && first !== undefined && !vocabulary.added.has(first) && text.startsWith(" ");
+      return cut ? text.slice(1) : text;
+    },
+    tokenBytes,
+    tokenText,
+    idOf: (token) => vocabulary.ids.get(token) ?? idOfText(token),
+    has: (id) => vocabulary.tokens[id] !== undefined,
+    specialIds,
+    eosIds,
+    specialTokens,
+  };
+}
+
+const nothing = new Uint8Array();
+
+function textOf(parts: Uint8Array[]): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(parts));
+}
+
+/** `{ bos_token: "<s>", eos_token: { content: "</s>", … } }` → the text of each. */
+function namedTokens(config: Record<string, unknown>): Record<string, string> {
+  const named: Record<string, string> = {};
+  for (const [name, value] of Object.entries(config)) {
+    const content = isObject(value) ? value["content"] : value;
+    if (/^[a-z_]+_token$/.test(name) && typeof content === "string") named[name] = content;
+  }
+  return named;
+}
+
+function endIds({ ids, tokens }: Vocabulary, own: string | undefined, configured: unknown): number[] {
+  const listed = (Array.isArray(configured) ? configured : [configured]).filter(
+    (id): id is number => Number.isInteger(id) && tokens[id] !== undefined,
+  );
+  const ownId = own === undefined ? undefined : ids.get(own);
+  return [...new Set([...(ownId === undefined ? [] : [ownId]), ...listed])];
+}

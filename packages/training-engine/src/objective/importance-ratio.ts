@@ -1,0 +1,88 @@
+import type { PolicySettings } from "../port.js";
+
+/**
+ * A log-ratio beyond this is taken as this, and has no slope: e^60 squared still fits a float32 gradient's norm. Honest
+ * samples stay far below; a caller's wrong old log-probabilities must not end in infinities.
+ */
+const logRatioLimit = 60;
+
+export interface ImportanceRatios {
+  /** new - old log-probability; 0 where the old one is unknown. Entries of untrained tokens are 0 everywhere here. */
+  logRatio: Float64Array;
+  ratio: Float64Array;
+  /** Slope of a token's ratio in its own log-probability, apart from its part in the segment's mean. */
+  own: Float64Array;
+  /** Slope of a token's ratio in the mean log-ratio of its segment. */
+  shared: Float64Array;
+  /** Turns slopes in the ratios (dLoss/dratio of each token) into slopes in the log-probabilities. */
+  backward(slopes: Float64Array): Float64Array;
+}
+
+/**
+ * Probability ratios of the trained tokens between the current and the sampling policy. With d = new - old, r = exp(d) and
+ * q = exp(mean of d over the trained tokens of the segment), the ratio is r (`token`), q (`sequence`), (r + q) / 2
+ * (`average`) or sqrt(r q) (`geometric_average`). Where old is unknown it is the current one held constant: the ratio is 1
+ * and has the slope of any other.
+ */
+export function importanceRatios(
+  mask: Uint8Array,
+  logprobs: Float64Array,
+  oldLogprobs: Float64Array,
+  segments: Int32Array | undefined,
+  level: PolicySettings["importanceSamplingLevel"],
+): ImportanceRatios {
+  const length = mask.length;
+  const logRatio = new Float64Array(length);
+  const moves = new Uint8Array(length);
+  const bySegment = new Map<number, { tokens: number[]; mean: number }>();
+  for (let t = 0; t < length; t++) {
+    if (!mask[t]) continue;
+    const old = oldLogprobs[t] ?? NaN;
+    const difference = Number.isNaN(old) ? 0 : (logprobs[t] ?? NaN) - old;
+    logRatio[t] = Math.max(-logRatioLimit, Math.min(logRatioLimit, difference));
+    moves[t] = Math.abs(difference) < logRatioLimit ? 1 : 0;
+    const segment = segments?.[t] ?? 0;
+    const members = bySegment.get(segment);
+    if (members) members.tokens.push(t);
+    else bySegment.set(segment, { tokens: [t], mean: 0 });
+  }
+  for (const segment of bySegment.values()) {
+    segment.mean = segment.tokens.reduce((sum, t) => sum + (logRatio[t] ?? 0), 0) / segment.tokens.length;
+  }
+
+  const ratio = new Float64Array(length);
+  const own = new Float64Array(length);
+  const shared = new Float64Array(length);
+  for (const { tokens, mean } of bySegment.values()) {
+    for (const t of tokens) {
+      const d = logRatio[t] ?? 0;
+      const r = Math.exp(d);
+      const q = Math.exp(mean);
+      if (level === "token") {
+        ratio[t] = r;
+        own[t] = r;
+      } else if (level === "sequence") {
+        ratio[t] = q;
+        shared[t] = q;
+      } else if (level === "average") {
+        ratio[t] = (r + q) / 2;
+        own[t] = r / 2;
+        shared[t] = q / 2;
+      } else {
+        ratio[t] = Math.exp((d + mean) / 2);
+        own[t] = (ratio[t] ?? 0) / 2;
+        shared[t] = (ratio[t] ?? 0) / 2;
+      }
+    }
+  }
+  return { logRatio, ratio, own, shared, backward };
+
+  function backward(slopes: Float64Array): Float64Array {
+    const gradient = new Float64Array(length);
+    for (const { tokens } of bySegment.values()) {
+      const common = tokens.reduce((sum, t) => sum + (slopes[t] ?? 0) * (shared[t] ?? 0), 0) / tokens.length;
+      for (const t of tokens) if (moves[t]) gradient[t] = (slopes[t] ?? 0) * (own[t] ?? 0) + common;
+    }
+    return gradient;
+  }
+}

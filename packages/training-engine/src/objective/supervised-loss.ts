@@ -1,0 +1,20 @@
+import type { SupervisedSequence } from "../port.js";
+import type { SequenceLoss } from "./sequence-loss.js";
+import { checkSequence } from "./trained-tokens.js";
+
+/** Cross-entropy: the sum of `-weight * logprob` over the trained tokens (weight 1 where none are given). */
+export function supervisedLoss(sequence: SupervisedSequence, logprobs: Float64Array): SequenceLoss {
+  const { mask, weights } = sequence;
+  checkSequence(sequence, logprobs, { weights });
+  const gradient = new Float64Array(mask.length);
+  let loss = 0;
+  let trained = 0;
+  for (let t = 0; t < mask.length; t++) {
+    if (!mask[t]) continue;
+    const weight = weights?.[t] ?? 1;
+    loss -= weight * (logprobs[t] ?? 0);
+    gradient[t] = -weight;
+    trained++;
+  }
+  return { loss, gradient, sums: { trained_tokens: trained } };
+}

@@ -1,0 +1,24 @@
+import { Template } from "@huggingface/jinja";
+import { type Example, isPassage } from "./example.js";
+
+/** What the model reads before it has to speak, and what it should say, up to and with the token that ends it. */
+export interface Rendered {
+  prompt: string;
+  answer: string;
+}
+
+export type Renderer = (example: Example) => Rendered;
+
+/** A conversation goes through the chat template of the model; a passage is all answer, without a prompt. */
+export function renderer(chatTemplate: string): Renderer {
+  const template = new Template(chatTemplate);
+  return (example) => {
+    if (isPassage(example)) return { prompt: "", answer: `${example.text}<|endoftext|>` };
+    const { messages, tools } = example;
+    const prompt = template.render({ messages: messages.slice(0, -1), tools, add_generation_prompt: true });
+    const whole = template.render({ messages, tools, add_generation_prompt: false });
+    if (!whole.startsWith(prompt) || !whole.endsWith("\n"))
+      throw new Error(`the template changes its own prompt: ${whole}`);
+    return { prompt, answer: whole.slice(prompt.length, -1) };
+  };
+}

@@ -42,10 +42,10 @@ describe("blobs in S3", () => {
   test("an upload of parts of 8 MB is made by default", async () => {
     const standard = await openBlobStore({ url: `s3://${bucket}`, s3: server.access });
     const content = Buffer.alloc(17 * 1024 * 1024, "heddle ");
-    const before = server.requests.length;
+    const before = (await server.requests()).length;
     const { key, size } = await standard.put(chunked(content, 1024 * 1024));
     expect(size).toBe(content.length);
-    const parts = server.requests.slice(before).filter((line) => /^PUT .*\/tmp\//.test(line));
+    const parts = (await server.requests()).slice(before).filter((line) => /^PUT .*\/tmp\//.test(line));
     expect(parts).toHaveLength(3);
     const hash = createHash("sha256");
     for await (const chunk of (await standard.get(key)).stream) hash.update(chunk);
@@ -66,17 +66,17 @@ describe("blobs in S3", () => {
   test("content that was put a moment ago is not sent again", async () => {
     const content = randomBytes(500);
     const { key } = await store.put(content);
-    const before = server.requests.length;
+    const before = (await server.requests()).length;
     await store.put(content);
-    expect(server.requests.slice(before)).toEqual([`HEAD /${bucket}/small/${key}`]);
+    expect((await server.requests()).slice(before)).toEqual([`HEAD /${bucket}/small/${key}`]);
   });
 
   test("a server that stumbles is asked again, one that lies down is busy", async () => {
     const content = randomBytes(500);
-    server.failNext(503, 0, 500);
+    await server.failNext(503, 0, 500);
     const { key } = await store.put(content);
     expect(await contentOf(store, key)).toEqual(content);
-    server.failNext(503, 503, 503, 503);
+    await server.failNext(503, 503, 503, 503);
     await expect(store.stat(key)).rejects.toMatchObject({ code: "busy" });
   });
 
@@ -85,7 +85,7 @@ describe("blobs in S3", () => {
     async function* crash() {
       yield randomBytes(2500);
       // The next two requests are the last part and the abort.
-      server.failNext(...Array.from({ length: 12 }, () => 503));
+      await server.failNext(...Array.from({ length: 12 }, () => 503));
       yield randomBytes(1000);
     }
     await expect(store.put(crash())).rejects.toMatchObject({ code: "busy" });

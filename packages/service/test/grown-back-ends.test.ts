@@ -48,7 +48,8 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
     const content = await client(second.url).fileContent({ project_id, digest });
     expect(await new Response(content).text()).toBe("a file of the service");
     await second.close();
-    expect(s3.requests.some((line) => line.startsWith(`PUT /${bucket}/files/sha256/`))).toBe(true);
+    const requests = await s3.requests();
+    expect(requests.some((line) => line.startsWith(`PUT /${bucket}/files/sha256/`))).toBe(true);
   });
 
   test("says in one line at the start what is wrong with its back ends", async () => {

@@ -1,0 +1,185 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { ModelConfig } from "../model/config.js";
+import {
+  adapterParameters,
+  adapterTargets,
+  parameterSet,
+  projectionShape,
+  type AdapterConfig,
+  type AdapterTarget,
+  type ParameterSet,
+} from "../model/parameters.js";
+import { configFields, shown, type ConfigFields } from "./config-fields.js";
+import { writeWhole } from "./durable-file.js";
+import { allFinite } from "./finite.js";
+import { readJsonFile, type JsonObject } from "./json-object.js";
+import { writeSafetensors, type WrittenFile } from "./safetensors.js";
+import { openTensors } from "./sharded-tensors.js";
+import { storeTensor, tensorValues, type TensorPlace } from "./tensor-layout.js";
+
+export interface Adapter {
+  config: AdapterConfig;
+  set: ParameterSet;
+}
+
+/** PEFT takes any rank; beyond this an adapter has no point, and its size could be a trap. */
+const largestRank = 1024;
+
+/** Other ways of adapting that PEFT knows: each changes the result when it is set. */
+const otherMethods = [
+  "use_dora",
+  "use_rslora",
+  "use_qalora",
+  "fan_in_fan_out",
+  "lora_bias",
+  "rank_pattern",
+  "alpha_pattern",
+  "modules_to_save",
+  "layers_to_transform",
+  "layer_replication",
+  "exclude_modules",
+  "target_parameters",
+  "trainable_token_indices",
+  "alora_invocation_tokens",
+  "arrow_config",
+];
+
+/** Only the shape of the adapter, from `adapter_config.json`. */
+export async function readAdapterConfig(directory: string): Promise<AdapterConfig> {
+  return parseAdapterConfig(configFields(await readJsonFile(directory, "adapter_config.json"), "adapter_config.json"));
+}
+
+/**
+ * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the given
+ * shape.
+ *
+ * @throws EngineError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods besides
+ *   plain LoRA.
+ */
+export async function readAdapter(directory: string, model: ModelConfig): Promise<Adapter> {
+  const config = await readAdapterConfig(directory);
+  const tensors = await openTensors(directory, "adapter_model");
+  try {
+    const places = adapterPlaces(model, config);
+    for (const { tensor, shape } of places) tensors.require(tensor, shape);
+    const known = new Set(places.map(({ tensor }) => tensor));
+    for (const name of tensors.names()) {
+      if (!known.has(name)) throw tensors.error(name, "is not part of this adapter");
+    }
+    const set = parameterSet(adapterParameters(model, config));
+    for (const place of places) {
+      const values = await tensors.read(place.tensor);
+      if (!allFinite(values)) throw tensors.error(place.tensor, "has numbers that are not finite");
+      storeTensor(place, values, set.views.get(place.parameter)!);
+    }
+    return { config, set };
+  } finally {
+    await tensors.close();
+  }
+}
+
+/**
+ * Writes an adapter in PEFT's layout, in f32, into a directory that is made when it does not exist.
+ *
+ * @param baseModel goes into `base_model_name_or_path`.
+ */
+export async function writeAdapter(
+  directory: string,
+  { config, set }: Adapter,
+  { model, baseModel }: { model: ModelConfig; baseModel: string },
+): Promise<Map<string, WrittenFile>> {
+  await mkdir(directory, { recursive: true });
+  const json = `${JSON.stringify(adapterConfigJson(config, baseModel), null, 2)}\n`;
+  const sources = adapterPlaces(model, config).map((place) => ({
+    name: place.tensor,
+    shape: place.shape,
+    values: () => tensorValues(place, set.views.get(place.parameter)!),
+  }));
+  return new Map([
+    ["adapter_config.json", await writeWhole(join(directory, "adapter_config.json"), json)],
+    ["adapter_model.safetensors", await writeSafetensors(join(directory, "adapter_model.safetensors"), sources, "F32")],
+  ]);
+}
+
+function parseAdapterConfig(fields: ConfigFields): AdapterConfig {
+  const method = fields.text("peft_type");
+  if (method !== "LORA") throw fields.unsupported("peft_type", `is ${shown(method)}; the engine computes LORA`);
+  for (const name of otherMethods) {
+    const value = fields.value(name);
+    if (isSet(value)) throw fields.unsupported(name, `is ${shown(value)}; the engine computes plain LoRA`);
+  }
+  const bias = fields.text("bias") ?? "none";
+  if (bias !== "none") throw fields.unsupported("bias", `is ${shown(bias)}; the engine trains no biases`);
+  const rank = fields.count("r", largestRank);
+  return { rank, alpha: fields.positive("lora_alpha"), targets: parseTargets(fields) };
+}
+
+function parseTargets(fields: ConfigFields): AdapterTarget[] {
+  const named = fields.value("target_modules");
+  if (!Array.isArray(named) || named.length === 0) {
+    throw fields.unsupported("target_modules", `is ${shown(named)}; the engine needs a list of projections`);
+  }
+  const targets = new Set<AdapterTarget>();
+  for (const module of named as unknown[]) {
+    const target = adapterTargets.find((each) => module === `${each}_proj`);
+    if (!target) {
+      const all = adapterTargets.map((each) => `${each}_proj`).join(", ");
+      throw fields.unsupported("target_modules", `has ${shown(module)}; the engine adapts ${all}`);
+    }
+    targets.add(target);
+  }
+  return adapterTargets.filter((each) => targets.has(each));
+}
+
+function adapterConfigJson({ rank, alpha, targets }: AdapterConfig, baseModel: string): JsonObject {
+  return {
+    peft_type: "LORA",
+    task_type: "CAUSAL_LM",
+    base_model_name_or_path: baseModel,
+    r: rank,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    target_modules: adapterTargets.filter((each) => targets.includes(each)).map((each) => `${each}_proj`),
+    bias: "none",
+    fan_in_fan_out: false,
+    init_lora_weights: true,
+    inference_mode: true,
+    modules_to_save: null,
+    use_dora: false,
+    use_rslora: false,
+  };
+}
+
+/** PEFT stores A as [rank, inputs] and B as [outputs, rank]; ours are the transposes. */
+function adapterPlaces(model: ModelConfig, { rank, targets }: AdapterConfig): TensorPlace[] {
+  const places: TensorPlace[] = [];
+  for (let layer = 0; layer < model.layers; layer++) {
+    for (const target of adapterTargets.filter((each) => targets.includes(each))) {
+      const [inputs, outputs] = projectionShape(model, target);
+      const block = ["gate", "up", "down"].includes(target) ? "mlp" : "self_attn";
+      const from = `base_model.model.model.layers.${layer}.${block}.${target}_proj`;
+      const to = `layers.${layer}.${target}`;
+      places.push(
+        {
+          tensor: `${from}.lora_A.weight`,
+          shape: [rank, inputs],
+          parameter: `${to}.a`,
+          projection: { column: 0, columns: rank },
+        },
+        {
+          tensor: `${from}.lora_B.weight`,
+          shape: [outputs, rank],
+          parameter: `${to}.b`,
+          projection: { column: 0, columns: outputs },
+        },
+      );
+    }
+  }
+  return places;
+}
+
+/** Whether a setting says anything: PEFT writes `false`, `null`, `{}` and `[]` for what is not used. */
+function isSet(value: unknown): boolean {
+  return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+}

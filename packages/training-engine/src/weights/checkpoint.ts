@@ -1,0 +1,123 @@
+import { lstat, mkdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { EngineError } from "../engine-error.js";
+import type { ModelConfig } from "../model/config.js";
+import { adapterParameters, modelParameters, type ParameterSet } from "../model/parameters.js";
+import { readAdapter, writeAdapter, type Adapter } from "./adapter.js";
+import { syncDirectory, writeWhole } from "./durable-file.js";
+import { loadModel, writeModel } from "./model-directory.js";
+import { readOptimizer, writeOptimizer, type OptimizerState } from "./optimizer-file.js";
+import { claimPartialName, removeLeftovers } from "./partial-directories.js";
+import { readTrainingState, stateFile, trainingStateJson, verifyFiles, type TrainingState } from "./training-state.js";
+
+export interface CheckpointSource {
+  baseModel: string;
+  /** Directory of the base model: its tokenizer and template go along with full weights. */
+  baseDirectory: string;
+  config: ModelConfig;
+  /** Seed that the trainer was opened with. */
+  seed: number;
+  /** What was trained: all weights or an adapter. */
+  trained: { weights: ParameterSet } | { adapter: Adapter };
+  /** Optimizer steps so far. */
+  steps: number;
+  optimizer?: OptimizerState;
+}
+
+/**
+ * Writes a checkpoint: a Hugging Face directory or a PEFT one, in f32, with `training_state.json` and, when given,
+ * `optimizer.safetensors`. The directory appears whole or not at all: everything is written and forced to disk under a
+ * temporary name beside it, which then is renamed. What crashed writers left in the same parent is removed.
+ *
+ * @param directory absolute; must not exist. Missing parents are made.
+ * @throws EngineError `invalid` when it exists, `failed` when the disk refuses.
+ */
+export async function writeCheckpoint(directory: string, source: CheckpointSource): Promise<void> {
+  if (!isAbsolute(directory))
+    throw new EngineError("invalid", "a checkpoint's directory must be absolute", "directory");
+  const parent = dirname(directory);
+  try {
+    if (await lstat(directory).catch(() => undefined)) throw alreadyExists(directory);
+    await mkdir(parent, { recursive: true });
+    await removeLeftovers(parent);
+    const partial = claimPartialName(directory);
+    try {
+      await writeFiles(partial.path, source);
+      await syncDirectory(partial.path);
+      await rename(partial.path, directory);
+      await syncDirectory(parent);
+    } catch (error) {
+      await rm(partial.path, { recursive: true, force: true });
+      throw error;
+    } finally {
+      partial.release();
+    }
+  } catch (error) {
+    if (error instanceof EngineError) throw error;
+    // Another writer was faster.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOTEMPTY" || code === "EEXIST") throw alreadyExists(directory);
+    throw new EngineError("failed", `the checkpoint could not be written: ${String(error)}`, "directory");
+  }
+}
+
+export interface Checkpoint {
+  state: TrainingState;
+  config: ModelConfig;
+  trained: { weights: ParameterSet } | { adapter: Adapter };
+  optimizer?: OptimizerState;
+}
+
+/**
+ * Reads a checkpoint after comparing its files with the sizes and digests that were written.
+ *
+ * @param base shape of the base model, which an adapter goes with.
+ * @param options.optimizer read the optimizer state when the checkpoint has one.
+ * @throws EngineError `not_found` when there is no checkpoint, `invalid` when it is damaged, naming the file.
+ */
+export async function readCheckpoint(
+  directory: string,
+  base: ModelConfig,
+  options: { optimizer?: boolean } = {},
+): Promise<Checkpoint> {
+  const state = await readTrainingState(directory);
+  const wantsOptimizer = options.optimizer === true && state.files.has(optimizerFile);
+  await verifyFiles(
+    directory,
+    state,
+    [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile),
+  );
+  const { config, trained, parameters } = await readTrained(directory, state, base);
+  const optimizer = wantsOptimizer ? await readOptimizer(directory, parameters, state.steps) : undefined;
+  return { state, config, trained, optimizer };
+}
+
+const optimizerFile = "optimizer.safetensors";
+
+async function readTrained(directory: string, state: TrainingState, base: ModelConfig) {
+  if (state.training === "full") {
+    const { config, weights } = await loadModel(directory);
+    return { config, trained: { weights }, parameters: weights.parameters };
+  }
+  const adapter = await readAdapter(directory, base);
+  return { config: base, trained: { adapter }, parameters: adapter.set.parameters };
+}
+
+async function writeFiles(directory: string, source: CheckpointSource): Promise<void> {
+  const { baseModel, baseDirectory, config, trained, optimizer, seed, steps } = source;
+  await mkdir(directory);
+  const isFull = "weights" in trained;
+  const files = isFull
+    ? await writeModel(directory, { config, weights: trained.weights }, { dtype: "F32", base: baseDirectory })
+    : await writeAdapter(directory, trained.adapter, { model: config, baseModel });
+  if (optimizer) {
+    const parameters = isFull ? modelParameters(config) : adapterParameters(config, trained.adapter.config);
+    files.set(optimizerFile, await writeOptimizer(join(directory, optimizerFile), parameters, optimizer));
+  }
+  const state = trainingStateJson({ baseModel, training: isFull ? "full" : "adapter", steps, seed, files });
+  await writeWhole(join(directory, stateFile), state);
+}
+
+function alreadyExists(directory: string): EngineError {
+  return new EngineError("invalid", `the checkpoint ${basename(directory)} exists already`, "directory");
+}

@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+import type { WrittenFile } from "./safetensors.js";
+
+/** Writes a new file and forces it to disk. */
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<WrittenFile> {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  const handle = await open(path, "wx");
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
+/** Makes the names in a directory as durable as the files. Where directories cannot be opened (Windows) nothing is needed. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Size and SHA-256 of a file, read in pieces. */
+export async function digestFile(path: string): Promise<WrittenFile> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  const handle = await open(path, "r");
+  try {
+    const buffer = new Uint8Array(2 ** 20);
+    for (;;) {
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, bytes);
+      if (bytesRead === 0) return { bytes, sha256: hash.digest("hex") };
+      hash.update(buffer.subarray(0, bytesRead));
+      bytes += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,77 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../engine-error.js";
+
+export type JsonObject = Record<string, unknown>;
+
+/**
+ * Reads the text of a file that holds one JSON object. A key that appears twice in one object is refused: readers differ
+ * in which of the two they take.
+ *
+ * @throws EngineError `invalid` with `place` (a file name) as the path.
+ */
+export function parseJsonObject(bytes: Uint8Array, place: string): JsonObject {
+  let value: unknown;
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new EngineError("invalid", `${place} is not JSON: ${reason(error)}`, place);
+  }
+  if (!isJsonObject(value)) throw new EngineError("invalid", `${place} is not a JSON object`, place);
+  const twice = duplicateKey(text);
+  if (twice !== undefined) {
+    throw new EngineError("invalid", `${place} has ${JSON.stringify(twice)} twice`, `${place}.${twice}`);
+  }
+  return value;
+}
+
+/**
+ * Reads a file of a directory that holds one JSON object.
+ *
+ * @throws EngineError `not_found`, or `invalid` when it is something else or longer than `longest` bytes.
+ */
+export async function readJsonFile(directory: string, name: string, longest = 2 ** 20): Promise<JsonObject> {
+  const path = join(directory, name);
+  const found = await stat(path).catch(() => undefined);
+  if (!found) throw new EngineError("not_found", `there is no ${name}`, name);
+  if (!found.isFile() || found.size > longest) {
+    throw new EngineError("invalid", `${name} is not a file of at most ${longest} bytes`, name);
+  }
+  return parseJsonObject(await readFile(path), name);
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 200) : String(error);
+}
+
+/** The first key that appears twice in one object of `json`, which is known to be valid. */
+function duplicateKey(json: string): string | undefined {
+  const seen: (Set<string> | undefined)[] = [];
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at];
+    if (character === "{") seen.push(new Set());
+    else if (character === "[") seen.push(undefined);
+    else if (character === "}" || character === "]") seen.pop();
+    else if (character === '"') {
+      const start = at;
+      for (at++; json[at] !== '"'; at++) if (json[at] === "\\") at++;
+      const keys = seen.at(-1);
+      if (!keys || !isKey(json, at + 1)) continue;
+      const key = String(JSON.parse(json.slice(start, at + 1)));
+      if (keys.has(key)) return key;
+      keys.add(key);
+    }
+  }
+  return undefined;
+}
+
+function isKey(json: string, after: number): boolean {
+  while (" \t\n\r".includes(json[after] ?? ".")) after++;
+  return json[after] === ":";
+}

@@ -1,0 +1,68 @@
+import { EngineError } from "../engine-error.js";
+import type { ModelConfig } from "../model/config.js";
+import type { AdapterConfig, ParameterSet } from "../model/parameters.js";
+import type { BaseModelInfo, WeightsRef } from "../port.js";
+import { readAdapterConfig, type Adapter } from "./adapter.js";
+import { describeBaseModel, loadBaseModel, type BaseModelSettings } from "./base-models.js";
+import { readCheckpoint } from "./checkpoint.js";
+import { readModelConfig } from "./model-directory.js";
+import type { OptimizerState } from "./optimizer-file.js";
+import { readTrainingState } from "./training-state.js";
+
+/** What can be said of weights without loading them: enough to compute the memory they need. */
+export interface WeightsDescription {
+  /** Of the base model; its directory has tokenizer and template. */
+  base: BaseModelInfo;
+  config: ModelConfig;
+  /** Of a checkpoint that holds an adapter. */
+  adapter?: AdapterConfig;
+}
+
+export interface LoadedWeights {
+  base: BaseModelInfo;
+  config: ModelConfig;
+  /** Of the base model, or the trained ones of a checkpoint of full weights. */
+  weights: ParameterSet;
+  /** Of a checkpoint that holds an adapter. */
+  adapter?: Adapter;
+  /** Of a checkpoint that has one, when it was asked for. */
+  optimizer?: OptimizerState;
+}
+
+/** @throws EngineError `not_found`, `invalid` or `unsupported`, with file and field. */
+export async function describeWeights(settings: BaseModelSettings, ref: WeightsRef): Promise<WeightsDescription> {
+  const { info: base, config } = await describeBaseModel(settings, ref.baseModel);
+  if (ref.checkpoint === undefined) return { base, config };
+  const { training } = await checkedState(ref.checkpoint, ref.baseModel);
+  if (training === "full") return { base, config: await readModelConfig(ref.checkpoint) };
+  return { base, config, adapter: await readAdapterConfig(ref.checkpoint) };
+}
+
+/**
+ * Loads what a reference stands for, after checking it; see `readCheckpoint` and `loadModel`.
+ *
+ * @param options.optimizer read the optimizer state too.
+ * @throws EngineError `not_found`, `invalid` or `unsupported`, with the place.
+ */
+export async function loadWeights(
+  settings: BaseModelSettings,
+  ref: WeightsRef,
+  options: { optimizer?: boolean } = {},
+): Promise<LoadedWeights> {
+  const { info: base, config } = await describeBaseModel(settings, ref.baseModel);
+  if (ref.checkpoint === undefined) return { base, ...(await loadBaseModel(settings, ref.baseModel)) };
+  await checkedState(ref.checkpoint, ref.baseModel);
+  const { trained, optimizer, ...read } = await readCheckpoint(ref.checkpoint, config, options);
+  if ("weights" in trained) return { base, config: read.config, weights: trained.weights, optimizer };
+  const { weights } = await loadBaseModel(settings, ref.baseModel);
+  return { base, config, weights, adapter: trained.adapter, optimizer };
+}
+
+async function checkedState(checkpoint: string, baseModel: string) {
+  const state = await readTrainingState(checkpoint);
+  if (state.baseModel !== baseModel) {
+    const what = `the checkpoint was trained from ${state.baseModel}, not from ${baseModel}`;
+    throw new EngineError("invalid", what, "base_model");
+  }
+  return state;
+}

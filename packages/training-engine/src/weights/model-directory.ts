@@ -1,0 +1,132 @@
+import { mkdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { ModelConfig } from "../model/config.js";
+import { modelParameters, parameterSet, type ParameterSet } from "../model/parameters.js";
+import { modelConfigJson, parseModelConfig } from "./config-json.js";
+import { readJsonFile, type JsonObject } from "./json-object.js";
+import { writeWhole } from "./durable-file.js";
+import { allFinite } from "./finite.js";
+import { writeSafetensors, type WrittenFile } from "./safetensors.js";
+import { openTensors, type Tensors } from "./sharded-tensors.js";
+import { storeTensor, tensorPlaces, tensorValues } from "./tensor-layout.js";
+
+export interface Model {
+  config: ModelConfig;
+  weights: ParameterSet;
+}
+
+/** Files that go along with the weights when a model is written; those that a directory has are copied as they are. */
+const companions = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "vocab.json",
+  "merges.txt",
+  "tokenizer.model",
+  "chat_template.jinja",
+  "chat_template.json",
+  "generation_config.json",
+];
+
+/** Fields of the base model's `config.json` that say nothing of the shape but that other programs want. */
+const carriedFields = ["bos_token_id", "eos_token_id", "pad_token_id", "initializer_range"];
+
+/**
+ * Reads the shape of the model in a Hugging Face directory (Llama, Qwen2 and Qwen3).
+ *
+ * @throws EngineError naming file and field: `not_found`, `invalid` or `unsupported`.
+ */
+export async function readModelConfig(directory: string): Promise<ModelConfig> {
+  return parseModelConfig(await readJsonFile(directory, "config.json"));
+}
+
+/**
+ * Loads a Hugging Face directory: single or sharded safetensors in F32, F16 or BF16. Needs the memory of the weights in f32
+ * and of the largest tensor besides; nothing is allocated before every tensor's name and shape are checked.
+ *
+ * @throws EngineError naming file and tensor or field.
+ */
+export async function loadModel(directory: string): Promise<Model> {
+  const config = await readModelConfig(directory);
+  const tensors = await openTensors(directory, "model");
+  try {
+    const places = tensorPlaces(config);
+    for (const { tensor, shape } of places) tensors.require(tensor, shape);
+    await refuseUnexpected(tensors, config);
+    const weights = parameterSet(modelParameters(config));
+    for (const place of places) {
+      const parameter = weights.views.get(place.parameter)!;
+      const whole = !place.projection && place.offset === undefined;
+      const values = await tensors.read(place.tensor, whole ? parameter : undefined);
+      if (!allFinite(values)) throw tensors.error(place.tensor, "has numbers that are not finite");
+      if (!whole) storeTensor(place, values, parameter);
+    }
+    return { config, weights };
+  } finally {
+    await tensors.close();
+  }
+}
+
+/**
+ * Writes a model as a Hugging Face directory, which is made when it does not exist; every file is on disk afterwards.
+ *
+ * @param options.base a directory whose tokenizer, chat template and token ids go along.
+ * @returns the files with sizes and digests.
+ */
+export async function writeModel(
+  directory: string,
+  { config, weights }: Model,
+  { dtype, base }: { dtype: "F32" | "BF16"; base?: string },
+): Promise<Map<string, WrittenFile>> {
+  await mkdir(directory, { recursive: true });
+  const files = base === undefined ? new Map<string, WrittenFile>() : await copyCompanions(base, directory);
+  const json = {
+    ...modelConfigJson(config),
+    ...(base !== undefined && (await carried(base))),
+    torch_dtype: dtype === "F32" ? "float32" : "bfloat16",
+  };
+  files.set("config.json", await writeWhole(join(directory, "config.json"), `${JSON.stringify(json, null, 2)}\n`));
+  const sources = tensorPlaces(config).map((place) => ({
+    name: place.tensor,
+    shape: place.shape,
+    values: () => tensorValues(place, weights.views.get(place.parameter)!),
+  }));
+  files.set("model.safetensors", await writeSafetensors(join(directory, "model.safetensors"), sources, dtype));
+  return files;
+}
+
+async function refuseUnexpected(tensors: Tensors, config: ModelConfig): Promise<void> {
+  const known = new Set(tensorPlaces(config).map(({ tensor }) => tensor));
+  for (const name of tensors.names()) {
+    // Old Llama files carry the rotary frequencies, which follow from the configuration.
+    if (known.has(name) || name.endsWith(".rotary_emb.inv_freq")) continue;
+    if (name === "lm_head.weight" && (await equalsEmbedding(tensors))) continue;
+    const because = name === "lm_head.weight" ? ": tie_word_embeddings is true, but the two differ" : "";
+    throw tensors.error(name, `is not part of this model${because}`);
+  }
+}
+
+/** Some files store the shared matrix of a tied head twice. */
+async function equalsEmbedding(tensors: Tensors): Promise<boolean> {
+  const embedding = await tensors.read("model.embed_tokens.weight");
+  const head = await tensors.read("lm_head.weight");
+  return head.length === embedding.length && head.every((value, at) => value === embedding[at]);
+}
+
+async function copyCompanions(from: string, to: string): Promise<Map<string, WrittenFile>> {
+  const files = new Map<string, WrittenFile>();
+  for (const name of companions) {
+    const found = await stat(join(from, name)).catch(() => undefined);
+    if (!found?.isFile()) continue;
+    files.set(name, await writeWhole(join(to, name), await readFile(join(from, name))));
+  }
+  return files;
+}
+
+async function carried(base: string): Promise<JsonObject> {
+  const hasConfig = await stat(join(base, "config.json")).catch(() => undefined);
+  if (!hasConfig) return {};
+  const json = await readJsonFile(base, "config.json");
+  return Object.fromEntries(carriedFields.filter((name) => name in json).map((name) => [name, json[name]]));
+}

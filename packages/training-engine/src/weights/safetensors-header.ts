@@ -1,0 +1,118 @@
+import { EngineError } from "../engine-error.js";
+import { isJsonObject, parseJsonObject } from "./json-object.js";
+
+/** Bits of one element of each type that the format knows; those with less than a byte are not read here. */
+const elementBytes: Record<string, number> = {
+  BOOL: 1,
+  U8: 1,
+  I8: 1,
+  F8_E5M2: 1,
+  F8_E4M3: 1,
+  F8_E8M0: 1,
+  U16: 2,
+  I16: 2,
+  F16: 2,
+  BF16: 2,
+  U32: 4,
+  I32: 4,
+  F32: 4,
+  U64: 8,
+  I64: 8,
+  F64: 8,
+  C64: 8,
+};
+
+/** The longest header that is read. Real ones have about 100 bytes per tensor. */
+export const longestHeader = 16 * 2 ** 20;
+
+export interface TensorInfo {
+  name: string;
+  dtype: string;
+  shape: number[];
+  elements: number;
+  /** Byte range, counted from the end of the header. */
+  begin: number;
+  end: number;
+}
+
+export interface SafetensorsHeader {
+  tensors: Map<string, TensorInfo>;
+  metadata: Record<string, string>;
+}
+
+/**
+ * Reads the JSON header of a safetensors file and checks it as hostile input: afterwards the tensors' ranges are known to
+ * fit their shapes and to cover the file's data exactly once.
+ *
+ * @param dataBytes what follows the header in the file.
+ * @param file its name, for messages.
+ * @throws EngineError `invalid`, naming file and tensor.
+ */
+export function parseHeader(header: Uint8Array, dataBytes: number, file: string): SafetensorsHeader {
+  const entries = parseJsonObject(header, file);
+  const tensors = new Map<string, TensorInfo>();
+  let metadata: Record<string, string> = {};
+  for (const [name, entry] of Object.entries(entries)) {
+    if (name === "__metadata__") metadata = readMetadata(entry, file);
+    else tensors.set(name, readTensor(name, entry, dataBytes, file));
+  }
+  checkCoverage([...tensors.values()], dataBytes, file);
+  return { tensors, metadata };
+}
+
+/** The error for one tensor of a file. */
+export function tensorError(file: string, tensor: string, what: string): EngineError {
+  const name = tensor.length > 200 ? `${tensor.slice(0, 200)}…` : tensor;
+  return new EngineError("invalid", `${file}: tensor ${JSON.stringify(name)} ${what}`, `${file}:${name}`);
+}
+
+function readMetadata(entry: unknown, file: string): Record<string, string> {
+  const isText = (value: unknown): value is string => typeof value === "string";
+  if (!isJsonObject(entry) || !Object.values(entry).every(isText)) {
+    throw tensorError(file, "__metadata__", "is not a map of strings");
+  }
+  return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key, String(value)]));
+}
+
+function readTensor(name: string, entry: unknown, dataBytes: number, file: string): TensorInfo {
+  const fail = (what: string) => tensorError(file, name, what);
+  if (!isJsonObject(entry)) throw fail("is not described by an object");
+  const { dtype, shape, data_offsets: offsets } = entry;
+  const width = typeof dtype === "string" && Object.hasOwn(elementBytes, dtype) ? elementBytes[dtype] : undefined;
+  if (typeof dtype !== "string" || width === undefined) throw fail(`has the unknown dtype ${shown(dtype)}`);
+  if (!isCounts(shape)) throw fail(`has the shape ${shown(shape)}, not a list of counts`);
+  if (!isCounts(offsets) || offsets.length !== 2) throw fail(`has the data_offsets ${shown(offsets)}, not two counts`);
+  const elements = shape.reduce((product, length) => product * length, 1);
+  if (!Number.isSafeInteger(elements * width)) throw fail(`has the impossible shape ${shown(shape)}`);
+  const [begin = 0, end = 0] = offsets;
+  if (begin > end || end > dataBytes) {
+    throw fail(`lies at bytes ${begin} to ${end}, but the file has ${dataBytes} bytes of data`);
+  }
+  if (end - begin !== elements * width) {
+    throw fail(
+      `needs ${elements * width} bytes for shape ${shown(shape)} in ${dtype}, but its range has ${end - begin}`,
+    );
+  }
+  return { name, dtype, shape, elements, begin, end };
+}
+
+function checkCoverage(tensors: TensorInfo[], dataBytes: number, file: string): void {
+  let covered = 0;
+  for (const { name, begin, end } of tensors.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (begin < covered) throw tensorError(file, name, `overlaps the tensor before it, which ends at byte ${covered}`);
+    if (begin > covered) throw tensorError(file, name, `begins at byte ${begin}, after a gap from byte ${covered}`);
+    covered = end;
+  }
+  if (covered !== dataBytes) {
+    throw new EngineError("invalid", `${file} has ${dataBytes} bytes of data, its tensors only ${covered}`, file);
+  }
+}
+
+function isCounts(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((each) => Number.isSafeInteger(each) && each >= 0);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import { open, stat, type FileHandle } from "node:fs/promises";
+import { basename } from "node:path";
+import { EngineError } from "../engine-error.js";
+import { narrowBF16, weightFormats, widenBF16, widenF16, type WeightFormat } from "./number-formats.js";
+import {
+  longestHeader,
+  parseHeader,
+  tensorError,
+  type SafetensorsHeader,
+  type TensorInfo,
+} from "./safetensors-header.js";
+
+/** Elements converted at a time: what reading and writing need besides the numbers themselves. */
+const chunk = 2 ** 20;
+
+export interface SafetensorsFile extends SafetensorsHeader {
+  /** Base name, for messages. */
+  file: string;
+  /**
+   * The numbers of a tensor as f32, in the order of the file, in `into` when given (it must have the tensor's length).
+   * Rejects with `invalid` when the tensor is not there, does not hold floating-point numbers or the file shrank.
+   */
+  read(name: string, into?: Float32Array): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a safetensors file and checks its header. No tensor is read yet.
+ *
+ * @throws EngineError `not_found` when there is no such file, `invalid` for everything wrong in it.
+ */
+export async function openSafetensors(path: string): Promise<SafetensorsFile> {
+  const file = basename(path);
+  const found = await stat(path).catch(() => undefined);
+  if (!found) throw new EngineError("not_found", `there is no ${file}`, file);
+  // Opening a pipe would wait for its writer.
+  if (!found.isFile()) throw new EngineError("invalid", `${file} is not a file`, file);
+  const handle = await open(path, "r");
+  try {
+    const { header, dataStart } = await readHeader(handle, file);
+    return {
+      file,
+      ...header,
+      read: (name, into) => readTensor(handle, dataStart, file, name, header.tensors.get(name), into),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function readHeader(handle: FileHandle, file: string): Promise<{ header: SafetensorsHeader; dataStart: number }> {
+  const { size } = await handle.stat();
+  if (size < 8) throw new EngineError("invalid", `${file} has ${size} bytes; a safetensors file has at least 8`, file);
+  const prefix = new Uint8Array(8);
+  await readFully(handle, prefix, 0, file);
+  const length = new DataView(prefix.buffer).getBigUint64(0, true);
+  if (length > BigInt(longestHeader)) {
+    throw new EngineError(
+      "invalid",
+      `${file} says that its header has ${length} bytes; at most ${longestHeader} are read`,
+      file,
+    );
+  }
+  const dataStart = 8 + Number(length);
+  if (dataStart > size) {
+    throw new EngineError(
+      "invalid",
+      `${file} has ${size} bytes but says that its header ends at byte ${dataStart}`,
+      file,
+    );
+  }
+  const bytes = new Uint8Array(Number(length));
+  await readFully(handle, bytes, 8, file);
+  return { header: parseHeader(bytes, size - dataStart, file), dataStart };
+}
+
+async function readTensor(
+  handle: FileHandle,
+  dataStart: number,
+  file: string,
+  name: string,
+  info: TensorInfo | undefined,
+  into: Float32Array = new Float32Array(info?.elements ?? 0),
+): Promise<Float32Array> {
+  if (!info) throw tensorError(file, name, "is missing");
+  if (into.length !== info.elements) {
+    throw tensorError(file, name, `has ${info.elements} numbers where ${into.length} are needed`);
+  }
+  const { dtype } = info;
+  if (!isWeightFormat(dtype)) throw tensorError(file, name, `is ${dtype}; weights are F32, F16 or BF16`);
+  if (dtype === "F32") {
+    const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
+    await readFully(handle, bytes, dataStart + info.begin, file);
+    return into;
+  }
+  const widen = dtype === "F16" ? widenF16 : widenBF16;
+  const words = new Uint16Array(Math.min(chunk, info.elements));
+  for (let at = 0; at < info.elements; at += words.length) {
+    const part = words.subarray(0, info.elements - at);
+    const bytes = new Uint8Array(part.buffer, 0, part.byteLength);
+    await readFully(handle, bytes, dataStart + info.begin + at * weightFormats[dtype].bytes, file);
+    widen(part, into.subarray(at, at + part.length));
+  }
+  return into;
+}
+
+async function readFully(handle: FileHandle, into: Uint8Array, position: number, file: string): Promise<void> {
+  for (let at = 0; at < into.length;) {
+    const { bytesRead } = await handle.read(into, at, Math.min(into.length - at, 2 ** 26), position + at);
+    if (bytesRead === 0) throw new EngineError("invalid", `${file} ends at byte ${position + at}; it was cut`, file);
+    at += bytesRead;
+  }
+}
+
+function isWeightFormat(dtype: string): dtype is WeightFormat {
+  return Object.hasOwn(weightFormats, dtype);
+}
+
+// Writing
+
+export interface TensorSource {
+  name: string;
+  shape: number[];
+  /** Asked for when its turn comes, so that a transposed copy lives no longer than it must. */
+  values(): Float32Array;
+}
+
+export interface WrittenFile {
+  bytes: number;
+  /** SHA-256 of the whole file, hexadecimal. */
+  sha256: string;
+}
+
+/**
+ * Writes a new safetensors file with the tensors in the order given and forces it to disk. The data begin at a multiple of
+ * eight bytes. f32 is written as it is, BF16 rounded to nearest, ties to even.
+ */
+export async function writeSafetensors(
+  path: string,
+  tensors: TensorSource[],
+  format: "F32" | "BF16",
+  metadata: Record<string, string> = {},
+): Promise<WrittenFile> {
+  const handle = await open(path, "wx");
+  try {
+    const hash = createHash("sha256");
+    let bytes = 0;
+    const append = async (part: Uint8Array) => {
+      hash.update(part);
+      for (let at = 0; at < part.length;) at += (await handle.write(part, at)).bytesWritten;
+      bytes += part.length;
+    };
+    await append(encodeHeader(tensors, format, metadata));
+    for (const tensor of tensors) {
+      const values = tensor.values();
+      for (let at = 0; at < values.length; at += chunk) await append(encode(values.subarray(at, at + chunk), format));
+    }
+    await handle.sync();
+    return { bytes, sha256: hash.digest("hex") };
+  } finally {
+    await handle.close();
+  }
+}
+
+function encode(values: Float32Array, format: "F32" | "BF16"): Uint8Array {
+  if (format === "F32") return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const words = new Uint16Array(values.length);
+  narrowBF16(values, words);
+  return new Uint8Array(words.buffer);
+}
+
+function encodeHeader(tensors: TensorSource[], format: "F32" | "BF16", metadata: Record<string, string>): Uint8Array {
+  let end = 0;
+  const entries = tensors.map(({ name, shape }) => {
+    const begin = end;
+    end += shape.reduce((product, length) => product * length, 1) * weightFormats[format].bytes;
+    return [name, { dtype: format, shape, data_offsets: [begin, end] }] as const;
+  });
+  const json = JSON.stringify({ __metadata__: { format: "pt", ...metadata }, ...Object.fromEntries(entries) });
+  const text = new TextEncoder().encode(json);
+  const header = new Uint8Array(8 + Math.ceil(text.length / 8) * 8).fill(0x20);
+  new DataView(header.buffer).setBigUint64(0, BigInt(header.length - 8), true);
+  header.set(text, 8);
+  return header;
+}

@@ -1,0 +1,101 @@
+import { stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { EngineError } from "../engine-error.js";
+import { shown } from "./config-fields.js";
+import { isJsonObject, readJsonFile } from "./json-object.js";
+import { openSafetensors, type SafetensorsFile } from "./safetensors.js";
+import { tensorError } from "./safetensors-header.js";
+
+/** The tensors of a model, wherever its files have them. */
+export interface Tensors {
+  names(): Iterable<string>;
+  /** Throws `invalid`, naming file and tensor, when it is missing or has another shape. */
+  require(name: string, shape: number[]): void;
+  read(name: string, into?: Float32Array): Promise<Float32Array>;
+  error(name: string, what: string): EngineError;
+  close(): Promise<void>;
+}
+
+const longestIndex = 2 ** 24;
+const mostShards = 1000;
+
+/**
+ * Opens `<stem>.safetensors` of a directory or, where there is none, the shards that `<stem>.safetensors.index.json` names.
+ *
+ * @throws EngineError `not_found` when there is neither, `invalid` for a broken file or an index that does not fit.
+ */
+export async function openTensors(directory: string, stem: string): Promise<Tensors> {
+  const name = await findTensors(directory, stem);
+  if (name.endsWith(".json")) return openShards(directory, name);
+  const file = await openSafetensors(join(directory, name));
+  return collect([file], new Map([...file.tensors.keys()].map((tensor) => [tensor, file])), name);
+}
+
+/** Name of the file, or of the index, that `openTensors` would open; `not_found` when there is neither. */
+export async function findTensors(directory: string, stem: string): Promise<string> {
+  const single = `${stem}.safetensors`;
+  const index = `${single}.index.json`;
+  for (const name of [single, index]) {
+    if (await stat(join(directory, name)).catch(() => undefined)) return name;
+  }
+  throw new EngineError("not_found", `there is neither ${single} nor ${index}`, single);
+}
+
+async function openShards(directory: string, index: string): Promise<Tensors> {
+  const weightMap = (await readJsonFile(directory, index, longestIndex))["weight_map"];
+  if (!isJsonObject(weightMap))
+    throw new EngineError("invalid", `${index}: weight_map is missing`, `${index}.weight_map`);
+  const files = new Map<string, SafetensorsFile>();
+  const places = new Map<string, SafetensorsFile>();
+  try {
+    for (const [tensor, shard] of Object.entries(weightMap)) {
+      if (typeof shard !== "string" || !isShardName(shard)) {
+        throw tensorError(index, tensor, `is said to be in ${shown(shard)}, which is no file name of this directory`);
+      }
+      if (!files.has(shard)) {
+        if (files.size === mostShards)
+          throw new EngineError("invalid", `${index} names over ${mostShards} files`, index);
+        files.set(shard, await openSafetensors(join(directory, shard)));
+      }
+      const file = files.get(shard)!;
+      if (!file.tensors.has(tensor)) throw tensorError(shard, tensor, `is missing, though ${index} says it is there`);
+      places.set(tensor, file);
+    }
+    for (const file of files.values()) {
+      const stray = [...file.tensors.keys()].find((name) => places.get(name) !== file);
+      if (stray !== undefined) throw tensorError(file.file, stray, `is there, but ${index} does not say so`);
+    }
+    return collect([...files.values()], places, index);
+  } catch (error) {
+    await Promise.all([...files.values()].map((file) => file.close()));
+    throw error;
+  }
+}
+
+function collect(files: SafetensorsFile[], places: Map<string, SafetensorsFile>, whole: string): Tensors {
+  const error = (name: string, what: string) => tensorError(places.get(name)?.file ?? whole, name, what);
+  return {
+    names: () => places.keys(),
+    error,
+    require(name, shape) {
+      const info = places.get(name)?.tensors.get(name);
+      if (!info) throw error(name, "is missing");
+      if (info.shape.length !== shape.length || info.shape.some((length, at) => length !== shape[at])) {
+        throw error(name, `has the shape ${shown(info.shape)}; the configuration makes it ${shown(shape)}`);
+      }
+    },
+    async read(name, into) {
+      const file = places.get(name);
+      if (!file) throw error(name, "is missing");
+      return file.read(name, into);
+    },
+    async close() {
+      await Promise.all(files.map((file) => file.close()));
+    },
+  };
+}
+
+/** A plain name: nothing that could lead out of the directory, on any system. */
+function isShardName(name: string): boolean {
+  return name.length <= 255 && /^[\w.-]+\.safetensors$/u.test(name) && !name.startsWith(".") && basename(name) === name;
+}

@@ -1,0 +1,134 @@
+import type { ModelConfig } from "../model/config.js";
+
+/** Where a tensor of a Hugging Face file lies among our weights. */
+export interface TensorPlace {
+  /** Its name in the file. */
+  tensor: string;
+  /** Its shape in the file; a projection is [outputs, inputs] there. */
+  shape: number[];
+  /** The parameter that holds it. */
+  parameter: string;
+  /**
+   * Present for a projection: it is stored transposed, and its outputs are the columns from `column` on of a parameter with
+   * `columns` of them.
+   */
+  projection?: { column: number; columns: number };
+  /** Present for a vector that is a part of the parameter: its first element. */
+  offset?: number;
+}
+
+/** Every tensor that the file of a model has, in the order in which they are written. */
+export function tensorPlaces(config: ModelConfig): TensorPlace[] {
+  const { vocabularySize, hiddenSize, feedForwardSize, headSize } = config;
+  const queries = config.heads * headSize;
+  const keys = config.keyValueHeads * headSize;
+  const attention = sideBySide([
+    ["q_proj", queries],
+    ["k_proj", keys],
+    ["v_proj", keys],
+  ]);
+  const gateUp = sideBySide([
+    ["gate_proj", feedForwardSize],
+    ["up_proj", feedForwardSize],
+  ]);
+  const places: TensorPlace[] = [
+    { tensor: "model.embed_tokens.weight", shape: [vocabularySize, hiddenSize], parameter: "embedding" },
+  ];
+  for (let layer = 0; layer < config.layers; layer++) {
+    const from = `model.layers.${layer}.`;
+    const to = `layers.${layer}.`;
+    const vector = (tensor: string, size: number, parameter: string, offset?: number) =>
+      places.push({ tensor: `${from}${tensor}`, shape: [size], parameter: `${to}${parameter}`, offset });
+    const matrix = (tensor: string, inputs: number, part: Part, parameter: string) =>
+      places.push({
+        tensor: `${from}${tensor}.weight`,
+        shape: [part.width, inputs],
+        parameter: `${to}${parameter}`,
+        projection: { column: part.column, columns: part.columns },
+      });
+    vector("input_layernorm.weight", hiddenSize, "attention_norm");
+    for (const part of attention) matrix(`self_attn.${part.name}`, hiddenSize, part, "qkv");
+    if (config.attentionBias) {
+      for (const { name, width, column } of attention) vector(`self_attn.${name}.bias`, width, "qkv_bias", column);
+    }
+    if (config.queryKeyNorm) {
+      vector("self_attn.q_norm.weight", headSize, "query_norm");
+      vector("self_attn.k_norm.weight", headSize, "key_norm");
+    }
+    matrix("self_attn.o_proj", queries, whole(hiddenSize), "attention_output");
+    vector("post_attention_layernorm.weight", hiddenSize, "feed_forward_norm");
+    for (const part of gateUp) matrix(`mlp.${part.name}`, hiddenSize, part, "gate_up");
+    matrix("mlp.down_proj", feedForwardSize, whole(hiddenSize), "down");
+  }
+  places.push({ tensor: "model.norm.weight", shape: [hiddenSize], parameter: "final_norm" });
+  if (!config.tiedEmbeddings) {
+    places.push({ tensor: "lm_head.weight", shape: [vocabularySize, hiddenSize], parameter: "head" });
+  }
+  return places;
+}
+
+/** Copies the tensor of a file, [outputs, inputs], into its place. */
+export function storeTensor(place: TensorPlace, values: Float32Array, parameter: Float32Array): void {
+  const { projection, offset = 0, shape } = place;
+  if (!projection) return parameter.set(values, offset);
+  const [outputs = 0, inputs = 0] = shape;
+  copyTransposed(values, { rows: outputs, columns: inputs, stride: inputs, offset: 0 }, parameter, {
+    stride: projection.columns,
+    offset: projection.column,
+  });
+}
+
+/** The reverse of `storeTensor`: a view where the file has the same order, else a new array. */
+export function tensorValues(place: TensorPlace, parameter: Float32Array): Float32Array {
+  const { projection, offset = 0, shape } = place;
+  const size = shape.reduce((product, length) => product * length, 1);
+  if (!projection) return parameter.subarray(offset, offset + size);
+  const [outputs = 0, inputs = 0] = shape;
+  const values = new Float32Array(size);
+  const from = { rows: inputs, columns: outputs, stride: projection.columns, offset: projection.column };
+  copyTransposed(parameter, from, values, { stride: inputs, offset: 0 });
+  return values;
+}
+
+/** Tiles keep both sides of the copy in cache: large matrices are several times faster than row by row. */
+const tile = 32;
+
+export function copyTransposed(
+  source: Float32Array,
+  from: { rows: number; columns: number; stride: number; offset: number },
+  target: Float32Array,
+  to: { stride: number; offset: number },
+): void {
+  for (let row = 0; row < from.rows; row += tile) {
+    const lastRow = Math.min(row + tile, from.rows);
+    for (let column = 0; column < from.columns; column += tile) {
+      const lastColumn = Math.min(column + tile, from.columns);
+      for (let r = row; r < lastRow; r++) {
+        for (let c = column; c < lastColumn; c++) {
+          target[to.offset + c * to.stride + r] = source[from.offset + r * from.stride + c]!;
+        }
+      }
+    }
+  }
+}
+
+interface Part {
+  name: string;
+  width: number;
+  column: number;
+  columns: number;
+}
+
+function sideBySide(widths: [string, number][]): Part[] {
+  const columns = widths.reduce((sum, [, width]) => sum + width, 0);
+  let column = 0;
+  return widths.map(([name, width]) => {
+    const part = { name, width, column, columns };
+    column += width;
+    return part;
+  });
+}
+
+function whole(columns: number): Part {
+  return { name: "", width: columns, column: 0, columns };
+}

@@ -1,0 +1,88 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../engine-error.js";
+import { configFields, shown, type ConfigFields } from "./config-fields.js";
+import { digestFile } from "./durable-file.js";
+import { isJsonObject, readJsonFile } from "./json-object.js";
+import type { WrittenFile } from "./safetensors.js";
+
+export const stateFile = "training_state.json";
+
+/** What a checkpoint says of itself, in `training_state.json`. */
+export interface TrainingState {
+  baseModel: string;
+  /** Whether all weights were trained or a low-rank adapter. */
+  training: "full" | "adapter";
+  /** Optimizer steps so far. */
+  steps: number;
+  /** The seed that the trainer was opened with. */
+  seed: number;
+  /** Every other file of the checkpoint. */
+  files: Map<string, WrittenFile>;
+}
+
+/** Counted up when an older reader could not make sense of a checkpoint. */
+const currentFormat = 1;
+
+export function trainingStateJson(state: TrainingState): string {
+  const { baseModel, training, steps, seed } = state;
+  const files = Object.fromEntries(state.files);
+  return `${JSON.stringify({ format: currentFormat, base_model: baseModel, training, steps, seed, files }, null, 2)}\n`;
+}
+
+/**
+ * @throws EngineError `not_found` when the directory is no checkpoint, `invalid` or `unsupported` (a newer format) when its
+ *   state cannot be read.
+ */
+export async function readTrainingState(directory: string): Promise<TrainingState> {
+  const fields = configFields(await readJsonFile(directory, stateFile), stateFile);
+  const format = fields.count("format", Number.MAX_SAFE_INTEGER);
+  if (format !== currentFormat) {
+    throw fields.unsupported("format", `is ${format}; this version reads ${currentFormat}`);
+  }
+  const training = fields.text("training");
+  if (training !== "full" && training !== "adapter") {
+    throw fields.invalid("training", `is ${shown(training)}, neither "full" nor "adapter"`);
+  }
+  const baseModel = fields.text("base_model");
+  if (baseModel === undefined) throw fields.invalid("base_model", "is missing");
+  return { baseModel, training, steps: whole(fields, "steps"), seed: whole(fields, "seed"), files: readFiles(fields) };
+}
+
+/**
+ * Checks that files of a checkpoint are what was written.
+ *
+ * @throws EngineError `invalid`, naming the file.
+ */
+export async function verifyFiles(directory: string, state: TrainingState, names: Iterable<string>): Promise<void> {
+  for (const name of names) {
+    const written = state.files.get(name);
+    const fail = (what: string) => new EngineError("invalid", `the checkpoint is damaged: ${name} ${what}`, name);
+    if (!written) throw fail(`is not listed in ${stateFile}`);
+    const found = await stat(join(directory, name)).catch(() => undefined);
+    if (!found?.isFile()) throw fail("is missing");
+    if (found.size !== written.bytes) throw fail(`has ${found.size} bytes instead of ${written.bytes}`);
+    const { sha256 } = await digestFile(join(directory, name));
+    if (sha256 !== written.sha256) throw fail("has other contents than were written");
+  }
+}
+
+function readFiles(fields: ConfigFields): Map<string, WrittenFile> {
+  const listed = fields.value("files");
+  if (!isJsonObject(listed)) throw fields.invalid("files", "is missing");
+  const files = new Map<string, WrittenFile>();
+  for (const [name, entry] of Object.entries(listed)) {
+    const { bytes, sha256 } = isJsonObject(entry) ? entry : {};
+    if (typeof bytes !== "number" || typeof sha256 !== "string" || !/^[\w.-]+$/u.test(name)) {
+      throw fields.invalid("files", `says ${shown(entry)} of ${shown(name)}`);
+    }
+    files.set(name, { bytes, sha256 });
+  }
+  return files;
+}
+
+function whole(fields: ConfigFields, name: string): number {
+  const value = fields.value(name);
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw fields.invalid(name, `is ${shown(value)}, not a whole number`);
+}

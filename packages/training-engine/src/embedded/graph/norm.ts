@@ -1,0 +1,35 @@
+import type { Graph, Value } from "./onnx.js";
+import { multiply, subtract, sumOver } from "./operators.js";
+
+/** Root-mean-square norm over the last dimension: `y = x scale gain` with `scale = 1 / sqrt(mean(x^2) + epsilon)`. */
+export function rmsNorm(graph: Graph, x: Value, gain: Value, epsilon: number): { y: Value; scale: Value } {
+  return graph.ops(
+    "SimplifiedLayerNormalization",
+    [x, gain],
+    { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
+    ["y", "scale"],
+  );
+}
+
+/** What `rmsNorm` gave, out of its input and the scale that was kept: three cheap products instead of a stored tensor. */
+export function normed(graph: Graph, x: Value, scale: Value, gain: Value): Value {
+  return multiply(graph, multiply(graph, x, scale), gain);
+}
+
+/**
+ * Gradient of the norm: with xhat = x scale and t = dy gain, `dx = scale (t - xhat mean(t xhat))` and `dgain = sum dy xhat`
+ * over all dimensions but the last.
+ */
+export function rmsNormBackward(
+  graph: Graph,
+  { x, scale, gain, dy, rank = 2 }: { x: Value; scale: Value; gain: Value; dy: Value; rank?: number },
+): { dx: Value; dgain: () => Value } {
+  const xhat = multiply(graph, x, scale);
+  const product = multiply(graph, dy, xhat);
+  const mean = graph.op("ReduceMean", [multiply(graph, product, gain)], { axes: [-1], keepdims: 1 });
+  const t = multiply(graph, dy, gain);
+  const dx = multiply(graph, subtract(graph, t, multiply(graph, xhat, mean)), scale);
+  const rows = Array.from({ length: rank - 1 }, (_, axis) => axis);
+  return { dx, dgain: () => sumOver(graph, product, rows) };
+}
+

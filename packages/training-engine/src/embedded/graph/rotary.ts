@@ -1,0 +1,39 @@
+import type { ModelConfig } from "../../model/config.js";
+
+/** Cosines and sines [positions, headSize / 2] by which positions turn pairs (i, i + headSize / 2) of a head. */
+export interface RotaryTables {
+  cosines: Float32Array;
+  sines: Float32Array;
+}
+
+export function rotaryTables(config: ModelConfig, positions: number): RotaryTables {
+  const frequencies = rotaryFrequencies(config);
+  const half = frequencies.length;
+  const cosines = new Float32Array(positions * half);
+  const sines = new Float32Array(positions * half);
+  for (let position = 0; position < positions; position++) {
+    frequencies.forEach((frequency, i) => {
+      cosines[position * half + i] = Math.cos(position * frequency);
+      sines[position * half + i] = Math.sin(position * frequency);
+    });
+  }
+  return { cosines, sines };
+}
+
+/**
+ * Radians per position of each pair: `base ^ (-2i / headSize)`, stretched as the model asks. Llama 3 divides the frequencies
+ * whose wave is long against the original context, leaves the short ones and blends between them.
+ */
+export function rotaryFrequencies({ headSize, rotaryBase, rotaryScaling }: ModelConfig): number[] {
+  const plain = Array.from({ length: headSize / 2 }, (_, i) => rotaryBase ** ((-2 * i) / headSize));
+  if (!rotaryScaling) return plain;
+  if (rotaryScaling.type === "linear") return plain.map((frequency) => frequency / rotaryScaling.factor);
+  const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = rotaryScaling;
+  return plain.map((frequency) => {
+    const waves = (originalContextLength * frequency) / (2 * Math.PI);
+    if (waves < lowFrequencyFactor) return frequency / factor;
+    if (waves > highFrequencyFactor) return frequency;
+    const smooth = (waves - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor);
+    return (1 - smooth) * (frequency / factor) + smooth * frequency;
+  });
+}

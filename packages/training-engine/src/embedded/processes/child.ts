@@ -1,0 +1,147 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { createRequire } from "node:module";
+import type { Readable } from "node:stream";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { EngineError } from "../../engine-error.js";
+import { watchPulse, type LivenessLimits } from "./liveness.js";
+import { heapWasFull, memoryKills } from "./out-of-memory.js";
+import { pendingCalls, type Call } from "./pending-calls.js";
+import type { FromChild, Methods, ToChild } from "./protocol.js";
+import { pulseDescriptor } from "./pulse.js";
+
+export interface ChildOptions {
+  /** Name of a module in this folder, without ending, that calls `serve`. */
+  entry: "trainer-process" | "sampler-process";
+  /** What the process is, in messages: "the training process". */
+  title: string;
+  /** 0 to 19. */
+  niceness: number;
+  limits: LivenessLimits;
+  log: (line: string) => void;
+}
+
+/** One life of a child process, from its start to its end. */
+export interface Child<M extends Methods<M>> {
+  readonly pid: number | undefined;
+  /** Rejects `failed` with the reason when the process ends before it answers. */
+  call: Call<M>;
+  /** Resolves when the process is gone, with the error that its calls got. */
+  exited: Promise<EngineError>;
+  /** That error, once the process is gone. */
+  readonly ended: EngineError | undefined;
+  kill(reason: string): void;
+  /** Aborts running calls, then ends the process. Resolves when it is gone. */
+  close(): Promise<void>;
+}
+
+/** A process that has not ended by itself after this is killed. */
+const closeMs = 3000;
+
+/**
+ * Starts a process that cannot outlive this one: it ends when the channel of messages closes or its pulse finds no reader.
+ * From TypeScript source the same is started through the loader of the tests.
+ */
+export function startChild<M extends Methods<M>>({ entry, title, niceness, limits, log }: ChildOptions): Child<M> {
+  const killsBefore = memoryKills();
+  const child = forkChild(entry, niceness);
+  log(`${title} started (${child.pid})`);
+  const stderr = logLines(child, (line) => log(`${title} (${child.pid}): ${line}`));
+  let killedBecause: string | undefined;
+  let closing = false;
+  let ended: EngineError | undefined;
+
+  const kill = (reason: string): void => {
+    killedBecause ??= reason;
+    child.kill("SIGKILL");
+  };
+  const send = (message: ToChild): void => {
+    try {
+      if (child.connected) child.send(message, () => undefined);
+    } catch (error) {
+      // What cannot be cloned; the caller's promise is made and rejects with it.
+      throw new EngineError("invalid", `it cannot be sent to another process: ${textOf(error)}`);
+    }
+  };
+  const calls = pendingCalls(send);
+  const pulse = watchPulse(limits, kill);
+  child.on("message", (message: FromChild) => calls.receive(message));
+  pulseOf(child)?.on("data", pulse.beat);
+
+  const exited = new Promise<EngineError>((resolve) => {
+    const end = (how: string): void => {
+      pulse.stop();
+      ended = closing
+        ? new EngineError("aborted", `${title} was closed`)
+        : new EngineError("failed", `${title} ${how}`);
+      log(`${ended.message} (${child.pid})`);
+      calls.end(ended);
+      resolve(ended);
+    };
+    child.on("error", (error) => end(`did not start: ${error.message}`));
+    // "close" comes after the last line of stderr.
+    child.on("close", (code, signal) => {
+      const how = signal ? `ended by ${signal}` : `exited with code ${code}`;
+      if (killedBecause !== undefined) end(`was killed: ${killedBecause}`);
+      else if (heapWasFull(stderr()) || wasKilledForMemory(signal, killsBefore)) end(`ran out of memory (${how})`);
+      else end(how);
+    });
+  });
+
+  return {
+    pid: child.pid,
+    call: (method, params, options) => calls.call(method, params, options),
+    exited,
+    get ended() {
+      return ended;
+    },
+    kill,
+    async close() {
+      closing = true;
+      calls.abort();
+      send({ type: "end" });
+      const late = setTimeout(() => child.kill("SIGKILL"), closeMs);
+      await exited;
+      clearTimeout(late);
+    },
+  };
+}
+
+function forkChild(entry: string, niceness: number): ChildProcess {
+  const fromSource = import.meta.url.endsWith(".ts");
+  const file = new URL(`./${entry}.${fromSource ? "ts" : "js"}`, import.meta.url);
+  return fork(fileURLToPath(file), [String(niceness)], {
+    execArgv: fromSource ? ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href] : [],
+    stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
+    serialization: "advanced",
+  });
+}
+
+function pulseOf(child: ChildProcess): Readable | undefined {
+  const stream = child.stdio[pulseDescriptor];
+  return stream && "read" in stream ? stream : undefined;
+}
+
+/** Hands each line on and keeps the end of the text. */
+function logLines(child: ChildProcess, log: (line: string) => void): () => string {
+  let text = "";
+  let line = "";
+  child.stderr?.setEncoding("utf8").on("data", (data: string) => {
+    text = (text + data).slice(-8192);
+    const lines = (line + data).split("\n");
+    line = (lines.pop() ?? "").slice(-4096);
+    for (const each of lines) if (each.trim() !== "") log(each);
+  });
+  child.stderr?.on("end", () => {
+    if (line.trim() !== "") log(line);
+  });
+  return () => text;
+}
+
+function wasKilledForMemory(signal: NodeJS.Signals | null, before: number | undefined): boolean {
+  const now = memoryKills();
+  return signal === "SIGKILL" && before !== undefined && now !== undefined && now > before;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { requireSendable } from "./message-size.js";
+
+describe("what one call may carry", () => {
+  it("counts typed arrays, text, lists and maps", () => {
+    const value = { tokens: new Int32Array(100), stop: ["ab", "cd"], logitBias: new Map([[1, 2]]) };
+    expect(() => requireSendable(value, 700)).not.toThrow();
+    expect(() => requireSendable(value, 400)).toThrow(expect.objectContaining({ code: "too_large" }));
+    expect(() => requireSendable({ text: "x".repeat(1000) }, 1000)).toThrow(
+      expect.objectContaining({ code: "too_large" }),
+    );
+    expect(() =>
+      requireSendable(
+        Array.from({ length: 1000 }, () => null),
+        1000,
+      ),
+    ).toThrow(expect.objectContaining({ code: "too_large" }));
+  });
+
+  it("excludes nesting that would overflow the stack, and functions", () => {
+    let deep: unknown = {};
+    for (let level = 0; level < 100_000; level++) deep = { deep };
+    expect(() => requireSendable(deep)).toThrow(expect.objectContaining({ code: "invalid" }));
+    expect(() => requireSendable({ schema: () => undefined })).toThrow(expect.objectContaining({ code: "invalid" }));
+  });
+});

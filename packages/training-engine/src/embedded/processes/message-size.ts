@@ -1,0 +1,38 @@
+import { EngineError } from "../../engine-error.js";
+
+/** The largest message between two processes. Far above any batch: about five million trained tokens. */
+export const maxMessageBytes = 256 * 2 ** 20;
+const maxDepth = 256;
+
+/**
+ * Rejects what could not be sent, before it is copied: `too_large` above `limit` bytes (an estimate of the serialized size,
+ * exact for typed arrays), `invalid` for nesting that would overflow the stack and for functions and symbols.
+ */
+export function requireSendable(value: unknown, limit = maxMessageBytes): void {
+  let bytes = 0;
+  const add = (more: number): void => {
+    bytes += more;
+    if (bytes > limit) {
+      throw new EngineError("too_large", `one call may carry ${limit} bytes at most; this one carries more`);
+    }
+  };
+  const visit = (part: unknown, depth: number): void => {
+    if (depth > maxDepth) throw new EngineError("invalid", `nested deeper than ${maxDepth} levels`);
+    if (typeof part === "string") add(2 * part.length + 8);
+    else if (typeof part === "function" || typeof part === "symbol") {
+      throw new EngineError("invalid", `a ${typeof part} cannot be sent to another process`);
+    } else if (typeof part !== "object" || part === null) add(9);
+    else if (ArrayBuffer.isView(part)) add(part.byteLength + 16);
+    else if (part instanceof Map || part instanceof Set || Array.isArray(part)) {
+      add(8);
+      for (const each of part) visit(each, depth + 1);
+    } else {
+      add(8);
+      for (const [key, each] of Object.entries(part)) {
+        visit(key, depth + 1);
+        visit(each, depth + 1);
+      }
+    }
+  };
+  visit(value, 0);
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { EngineError } from "../../engine-error.js";
+import { pendingCalls } from "./pending-calls.js";
+import type { ToChild } from "./protocol.js";
+
+function table(): { sent: ToChild[]; calls: ReturnType<typeof pendingCalls> } {
+  const sent: ToChild[] = [];
+  return { sent, calls: pendingCalls((message) => void sent.push(message)) };
+}
+
+describe("a call to a child process", () => {
+  it("brings an error of the child back with code, message and place", async () => {
+    const { calls } = table();
+    const call = calls.call("logprobs", []);
+    calls.receive({ type: "error", id: 1, error: { code: "invalid", message: "not a token", path: "sequences.0" } });
+    const error: unknown = await call.catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toMatchObject({ code: "invalid", message: "not a token", path: "sequences.0" });
+  });
+
+  it("tells the child of an abort and waits for what it says", async () => {
+    const { sent, calls } = table();
+    const controller = new AbortController();
+    const call = calls.call("generate", {}, { signal: controller.signal });
+    controller.abort();
+    expect(sent.at(-1)).toEqual({ type: "abort", id: 1 });
+    calls.receive({ type: "error", id: 1, error: { code: "aborted", message: "stopped" } });
+    await expect(call).rejects.toMatchObject({ code: "aborted", message: "stopped" });
+  });
+
+  it("is not sent at all when it was aborted before", async () => {
+    const { sent, calls } = table();
+    await expect(calls.call("generate", {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: "aborted",
+    });
+    expect(sent).toEqual([]);
+  });
+
+  it("rejects with what its listener threw, and ends in the child", async () => {
+    const { sent, calls } = table();
+    const call = calls.call(
+      "generate",
+      {},
+      {
+        onEvent: () => {
+          throw new Error("the socket is closed");
+        },
+      },
+    );
+    calls.receive({ type: "events", id: 1, events: [1, 2] });
+    expect(sent.filter(({ type }) => type === "abort")).toHaveLength(1);
+    calls.receive({ type: "error", id: 1, error: { code: "aborted", message: "stopped" } });
+    await expect(call).rejects.toThrow("the socket is closed");
+  });
+
+  it("rejects when the child has ended, and so does every later one", async () => {
+    const { calls } = table();
+    const call = calls.call("apply", {});
+    const why = new EngineError("failed", "the training process ended by SIGKILL");
+    calls.end(why);
+    await expect(call).rejects.toBe(why);
+    await expect(calls.call("apply", {})).rejects.toBe(why);
+  });
+});

@@ -1,0 +1,86 @@
+import type { EngineError } from "../../engine-error.js";
+import { requireSendable } from "./message-size.js";
+import type { FromChild, Methods, ToChild } from "./protocol.js";
+import { aborted } from "./until-aborted.js";
+import { fromWireError } from "./wire-error.js";
+
+export interface CallOptions<Event> {
+  /** An abort is passed on; the call still settles with what the child answers, so its state is known then. */
+  signal?: AbortSignal;
+  /** What it throws aborts the call, which then rejects with it. */
+  onEvent?: (event: Event) => void;
+}
+
+export type Call<M extends Methods<M>> = <K extends keyof M & string>(
+  method: K,
+  params: M[K]["params"],
+  options?: CallOptions<M[K]["event"]>,
+) => Promise<M[K]["result"]>;
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  onEvent(event: unknown): void;
+}
+
+/** The parent's table of calls that one child has not answered yet. */
+export function pendingCalls(send: (message: ToChild) => void): {
+  call(method: string, params: unknown, options?: CallOptions<never>): Promise<unknown>;
+  receive(message: FromChild): void;
+  /** Asks the child to end all of them early. */
+  abort(): void;
+  /** Rejects all calls, and every later one. */
+  end(error: EngineError): void;
+} {
+  const pending = new Map<number, Pending>();
+  let lastId = 0;
+  let ended: EngineError | undefined;
+
+  return {
+    async call(method, params, { signal, onEvent } = {}) {
+      if (signal?.aborted) throw aborted();
+      if (ended) throw ended;
+      requireSendable(params);
+      const id = ++lastId;
+      const abort = (): void => send({ type: "abort", id });
+      let thrown: { error: unknown } | undefined;
+      try {
+        signal?.addEventListener("abort", abort, { once: true });
+        return await new Promise((resolve, reject) => {
+          pending.set(id, {
+            resolve,
+            reject,
+            onEvent(event) {
+              if (thrown) return;
+              try {
+                onEvent?.(event as never);
+              } catch (error) {
+                thrown = { error };
+                abort();
+              }
+            },
+          });
+          send({ type: "call", id, method, params });
+        });
+      } catch (error) {
+        throw thrown ? thrown.error : error;
+      } finally {
+        pending.delete(id);
+        signal?.removeEventListener("abort", abort);
+      }
+    },
+    receive(message) {
+      const call = pending.get(message.id);
+      if (message.type === "events") for (const event of message.events) call?.onEvent(event);
+      else if (message.type === "result") call?.resolve(message.value);
+      else call?.reject(fromWireError(message.error));
+    },
+    abort() {
+      for (const id of pending.keys()) send({ type: "abort", id });
+    },
+    end(error) {
+      ended = error;
+      for (const call of pending.values()) call.reject(error);
+    },
+  };
+}

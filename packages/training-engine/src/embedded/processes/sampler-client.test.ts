@@ -1,0 +1,50 @@
+import { EventEmitter, once } from "node:events";
+import { expect, it } from "vitest";
+import { EngineError } from "../../engine-error.js";
+import type { GenerateRequest } from "../../port.js";
+import { supervisedSampler } from "./sampler-client.js";
+
+const request: GenerateRequest = {
+  weights: { baseModel: "random:tiny" },
+  prompt: Int32Array.of(1),
+  n: 1,
+  maxTokens: 1,
+};
+
+it("turns requests away, with the reason and for how long, while the process ends again and again", async () => {
+  let starts = 0;
+  const lines: string[] = [];
+  const ends = new EventEmitter();
+  const sampler = supervisedSampler(
+    async () => {
+      starts++;
+      throw new EngineError("failed", "the sampling process exited with code 7");
+    },
+    (line) => ends.emit(`end ${lines.push(line)}`),
+  );
+  const fourth = once(ends, "end 4");
+  expect(sampler.trouble()).toBeUndefined();
+  await expect(sampler.generate(request)).rejects.toMatchObject({ code: "failed" });
+  await fourth;
+  expect(sampler.trouble()).toMatch(/4 times in a row.*code 7/);
+  await expect(sampler.generate(request)).rejects.toMatchObject({
+    code: "busy",
+    message: expect.stringContaining("within 1 s"),
+  });
+  expect(starts).toBe(4);
+  expect(lines).toHaveLength(4);
+  await sampler.close();
+  await expect(sampler.generate(request)).rejects.toMatchObject({ code: "aborted" });
+  expect(starts).toBe(4);
+});
+
+it("lets go of a request that is aborted while the process starts", async () => {
+  const sampler = supervisedSampler(
+    () => new Promise(() => undefined),
+    () => undefined,
+  );
+  const controller = new AbortController();
+  const generation = sampler.generate(request, { signal: controller.signal });
+  controller.abort();
+  await expect(generation).rejects.toMatchObject({ code: "aborted" });
+});

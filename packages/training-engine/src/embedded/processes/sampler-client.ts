@@ -1,0 +1,130 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { EngineError } from "../../engine-error.js";
+import type { Sampler } from "../../port.js";
+import type { Child } from "./child.js";
+import type { SamplerMethods } from "./sampler-protocol.js";
+import { untilAborted } from "./until-aborted.js";
+
+/** A process that has lived this long, or answered something, was sound; one that ends sooner counts towards a crash loop. */
+const soundMs = 30_000;
+const firstPauseMs = 250;
+const longestPauseMs = 30_000;
+/** So many bad ends in a row are a crash loop: requests are turned away until the next start. */
+const crashLoop = 4;
+
+export interface SupervisedSampler extends Sampler {
+  /** What is wrong, while the process is in a crash loop. */
+  trouble(): string | undefined;
+  close(): Promise<void>;
+}
+
+/**
+ * The port's sampler over a process that is started at the first request and again whenever it ends. A request whose process
+ * ended before anything was streamed is run once more; other running requests reject `failed`. Weights come back with the
+ * first request for them.
+ */
+export function supervisedSampler(
+  start: () => Promise<Child<SamplerMethods>>,
+  log: (line: string) => void,
+): SupervisedSampler {
+  const closing = new AbortController();
+  let current: Promise<Child<SamplerMethods>> | undefined;
+  let up = false;
+  let badEnds = 0;
+  let answered = false;
+  let lastEnd = "";
+  let nextStartAt = 0;
+
+  function launch(pauseMs: number): Promise<Child<SamplerMethods>> {
+    nextStartAt = Date.now() + pauseMs;
+    const started = pause(pauseMs).then(async () => {
+      const startedAt = Date.now();
+      answered = false;
+      const child = await start();
+      up = true;
+      void child.exited.then((error) => ended(error.message, Date.now() - startedAt));
+      if (closing.signal.aborted) await child.close();
+      return child;
+    });
+    // A start that failed is tried again as well.
+    started.catch((error: unknown) => ended(error instanceof Error ? error.message : String(error), 0));
+    current = started;
+    return started;
+  }
+
+  async function pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: closing.signal }).catch(() => undefined);
+    if (closing.signal.aborted) throw closed();
+  }
+
+  function ended(why: string, livedMs: number): void {
+    if (closing.signal.aborted) return;
+    up = false;
+    lastEnd = why;
+    badEnds = answered || livedMs > soundMs ? 1 : badEnds + 1;
+    const pauseMs = badEnds === 1 ? 0 : Math.min(firstPauseMs * 2 ** (badEnds - 2), longestPauseMs);
+    log(`${why}; it is started again in ${pauseMs} ms`);
+    void launch(pauseMs);
+  }
+
+  function trouble(): string | undefined {
+    if (up || badEnds < crashLoop) return undefined;
+    const seconds = Math.max(1, Math.ceil((nextStartAt - Date.now()) / 1000));
+    return `sampling has ended ${badEnds} times in a row (last: ${lastEnd}); it is tried again within ${seconds} s`;
+  }
+
+  async function ready(signal?: AbortSignal): Promise<Child<SamplerMethods>> {
+    if (closing.signal.aborted) throw closed();
+    const reason = trouble();
+    if (reason !== undefined && Date.now() < nextStartAt) throw new EngineError("busy", reason);
+    return untilAborted(current ?? launch(0), signal);
+  }
+
+  /** Runs once more what was lost with its process, unless `lostForGood` says that its loss has been seen. */
+  async function insist<Result>(
+    ask: (child: Child<SamplerMethods>) => Promise<Result>,
+    { signal, lostForGood }: { signal?: AbortSignal; lostForGood?: () => boolean } = {},
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      const child = await ready(signal);
+      try {
+        const result = await ask(child);
+        answered = true;
+        return result;
+      } catch (error) {
+        const lost = child.ended !== undefined && error === child.ended;
+        if (!lost) answered = true;
+        if (!lost || attempt > 1 || closing.signal.aborted || lostForGood?.()) throw error;
+      }
+    }
+  }
+
+  return {
+    generate(request, { onChunk, signal } = {}) {
+      let streamed = false;
+      const onEvent =
+        onChunk &&
+        ((chunk: Parameters<typeof onChunk>[0]) => {
+          streamed = true;
+          onChunk(chunk);
+        });
+      const stream = onChunk !== undefined;
+      const ask = (child: Child<SamplerMethods>) => child.call("generate", { request, stream }, { signal, onEvent });
+      return insist(ask, { signal, lostForGood: () => streamed });
+    },
+    preload: (weights) => insist((child) => child.call("preload", weights)),
+    async unload(weights) {
+      if (current) await insist((child) => child.call("unload", weights));
+    },
+    trouble,
+    async close() {
+      closing.abort();
+      const child = await current?.catch(() => undefined);
+      await child?.close();
+    },
+  };
+}
+
+function closed(): EngineError {
+  return new EngineError("aborted", "the engine was closed");
+}

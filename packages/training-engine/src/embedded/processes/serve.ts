@@ -1,0 +1,102 @@
+import { writeFileSync } from "node:fs";
+import { setPriority } from "node:os";
+import { EngineError } from "../../engine-error.js";
+import type { FromChild, Methods, ToChild } from "./protocol.js";
+import { startPulse } from "./pulse.js";
+import { toWireError } from "./wire-error.js";
+
+export interface CallContext<Event> {
+  signal: AbortSignal;
+  emit: (event: Event) => void;
+}
+
+export type Handlers<M extends Methods<M>> = {
+  [K in keyof M]: (params: M[K]["params"], context: CallContext<M[K]["event"]>) => Promise<M[K]["result"]>;
+};
+
+/**
+ * Makes this child process answer its parent's calls. They run side by side; order is the handlers' matter. The first
+ * argument of the process is its niceness.
+ */
+export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
+  // The parent decides when its children end; a Ctrl-C in the terminal reaches all of them.
+  process.on("SIGINT", () => undefined);
+  process.on("SIGTERM", () => undefined);
+  process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+  // The thread of the pulse is started first, so that it keeps the usual priority.
+  startPulse();
+  stepBack();
+
+  const running = new Map<number, AbortController>();
+  let ending = false;
+  const endWhenIdle = (): void => {
+    if (ending && running.size === 0) process.exit(0);
+  };
+
+  process.on("message", (message: ToChild) => {
+    if (message.type === "call") void run(message);
+    else if (message.type === "abort") running.get(message.id)?.abort();
+    else {
+      ending = true;
+      endWhenIdle();
+    }
+  });
+
+  async function run({ id, method, params }: Extract<ToChild, { type: "call" }>): Promise<void> {
+    const controller = new AbortController();
+    running.set(id, controller);
+    const { emit, flush } = collectEvents(id);
+    try {
+      const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof M] : undefined;
+      if (!handler) throw new EngineError("unsupported", `unknown method ${method}`);
+      const value = await handler(params, { signal: controller.signal, emit });
+      flush();
+      await tell({ type: "result", id, value });
+    } catch (error) {
+      flush();
+      await tell({ type: "error", id, error: toWireError(error) });
+    } finally {
+      running.delete(id);
+      endWhenIdle();
+    }
+  }
+}
+
+/** Events of one turn of the event loop travel in one message. */
+function collectEvents(id: number): { emit: (event: unknown) => void; flush: () => void } {
+  let events: unknown[] = [];
+  const flush = (): void => {
+    if (events.length > 0) void tell({ type: "events", id, events });
+    events = [];
+  };
+  const emit = (event: unknown): void => {
+    if (events.push(event) === 1) setImmediate(flush);
+  };
+  return { emit, flush };
+}
+
+/** Resolves when the message is on its way; a parent that is gone needs none. */
+function tell(message: FromChild): Promise<void> {
+  return new Promise((resolve, reject) => {
+    try {
+      process.send?.(message, undefined, undefined, () => resolve());
+    } catch (error) {
+      reject(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+/** Gives way to the service and to chat, and when memory runs out, dies in their stead. Where the system allows it. */
+function stepBack(): void {
+  const niceness = Number(process.argv[2]);
+  try {
+    if (niceness > 0) setPriority(niceness);
+  } catch {
+    // Not allowed here: everything works, only less evenly.
+  }
+  try {
+    writeFileSync("/proc/self/oom_score_adj", "500");
+  } catch {
+    // No Linux, or not allowed.
+  }
+}

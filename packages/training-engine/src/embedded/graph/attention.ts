@@ -69,7 +69,9 @@ export function attentionBackward(context: LayerContext, x: Value, values: Atten
   const { graph, config } = context;
   const dmixed = projectBackward(context, output(config), values.mixed, { o: dmiddle });
   // Softmax: dS = P (dP - rowsum(dP P)), and that sum is the product of the output with its gradient.
-  const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], { keep: true });
+  const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], {
+    keep: true,
+  });
   const rowSums = grouped(context, swapHeadsAndTime(context, inner), 1);
   const doutput = grouped(context, swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape")));
   const dprobabilities = batchedProduct(graph, doutput, values.value, { transposeB: true });

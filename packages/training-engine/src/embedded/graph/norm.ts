@@ -32,4 +32,3 @@ export function rmsNormBackward(
   const rows = Array.from({ length: rank - 1 }, (_, axis) => axis);
   return { dx, dgain: () => sumOver(graph, product, rows) };
 }
-

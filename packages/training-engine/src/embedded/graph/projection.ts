@@ -42,7 +42,13 @@ export function projectBackward<Target extends AdapterTarget>(
   const { graph, adapter } = context;
   const targets = targetsOf(widths);
   const [only, ...more] = targets.map((target) => gradients[target]);
-  const joined = only !== undefined && more.length === 0 ? only : joinColumns(graph, targets.map((t) => gradients[t]));
+  const joined =
+    only !== undefined && more.length === 0
+      ? only
+      : joinColumns(
+          graph,
+          targets.map((t) => gradients[t]),
+        );
   learn(context, weight, () => transposedTimes(graph, x, joined));
   if (bias !== undefined) learn(context, bias, () => sumOver(graph, joined, [0]));
   let dx = timesTransposed(graph, joined, weight);

@@ -58,12 +58,7 @@ export interface Network {
    * Adds the gradient to `gradients`, which has the parameters of the adapter when there is one. `coefficients` are the
    * derivatives of the loss by each row's log-probability; those are given back.
    */
-  backward(
-    pass: ForwardPass,
-    rows: HeadRows,
-    coefficients: Float32Array,
-    gradients: ParameterSet,
-  ): Promise<HeadResult>;
+  backward(pass: ForwardPass, rows: HeadRows, coefficients: Float32Array, gradients: ParameterSet): Promise<HeadResult>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,71 @@
+import type { MetricSums } from "../../objective/metric-sums.js";
+import { sequenceLoss } from "../../objective/sequence-loss.js";
+import type { ParameterSet } from "../../model/parameters.js";
+import type { Objective, TokenSequence } from "../../port.js";
+import { batchOf, headRowsOf, perSequence, type Microbatch } from "./microbatches.js";
+import type { ForwardMode, HeadRows, Network } from "./network.js";
+
+/** Of each sequence of a microbatch, in its order. */
+export interface MicrobatchEvaluation {
+  losses: number[];
+  sums: MetricSums[];
+  logprobs: Float64Array[];
+  entropies?: Float64Array[];
+}
+
+/** Adds the gradient of the microbatch's sequences to `gradients`. */
+export async function evaluateMicrobatch(
+  network: Network,
+  objective: Objective,
+  microbatch: Microbatch,
+  gradients: ParameterSet,
+  { entropy, mode }: { entropy: boolean; mode: Exclude<ForwardMode, "score"> },
+): Promise<MicrobatchEvaluation> {
+  const { sequences, divisor } = objective;
+  const rows = headRowsOf(sequences, microbatch);
+  const pass = await network.forward(batchOf(sequences, microbatch), mode);
+  const losses = (logprobs: Float64Array[]) =>
+    microbatch.indices.map((index, row) => sequenceLoss(objective, index, logprobs[row]!));
+  // The gradient of a cross-entropy does not depend on the log-probabilities: the head need not run twice to have them.
+  const before = objective.name === "supervised" && !entropy ? undefined : await network.score(pass, rows, { entropy });
+  const assumed = before?.logprobs ?? new Float32Array(rows.positions.length);
+  const assumedLosses = losses(perSequence(sequences, microbatch, assumed));
+  const gradientOf = assumedLosses.map(({ gradient }) => gradient);
+  const coefficients = coefficientsOf(sequences, microbatch, rows, gradientOf, divisor);
+  const { logprobs: computed } = await network.backward(pass, rows, coefficients, gradients);
+  const logprobs = perSequence(sequences, microbatch, before?.logprobs ?? computed);
+  const final = before ? assumedLosses : losses(logprobs);
+  return {
+    losses: final.map(({ loss }) => loss),
+    sums: final.map(({ sums }) => sums),
+    logprobs,
+    ...(before?.entropies && { entropies: perSequence(sequences, microbatch, before.entropies) }),
+  };
+}
+
+/** Log-probabilities of the trained tokens of a microbatch's sequences. */
+export async function scoreMicrobatch(
+  network: Network,
+  sequences: readonly TokenSequence[],
+  microbatch: Microbatch,
+): Promise<Float64Array[]> {
+  const pass = await network.forward(batchOf(sequences, microbatch), "score");
+  const { logprobs } = await network.score(pass, headRowsOf(sequences, microbatch), { entropy: false });
+  return perSequence(sequences, microbatch, logprobs);
+}
+
+function coefficientsOf(
+  sequences: readonly TokenSequence[],
+  { indices }: Microbatch,
+  rows: HeadRows,
+  gradients: Float64Array[],
+  divisor: number,
+): Float32Array {
+  const coefficients = new Float32Array(rows.positions.length);
+  let next = 0;
+  indices.forEach((index, row) => {
+    const { mask } = sequences[index]!;
+    for (let i = 1; i < mask.length; i++) if (mask[i]) coefficients[next++] = gradients[row]![i]! / divisor;
+  });
+  return coefficients;
+}

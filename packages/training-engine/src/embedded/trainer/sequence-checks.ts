@@ -1,0 +1,71 @@
+import { EngineError } from "../../engine-error.js";
+import type { ModelConfig } from "../../model/config.js";
+import type { Objective, TokenSequence } from "../../port.js";
+
+/** Refuses what the model cannot read, with the place of the first fault. */
+export function checkSequences(sequences: readonly TokenSequence[], config: ModelConfig): void {
+  sequences.forEach((sequence, index) => {
+    const { tokens, mask } = sequence;
+    const at = `sequences.${index}`;
+    if (tokens.length > config.contextLength) {
+      throw new EngineError(
+        "too_large",
+        `the sequence has ${tokens.length} tokens, and the context of the model ${config.contextLength}`,
+        `${at}.tokens`,
+      );
+    }
+    checkLength(mask, tokens, `${at}.mask`);
+    const wrong = tokens.findIndex((token) => token < 0 || token >= config.vocabularySize);
+    if (wrong >= 0) {
+      throw new EngineError(
+        "invalid",
+        `token ${tokens[wrong]} is not in the vocabulary of ${config.vocabularySize} entries`,
+        `${at}.tokens.${wrong}`,
+      );
+    }
+    if (mask[0]) {
+      throw new EngineError("invalid", "the first token cannot be trained: nothing predicts it", `${at}.mask.0`);
+    }
+  });
+}
+
+/** Refuses an objective whose numbers would make the gradient meaningless. NaN is allowed in log-probabilities: unknown. */
+export function checkObjective(objective: Objective, config: ModelConfig): void {
+  checkSequences(objective.sequences, config);
+  if (objective.name === "supervised") {
+    objective.sequences.forEach(({ tokens, weights }, index) => {
+      if (weights) checkFinite(weights, tokens, `sequences.${index}.weights`);
+    });
+  } else {
+    objective.sequences.forEach(({ tokens, weights, advantages, oldLogprobs, originalLogprobs, segments }, index) => {
+      const at = `sequences.${index}`;
+      checkFinite(weights, tokens, `${at}.weights`);
+      checkFinite(advantages, tokens, `${at}.advantages`);
+      checkLogprobs(oldLogprobs, tokens, `${at}.oldLogprobs`);
+      if (originalLogprobs) checkLogprobs(originalLogprobs, tokens, `${at}.originalLogprobs`);
+      if (segments) checkLength(segments, tokens, `${at}.segments`);
+    });
+  }
+  const trains = objective.sequences.some(({ mask }) => mask.includes(1));
+  if (trains && !(Number.isFinite(objective.divisor) && objective.divisor > 0)) {
+    throw new EngineError("invalid", `the divisor must be a positive number, not ${objective.divisor}`, "divisor");
+  }
+}
+
+function checkLength(values: ArrayLike<number>, tokens: Int32Array, path: string): void {
+  if (values.length !== tokens.length) {
+    throw new EngineError("invalid", `${values.length} entries for ${tokens.length} tokens`, path);
+  }
+}
+
+function checkFinite(values: Float64Array, tokens: Int32Array, path: string): void {
+  checkLength(values, tokens, path);
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  if (wrong >= 0) throw new EngineError("invalid", `${values[wrong]} is not a finite number`, `${path}.${wrong}`);
+}
+
+function checkLogprobs(values: Float64Array, tokens: Int32Array, path: string): void {
+  checkLength(values, tokens, path);
+  const wrong = values.findIndex((value) => value === Infinity || value === -Infinity);
+  if (wrong >= 0) throw new EngineError("invalid", `${values[wrong]} is not a log-probability`, `${path}.${wrong}`);
+}

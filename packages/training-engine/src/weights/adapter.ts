@@ -26,24 +26,18 @@ export interface Adapter {
 /** PEFT takes any rank; beyond this an adapter has no point, and its size could be a trap. */
 const largestRank = 1024;
 
-/** Other ways of adapting that PEFT knows: each changes the result when it is set. */
-const otherMethods = [
-  "use_dora",
-  "use_rslora",
-  "use_qalora",
-  "fan_in_fan_out",
-  "lora_bias",
-  "rank_pattern",
-  "alpha_pattern",
-  "modules_to_save",
-  "layers_to_transform",
-  "layer_replication",
-  "exclude_modules",
-  "target_parameters",
-  "trainable_token_indices",
-  "alora_invocation_tokens",
-  "arrow_config",
-];
+/**
+ * What plain LoRA needs, and what changes nothing of a finished adapter. PEFT gains methods with every release, so what is
+ * set besides these is refused rather than overlooked.
+ */
+const understood = new Set([
+  ...["peft_type", "task_type", "base_model_name_or_path", "revision", "r", "lora_alpha", "target_modules", "bias"],
+  ...["lora_dropout", "init_lora_weights", "inference_mode", "auto_mapping", "peft_version", "layers_pattern"],
+  ...["megatron_core", "eva_config", "qalora_group_size", "ensure_weight_tying", "runtime_config"],
+]);
+
+/** Ways of drawing the first factors that leave the base model as it is; others (`pissa`, `olora`…) change it too. */
+const harmlessBeginnings = new Set<unknown>([undefined, true, false, "gaussian", "eva", "orthogonal"]);
 
 /** Only the shape of the adapter, from `adapter_config.json`. */
 export async function readAdapterConfig(directory: string): Promise<AdapterConfig> {
@@ -105,9 +99,15 @@ export async function writeAdapter(
 function parseAdapterConfig(fields: ConfigFields): AdapterConfig {
   const method = fields.text("peft_type");
   if (method !== "LORA") throw fields.unsupported("peft_type", `is ${shown(method)}; the engine computes LORA`);
-  for (const name of otherMethods) {
+  for (const name of fields.names()) {
     const value = fields.value(name);
-    if (isSet(value)) throw fields.unsupported(name, `is ${shown(value)}; the engine computes plain LoRA`);
+    if (isSet(value) && !understood.has(name)) {
+      throw fields.unsupported(name, `is ${shown(value)}; the engine computes plain LoRA`);
+    }
+  }
+  const beginning = fields.value("init_lora_weights");
+  if (!harmlessBeginnings.has(beginning)) {
+    throw fields.unsupported("init_lora_weights", `is ${shown(beginning)}, which changes the base model too`);
   }
   const bias = fields.text("bias") ?? "none";
   if (bias !== "none") throw fields.unsupported("bias", `is ${shown(bias)}; the engine trains no biases`);

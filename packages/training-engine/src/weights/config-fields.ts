@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "./json-object.js";
 
 /** Typed access to the fields of a configuration file; each refusal names file and field. `null` counts as absent. */
 export interface ConfigFields {
+  names(): string[];
   /** A whole number from 1 to `largest`. */
   count(name: string, largest: number, otherwise?: number): number;
   /** A finite number above zero. */
@@ -28,6 +29,7 @@ export function configFields(json: JsonObject, place: string): ConfigFields {
     return given;
   };
   return {
+    names: () => Object.keys(json),
     value,
     invalid: (name, what) => error("invalid", name, what),
     unsupported: (name, what) => error("unsupported", name, what),

@@ -1,0 +1,132 @@
+import { EngineError } from "../engine-error.js";
+import type { ModelConfig } from "./config.js";
+import { adapterParameters, modelParameters, parameterCount, type AdapterConfig } from "./parameters.js";
+
+/** Bytes that something needs, by what for. */
+export interface MemoryNeed {
+  total: number;
+  parts: Record<string, number>;
+}
+
+const bytesPerNumber = 4;
+
+/** Tokens of the smallest batch that training must be able to hold: one sequence of this length. */
+const shortestBatch = 128;
+
+/** Rows of logits that the smallest batch holds at a time. */
+const fewestHeadRows = 32;
+
+/** Tokens of the one sequence that sampling must be able to hold. */
+const shortestContext = 256;
+
+/**
+ * Bytes that the activations of one batch take at their highest: what the forward pass leaves for the way back and what
+ * computing the way back through one layer needs besides.
+ *
+ * @param kept whether the forward pass keeps every layer's values, or only its input, from which they are computed again.
+ */
+export function activationBytes(
+  config: ModelConfig,
+  { rows, time, kept }: { rows: number; time: number; kept: boolean },
+): number {
+  const { hiddenSize, heads, keyValueHeads, headSize, feedForwardSize, layers } = config;
+  const queries = heads * headSize;
+  const keys = keyValueHeads * headSize;
+  const norms = config.queryKeyNorm ? queries + keys + heads + keyValueHeads : 0;
+  // Queries, keys, values, probabilities, the mix of values, the middle of the residual stream, gate, up and the scales.
+  const values = 2 * queries + 2 * keys + norms + heads * time + hiddenSize + 2 * feedForwardSize + 2;
+  // On the way back: gradients of all those, and as many again in products on their way.
+  const oneLayer = 3 * values;
+  const left = layers * (hiddenSize + (kept ? values : 0));
+  return bytesPerNumber * rows * time * (left + oneLayer);
+}
+
+/** Bytes of keys and values of one token of one sequence. */
+export function cacheBytesPerToken({ layers, keyValueHeads, headSize }: ModelConfig): number {
+  return bytesPerNumber * 2 * layers * keyValueHeads * headSize;
+}
+
+/**
+ * What a trainer needs at least: weights, gradients and both moments of what is trained, one layer's gradients on their way
+ * (twice, because the library copies its outputs), and the activations of one sequence of 128 tokens.
+ */
+export function trainingMemory(config: ModelConfig, adapter?: AdapterConfig): MemoryNeed {
+  const all = parameterCount(modelParameters(config));
+  const trained = adapter ? parameterCount(adapterParameters(config, adapter)) : all;
+  const perLayer = adapter
+    ? trained / config.layers
+    : (all - parameterCount(modelParameters({ ...config, layers: 0 }))) / config.layers;
+  const head = adapter ? 0 : config.vocabularySize * config.hiddenSize;
+  const time = Math.min(shortestBatch, config.contextLength);
+  return needed({
+    weights: all + (adapter ? trained : 0),
+    gradients: trained + 2 * Math.max(perLayer, head),
+    moments: 2 * trained,
+    activations:
+      activationBytes(config, { rows: 1, time, kept: false }) / bytesPerNumber +
+      3 * fewestHeadRows * config.vocabularySize,
+  });
+}
+
+/** What sampling needs at least: weights, and keys and values of one sequence of 256 tokens. */
+export function samplingMemory(config: ModelConfig): MemoryNeed {
+  const tokens = Math.min(shortestContext, config.contextLength);
+  return needed({
+    weights: parameterCount(modelParameters(config)),
+    cache: (tokens * cacheBytesPerToken(config)) / bytesPerNumber,
+    logits: 2 * config.vocabularySize,
+  });
+}
+
+/**
+ * Refuses to train where memory would not do, before any weights are read.
+ *
+ * @throws EngineError `too_large` with what is needed, what there is, and what would fit.
+ */
+export function requireTrainingMemory(
+  config: ModelConfig,
+  adapter: AdapterConfig | undefined,
+  memoryBytes: number,
+): void {
+  const need = trainingMemory(config, adapter);
+  if (need.total <= memoryBytes) return;
+  const smaller: AdapterConfig = { rank: 8, alpha: 16, targets: ["q", "k", "v", "o", "gate", "up", "down"] };
+  const withAdapter = trainingMemory(config, smaller).total;
+  const what = adapter ? `an adapter of rank ${adapter.rank}` : "all weights";
+  const fits =
+    !adapter && withAdapter <= memoryBytes
+      ? `an adapter of rank ${smaller.rank} would fit, with ${shownBytes(withAdapter)}`
+      : fittingModel(config, memoryBytes, (shape) => trainingMemory(shape, adapter));
+  throw tooLarge(`training ${what} of this model`, need, memoryBytes, fits);
+}
+
+/** The same for sampling. */
+export function requireSamplingMemory(config: ModelConfig, memoryBytes: number): void {
+  const need = samplingMemory(config);
+  if (need.total <= memoryBytes) return;
+  throw tooLarge("sampling from this model", need, memoryBytes, fittingModel(config, memoryBytes, samplingMemory));
+}
+
+function tooLarge(work: string, need: MemoryNeed, memoryBytes: number, fits: string): EngineError {
+  const parts = Object.entries(need.parts).map(([name, bytes]) => `${name} ${shownBytes(bytes)}`);
+  const numbers = `${shownBytes(need.total)} (${parts.join(", ")}), and ${shownBytes(memoryBytes)} may be used`;
+  return new EngineError("too_large", `${work} needs ${numbers}; ${fits}`);
+}
+
+/** About how large a model of the same proportions could be: needs grow with the number of its weights. */
+function fittingModel(config: ModelConfig, memoryBytes: number, need: (shape: ModelConfig) => MemoryNeed): string {
+  const parameters = parameterCount(modelParameters(config));
+  const most = Math.floor((parameters * memoryBytes) / need(config).total / 1e5) / 10;
+  return `a model of about ${most} million weights instead of ${Math.ceil(parameters / 1e5) / 10} million would fit`;
+}
+
+function needed(numbers: Record<string, number>): MemoryNeed {
+  const parts = Object.fromEntries(
+    Object.entries(numbers).map(([name, count]) => [name, Math.ceil(count) * bytesPerNumber]),
+  );
+  return { parts, total: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0) };
+}
+
+function shownBytes(bytes: number): string {
+  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(2)} GB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}

@@ -58,20 +58,16 @@ export function projectionShape(config: ModelConfig, target: AdapterTarget): [in
   const { hiddenSize, feedForwardSize } = config;
   const queries = config.heads * config.headSize;
   const keys = config.keyValueHeads * config.headSize;
-  switch (target) {
-    case "q":
-      return [hiddenSize, queries];
-    case "k":
-    case "v":
-      return [hiddenSize, keys];
-    case "o":
-      return [queries, hiddenSize];
-    case "gate":
-    case "up":
-      return [hiddenSize, feedForwardSize];
-    case "down":
-      return [feedForwardSize, hiddenSize];
-  }
+  const shapes: Record<AdapterTarget, [number, number]> = {
+    q: [hiddenSize, queries],
+    k: [hiddenSize, keys],
+    v: [hiddenSize, keys],
+    o: [queries, hiddenSize],
+    gate: [hiddenSize, feedForwardSize],
+    up: [hiddenSize, feedForwardSize],
+    down: [feedForwardSize, hiddenSize],
+  };
+  return shapes[target];
 }
 
 /** The two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer. */

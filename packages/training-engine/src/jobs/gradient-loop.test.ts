@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { tableEngine, type TableEngine } from "../../test/table-engine.js";
+import { runGradientSteps } from "./gradient-loop.js";
+import type { JobEvent } from "./job.js";
+import { policyPlan, type PolicyJob } from "./policy-plan.js";
+import { rlConfig } from "./rl-config.js";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "heddle-jobs-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** Ten groups of four rollouts of six tokens over a vocabulary of 8; two rollouts a step make 20 steps. */
+function policyJob(
+  engine: TableEngine,
+  name: string,
+  config: Record<string, unknown> = {},
+): PolicyJob & { events: JobEvent[] } {
+  const events: JobEvent[] = [];
+  const rollouts = Array.from({ length: 40 }, (_, at) => ({
+    group: Math.floor(at / 4),
+    advantage: at % 2 ? 0.5 : -0.5,
+    sequences: [
+      {
+        tokens: Int32Array.from({ length: 6 }, (_, t) => (at * 7 + t * t * 3 + Math.floor(at / 4)) % 8),
+        mask: Uint8Array.from([0, 0, 1, 1, 1, 1]),
+        oldLogprobs: Float64Array.from({ length: 6 }, (_, t) => (t < 2 ? NaN : -1.9 - ((at + t) % 5) / 10)),
+      },
+    ],
+  }));
+  return {
+    engine,
+    from: { baseModel: "random:table" },
+    directory: join(directory, name),
+    seed: 11,
+    events,
+    onEvent: (event) => void events.push(event),
+    settings: rlConfig({ packed_sequence_length: 12, ...config }),
+    rollouts,
+    learningRateFactor: 1,
+    constants: {},
+  };
+}
+
+const run = (job: PolicyJob) => runGradientSteps(job, policyPlan(job));
+const bits = async (name: string) =>
+  createHash("sha256")
+    .update(await readFile(join(directory, name, "table.json")))
+    .digest("hex");
+/** Events without the one number that is a matter of time. */
+const untimed = (events: JobEvent[]) =>
+  events.map(({ type, data }) => {
+    const { tokens_per_second: _, ...rest } = { tokens_per_second: 0, ...data };
+    return { type, data: rest };
+  });
+
+describe("a training job", () => {
+  it("tells its steps in order, ends after the checkpoint stands, and closes its trainer", async () => {
+    const engine = tableEngine({ vocabulary: 8 });
+    const job = policyJob(engine, "checkpoint");
+    let standing: boolean | undefined;
+    job.onEvent = (event) => {
+      job.events.push(event);
+      if (event.type === "training_ended") standing = existsSync(job.directory);
+    };
+    const result = await run(job);
+    expect(result).toEqual({
+      weights: { baseModel: "random:table", checkpoint: job.directory },
+      gradientSteps: 20,
+      trainedTokens: 160,
+    });
+    expect(job.events.map(({ type }) => type)).toEqual([
+      "training_started",
+      ...Array.from({ length: 20 }, () => "gradient_step"),
+      "training_ended",
+    ]);
+    expect(job.events[0]?.data).toMatchObject({ num_sequences: 20, num_datums: 40, num_trainable_tokens: 160 });
+    expect(job.events.slice(1, -1).map(({ data }) => data["gradient_step"])).toEqual([...Array(20).keys()]);
+    expect(standing).toBe(true);
+    const trainer = await engine.openTrainer({ weights: result.weights, seed: 0 });
+    await trainer.close();
+  });
+
+  it("has the same bits for the same seed, and others for another", async () => {
+    const first = policyJob(tableEngine({ vocabulary: 8 }), "first");
+    const again = policyJob(tableEngine({ vocabulary: 8 }), "again");
+    const other = { ...policyJob(tableEngine({ vocabulary: 8 }), "other"), seed: 12 };
+    for (const job of [first, again, other]) await run(job);
+    expect(await bits("again")).toBe(await bits("first"));
+    expect(untimed(again.events)).toEqual(untimed(first.events));
+    expect(await bits("other")).not.toBe(await bits("first"));
+  });
+
+  it.each([
+    [{}],
+    [{ precalculate_logprobs: true }],
+    [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, kl_penalty_source: "sample" }],
+    [{ kl_penalty_coef: 0.1 }],
+  ])("interrupted in the middle goes on to the same bits and the same events: %j", async (config) => {
+    const whole = policyJob(tableEngine({ vocabulary: 8 }), "whole", config);
+    await run(whole);
+
+    const workDirectory = join(directory, "work");
+    const halted = { ...policyJob(tableEngine({ vocabulary: 8 }), "resumed", config), workDirectory, stepsPerState: 3 };
+    halted.engine = Object.assign(tableEngine({ vocabulary: 8 }), {
+      beforeApply: (steps: number) => {
+        if (steps === 8) throw new Error("the process died");
+      },
+    });
+    await expect(run(halted)).rejects.toThrow("the process died");
+    expect(halted.events).toHaveLength(1 + 8);
+
+    const engine = tableEngine({ vocabulary: 8 });
+    const resumed = { ...policyJob(engine, "resumed", config), workDirectory, stepsPerState: 3 };
+    await run({ ...resumed, told: { started: true, gradientSteps: 8 } });
+    expect(engine.applied).toHaveLength(20 - 6);
+    expect(engine.opened).toHaveLength(1);
+    expect(engine.opened[0]?.weights.checkpoint).toBe(join(workDirectory, "step-6"));
+    expect(await bits("resumed")).toBe(await bits("whole"));
+    expect(untimed([...halted.events, ...resumed.events])).toEqual(untimed(whole.events));
+    expect(await readdir(directory)).toEqual(["resumed", "whole"]);
+  });
+
+  it("interrupted before its end could be told only tells the end", async () => {
+    const workDirectory = join(directory, "work");
+    const job = { ...policyJob(tableEngine({ vocabulary: 8 }), "checkpoint"), workDirectory };
+    const tell = job.onEvent;
+    job.onEvent = (event) => {
+      if (event.type === "training_ended") throw new Error("the database is away");
+      return tell(event);
+    };
+    await expect(run(job)).rejects.toThrow("the database is away");
+    const engine = tableEngine({ vocabulary: 8 });
+    const again = { ...policyJob(engine, "checkpoint"), workDirectory, told: { started: true, gradientSteps: 20 } };
+    await run(again);
+    expect(again.events.map(({ type }) => type)).toEqual(["training_ended"]);
+    expect(engine.opened).toEqual([]);
+    expect(existsSync(workDirectory)).toBe(false);
+  });
+
+  it("does not take the state of another job, nor a directory that is taken", async () => {
+    const workDirectory = join(directory, "work");
+    const engine = Object.assign(tableEngine({ vocabulary: 8 }), {
+      beforeApply: () => {
+        throw new Error("the process died");
+      },
+    });
+    await expect(run({ ...policyJob(engine, "a"), workDirectory })).rejects.toThrow("died");
+    const other = { ...policyJob(tableEngine({ vocabulary: 8 }), "b", { ppo: true }), workDirectory };
+    await expect(run(other)).rejects.toThrow("belongs to another job");
+
+    await writeFile(join(directory, "taken"), "");
+    await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("exists already");
+    await expect(run({ ...policyJob(tableEngine(), "c"), workDirectory: directory })).rejects.toThrow("not empty");
+  });
+
+  it("ends within a step when it is cancelled, and leaves no checkpoint", async () => {
+    const controller = new AbortController();
+    const engine = tableEngine({ vocabulary: 8 });
+    engine.beforeApply = (steps) => steps === 4 && controller.abort();
+    const job = { ...policyJob(engine, "checkpoint"), signal: controller.signal };
+    await expect(run(job)).rejects.toMatchObject({ code: "aborted" });
+    expect(engine.applied).toHaveLength(5);
+    expect(await readdir(directory)).toEqual([]);
+    expect(job.events.at(-1)?.type).toBe("gradient_step");
+  });
+});

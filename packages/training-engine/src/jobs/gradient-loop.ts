@@ -1,0 +1,84 @@
+import { existsSync } from "node:fs";
+import { EngineError } from "../engine-error.js";
+import type { Trainer } from "../port.js";
+import { throwIfAborted, type Job, type JobEvent, type JobResult } from "./job.js";
+import { fingerprintOf, openJobState, type JobState } from "./job-state.js";
+
+/** What a kind of training adds to the course that every job takes. */
+export interface GradientPlan {
+  /** Optimizer steps; one event each. */
+  steps: number;
+  trainedTokens: number;
+  /** All of the input that decides on the result: JSON values or bytes. */
+  identity: unknown[];
+  started: Record<string, number | string | string[]>;
+  ended: Record<string, number>;
+  /** Before the trainer is opened, when there are steps to do: other trainers may be opened here, and closed. */
+  prepare?(state: JobState): Promise<void>;
+  /** One optimizer step; index from 0. Returns the data of its event. */
+  step(trainer: Trainer, index: number): Promise<Record<string, number>>;
+}
+
+const defaultStepsPerState = 25;
+
+/**
+ * Runs a plan from its first step, or from where an earlier run left its state, to a written checkpoint. Events are told in
+ * order; `training_ended` comes after the checkpoint stands.
+ */
+export async function runGradientSteps(job: Job, plan: GradientPlan): Promise<JobResult> {
+  throwIfAborted(job.signal);
+  const { from, adapter, seed } = job;
+  const identity = [from, adapter ?? null, seed, job.resetOptimizer ?? false, plan.steps, ...plan.identity];
+  const state = await openJobState(job.workDirectory, fingerprintOf(identity));
+  // A checkpoint appears whole or not at all, so one that is there after an interruption is this job's result.
+  const finished = existsSync(job.directory);
+  if (finished && !state.resumed) {
+    throw new EngineError("invalid", `The directory of the new checkpoint exists already: ${job.directory}`);
+  }
+  if (!job.told?.started) {
+    await job.onEvent({ type: "training_started", data: { ...plan.started, num_sequences: plan.steps } });
+  }
+  if (!finished) await train(job, plan, state);
+  await job.onEvent({ type: "training_ended", data: { ...plan.ended, num_gradient_steps: plan.steps } });
+  await state.clear();
+  return {
+    weights: { baseModel: from.baseModel, checkpoint: job.directory },
+    gradientSteps: plan.steps,
+    trainedTokens: plan.trainedTokens,
+  };
+}
+
+async function train(job: Job, plan: GradientPlan, state: JobState): Promise<void> {
+  if (plan.steps > 0) await plan.prepare?.(state);
+  const checkpoint = state.checkpoint ?? job.from.checkpoint;
+  const trainer = await job.engine.openTrainer(
+    {
+      weights: { baseModel: job.from.baseModel, checkpoint },
+      adapter: job.adapter,
+      seed: job.seed,
+      resetOptimizer: state.checkpoint === undefined && job.resetOptimizer === true,
+    },
+    job.signal,
+  );
+  try {
+    for (let index = state.completedSteps; index < plan.steps; index++) {
+      throwIfAborted(job.signal);
+      const data = await plan.step(trainer, index);
+      const event: JobEvent = { type: "gradient_step", data: { ...finite(data), gradient_step: index } };
+      if (index >= (job.told?.gradientSteps ?? 0)) await job.onEvent(event);
+      const done = index + 1;
+      if (done < plan.steps && done % (job.stepsPerState ?? defaultStepsPerState) === 0) {
+        await state.advance(done, (directory) => trainer.save(directory, { optimizer: true }));
+      }
+    }
+    throwIfAborted(job.signal);
+    await trainer.save(job.directory, { optimizer: true });
+  } finally {
+    await trainer.close();
+  }
+}
+
+/** Readers of the events take every value for a finite number. */
+function finite(data: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => Number.isFinite(value)));
+}

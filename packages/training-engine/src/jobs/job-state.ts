@@ -1,0 +1,161 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../engine-error.js";
+import { syncDirectory, writeWhole } from "../weights/durable-file.js";
+
+/** How far a job has come, kept so that it can go on after its process has ended. */
+export interface JobState {
+  /** An earlier run of this very job has left its state here. */
+  readonly resumed: boolean;
+  readonly completedSteps: number;
+  /** Weights after `completedSteps`; absent: those that the job starts from. */
+  readonly checkpoint?: string;
+  /** Arrays kept under a name by this run or an earlier one. */
+  numbers(name: string): Promise<Float64Array[] | undefined>;
+  keepNumbers(name: string, arrays: Float64Array[]): Promise<void>;
+  /** Makes `save`'s checkpoint the state after `completedSteps`. */
+  advance(completedSteps: number, save: (directory: string) => Promise<unknown>): Promise<void>;
+  /** Removes everything: the job has ended. */
+  clear(): Promise<void>;
+}
+
+interface Progress {
+  version: 1;
+  fingerprint: string;
+  completedSteps: number;
+  /** Name within the directory. */
+  checkpoint: string | null;
+}
+
+const progressFile = "job.json";
+
+/**
+ * Opens the state of the job that `fingerprint` stands for. `directory` is made when it does not exist; undefined: nothing
+ * outlives the process. `invalid` when it holds the state of another job.
+ */
+export async function openJobState(directory: string | undefined, fingerprint: string): Promise<JobState> {
+  if (directory === undefined) return fleetingState();
+  await mkdir(directory, { recursive: true });
+  const found = await readProgress(directory, fingerprint);
+  let progress: Progress = found ?? { version: 1, fingerprint, completedSteps: 0, checkpoint: null };
+  if (!found) await writeProgress(directory, progress);
+  await removeLeftovers(directory, progress);
+
+  return {
+    resumed: found !== undefined,
+    get completedSteps() {
+      return progress.completedSteps;
+    },
+    get checkpoint() {
+      return progress.checkpoint === null ? undefined : join(directory, progress.checkpoint);
+    },
+    async numbers(name) {
+      const bytes = await readFile(join(directory, `${name}.numbers`)).catch(() => undefined);
+      return bytes && decodeArrays(bytes);
+    },
+    async keepNumbers(name, arrays) {
+      await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
+    },
+    async advance(completedSteps, save) {
+      const checkpoint = `step-${completedSteps}`;
+      await save(join(directory, checkpoint));
+      const before = progress.checkpoint;
+      progress = { ...progress, completedSteps, checkpoint };
+      await writeProgress(directory, progress);
+      if (before !== null) await rm(join(directory, before), { recursive: true, force: true });
+    },
+    async clear() {
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One text for all that decides on the bits of a job's result; parts are JSON values or bytes. */
+export function fingerprintOf(parts: unknown[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) {
+    const bytes = ArrayBuffer.isView(part)
+      ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength)
+      : new TextEncoder().encode(JSON.stringify(part) ?? "undefined");
+    hash.update(`${bytes.length}:`).update(bytes);
+  }
+  return hash.digest("hex");
+}
+
+function fleetingState(): JobState {
+  const kept = new Map<string, Float64Array[]>();
+  return {
+    resumed: false,
+    completedSteps: 0,
+    numbers: async (name) => kept.get(name),
+    keepNumbers: async (name, arrays) => void kept.set(name, arrays),
+    advance: async () => undefined,
+    clear: async () => kept.clear(),
+  };
+}
+
+async function readProgress(directory: string, fingerprint: string): Promise<Progress | undefined> {
+  const text = await readFile(join(directory, progressFile), "utf8").catch(() => undefined);
+  if (text === undefined) {
+    const entries = await readdir(directory);
+    if (entries.every((name) => name.endsWith(temporary))) return undefined;
+    throw new EngineError("invalid", `The work directory ${directory} is not empty, but not of a job either.`);
+  }
+  const progress = JSON.parse(text) as Partial<Progress>;
+  if (progress.version !== 1 || progress.fingerprint !== fingerprint) {
+    throw new EngineError("invalid", `The work directory ${directory} belongs to another job.`);
+  }
+  return {
+    version: 1,
+    fingerprint,
+    completedSteps: progress.completedSteps ?? 0,
+    checkpoint: progress.checkpoint ?? null,
+  };
+}
+
+async function writeProgress(directory: string, progress: Progress): Promise<void> {
+  await replaceFile(directory, progressFile, `${JSON.stringify(progress)}\n`);
+}
+
+/** What a run left behind that was interrupted between writing and making it count. */
+async function removeLeftovers(directory: string, progress: Progress): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const counts = name === progressFile || name === progress.checkpoint || name.endsWith(".numbers");
+    if (!counts) await rm(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+const temporary = ".part";
+
+async function replaceFile(directory: string, name: string, content: string | Uint8Array): Promise<void> {
+  const part = join(directory, `${name}${temporary}`);
+  await rm(part, { force: true });
+  await writeWhole(part, content);
+  await rename(part, join(directory, name));
+  await syncDirectory(directory);
+}
+
+/** Number of arrays, their lengths, then their values: all float64 of this machine, after a SHA-256 of the rest. */
+function encodeArrays(arrays: Float64Array[]): Uint8Array {
+  const values = new Float64Array(1 + arrays.length + arrays.reduce((sum, { length }) => sum + length, 0));
+  values[0] = arrays.length;
+  let at = 1 + arrays.length;
+  for (const [index, array] of arrays.entries()) {
+    values[1 + index] = array.length;
+    values.set(array, at);
+    at += array.length;
+  }
+  const body = new Uint8Array(values.buffer);
+  return Buffer.concat([createHash("sha256").update(body).digest(), body]);
+}
+
+/** Undefined when the file is not what was written: it can be computed again. */
+function decodeArrays(bytes: Uint8Array): Float64Array[] | undefined {
+  const body = new Uint8Array(bytes.subarray(32));
+  const intact = createHash("sha256").update(body).digest().equals(bytes.subarray(0, 32));
+  if (!intact || body.length < 8) return undefined;
+  const values = new Float64Array(body.buffer);
+  let at = 1 + (values[0] ?? 0);
+  return Array.from(values.subarray(1, at), (length) => values.slice(at, (at += length)));
+}

@@ -1,0 +1,70 @@
+import type { TokenSequence } from "../port.js";
+import { seededOrder } from "./seeded-order.js";
+
+/** The steps of the trainer that these jobs come from are packs of a multiple of so many tokens. */
+const stepGrain = 2048;
+
+/**
+ * Divides a job's sequences into optimizer steps: groups in the given order, the sequences of a group shuffled, each step
+ * filled until `tokensPerStep` would be exceeded; then the steps are shuffled. The prompt that the sequences of a group
+ * share counts once in a step. Without `tokensPerStep` it is the longest sequence, rounded up to a multiple of 2048. A
+ * longer sequence has a step of its own.
+ *
+ * @returns indices into `sequences`, by step; the same for the same seed.
+ */
+export function optimizerSteps(
+  sequences: { group: number; sequence: TokenSequence }[],
+  seed: number,
+  tokensPerStep = Math.ceil(longest(sequences) / stepGrain) * stepGrain,
+): number[][] {
+  const groups = new Map<number, number[]>();
+  for (const [at, { group }] of sequences.entries()) {
+    const members = groups.get(group);
+    if (members) members.push(at);
+    else groups.set(group, [at]);
+  }
+  const draws = seededOrder(seed);
+  const steps: number[][] = [];
+  let step: number[] | undefined;
+  let room = 0;
+  for (const members of groups.values()) {
+    const prompt = sharedPrompt(members.map((at) => sequences[at]?.sequence));
+    let promptIn: number[] | undefined;
+    for (const at of draws.shuffled(members)) {
+      const tokens = sequences[at]?.sequence.tokens.length ?? 0;
+      const added = step && promptIn === step ? tokens - prompt : tokens;
+      if (step && added <= room) {
+        step.push(at);
+        room -= added;
+      } else {
+        step = [at];
+        steps.push(step);
+        room = tokensPerStep - tokens;
+      }
+      promptIn = step;
+    }
+  }
+  return draws.shuffled(steps);
+}
+
+function longest(sequences: { sequence: TokenSequence }[]): number {
+  return sequences.reduce((most, { sequence }) => Math.max(most, sequence.tokens.length), 1);
+}
+
+/** Length of the longest beginning that all have and that holds no trained token. */
+function sharedPrompt(sequences: (TokenSequence | undefined)[]): number {
+  const [first, ...others] = sequences;
+  if (!first || others.length === 0) return 0;
+  let length = untrainedBeginning(first);
+  for (const other of others) {
+    if (!other) continue;
+    length = Math.min(length, untrainedBeginning(other));
+    for (let t = 0; t < length; t++) if (other.tokens[t] !== first.tokens[t]) length = t;
+  }
+  return length;
+}
+
+function untrainedBeginning({ mask }: TokenSequence): number {
+  const first = mask.indexOf(1);
+  return first < 0 ? mask.length : first;
+}

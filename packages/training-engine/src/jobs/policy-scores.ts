@@ -1,0 +1,75 @@
+import { EngineError } from "../engine-error.js";
+import type { WeightsRef } from "../port.js";
+import type { JobState } from "./job-state.js";
+import type { PlannedSequence, PolicyJob } from "./policy-plan.js";
+
+/**
+ * Adds what other weights than those in training say of the sequences: with `precalculate_logprobs` the job's first weights
+ * take the place of the sampling policy (whose log-probabilities become the original ones), and a KL penalty gets its
+ * reference. Each is computed once, by a trainer that is closed before the next opens, and kept in the job's state.
+ */
+export async function scoredSequences(
+  job: PolicyJob,
+  planned: PlannedSequence[],
+  state: JobState,
+): Promise<PlannedSequence[]> {
+  const { precalculateLogprobs, klPenalty } = job.settings;
+  let scored = planned;
+  if (precalculateLogprobs) {
+    const first = await scores(job, planned, job.from, "first-logprobs", state);
+    scored = scored.map(({ sequence, ...rest }, at) => ({
+      ...rest,
+      sequence: {
+        ...sequence,
+        oldLogprobs: first[at] ?? sequence.oldLogprobs,
+        originalLogprobs: sequence.oldLogprobs,
+      },
+    }));
+  }
+  if (klPenalty) {
+    const reference = await scores(job, planned, await referenceWeights(job), "reference-logprobs", state);
+    scored = scored.map((each, at) => ({ ...each, reference: reference[at] }));
+  }
+  return scored;
+}
+
+async function scores(
+  job: PolicyJob,
+  planned: PlannedSequence[],
+  weights: WeightsRef,
+  name: string,
+  state: JobState,
+): Promise<Float64Array[]> {
+  const kept = await state.numbers(name);
+  if (kept) return kept;
+  const own = weights.checkpoint === job.from.checkpoint && weights.baseModel === job.from.baseModel;
+  // A fresh adapter changes nothing, so the plain weights score the same without it.
+  const trainer = await job.engine.openTrainer(
+    { weights, seed: job.seed, adapter: own ? job.adapter : undefined },
+    job.signal,
+  );
+  try {
+    const computed = await trainer.logprobs(
+      planned.map(({ sequence: { tokens, mask } }) => ({ tokens, mask })),
+      job.signal,
+    );
+    await state.keepNumbers(name, computed);
+    return computed;
+  } finally {
+    await trainer.close();
+  }
+}
+
+async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {
+  const reference = job.settings.klPenalty?.reference ?? {};
+  const names = [
+    reference.step !== undefined && "kl_penalty_reference_step",
+    reference.lag !== undefined && "kl_penalty_step_lag",
+    reference.adapterPath !== undefined && "kl_ref_adapter_path",
+  ];
+  const asked = names.find((name) => name !== false);
+  if (asked === undefined) return { baseModel: job.from.baseModel };
+  if (job.referenceWeights) return job.referenceWeights(reference);
+  const message = `There are no earlier weights that ${asked} could refer to.`;
+  throw new EngineError("unsupported", message, `experimental_config.${asked}`);
+}

@@ -1,0 +1,98 @@
+import { policySettings } from "../objective/policy-settings.js";
+import type { PolicySettings } from "../port.js";
+import { settingsTable } from "./settings-table.js";
+
+/** Which weights the KL penalty holds the policy to; at most one is set, none means the plain base model. */
+export interface ReferencePolicy {
+  step?: number;
+  /** Steps behind the weights that the job starts from, but not before step 0. */
+  lag?: number;
+  /** An address of weights, to be resolved by the caller. */
+  adapterPath?: string;
+}
+
+export interface RlConfig {
+  /** Absent: the base model's default. */
+  learningRate?: number;
+  policy: PolicySettings;
+  scaleRewards: boolean;
+  advantageBalance: number;
+  precalculateLogprobs: boolean;
+  klPenalty?: { coefficient: number; source: "sample" | "current_learner"; reference: ReferencePolicy };
+  allowTrainingWithoutLogprobs: boolean;
+  /** The learning rate is multiplied with (sequences of the step) ^ this. */
+  learningRatePower: number;
+  scaleLearningRateByRewardDeviation: boolean;
+  /** Tokens of one optimizer step. Absent: made of the longest sequence. */
+  tokensPerStep?: number;
+  /** Settings that this engine does not know; they change nothing. */
+  unknown: string[];
+}
+
+const anySize = { min: 0, max: 1e9 };
+
+/** Reads `experimental_config`; null, for the whole or for a setting, means the default. `invalid` names the setting. */
+export function rlConfig(value: unknown, path = "experimental_config"): RlConfig {
+  const table = settingsTable(value, path);
+  const ppo = table.flag("ppo");
+  const lossName = table.choice("loss_fn", ["cispo", "ppo"]);
+  if (ppo !== undefined && lossName !== undefined && ppo !== (lossName === "ppo")) {
+    throw table.refuse("loss_fn", `says ${lossName}, but ppo is ${ppo}.`);
+  }
+  // Only for memory or for debugging elsewhere; nothing here depends on them.
+  table.integer("logprob_calculation_chunk_size", { min: 1, max: 2 ** 31 });
+  table.flag("plot_tensors");
+
+  const coefficient = table.number("kl_penalty_coef", anySize) ?? 0;
+  const source = table.choice("kl_penalty_source", ["current_learner", "sample"]) ?? "current_learner";
+  const named = {
+    kl_penalty_reference_step: table.integer("kl_penalty_reference_step", { min: 0, max: 2 ** 31 }),
+    kl_penalty_step_lag: table.integer("kl_penalty_step_lag", { min: 1, max: 2 ** 31 }),
+    kl_ref_adapter_path: table.text("kl_ref_adapter_path"),
+  };
+  const [first, second] = Object.entries(named).flatMap(([name, each]) => (each === undefined ? [] : [name]));
+  if (second !== undefined) throw table.refuse(second, `excludes ${first}.`);
+
+  const scaleRewards = table.flag("scale_rewards") ?? true;
+  const config: RlConfig = {
+    learningRate: table.number("learning_rate", { min: 0, max: 1 }),
+    policy: policySettings({
+      ppo: ppo ?? lossName === "ppo",
+      epsilon: table.number("epsilon", anySize),
+      epsilonHigh: table.number("epsilon_high", anySize),
+      importanceSamplingLevel: table.choice("importance_sampling_level", [
+        "token",
+        "sequence",
+        "average",
+        "geometric_average",
+      ]),
+      maxNegativeAdvantageImportanceSamplingWeight: table.number(
+        "max_negative_advantage_importance_sampling_weight",
+        anySize,
+      ),
+      maskProbRatio: table.flag("mask_prob_ratio"),
+      k2Tau: table.number(["modelname_k2_tau", "kimi_k2_tau"], anySize),
+      truncatedImportanceSampling: table.number("truncated_importance_sampling", anySize),
+    }),
+    scaleRewards: (table.flag("normalize_advantages") ?? scaleRewards) && scaleRewards,
+    advantageBalance: table.number("advantage_balance", { min: -1, max: 1 }) ?? 0,
+    precalculateLogprobs: table.flag("precalculate_logprobs") ?? false,
+    allowTrainingWithoutLogprobs: table.flag("allow_training_without_logprobs") ?? false,
+    learningRatePower: table.number("num_trajectories_learning_rate_multiplier_power", { min: -10, max: 10 }) ?? 0,
+    scaleLearningRateByRewardDeviation: table.flag("scale_learning_rate_by_reward_std_dev") ?? false,
+    tokensPerStep: table.integer("packed_sequence_length", { min: 1, max: 2 ** 31 }),
+    unknown: table.unread(),
+  };
+  if (coefficient > 0) {
+    config.klPenalty = {
+      coefficient,
+      source,
+      reference: {
+        step: named.kl_penalty_reference_step,
+        lag: named.kl_penalty_step_lag,
+        adapterPath: named.kl_ref_adapter_path,
+      },
+    };
+  }
+  return config;
+}

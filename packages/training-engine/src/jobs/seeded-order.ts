@@ -1,0 +1,21 @@
+/** Orders that depend on nothing but the seed (unsigned 32 bit) and on how often it was asked. */
+export function seededOrder(seed: number): { shuffled<T>(items: readonly T[]): T[] } {
+  let state = seed >>> 0;
+  return { shuffled };
+
+  function shuffled<T>(items: readonly T[]): T[] {
+    return items
+      .map((item) => ({ item, key: draw() }))
+      .toSorted((left, right) => left.key - right.key)
+      .map(({ item }) => item);
+  }
+
+  /** Unsigned 32 bit: splitmix32, a Weyl sequence through a mixer. */
+  function draw(): number {
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = state;
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  }
+}

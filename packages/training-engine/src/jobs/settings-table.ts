@@ -1,0 +1,85 @@
+import { EngineError } from "../engine-error.js";
+
+export interface SettingsTable {
+  /** A finite number in the range, both ends included. */
+  number(names: string | string[], range: { min: number; max: number }): number | undefined;
+  integer(name: string, range: { min: number; max: number }): number | undefined;
+  flag(name: string): boolean | undefined;
+  choice<const T extends string>(name: string, options: readonly T[]): T | undefined;
+  text(name: string): string | undefined;
+  /** The value of a setting that takes several forms; undefined for null. */
+  any(name: string): unknown;
+  refuse(name: string, message: string): EngineError;
+  /** Settings that nothing has asked for. */
+  unread(): string[];
+}
+
+/**
+ * A table of settings where null, like an absent key, means the default. Every method returns undefined for the default and
+ * throws `invalid` with the path of a value it cannot take. Clients write null for whatever the user left alone.
+ */
+export function settingsTable(value: unknown, path: string): SettingsTable {
+  if (value !== undefined && value !== null && (typeof value !== "object" || Array.isArray(value))) {
+    throw new EngineError("invalid", `${path} is not an object.`, path);
+  }
+  const entries = new Map<string, unknown>(Object.entries(value ?? {}));
+  const read = new Set<string>();
+  const table: SettingsTable = { number, integer, flag, choice, text, any, refuse, unread };
+  return table;
+
+  function any(name: string): unknown {
+    read.add(name);
+    return entries.get(name) ?? undefined;
+  }
+
+  function refuse(name: string, message: string): EngineError {
+    return new EngineError("invalid", `${name} ${message}`, `${path}.${name}`);
+  }
+
+  function number(names: string | string[], range: { min: number; max: number }): number | undefined {
+    const given = [names].flat().filter((name) => any(name) !== undefined);
+    const [name, other] = given;
+    if (name === undefined) return undefined;
+    const found = any(name);
+    if (typeof found !== "number" || !Number.isFinite(found) || found < range.min || found > range.max) {
+      throw refuse(name, `must be a number from ${range.min} to ${range.max}, not ${shown(found)}.`);
+    }
+    if (other !== undefined && any(other) !== found) throw refuse(other, `is another name of ${name}; they differ.`);
+    return found;
+  }
+
+  function integer(name: string, range: { min: number; max: number }): number | undefined {
+    const found = number(name, range);
+    if (found !== undefined && !Number.isInteger(found)) throw refuse(name, `must be an integer, not ${found}.`);
+    return found;
+  }
+
+  function flag(name: string): boolean | undefined {
+    const found = any(name);
+    if (found === undefined || typeof found === "boolean") return found;
+    throw refuse(name, `must be true or false, not ${shown(found)}.`);
+  }
+
+  function choice<const T extends string>(name: string, options: readonly T[]): T | undefined {
+    const found = any(name);
+    if (found === undefined) return undefined;
+    const option = options.find((each) => each === found);
+    if (option === undefined) throw refuse(name, `must be one of ${options.join(", ")}, not ${shown(found)}.`);
+    return option;
+  }
+
+  function text(name: string): string | undefined {
+    const found = any(name);
+    if (found === undefined || typeof found === "string") return found;
+    throw refuse(name, `must be text, not ${shown(found)}.`);
+  }
+
+  function unread(): string[] {
+    return [...entries.keys()].filter((name) => !read.has(name)).toSorted();
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  return (JSON.stringify(value) ?? typeof value).slice(0, 80);
+}

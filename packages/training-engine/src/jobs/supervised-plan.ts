@@ -1,0 +1,73 @@
+import { optimizerDefaults, scheduledLearningRate } from "../objective/optimizer-defaults.js";
+import { trainedTokens } from "../objective/trained-tokens.js";
+import type { TokenSequence, Trainer } from "../port.js";
+import type { GradientPlan } from "./gradient-loop.js";
+import type { Job } from "./job.js";
+import type { SftConfig } from "./sft-config.js";
+
+export interface SupervisedJob extends Job {
+  settings: SftConfig;
+  /** In the order of the file; undefined where a row is longer than the context. */
+  rows: (TokenSequence | undefined)[];
+}
+
+/**
+ * Supervised learning as optimizer steps: `batchSize` rows after another, in their order. A step's loss is the mean over its
+ * trained tokens. A batch of which nothing is left is a step that changes nothing, with loss 0.
+ */
+export function supervisedPlan(job: SupervisedJob): GradientPlan {
+  const { rows, settings } = job;
+  const { batchSize, learningRate } = settings;
+  const steps = Math.ceil(rows.length / batchSize);
+  const defaults = optimizerDefaults(job.from.baseModel, "sft");
+  const kept = rows.filter((row) => row !== undefined);
+  const size = {
+    batch_size: batchSize,
+    num_trajectories: rows.length,
+    num_dropped_trajectories: rows.length - kept.length,
+    num_trainable_tokens: tokensIn(kept),
+  };
+  return {
+    steps,
+    trainedTokens: size.num_trainable_tokens,
+    identity: ["sft", settings, ...rows.flatMap((row) => [row?.tokens ?? null, row?.mask ?? null])],
+    started: size,
+    ended: size,
+    step,
+  };
+
+  async function step(trainer: Trainer, index: number): Promise<Record<string, number>> {
+    const begun = performance.now();
+    const batch = rows.slice(index * batchSize, (index + 1) * batchSize);
+    const kept = batch.filter((row) => row !== undefined);
+    const sequences = kept.filter((row) => trainedTokens(row) > 0);
+    const divisor = tokensIn(sequences);
+    const rate = rateOf(index);
+    const result = { loss: 0, grad_norm: 0 };
+    if (divisor > 0) {
+      const { loss } = await trainer.accumulate({ name: "supervised", sequences, divisor }, { signal: job.signal });
+      const { gradientNorm } = await trainer.apply({ ...defaults, learningRate: rate });
+      result.loss = loss;
+      result.grad_norm = gradientNorm;
+    }
+    const tokens = kept.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
+    return {
+      ...result,
+      learning_rate: rate,
+      num_trajectories: batch.length,
+      num_dropped_trajectories: batch.length - kept.length,
+      num_tokens: tokens,
+      num_trainable_tokens: divisor,
+      tokens_per_second: (1000 * tokens) / (performance.now() - begun),
+    };
+  }
+
+  function rateOf(index: number): number {
+    if (learningRate === undefined) return scheduledLearningRate(defaults, index, steps);
+    return Array.isArray(learningRate) ? (learningRate[index] ?? 0) : learningRate;
+  }
+}
+
+function tokensIn(sequences: TokenSequence[]): number {
+  return sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
+}

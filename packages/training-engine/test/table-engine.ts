@@ -1,0 +1,138 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../src/engine-error.js";
+import { addSums, finishMetrics, type MetricSums } from "../src/objective/metric-sums.js";
+import { sequenceLoss } from "../src/objective/sequence-loss.js";
+import type { Engine, Evaluation, OptimizerSettings, TokenSequence, Trainer, TrainerSpec } from "../src/port.js";
+
+/** A checkpoint of the table model: logits [previous token][next token], and Adam's moments. */
+interface Table {
+  steps: number;
+  logits: number[];
+  first: number[];
+  second: number[];
+}
+
+export interface TableEngine extends Engine {
+  /** What trainers were opened with, in order. */
+  opened: TrainerSpec[];
+  /** Called before every optimizer step, with the number of steps that this engine has done. */
+  beforeApply?: (steps: number) => void;
+  applied: OptimizerSettings[];
+}
+
+/**
+ * An engine whose model is a table of what follows what: gradients, Adam and checkpoints as the port wants them, in
+ * microseconds. `directory` has the tokenizer and the chat template.
+ */
+export function tableEngine({ vocabulary = 272, contextLength = 64, directory = "" } = {}): TableEngine {
+  let open = 0;
+  const engine: TableEngine = {
+    kind: "embedded",
+    opened: [],
+    applied: [],
+    capabilities: async () => ({
+      models: [
+        { name: "random:table", parameters: vocabulary ** 2, vocabularySize: vocabulary, contextLength, directory },
+      ],
+      fullFineTuning: true,
+      adapters: false,
+      sampling: [],
+    }),
+    health: async () => ({ ok: true }),
+    openTrainer: async (spec) => {
+      if (open > 0) throw new EngineError("busy", "Another trainer is open.");
+      open++;
+      engine.opened.push(spec);
+      return trainerOf(spec);
+    },
+    get sampler(): never {
+      throw new EngineError("unsupported", "A table does not sample.");
+    },
+    close: async () => undefined,
+  };
+  return engine;
+
+  async function trainerOf(spec: TrainerSpec): Promise<Trainer> {
+    const from = spec.weights.checkpoint;
+    const table: Table = from
+      ? (JSON.parse(await readFile(join(from, "table.json"), "utf8")) as Table)
+      : { steps: 0, logits: Array.from({ length: vocabulary ** 2 }, () => 0), first: [], second: [] };
+    if (spec.resetOptimizer || table.first.length === 0) {
+      table.first = table.logits.map(() => 0);
+      table.second = table.logits.map(() => 0);
+      table.steps = 0;
+    }
+    const gradient = table.logits.map(() => 0);
+
+    return { logprobs, accumulate, apply, save, close };
+
+    function distribution(previous: number): number[] {
+      const row = table.logits.slice(previous * vocabulary, (previous + 1) * vocabulary);
+      const total = Math.log(row.reduce((sum, logit) => sum + Math.exp(logit), 0));
+      return row.map((logit) => logit - total);
+    }
+
+    function score({ tokens, mask }: TokenSequence, value: (of: number[], token: number) => number): Float64Array {
+      return Float64Array.from(tokens, (token, t) => (mask[t] && t ? value(distribution(tokens[t - 1]!), token) : NaN));
+    }
+
+    async function logprobs(sequences: TokenSequence[]): Promise<Float64Array[]> {
+      return sequences.map((sequence) => score(sequence, (of, token) => of[token]!));
+    }
+
+    async function accumulate(...[objective, options]: Parameters<Trainer["accumulate"]>): Promise<Evaluation> {
+      options?.signal?.throwIfAborted();
+      const sums: MetricSums = {};
+      const scored = await logprobs(objective.sequences);
+      let loss = 0;
+      for (const [at, sequence] of objective.sequences.entries()) {
+        const result = sequenceLoss(objective, at, scored[at]!);
+        loss += result.loss / objective.divisor;
+        addSums(sums, result.sums);
+        for (const [t, slope] of result.gradient.entries()) {
+          if (slope === 0) continue;
+          const previous = sequence.tokens[t - 1]!;
+          for (const [token, logprob] of distribution(previous).entries()) {
+            const own = token === sequence.tokens[t] ? 1 : 0;
+            gradient[previous * vocabulary + token]! += (slope / objective.divisor) * (own - Math.exp(logprob));
+          }
+        }
+      }
+      const entropy = (of: number[]): number => -of.reduce((sum, logprob) => sum + Math.exp(logprob) * logprob, 0);
+      const entropies = options?.entropy ? objective.sequences.map((sequence) => score(sequence, entropy)) : undefined;
+      return { loss, logprobs: scored, entropies, metrics: finishMetrics(sums) };
+    }
+
+    async function apply(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }> {
+      engine.beforeApply?.(engine.applied.length);
+      engine.applied.push(settings);
+      const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm } = settings;
+      const gradientNorm = Math.sqrt(gradient.reduce((sum, each) => sum + each * each, 0));
+      const clip = maxGradientNorm > 0 ? Math.min(1, maxGradientNorm / gradientNorm) : 1;
+      table.steps++;
+      for (const [at, slope] of gradient.entries()) {
+        table.first[at] = beta1 * table.first[at]! + (1 - beta1) * slope * clip;
+        table.second[at] = beta2 * table.second[at]! + (1 - beta2) * (slope * clip) ** 2;
+        const first = table.first[at] / (1 - beta1 ** table.steps);
+        const second = table.second[at] / (1 - beta2 ** table.steps);
+        table.logits[at]! -= learningRate * (first / (Math.sqrt(second) + epsilon) + weightDecay * table.logits[at]!);
+      }
+      gradient.fill(0);
+      return { gradientNorm, steps: table.steps };
+    }
+
+    async function save(into: string): ReturnType<Trainer["save"]> {
+      if (existsSync(into)) throw new EngineError("invalid", `${into} exists.`);
+      await mkdir(`${into}.part`);
+      await writeFile(join(`${into}.part`, "table.json"), JSON.stringify(table));
+      await rename(`${into}.part`, into);
+      return { baseModel: spec.weights.baseModel, checkpoint: into };
+    }
+
+    async function close(): Promise<void> {
+      open--;
+    }
+  }
+}

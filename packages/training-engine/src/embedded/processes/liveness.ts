@@ -13,7 +13,7 @@ export interface LivenessLimits {
 /** Compiling and loading what a process consists of, until its first beat. */
 const startMs = 60_000;
 
-/** Watches the beats of one process (see pulse-thread.ts) and calls `onDead` once, when they break a limit. */
+/** Watches the beats of one process (see pulse.ts) and calls `onDead` once, when they break a limit. */
 export function watchPulse(
   limits: LivenessLimits,
   onDead: (reason: string) => void,

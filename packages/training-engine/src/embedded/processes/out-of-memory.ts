@@ -19,5 +19,5 @@ export function memoryKills(): number | undefined {
 
 /** Whether V8 ended the process because its heap was full: it says so on stderr and aborts. */
 export function heapWasFull(stderr: string): boolean {
-  return stderr.includes("JavaScript heap out of memory") || stderr.includes("Fatal process out of memory");
+  return /heap out of memory|Fatal process out of memory|Fatal javascript OOM/i.test(stderr);
 }

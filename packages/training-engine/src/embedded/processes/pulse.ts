@@ -1,29 +1,50 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { PulseData } from "./pulse-thread.js";
 
 /** The child's end of the pipe that carries the beats; 3 is the channel of messages. */
 export const pulseDescriptor = 4;
-export const pulseEveryMs = 500;
+export const pulseEveryMs = 250;
 
-/** Starts the beats of this child process. They say two things: the process runs, and its main thread turns. */
-export function startPulse(): void {
+interface PulseData {
+  /** Counts the turns of the main thread's event loop. */
+  turns: Int32Array;
+  descriptor: number;
+  everyMs: number;
+}
+
+/**
+ * Starts the beats of this child process; resolves with the first one. A beat is a byte: 1 when the main thread has turned
+ * since the last beat, else 0. They come from a thread of their own, so that a process that computes is told from one that
+ * stands still.
+ */
+export async function startPulse(): Promise<void> {
   const turns = new Int32Array(new SharedArrayBuffer(4));
   setInterval(() => Atomics.add(turns, 0, 1), pulseEveryMs / 2).unref();
   const workerData: PulseData = { turns, descriptor: pulseDescriptor, everyMs: pulseEveryMs };
-  const worker = startThread(workerData);
-  worker.unref();
+  // As text, it starts at once, also from source, where a file would need the TypeScript loader in this thread too.
+  const program = `(${beat.toString()})(require("node:fs"), require("node:worker_threads"))`;
+  const worker = new Worker(program, { eval: true, workerData });
   worker.on("error", (error) => {
     process.stderr.write(`the heartbeat ended: ${error.stack ?? error.message}\n`, () => process.exit(1));
   });
+  await once(worker, "message");
+  worker.unref();
 }
 
-function startThread(workerData: PulseData): Worker {
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL("./pulse-thread.js", import.meta.url), { workerData });
-  }
-  // From source: a thread does not inherit the TypeScript loader of its process.
-  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const entry = JSON.stringify(new URL("./pulse-thread.ts", import.meta.url).href);
-  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
-  return new Worker(script, { eval: true, workerData });
+/** The whole program of the thread; it can use nothing of this module, and no function with a name inside. */
+function beat(fs: typeof import("node:fs"), threads: typeof import("node:worker_threads")): void {
+  const { turns, descriptor, everyMs } = threads.workerData as PulseData;
+  let seen = -1;
+  setInterval(() => {
+    const now = Atomics.load(turns, 0);
+    try {
+      fs.writeSync(descriptor, Uint8Array.of(now === seen ? 0 : 1));
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      if (seen === -1) threads.parentPort?.postMessage("beating");
+      seen = now;
+    } catch (error) {
+      // The parent does not read; or nobody does any more, which the main thread may not see for long.
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) process.kill(process.pid, "SIGKILL");
+    }
+  }, everyMs);
 }

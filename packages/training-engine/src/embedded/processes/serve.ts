@@ -24,7 +24,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   process.on("SIGTERM", () => undefined);
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
   // The thread of the pulse is started first, so that it keeps the usual priority.
-  startPulse();
+  const beating = startPulse();
   stepBack();
 
   const running = new Map<number, AbortController>();
@@ -50,6 +50,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
       const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof M] : undefined;
       if (!handler) throw new EngineError("unsupported", `unknown method ${method}`);
       const value = await handler(params, { signal: controller.signal, emit });
+      await beating;
       flush();
       await tell({ type: "result", id, value });
     } catch (error) {

@@ -1,0 +1,147 @@
+import { availableParallelism, totalmem } from "node:os";
+import { EngineError } from "../engine-error.js";
+import { requireTrainingMemory } from "../model/memory.js";
+import type { Engine, SamplingFeature } from "../port.js";
+import { surveyBaseModels, type BaseModelSettings } from "../weights/base-models.js";
+import { describeWeights } from "../weights/load-weights.js";
+import { startChild } from "./processes/child.js";
+import { supervisedSampler } from "./processes/sampler-client.js";
+import type { SamplerMethods } from "./processes/sampler-protocol.js";
+import { openTrainerProcess, type TrainerProcess } from "./processes/trainer-client.js";
+import { engineMissing } from "./session.js";
+
+export interface EmbeddedEngineSettings {
+  models: BaseModelSettings;
+  /** Memory of all processes of the engine together; default: half of what the machine or its container has. */
+  memoryBytes?: number;
+  /** Trainers that may be open at once; default 1. Another is turned away with `busy`. */
+  trainingProcesses?: number;
+  /** Cores that one trainer uses; default: all. */
+  threads?: number;
+  /** A process without a sign of life for so long is killed; default 15 s. */
+  silenceMs?: number;
+  /**
+   * A process stuck in one computation for so long is killed; default: two minutes, and ten more for a model of 60 million
+   * parameters (10 µs for each). One pass over one batch takes less even on a slow core.
+   */
+  blockedMs?: number;
+  /** Gets one line for each thing that happens, and what the processes write to stderr. */
+  log?: (line: string) => void;
+}
+
+const everyFeature: SamplingFeature[] = [
+  "penalties",
+  "logit_bias",
+  "allowed_token_ids",
+  "bad_words",
+  "min_p",
+  "min_tokens",
+  "stop",
+  "prompt_logprobs",
+  "top_logprobs",
+  "beam_search",
+  "repetition_detection",
+  "structured_outputs",
+];
+
+/** Of the memory of the engine; the rest is for training, which needs about four times as much for the same model. */
+const samplingShare = 0.4;
+
+/**
+ * The engine on this machine's CPU: a process for each open trainer, and one for sampling that starts with the first
+ * request. It opens also where onnxruntime-node cannot run; `health` then says why, and there are no models.
+ */
+export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Promise<Engine> {
+  const missing = await engineMissing();
+  return missing === undefined ? runningEngine(settings) : engineWithout(missing);
+}
+
+function runningEngine(settings: EmbeddedEngineSettings): Engine {
+  const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
+  const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
+  const trainers = new Set<TrainerProcess>();
+  let opening = 0;
+  let closed = false;
+
+  const processOptions = (parameters: number) => ({
+    limits: {
+      silenceMs: settings.silenceMs ?? 15_000,
+      blockedMs: settings.blockedMs ?? 120_000 + parameters / 100,
+    },
+    log,
+  });
+
+  const sampler = supervisedSampler(async () => {
+    const { models } = await surveyBaseModels(settings.models);
+    const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
+    const options = { ...processOptions(largest), title: "the sampling process", niceness: 0 };
+    const child = startChild<SamplerMethods>({ ...options, entry: "sampler-process" });
+    try {
+      await child.call("open", { models: settings.models, memoryBytes: memoryBytes * samplingShare });
+      return child;
+    } catch (error) {
+      await child.close();
+      throw error;
+    }
+  }, log);
+
+  return {
+    kind: "embedded",
+    async capabilities() {
+      const { models, problems } = await surveyBaseModels(settings.models);
+      for (const { name, message } of problems) log(`${name} cannot be used: ${message}`);
+      return { models, fullFineTuning: true, adapters: true, sampling: [...everyFeature] };
+    },
+    async health() {
+      const detail = sampler.trouble();
+      return detail === undefined ? { ok: true } : { ok: false, detail };
+    },
+    async openTrainer(spec, signal) {
+      if (closed) throw new EngineError("aborted", "the engine was closed");
+      if (trainers.size + opening >= trainingProcesses) {
+        throw new EngineError(
+          "busy",
+          `${trainingProcesses} of ${trainingProcesses} trainers are open; close one first`,
+        );
+      }
+      opening++;
+      try {
+        const { base, config, adapter } = await describeWeights(settings.models, spec.weights);
+        const share = (memoryBytes * (1 - samplingShare)) / trainingProcesses;
+        requireTrainingMemory(config, adapter ?? spec.adapter, share);
+        const trainerOpening = { models: settings.models, spec, memoryBytes: share, workers: threads };
+        const process = await openTrainerProcess(processOptions(base.parameters), trainerOpening, signal);
+        trainers.add(process);
+        void process.exited.then(() => trainers.delete(process));
+        if (closed) await process.trainer.close();
+        return process.trainer;
+      } finally {
+        opening--;
+      }
+    },
+    sampler,
+    async close() {
+      closed = true;
+      await Promise.all([sampler.close(), ...[...trainers].map(({ trainer }) => trainer.close())]);
+    },
+  };
+}
+
+/** An engine that only says why it is none. */
+function engineWithout(reason: string): Engine {
+  const refuse = (): Promise<never> => Promise.reject(new EngineError("unsupported", reason));
+  return {
+    kind: "embedded",
+    capabilities: async () => ({ models: [], fullFineTuning: false, adapters: false, sampling: [] }),
+    health: async () => ({ ok: false, detail: reason }),
+    openTrainer: refuse,
+    sampler: { generate: refuse, preload: refuse, unload: refuse },
+    close: async () => undefined,
+  };
+}
+
+/** A container's limit counts, where there is one. */
+function availableMemory(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}

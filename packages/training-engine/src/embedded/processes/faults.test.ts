@@ -1,0 +1,130 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask, isRunning, lesson, openEngine, sequences, tiny, type OpenEngine } from "../../../test/embedded-engine.js";
+
+const fromSource = ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
+
+describe("when a process of the engine", () => {
+  let open: OpenEngine;
+  beforeAll(async () => {
+    open = await openEngine({ trainingProcesses: 2 });
+  });
+  afterAll(() => open.close());
+
+  it("is killed in the middle of a step, the job fails with the reason and the others go on", async () => {
+    const { engine } = open;
+    const other = await engine.openTrainer({ weights: tiny, seed: 1 });
+    const trainer = await engine.openTrainer({ weights: tiny, seed: 1 });
+    const pid = open.pids("training").at(-1) ?? 0;
+    const step = trainer.accumulate(lesson(400, 200), { onProgress: () => process.kill(pid, "SIGKILL") });
+    await expect(step).rejects.toMatchObject({
+      code: "failed",
+      message: "the training process ended by SIGKILL",
+    });
+    await expect(trainer.logprobs(sequences(1, 8))).rejects.toMatchObject({ code: "failed" });
+    await trainer.close();
+    expect(isRunning(pid)).toBe(false);
+    expect(await other.logprobs(sequences(1, 8))).toHaveLength(1);
+    expect(await engine.health()).toEqual({ ok: true });
+    // Its place is free again.
+    const next = await engine.openTrainer({ weights: tiny, seed: 1 });
+    await Promise.all([next.close(), other.close()]);
+  });
+
+  it("is killed in the middle of a checkpoint, nothing of it is to be seen", async () => {
+    const trainer = await open.engine.openTrainer({ weights: { baseModel: "random:small" }, seed: 1 });
+    const saving = trainer.save(join(open.directory, "torn"), { optimizer: true });
+    const outcome = expect(saving).rejects.toMatchObject({ code: "failed" });
+    while (readdirSync(open.directory).length === 0) await delay(1);
+    process.kill(open.pids("training").at(-1) ?? 0, "SIGKILL");
+    await outcome;
+    expect(readdirSync(open.directory)).toEqual([]);
+  });
+
+  it("is killed in the middle of a stream, that fails, and what had not begun is run again by itself", async () => {
+    const { sampler } = open.engine;
+    await sampler.preload(tiny);
+    const pid = open.pids("sampling").at(-1) ?? 0;
+    const quiet = sampler.generate(ask({ maxTokens: 300 }));
+    const streaming = sampler.generate(ask({ maxTokens: 300 }), { onChunk: () => process.kill(pid, "SIGKILL") });
+    await expect(streaming).rejects.toMatchObject({ code: "failed", message: "the sampling process ended by SIGKILL" });
+    expect((await quiet).generations.map(({ tokens }) => tokens.length)).toEqual([300, 300]);
+    expect(open.pids("sampling")).toHaveLength(2);
+    expect(await open.engine.health()).toEqual({ ok: true });
+  });
+
+  it("wants more memory than it may have, it says so", async () => {
+    const before = process.env["NODE_OPTIONS"];
+    process.env["NODE_OPTIONS"] = "--max-old-space-size=1";
+    try {
+      await expect(open.engine.openTrainer({ weights: tiny, seed: 1 })).rejects.toMatchObject({
+        code: "failed",
+        message: expect.stringContaining("ran out of memory"),
+      });
+    } finally {
+      if (before === undefined) delete process.env["NODE_OPTIONS"];
+      else process.env["NODE_OPTIONS"] = before;
+    }
+    expect(open.log.join("\n")).toMatch(/the training process \(\d+\): .*(?:OOM|out of memory)/u);
+  });
+});
+
+it("a process that was stopped is killed within the limit, and reported", async () => {
+  const open = await openEngine({ silenceMs: 2000 });
+  const trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
+  const [pid = 0] = open.pids("training");
+  process.kill(pid, "SIGSTOP");
+  await expect(trainer.logprobs(sequences(1, 8))).rejects.toMatchObject({
+    code: "failed",
+    message: "the training process was killed: it gave no sign of life for 2 s",
+  });
+  expect(isRunning(pid)).toBe(false);
+  await open.close();
+});
+
+it("no process of the engine outlives a service that was killed", async () => {
+  const script = fileURLToPath(new URL("../../../test/engine-parent.ts", import.meta.url));
+  const parent = spawn(process.execPath, [...fromSource, script], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(parent.stdout, "data")) as [Buffer];
+  const pids = JSON.parse(line.toString("utf8")) as number[];
+  expect(pids.map(isRunning)).toEqual([true, true]);
+  parent.kill("SIGKILL");
+  await expect.poll(() => pids.map(isRunning), { timeout: 10_000 }).toEqual([false, false]);
+});
+
+it("an engine without onnxruntime-node opens, says why it is none, and refuses with the same words", () => {
+  const hook = `export const resolve = (name, context, next) => {
+    if (name !== "onnxruntime-node") return next(name, context);
+    throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
+  }`;
+  const script = `
+    import { register } from "node:module";
+    register("data:text/javascript," + encodeURIComponent(${JSON.stringify(hook)}));
+    const { openEmbeddedEngine } = await import(${JSON.stringify(new URL("../engine.ts", import.meta.url).href)});
+    const engine = await openEmbeddedEngine({ models: {} });
+    const failures = [
+      engine.openTrainer({ weights: { baseModel: "random:tiny" }, seed: 1 }),
+      engine.sampler.generate({}),
+      engine.sampler.preload({}),
+    ].map((call) => call.catch(({ code, message }) => ({ code, message })));
+    console.log(JSON.stringify({
+      health: await engine.health(),
+      capabilities: await engine.capabilities(),
+      failures: await Promise.all(failures),
+    }));
+    await engine.close();`;
+  const { stdout } = spawnSync(process.execPath, [...fromSource, "--input-type=module", "--eval", script], {
+    encoding: "utf8",
+  });
+  const { health, capabilities, failures } = JSON.parse(stdout) as Record<string, unknown>;
+  const detail: unknown = expect.stringMatching(/^The embedded training engine needs .*onnxruntime-node.*\.$/u);
+  expect(health).toEqual({ ok: false, detail });
+  expect(capabilities).toMatchObject({ models: [], fullFineTuning: false, adapters: false });
+  expect(failures).toEqual(Array.from({ length: 3 }, () => ({ code: "unsupported", message: detail })));
+});

@@ -1,0 +1,92 @@
+import { EngineError } from "../../engine-error.js";
+import { requireSamplingMemory } from "../../model/memory.js";
+import { adapterParameters, modelParameters, parameterCount, type AdapterConfig } from "../../model/parameters.js";
+import type { WeightsRef } from "../../port.js";
+import { openConstraints, type Constraints } from "../../sampling/structured/constraints.js";
+import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
+import type { BaseModelSettings } from "../../weights/base-models.js";
+import { readCheckpoint } from "../../weights/checkpoint.js";
+import { describeWeights, loadWeights, type WeightsDescription } from "../../weights/load-weights.js";
+import type { CpuSampler } from "../decode/cpu-sampler.js";
+import { weightsCache, type Lease, type WeightsSource } from "./weights-cache.js";
+
+export interface ServedWeights {
+  /** Loads them when they are not there. Rejects `not_found`, `invalid`, `too_large`, `busy`. */
+  acquire(ref: WeightsRef): Promise<Lease>;
+  forget(ref: WeightsRef): Promise<void>;
+}
+
+interface TextSide {
+  tokenizer: Tokenizer;
+  constraints: Constraints;
+}
+
+const bytesPerParameter = 4;
+
+/** The weights that `sampler` has, as the references of the port name them; see `weightsCache`. */
+export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
+  const cache = weightsCache(budgetBytes);
+  /** By directory of the base model; small, and never the reason for a want of memory. */
+  const textSides = new Map<string, Promise<TextSide>>();
+
+  function textSide({ base, config }: WeightsDescription): Promise<TextSide> {
+    const known = textSides.get(base.directory);
+    if (known) return known;
+    const opened = openTokenizer(base.directory).then((tokenizer) => ({
+      tokenizer,
+      constraints: openConstraints(tokenizer, { vocabularySize: config.vocabularySize }),
+    }));
+    textSides.set(base.directory, opened);
+    opened.catch(() => textSides.delete(base.directory));
+    return opened;
+  }
+
+  function modelSource(ref: WeightsRef, description: WeightsDescription): WeightsSource {
+    return {
+      async size() {
+        requireSamplingMemory(description.config, budgetBytes);
+        return bytesPerParameter * parameterCount(modelParameters(description.config));
+      },
+      async load(id) {
+        const { config, weights } = await loadWeights(models, ref);
+        await sampler.addModel(id, { config, weights, ...(await textSide(description)) });
+      },
+      drop: (id) => sampler.remove(id),
+    };
+  }
+
+  function adapterSource(directory: string, shape: AdapterConfig, description: WeightsDescription): WeightsSource {
+    const { base, config } = description;
+    const baseRef = { baseModel: base.name };
+    return {
+      base: { name: nameOf(baseRef), source: modelSource(baseRef, { base, config }) },
+      size: async () => bytesPerParameter * parameterCount(adapterParameters(config, shape)),
+      async load(id, baseId) {
+        if (baseId === undefined) throw new EngineError("failed", "an adapter was loaded before its base");
+        const { trained } = await readCheckpoint(directory, config);
+        if (!("adapter" in trained)) throw new EngineError("invalid", "the checkpoint changed while it was read");
+        await sampler.addAdapter(id, baseId, trained.adapter);
+      },
+      drop: (id) => sampler.remove(id),
+    };
+  }
+
+  return {
+    async acquire(ref) {
+      const name = nameOf(ref);
+      const known = cache.acquireKnown(name);
+      if (known) return known;
+      const description = await describeWeights(models, ref);
+      const { adapter } = description;
+      const { checkpoint } = ref;
+      return adapter && checkpoint !== undefined
+        ? cache.acquire(name, adapterSource(checkpoint, adapter, description))
+        : cache.acquire(name, modelSource(ref, description));
+    },
+    forget: (ref) => cache.forget(nameOf(ref)),
+  };
+}
+
+function nameOf({ baseModel, checkpoint }: WeightsRef): string {
+  return JSON.stringify([baseModel, checkpoint ?? null]);
+}

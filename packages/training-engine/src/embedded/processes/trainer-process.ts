@@ -1,0 +1,94 @@
+import { EngineError } from "../../engine-error.js";
+import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import { writeCheckpoint } from "../../weights/checkpoint.js";
+import { initialAdapter } from "../../weights/initial-weights.js";
+import { loadWeights, type LoadedWeights } from "../../weights/load-weights.js";
+import { createCpuTrainer, type CpuTrainer } from "../trainer/trainer.js";
+import { serve, type Handlers } from "./serve.js";
+import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
+import { aborted } from "./until-aborted.js";
+
+// The entry of a training process: one trainer, from its weights to its end.
+
+interface OpenTrainer {
+  cpu: CpuTrainer;
+  loaded: LoadedWeights;
+  seed: number;
+}
+
+let open: OpenTrainer | undefined;
+/** Calls wait for each other, so that a step never sees half of another. */
+let last: Promise<unknown> = Promise.resolve();
+
+function inTurn<Params, Context extends { signal: AbortSignal }, Result>(
+  handler: (params: Params, context: Context) => Promise<Result>,
+) {
+  return (params: Params, context: Context): Promise<Result> => {
+    const turn = last.then(() => {
+      if (context.signal.aborted) throw aborted();
+      return handler(params, context);
+    });
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}
+
+const handlers: Handlers<TrainerMethods> = {
+  open: inTurn(async (opening) => {
+    open = await openTrainer(opening);
+  }),
+  logprobs: inTurn((sequences, { signal }) => theOpen().cpu.logprobs(sequences, signal)),
+  accumulate: inTurn(({ objective, entropy }, { signal, emit }) =>
+    theOpen().cpu.accumulate(objective, { entropy, signal, onProgress: emit }),
+  ),
+  apply: inTurn((settings) => theOpen().cpu.apply(settings)),
+  save: inTurn(async ({ directory, optimizer }) => {
+    const { cpu, loaded, seed } = theOpen();
+    const { base, config } = loaded;
+    const state = cpu.optimizer;
+    await writeCheckpoint(directory, {
+      baseModel: base.name,
+      baseDirectory: base.directory,
+      config,
+      seed,
+      trained: cpu.adapter ? { adapter: cpu.adapter } : { weights: cpu.weights },
+      steps: state.steps,
+      optimizer: optimizer ? state : undefined,
+    });
+    return { baseModel: base.name, checkpoint: directory };
+  }),
+};
+
+function theOpen(): OpenTrainer {
+  if (!open) throw new EngineError("failed", "the trainer is not open");
+  return open;
+}
+
+async function openTrainer({ models, spec, memoryBytes }: TrainerOpening): Promise<OpenTrainer> {
+  const loaded = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
+  const adapter = adapterOf(spec, loaded);
+  // Moments go with what they were made for: not with the weights when an adapter begins on them.
+  const optimizer = adapter && !loaded.adapter ? undefined : loaded.optimizer;
+  const { config, weights } = loaded;
+  const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes });
+  return { cpu, loaded, seed: spec.seed };
+}
+
+/** A checkpoint's adapter goes on with its own shape. */
+function adapterOf(
+  { adapter, weights, seed }: TrainerOpening["spec"],
+  loaded: LoadedWeights,
+): { config: AdapterConfig; set: ParameterSet } | undefined {
+  if (loaded.adapter) return loaded.adapter;
+  if (!adapter) return undefined;
+  if (weights.checkpoint !== undefined) {
+    throw new EngineError(
+      "unsupported",
+      "an adapter cannot begin on a checkpoint of fully trained weights; begin on its base model, or train all weights",
+      "adapter",
+    );
+  }
+  return { config: adapter, set: initialAdapter(loaded.config, adapter, seed) };
+}
+
+serve(handlers);

@@ -82,7 +82,7 @@ const teachables: Teachable[] = [
 export const toolCall: Generator = (random): Conversation => {
   const [chosen, ...others] = random.shuffled(teachables);
   if (!chosen) throw new RangeError("no tools");
-  const tools = random.shuffled([chosen, ...others.slice(0, random.below(3))]).map((each) => each.tool);
+  const tools = random.shuffled([chosen, ...others.slice(0, random.below(2))]).map((each) => each.tool);
   const use = chosen.use(random);
   const call: Message = {
     role: "assistant",

@@ -1,0 +1,108 @@
+/**
+ * Trains the starter model on its corpus and writes it in bf16 beside its tokenizer. Everything follows from the seed. A run
+ * that was stopped goes on from its work directory.
+ *
+ *   pnpm --filter @heddle/training-engine starter [--size d128] [--steps 3000] [--decay 600] [--peak 0.003]
+ *     [--seed 1] [--work .heddle/starter] [--minutes 30] [--score-every 500] [--export]
+ *
+ * `--minutes` ends this process after so long, with its state kept. `--export` writes models/starter at the end. The
+ * learning rate falls in the last `--decay` steps; before them a run can be stopped and go on with other `--steps`.
+ */
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
+import { openTokenizer } from "../src/text/tokenizer.js";
+import { initialWeights } from "../src/weights/initial-weights.js";
+import { renderer } from "./corpus/render.js";
+import { batches } from "./training/batches.js";
+import { encoder } from "./training/encode.js";
+import { exportStarter } from "./training/export.js";
+import { heldOutExamples, scoreByLogprobs } from "./training/held-out.js";
+import { learningRate, type Plan } from "./training/learning-rate.js";
+import { totalWeight } from "./training/rows.js";
+import { sizeNamed } from "./training/sizes.js";
+import { keepState, latestState } from "./training/work-directory.js";
+
+const { values } = parseArgs({
+  options: {
+    size: { type: "string", default: "d128" },
+    steps: { type: "string", default: "3000" },
+    decay: { type: "string", default: "600" },
+    peak: { type: "string", default: "0.003" },
+    seed: { type: "string", default: "1" },
+    work: { type: "string", default: ".heddle/starter" },
+    minutes: { type: "string", default: "100000" },
+    "score-every": { type: "string", default: "500" },
+    export: { type: "boolean", default: false },
+  },
+});
+const [steps, seed, scoreEvery] = [Number(values.steps), Number(values.seed), Number(values["score-every"])];
+const keepEvery = 250;
+const config = sizeNamed(values.size);
+const work = resolve(values.work);
+const directory = fileURLToPath(new URL("../models/starter/", import.meta.url));
+
+const plan: Plan = { steps, peak: Number(values.peak), warmUp: 50, decay: Number(values.decay) };
+const adam = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, maxGradientNorm: 1 };
+
+const { chat_template: chatTemplate } = JSON.parse(
+  await readFile(join(directory, "tokenizer_config.json"), "utf8"),
+) as {
+  chat_template: string;
+};
+const encode = encoder(await openTokenizer(directory), renderer(chatTemplate));
+const heldOut = heldOutExamples(encode, 40, 7);
+
+const found = await latestState(work, config);
+const trainer = await createCpuTrainer({
+  config,
+  weights: found?.weights ?? initialWeights(config, seed),
+  optimizer: found?.optimizer,
+  memoryBytes: 2 ** 31,
+});
+const first = found?.optimizer.steps ?? 0;
+const begun = performance.now();
+const minutes = () => (performance.now() - begun) / 60_000;
+console.log(`${values.size}: ${trainer.weights.flat.length} weights, from step ${first} of ${steps}`);
+
+let tokens = 0;
+let mean = Number.NaN;
+let step = first;
+const source = batches(encode, seed, first);
+while (step < steps && minutes() < Number(values.minutes)) {
+  const sequences = source.next().value;
+  const { loss } = await trainer.accumulate({ name: "supervised", sequences, divisor: totalWeight(sequences) });
+  await trainer.apply({ ...adam, learningRate: learningRate(plan, step) });
+  step++;
+  tokens += sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
+  mean = Number.isNaN(mean) ? loss : 0.98 * mean + 0.02 * loss;
+  if (step % 10 === 0) showProgress();
+  if (step % scoreEvery === 0 || step === steps) await showScores();
+  if (step % keepEvery === 0 || step === steps) await keep();
+}
+if (step % keepEvery !== 0 && step < steps) await keep();
+if (values.export) await exportStarter(directory, { config, weights: trainer.weights });
+await trainer.close();
+
+function showProgress(): void {
+  const rate = tokens / (minutes() * 60);
+  const { user, system } = process.cpuUsage();
+  const left = ((steps - step) * (minutes() / (step - first))).toFixed(1);
+  const line = `step ${step}/${steps}  loss ${mean.toFixed(3)}  ${rate.toFixed(0)} tokens/s  ${((user + system) / 1e6).toFixed(0)} CPU s  ${left} min left`;
+  process.stdout.write(process.stdout.isTTY ? `\r${line}\u001b[K` : `${line}\n`);
+}
+
+async function showScores(): Promise<void> {
+  const scores = await scoreByLogprobs(heldOut, (sequences) => trainer.logprobs(sequences));
+  const total = scores.reduce((sum, { loss }) => sum + loss, 0) / scores.length;
+  console.log(`\nheld out after ${step} steps: ${total.toFixed(3)} nats per token, mean of tasks`);
+  for (const { task, loss, certain } of scores) {
+    console.log(`  ${task.padEnd(22)} ${loss.toFixed(3)}  ${(100 * certain).toFixed(0)} % certain`);
+  }
+}
+
+async function keep(): Promise<void> {
+  await keepState(work, { config, weights: trainer.weights, optimizer: trainer.optimizer }, directory, seed);
+}

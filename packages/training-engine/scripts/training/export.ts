@@ -1,0 +1,15 @@
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Model, writeModel } from "../../src/weights/model-directory.js";
+
+/** Writes the weights in bf16 and the shape into the starter's directory; its tokenizer stays as it is. */
+export async function exportStarter(directory: string, model: Model): Promise<void> {
+  // Beside the target, so that renaming is all that is left to do.
+  const draft = await mkdtemp(join(directory, "..", ".starter-"));
+  try {
+    await writeModel(draft, model, { dtype: "BF16", base: directory });
+    for (const file of ["model.safetensors", "config.json"]) await rename(join(draft, file), join(directory, file));
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,58 @@
+import type { SupervisedSequence } from "../../src/port.js";
+import type { EncodedExample } from "./encode.js";
+
+/** How much a token of the prompt counts beside one of the answer: its words are chance, its form is worth knowing. */
+const promptWeight = 0.1;
+
+interface Row {
+  examples: EncodedExample[];
+  room: number;
+}
+
+/** Packs whole examples into rows of at most `length` tokens. */
+export class RowPacker {
+  #rows: Row[] = [];
+
+  constructor(
+    readonly length: number,
+    readonly rowsPerBatch: number,
+  ) {}
+
+  /** Puts the example where it leaves the least room; a batch when no row of the coming one had room for it. */
+  add(example: EncodedExample): SupervisedSequence[] | undefined {
+    const needed = example.tokens.length;
+    if (needed > this.length) throw new RangeError(`an example of ${needed} tokens in rows of ${this.length}`);
+    let best: Row | undefined;
+    for (const row of this.#rows) if (row.room >= needed && row.room < (best?.room ?? Infinity)) best = row;
+    if (!best) this.#rows.push((best = { examples: [], room: this.length }));
+    best.examples.push(example);
+    best.room -= needed;
+    if (this.#rows.length <= this.rowsPerBatch) return undefined;
+    const batch = this.#rows.slice(0, this.rowsPerBatch).map((row) => asSequence(row.examples));
+    this.#rows = this.#rows.slice(this.rowsPerBatch);
+    return batch;
+  }
+}
+
+function asSequence(examples: EncodedExample[]): SupervisedSequence {
+  const tokens = Int32Array.from(examples.flatMap((example) => example.tokens));
+  const mask = new Uint8Array(tokens.length).fill(1);
+  const weights = new Float64Array(tokens.length).fill(1);
+  let start = 0;
+  for (const example of examples) {
+    // Nothing before it says how an example begins.
+    mask[start] = 0;
+    weights.fill(promptWeight, start, start + example.answer);
+    start += example.tokens.length;
+  }
+  return { tokens, mask, weights };
+}
+
+/** What the losses of these sequences are divided by to get their mean. */
+export function totalWeight(sequences: SupervisedSequence[]): number {
+  let total = 0;
+  for (const { mask, weights } of sequences) {
+    for (const [at, trained] of mask.entries()) total += trained * (weights?.[at] ?? 1);
+  }
+  return total;
+}

@@ -1,0 +1,113 @@
+import { Worker } from "node:worker_threads";
+import { EngineError } from "../engine-error.js";
+import type { TemplateLimits } from "./template-limits.js";
+
+export interface TemplateRequest {
+  source: string;
+  variables: Record<string, unknown>;
+  /** Milliseconds since 1970, for `strftime_now`. */
+  now: number;
+  limits: TemplateLimits;
+}
+
+export type TemplateReply = { text: string } | { error: string };
+
+const heapMegabytes = 256;
+
+interface Thread {
+  /** One after the other. Rejects once the thread has died. */
+  call(request: TemplateRequest): Promise<TemplateReply>;
+  terminate(): Promise<unknown>;
+}
+
+let thread: Promise<Thread> | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Renders a template that is not trusted in a thread of this process, one at a time. `invalid` when it fails, takes longer than
+ * `timeMs` or more memory than the thread has; the thread is then given up and the next template gets a new one.
+ */
+export function renderInThread(request: TemplateRequest, { timeMs }: { timeMs: number }): Promise<string> {
+  const turn = last.then(() => renderNow(request, timeMs));
+  last = turn.catch(() => undefined);
+  return turn;
+}
+
+async function renderNow(request: TemplateRequest, timeMs: number): Promise<string> {
+  thread ??= startThread();
+  const current = await thread.catch((error: unknown) => {
+    thread = undefined;
+    throw new EngineError("failed", `the thread for templates does not start: ${String(error)}`);
+  });
+  let late: NodeJS.Timeout | undefined;
+  const reply = await Promise.race([
+    current.call(request).catch((error: unknown): TemplateReply => {
+      thread = undefined;
+      const memory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      return { error: memory ? `template used more than ${heapMegabytes} MB of memory` : String(error) };
+    }),
+    new Promise<TemplateReply>((resolve) => {
+      late = setTimeout(() => {
+        thread = undefined;
+        void current.terminate();
+        resolve({ error: `template took longer than ${timeMs / 1000} s` });
+      }, timeMs);
+    }),
+  ]).finally(() => clearTimeout(late));
+  if ("error" in reply) throw new EngineError("invalid", `chat template: ${reply.error}`);
+  return reply.text;
+}
+
+async function startThread(): Promise<Thread> {
+  const worker = startWorker();
+  let waiting: { resolve(reply: TemplateReply): void; reject(error: unknown): void } | undefined;
+  let dead: unknown;
+  const end = (error: unknown): void => {
+    dead ??= error;
+    waiting?.reject(dead);
+    waiting = undefined;
+  };
+  worker.on("message", (reply: TemplateReply) => {
+    worker.unref();
+    waiting?.resolve(reply);
+    waiting = undefined;
+  });
+  worker.on("error", end);
+  worker.on("exit", (code) => end(new Error(`the thread ended with code ${code}`)));
+  const answer = (): Promise<TemplateReply> =>
+    new Promise((resolve, reject) => {
+      if (dead) reject(dead);
+      else waiting = { resolve, reject };
+    });
+
+  await answer();
+  return {
+    call(request) {
+      const answered = answer();
+      // While it idles the thread does not keep the process alive.
+      worker.ref();
+      try {
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+        worker.postMessage(request);
+      } catch (error) {
+        waiting?.resolve({ error: `cannot be given to the template: ${String(error)}` });
+        waiting = undefined;
+        worker.unref();
+      }
+      return answered;
+    },
+    terminate: () => worker.terminate(),
+  };
+}
+
+function startWorker(): Worker {
+  const options = { resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, stackSizeMb: 4 } };
+  if (!import.meta.url.endsWith(".ts")) {
+    return new Worker(new URL("./template-worker.js", import.meta.url), options);
+  }
+  // From source: a thread does not inherit the TypeScript loader of its process.
+  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+  const entry = JSON.stringify(new URL("./template-worker.ts", import.meta.url).href);
+  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
+  return new Worker(script, { ...options, eval: true });
+}

@@ -1,0 +1,307 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
+import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "../../test/text-models.js";
+import { openChatTemplate, type ChatRequest, type ChatTemplate, type ChatTemplateOptions } from "./template.js";
+import { openTokenizer, type Tokenizer } from "./tokenizer.js";
+
+const config = { bos_token: "<|begin_of_text|>", eos_token: "<|im_end|>" };
+const conversation = [
+  { role: "system", content: "Be short." },
+  { role: "user", content: "hello" },
+];
+
+let tokenizer: Tokenizer;
+beforeAll(async () => {
+  await using model = await temporaryModel({
+    "tokenizer.json": byteLevelTokenizer(chatMerges, chatTokens),
+    "tokenizer_config.json": config,
+  });
+  tokenizer = await openTokenizer(model.directory);
+});
+
+async function open(template: unknown, options: ChatTemplateOptions = { trusted: true }): Promise<ChatTemplate> {
+  await using model = await temporaryModel({ "tokenizer_config.json": { ...config, chat_template: template } });
+  return await openChatTemplate(model.directory, tokenizer, options);
+}
+
+async function render(
+  template: unknown,
+  request: Partial<ChatRequest>,
+  options?: ChatTemplateOptions,
+): Promise<string> {
+  return (await open(template, options)).renderText({ messages: conversation, ...request });
+}
+
+describe("templates as models have them", () => {
+  test("ChatML with tools, a call and its result", async () => {
+    const text = await render(chatMl, {
+      messages: [
+        ...conversation,
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "1", type: "function", function: { name: "add", arguments: '{"a":1,"b":[2,"é"]}' } }],
+        },
+        { role: "tool", tool_call_id: "1", name: "add", content: [{ type: "text", text: "3" }] },
+      ],
+      tools: [{ strict: true, parameters: { type: "object" }, name: "add" }],
+    });
+    expect(text).toBe(
+      `<|im_start|>system\nBe short.\n\nYou may call functions:\n<tools>\n` +
+        `{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}, "strict": true}}\n` +
+        `</tools><|im_end|>\n<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n<tool_call>\n` +
+        `{"name": "add", "arguments": {"a": 1, "b": [2, "é"]}}\n</tool_call><|im_end|>\n` +
+        `<|im_start|>user\n<tool_response>\n3\n</tool_response><|im_end|>\n<|im_start|>assistant\n`,
+    );
+  });
+
+  test("headers with a date and the beginning token", async () => {
+    const now = () => new Date(2026, 6, 4, 12);
+    const text = await render(headers, {}, { trusted: true, now });
+    expect(text).toBe(
+      "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nToday Date: 04 Jul 2026\n\nBe short.<|eot_id|>" +
+        "<|start_header_id|>user<|end_header_id|>\n\nhello<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+    );
+  });
+
+  test("thoughts are kept behind the last question only", async () => {
+    const messages = [
+      { role: "user", content: "a" },
+      { role: "assistant", content: "<think>\n  old\n</think>\n\nA" },
+      { role: "user", content: "b" },
+      { role: "assistant", reasoning: "  new\n", content: "B" },
+    ];
+    expect(await render(thinking, { messages, addGenerationPrompt: false })).toBe(
+      "<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nA<|im_end|>\n<|im_start|>user\nb<|im_end|>\n" +
+        "<|im_start|>assistant\n<think>\n  new\n</think>\n\nB<|im_end|>\n",
+    );
+    const asked = { messages: messages.slice(0, 1), kwargs: { enable_thinking: false, preserve_thinking: true } };
+    expect(await render(thinking, asked)).toMatch(/assistant\n<think>\n\n<\/think>\n\n$/);
+  });
+
+  test("in a thread as in the process", async () => {
+    for (const template of [chatMl, thinking, headers]) {
+      const now = () => new Date(2026, 0, 31, 9);
+      expect(await render(template, {}, { now })).toBe(await render(template, {}, { now, trusted: true }));
+    }
+  });
+
+  test("tokens of the text, control tokens among them", async () => {
+    const { text, ids } = await (await open(chatMl)).render({ messages: conversation });
+    expect(tokenizer.decode(ids)).toBe(text);
+    expect([...ids].filter((id) => id === tokenizer.idOf("<|im_start|>"))).toHaveLength(3);
+  });
+});
+
+describe("where templates come from", () => {
+  test("a list with names: the one for tools when there are tools", async () => {
+    const named = [
+      { name: "default", template: "plain" },
+      { name: "tool_use", template: "with tools" },
+    ];
+    expect(await render(named, {})).toBe("plain");
+    expect(await render(named, { tools: [] })).toBe("plain");
+    expect(await render(named, { tools: [{ type: "function", function: { name: "f" } }] })).toBe("with tools");
+    await expect(render(named.slice(1), {})).rejects.toThrow('named "tool_use"; none of them is "default"');
+  });
+
+  test("chat_template.jinja goes before the configuration", async () => {
+    await using model = await temporaryModel({
+      "chat_template.jinja": "from the file",
+      "tokenizer_config.json": { chat_template: "from the configuration" },
+    });
+    const template = await openChatTemplate(model.directory, tokenizer, { trusted: true });
+    expect(await template.renderText({ messages: conversation })).toBe("from the file");
+  });
+
+  test("a request brings its own, also where the model has none", async () => {
+    await using model = await temporaryModel({});
+    const template = await openChatTemplate(model.directory, tokenizer);
+    expect(await template.renderText({ messages: conversation, template: "{{ messages | length }}" })).toBe("2");
+    await expect(template.renderText({ messages: conversation })).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringContaining("no chat template"),
+    });
+  });
+
+  test.each([
+    ["a number", 5, /chat_template: neither a text nor a list/],
+    ["names without templates", [{ name: "a" }], /chat_template\.0: not a name with a template/],
+    ["endless", "x".repeat(300_000), /more than 262144 characters/],
+  ])("refused: %s", async (_, template, reason) => {
+    await expect(open(template)).rejects.toMatchObject({ name: "EngineError", message: expect.stringMatching(reason) });
+  });
+});
+
+describe("what a conversation may be", () => {
+  const lines = "{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}";
+
+  test("roles that the template does not know become those it knows", async () => {
+    const messages = [
+      { role: "developer", content: "d" },
+      { role: "function", name: "f", content: null },
+    ];
+    expect(await render(lines, { messages })).toBe("system:d;tool:;");
+    expect(await render(`{# "developer" #}${lines}`, { messages })).toBe("developer:d;tool:;");
+  });
+
+  test("an old function call is a tool call", async () => {
+    const messages = [{ role: "assistant", function_call: { name: "f", arguments: "{}" } }];
+    expect(await render("{{ messages[0].tool_calls[0].function.name }}", { messages })).toBe("f");
+  });
+
+  test("arguments of calls are objects for templates that go through them, text for others", async () => {
+    const call = (args: unknown) => [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: args } }] }];
+    const walking = "{% for k, v in messages[0].tool_calls[0].function.arguments.items() %}{{ k }}={{ v }}{% endfor %}";
+    expect(await render(walking, { messages: call('{"a": 1}') })).toBe("a=1");
+    expect(await render(walking, { messages: call({ a: 1 }) })).toBe("a=1");
+    expect(await render("{{ messages[0].tool_calls[0].function.arguments }}", { messages: call('{"a":1}') })).toBe(
+      '{"a":1}',
+    );
+    await expect(render(walking, { messages: call("{a") })).rejects.toMatchObject({
+      code: "invalid",
+      path: "messages.0.tool_calls.0.function.arguments",
+    });
+  });
+
+  test("parts are joined by line ends, thoughts go apart", async () => {
+    const content = [{ type: "thinking", thinking: "hm" }, { type: "text", text: "a" }, "b"];
+    const messages = [{ role: "assistant", content }];
+    expect(await render("{{ messages[0].reasoning }}|{{ messages[0].content }}", { messages })).toBe("hm|a\nb");
+  });
+
+  test.each([
+    ["no list", { messages: { role: "user" } }, "invalid", "messages"],
+    ["nothing", { messages: [] }, "invalid", "messages"],
+    ["a text", { messages: ["hello"] }, "invalid", "messages.0"],
+    ["no role", { messages: [{ content: "a" }] }, "invalid", "messages.0.role"],
+    ["a number", { messages: [{ role: "user", content: 5 }] }, "invalid", "messages.0.content"],
+    ["a part without kind", { messages: [{ role: "user", content: [{}] }] }, "invalid", "messages.0.content.0"],
+    [
+      "a picture",
+      { messages: [{ role: "user", content: ["look", { type: "image_url", image_url: { url: "x" } }] }] },
+      "unsupported",
+      "messages.0.content.1",
+    ],
+    [
+      "a sound",
+      { messages: [{ role: "user", content: [{ type: "input_audio" }] }] },
+      "unsupported",
+      "messages.0.content.0",
+    ],
+    ["calls that are none", { messages: [{ role: "assistant", tool_calls: 1 }] }, "invalid", "messages.0.tool_calls"],
+    [
+      "a call without name",
+      { messages: [{ role: "assistant", tool_calls: [{}] }] },
+      "invalid",
+      "messages.0.tool_calls.0.function.name",
+    ],
+    ["a tool without name", { tools: [{ type: "function", function: {} }] }, "invalid", "tools.0.function.name"],
+    ["tools that are no list", { tools: "add" }, "invalid", "tools"],
+    ["documents that are no list", { documents: {} }, "invalid", "documents"],
+    ["variables that are none", { kwargs: [] }, "invalid", "chat_template_kwargs"],
+    ["variables of ours", { kwargs: { messages: [] } }, "invalid", "chat_template_kwargs.messages"],
+    ["both ends", { addGenerationPrompt: true, continueFinalMessage: true }, "invalid", "continue_final_message"],
+    ["both ends by default", { continueFinalMessage: true }, "invalid", "continue_final_message"],
+  ])("refused with its place: %s", async (_, request, code, path) => {
+    await expect(render(chatMl, request)).rejects.toMatchObject({ name: "EngineError", code, path });
+  });
+
+  test("the last message is left open, to be gone on with", async () => {
+    const messages = [...conversation, { role: "assistant", content: "Well, " }];
+    const open = { messages, addGenerationPrompt: false, continueFinalMessage: true };
+    expect(await render(chatMl, open)).toMatch(/<\|im_start\|>assistant\nWell, $/);
+    expect(await render(headers, open)).toMatch(/\n\nWell,$/);
+    await expect(render("nothing of it", open)).rejects.toThrow("does not show the last message");
+  });
+});
+
+describe("templates that misbehave are ended, and the next one is rendered", () => {
+  afterAll(async () => {
+    expect(await render("{{ messages | length }}", {}, {})).toBe("2");
+  });
+
+  test.each([
+    ["says no", "{{ raise_exception('roles must alternate') }}", /chat template: roles must alternate/],
+    ["is not closed", "{% for a in messages %}", /chat template: /],
+    [
+      "wants a huge range",
+      "{% for i in range(1000000000) %}{% endfor %}",
+      /range\(\) of 1000000000 numbers; at most 10000/,
+    ],
+    ["loops in loops", "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", /steps of work/],
+    ["calls itself", "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", /nested too deeply/],
+    [
+      "doubles text",
+      "{% set n = namespace(t='x') %}{% for i in range(60) %}{% set n.t = n.t ~ n.t %}{% endfor %}",
+      /text of more/,
+    ],
+    [
+      "writes 1 GB",
+      "{% set t = 'x' | replace('x', messages[0].content) %}{% for a in range(10000) %}{% for b in range(10) %}{{ t }}{% endfor %}{% endfor %}",
+      /text/,
+    ],
+    ["replaces everything", "{% set t = messages[0].content %}{{ t.replace('', t).replace('', t) }}", /text of more/],
+    [
+      "replaces by a filter",
+      "{% set t = messages[0].content %}{{ t | replace('x', t) | replace('x', t) }}",
+      /text of more/,
+    ],
+    ["joins", "{{ range(10000) | join(messages[0].content) }}", /text of more/],
+    ["indents", "{{ 'a\nb' | indent(1000000000) }}", /text of more/],
+    ["indents JSON", "{{ messages | tojson(indent=100000000) }}", /text of more/],
+    ["splits", "{{ messages[0].content.split('x') | length }}", /lists of more/],
+    [
+      "lists of lists",
+      "{% set n = namespace(l=['a','b']) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% endfor %}{{ n.l | tojson }}",
+      /lists of more|text of more/,
+    ],
+    ["holds itself", "{% set n = namespace() %}{% set n.n = n %}{{ n.n | tojson }}", /nested/],
+    ["hides a method", "{% set f = 'x'.replace %}{{ f('x', 'y') }}", /called where they are named/],
+  ])("one that %s", async (_, template, reason) => {
+    const messages = [{ role: "user", content: "x".repeat(300_000) }];
+    const failure = { name: "EngineError", code: "invalid", message: expect.stringMatching(reason) };
+    const limits = { steps: 200_000 };
+    await expect(render(template, { messages }, { limits })).rejects.toMatchObject(failure);
+    await expect(render(template, { messages }, { limits, trusted: true })).rejects.toMatchObject(failure);
+  });
+
+  test("one that takes too long", async () => {
+    const slow = `${"{{ [1] | tojson }}".repeat(10)}{% for a in range(9999) %}{% for b in range(9999) %}{{ a }}{% endfor %}{% endfor %}`;
+    const limits = { steps: Number.POSITIVE_INFINITY };
+    await expect(render(slow, {}, { timeMs: 50, limits })).rejects.toMatchObject({
+      code: "invalid",
+      message: "chat template: template took longer than 0.05 s",
+    });
+  });
+
+  test("one that fills the memory of its thread", async () => {
+    const greedy =
+      "{% set n = namespace(l=[]) %}{% for i in range(9999) %}{% set n.l = n.l + [messages[0].content | upper] %}{% endfor %}";
+    const limits = { items: Number.POSITIVE_INFINITY, characters: Number.POSITIVE_INFINITY };
+    const messages = [{ role: "user", content: "x".repeat(1_000_000) }];
+    await expect(render(greedy, { messages }, { timeMs: 60_000, limits })).rejects.toThrow("of memory");
+  });
+
+  test.each([
+    "{{ messages.constructor }}",
+    "{{ messages['constructor'] }}",
+    "{{ messages[0].__proto__ }}",
+    "{{ ''.constructor.constructor('return process')() }}",
+    "{{ range.constructor }}{{ range.prototype }}",
+    "{{ namespace().constructor }}",
+    "{{ messages[0].toString }}{{ messages[0].hasOwnProperty }}",
+    "{{ process }}{{ globalThis }}{{ require }}",
+  ])("finds nothing behind %s", async (template) => {
+    const text = await render(template, {}).catch((error: unknown) => String(error));
+    expect(text).toMatch(/^$|Cannot call something that is not a function/);
+  });
+});
+
+test("a template that only allows alternating turns says so", async () => {
+  const messages = [
+    { role: "user", content: "a" },
+    { role: "user", content: "b" },
+  ];
+  await expect(render(brackets, { messages })).rejects.toThrow("Conversation roles must alternate");
+});

@@ -1,0 +1,147 @@
+import { EngineError } from "../engine-error.js";
+import { templateMessages, templateTools, templateTraits } from "./chat-messages.js";
+import { isObject } from "./model-file.js";
+import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
+import { templateLimits, type TemplateLimits } from "./template-limits.js";
+import { renderTemplate } from "./template-render.js";
+import { renderInThread } from "./template-thread.js";
+import type { Tokenizer } from "./tokenizer.js";
+
+/** A conversation as it came in: nothing of it was checked yet. */
+export interface ChatRequest {
+  messages: unknown;
+  tools?: unknown;
+  documents?: unknown;
+  /** Ends with the beginning of the answer. Default true. */
+  addGenerationPrompt?: boolean;
+  /** Ends in the middle of the last message, which the model then goes on with. Not with `addGenerationPrompt`. */
+  continueFinalMessage?: boolean;
+  /** More variables for the template (`enable_thinking`); names it does not know do nothing. */
+  kwargs?: unknown;
+  /** Instead of the model's own. */
+  template?: string;
+  /** Default false: chat templates write the beginning token themselves. */
+  addSpecialTokens?: boolean;
+  /** Where messages and tools stand in what the caller was given, for errors. Default `messages` and `tools`. */
+  paths?: { messages?: string; tools?: string };
+}
+
+export interface RenderedChat {
+  text: string;
+  ids: Int32Array;
+}
+
+export interface ChatTemplate {
+  readonly tokenizer: Tokenizer;
+  /** `invalid` or `unsupported` with the place, or with what the template says; `too_large` when the text is endless. */
+  render(request: ChatRequest): Promise<RenderedChat>;
+  /** The text alone. */
+  renderText(request: ChatRequest): Promise<string>;
+}
+
+export interface ChatTemplateOptions {
+  /** The directory was packaged by us: its own template is rendered in this thread. */
+  trusted?: boolean;
+  /** For a template in a thread. Default 5,000. */
+  timeMs?: number;
+  limits?: Partial<TemplateLimits>;
+  /** For `strftime_now`. */
+  now?: () => Date;
+}
+
+/** The chat template of a model directory. Reads the files once; a directory without a template renders those of requests only. */
+export async function openChatTemplate(
+  directory: string,
+  tokenizer: Tokenizer,
+  { trusted = false, timeMs = 5000, limits: given = {}, now = () => new Date() }: ChatTemplateOptions = {},
+): Promise<ChatTemplate> {
+  const templates = await readChatTemplates(directory);
+  const limits = { ...templateLimits, ...given };
+
+  async function run(source: string, variables: Record<string, unknown>): Promise<string> {
+    if (!trusted || ![...templates.values()].includes(source)) {
+      return renderInThread({ source, variables, now: now().getTime(), limits }, { timeMs });
+    }
+    try {
+      return renderTemplate(source, variables, { now: now(), limits });
+    } catch (error) {
+      throw new EngineError("invalid", `chat template: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async function renderText(request: ChatRequest): Promise<string> {
+    const { addGenerationPrompt = true, continueFinalMessage = false, paths = {} } = request;
+    if (addGenerationPrompt && continueFinalMessage) {
+      throw new EngineError(
+        "invalid",
+        "add_generation_prompt and continue_final_message cannot both be true",
+        "continue_final_message",
+      );
+    }
+    const tools = templateTools(request.tools, paths.tools);
+    const source = request.template ?? chooseTemplate(templates, { tools: tools !== null });
+    if (source.length > maxTemplateLength) {
+      throw new EngineError("too_large", `chat_template: more than ${maxTemplateLength} characters`, "chat_template");
+    }
+    const messages = templateMessages(request.messages, { traits: templateTraits(source), path: paths.messages });
+    const variables = {
+      ...tokenizer.specialTokens,
+      ...extraVariables(request.kwargs),
+      messages: continueFinalMessage ? withOpenEnd(messages) : messages,
+      tools,
+      documents: documentList(request.documents),
+      add_generation_prompt: addGenerationPrompt,
+    };
+    const text = await run(source, variables);
+    return continueFinalMessage ? cutAtOpenEnd(text, paths.messages ?? "messages") : text;
+  }
+
+  return {
+    tokenizer,
+    renderText,
+    async render(request) {
+      const text = await renderText(request);
+      return { text, ids: tokenizer.encode(text, { addSpecialTokens: request.addSpecialTokens ?? false }) };
+    },
+  };
+}
+
+const ownVariables = ["messages", "tools", "documents", "add_generation_prompt", "namespace"];
+
+function extraVariables(kwargs: unknown): Record<string, unknown> {
+  if (kwargs === undefined || kwargs === null) return {};
+  if (!isObject(kwargs))
+    throw new EngineError("invalid", "chat_template_kwargs: not an object", "chat_template_kwargs");
+  const taken = ownVariables.find((name) => Object.hasOwn(kwargs, name));
+  if (taken === undefined) return kwargs;
+  const path = `chat_template_kwargs.${taken}`;
+  throw new EngineError("invalid", `${path}: is a field of the request itself`, path);
+}
+
+function documentList(documents: unknown): unknown[] | null {
+  if (documents === undefined || documents === null) return null;
+  if (Array.isArray(documents)) return documents;
+  throw new EngineError("invalid", "documents: not a list", "documents");
+}
+
+/** The space tells whether the template trims what it shows. */
+const openEnd = "\u{F0000}heddle:the message goes on\u{F0000} ";
+
+function withOpenEnd(messages: Record<string, unknown>[]): Record<string, unknown>[] {
+  return messages.map((message, index) =>
+    index === messages.length - 1 ? { ...message, content: String(message["content"]) + openEnd } : message,
+  );
+}
+
+function cutAtOpenEnd(text: string, path: string): string {
+  const at = text.lastIndexOf(openEnd.trimEnd());
+  if (at < 0) {
+    throw new EngineError(
+      "invalid",
+      "continue_final_message: the chat template does not show the last message as it is",
+      path,
+    );
+  }
+  const trimmed = !text.startsWith(openEnd, at);
+  return trimmed ? text.slice(0, at).trimEnd() : text.slice(0, at);
+}

@@ -1,0 +1,184 @@
+import { randomInt } from "node:crypto";
+import { EngineError } from "../../engine-error.js";
+import type { ModelConfig } from "../../model/config.js";
+import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import type { GenerateRequest, GenerateResult, GenerationChunk } from "../../port.js";
+import type { CompletionContext } from "../../sampling/completion.js";
+import { checkSamplingRequest } from "../../sampling/sampling-plan.js";
+import type { Constraints, ConstraintSession } from "../../sampling/structured/constraints.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { createJob } from "./job.js";
+import { loadBase, type WeightsMode } from "./loaded-weights.js";
+import { createScheduler, leastBytes } from "./scheduler.js";
+import { createWeightsRegistry, type ServedWeights } from "./weights-registry.js";
+
+export interface CpuSamplerSettings {
+  /** Caches of running requests and what is kept for their answers; a request that alone needs more is `too_large`. */
+  memoryBytes: number;
+  /** Of each run of a graph. Default 1. */
+  threads?: number;
+  /** Completions decoded at once, over all weights. Default 64. */
+  maxRows?: number;
+  /** Requests of which nothing has begun; more are `busy`. Default 256. */
+  maxQueued?: number;
+  /** For requests without a seed: unsigned 32 bit. Default random. */
+  newSeed?: () => number;
+}
+
+export interface SamplerModel {
+  config: ModelConfig;
+  weights: ParameterSet;
+  tokenizer: Pick<Tokenizer, "vocabularySize" | "tokenBytes" | "specialIds" | "eosIds">;
+  /** Instead of the tokenizer's. */
+  eosIds?: readonly number[];
+  /** Absent: structured output is `unsupported`. */
+  constraints?: Constraints;
+  /** How the decode graph has its weights; default by their size, see `WeightsMode`. Bits differ between the modes. */
+  mode?: WeightsMode;
+}
+
+/** The weights go by an id of their own instead of a `WeightsRef`. */
+export type CpuGenerateRequest = Omit<GenerateRequest, "weights"> & { weights: string };
+
+export interface CpuSampler {
+  /** Shares `weights.flat`, which must not change while the model is served. `invalid` when the id is taken. */
+  addModel(id: string, model: SamplerModel): Promise<void>;
+  /** Serves an adapter on a model that was added. `not_found` when it was not. */
+  addAdapter(id: string, baseId: string, adapter: { config: AdapterConfig; set: ParameterSet }): Promise<void>;
+  /**
+   * New requests do not find it any more; resolves when the last running one is done and its memory is given back. A model
+   * with adapters on it goes after them. An unknown id is ignored.
+   */
+  remove(id: string): Promise<void>;
+  /** As `Sampler.generate`. Runs in the calling thread, in steps between which the event loop turns. */
+  generate(
+    request: CpuGenerateRequest,
+    options?: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+  ): Promise<GenerateResult>;
+  stats(): SamplerStats;
+  /** Rejects what runs with `aborted` and frees everything. */
+  close(): Promise<void>;
+}
+
+export interface SamplerStats {
+  rows: number;
+  queued: number;
+  /** Prompts read and steps of groups of rows since the sampler was made. */
+  prefills: number;
+  steps: number;
+  cacheBytes: number;
+}
+
+/** Serves any number of models and adapters by one scheduler with continuous batching. */
+export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
+  const { memoryBytes, threads = 1, maxRows = 64, maxQueued = 256 } = settings;
+  const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
+  const scheduler = createScheduler({ maxRows, memoryBytes });
+  const registry = createWeightsRegistry();
+  const closing = new AbortController();
+  let [arrivals, preparing] = [0, 0];
+
+  const contextOf = (request: CpuGenerateRequest, { loaded, model }: ServedWeights): CompletionContext => {
+    const { vocabularySize, contextLength } = loaded.config;
+    checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: maxRows });
+    if (request.structuredOutput && !model.constraints) {
+      throw new EngineError("unsupported", "structured output is not available for these weights", "structuredOutput");
+    }
+    const { tokenizer } = model;
+    const seed = request.seed ?? newSeed();
+    return { request, tokenizer, eosIds: model.eosIds ?? tokenizer.eosIds, rowSize: vocabularySize, seed };
+  };
+  const compile = async (request: CpuGenerateRequest, constraints: Constraints): Promise<ConstraintSession[]> => {
+    const { structuredOutput, n } = request;
+    if (!structuredOutput) return [];
+    const compiled = await Promise.allSettled(Array.from({ length: n }, () => constraints.compile(structuredOutput)));
+    const failed = compiled.find(({ status }) => status === "rejected");
+    const sessions = compiled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    if (failed?.status !== "rejected") return sessions;
+    for (const session of sessions) session.close();
+    throw failed.reason;
+  };
+  const sample = async (
+    request: CpuGenerateRequest,
+    served: ServedWeights,
+    { onChunk, signal }: { onChunk?: (chunk: GenerationChunk) => void; signal: AbortSignal },
+  ): Promise<GenerateResult> => {
+    const context = contextOf(request, served);
+    const { loaded, model } = served;
+    const needed = leastBytes({ weights: loaded, context });
+    if (needed > memoryBytes) {
+      throw new EngineError(
+        "too_large",
+        `the request needs ${needed} bytes of caches and answers, and there are ${memoryBytes}`,
+      );
+    }
+    if (scheduler.queued + preparing >= maxQueued) {
+      throw new EngineError("busy", `${maxQueued} requests wait already; try again later`);
+    }
+    preparing++;
+    const constraints = await (model.constraints ? compile(request, model.constraints) : Promise.resolve([])).finally(
+      () => {
+        preparing--;
+      },
+    );
+    return new Promise((resolve, reject) => {
+      const job = createJob({ weights: loaded, context, constraints, order: arrivals++, onChunk, resolve, reject });
+      const abort = () => job.fail(aborted());
+      if (signal.aborted) return abort();
+      signal.addEventListener("abort", abort, { once: true });
+      scheduler.add(job);
+    });
+  };
+
+  return {
+    async addModel(id, model) {
+      const { config, weights, mode } = model;
+      await registry.add(id, async () => {
+        const loaded = await loadBase(config, weights, { mode, threads });
+        return { loaded, model, base: loaded, release: () => loaded.release() };
+      });
+    },
+    async addAdapter(id, baseId, { config, set }) {
+      const lease = registry.acquire(baseId);
+      await registry
+        .add(id, async () => {
+          const { base, model } = lease.served;
+          const release = async () => lease.release();
+          return { loaded: await base.adapt(config, set), model, base, release };
+        })
+        .catch((error: unknown) => {
+          lease.release();
+          throw error;
+        });
+    },
+    remove: (id) => registry.remove(id),
+    async generate(request, { onChunk, signal } = {}) {
+      const lease = registry.acquire(request.weights);
+      try {
+        signal?.throwIfAborted();
+        const any = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+        return await sample(request, lease.served, { onChunk, signal: any });
+      } catch (error) {
+        throw signal?.aborted ? aborted() : error;
+      } finally {
+        lease.release();
+      }
+    },
+    stats: () => ({
+      rows: scheduler.rows,
+      queued: scheduler.queued,
+      prefills: scheduler.prefills,
+      steps: scheduler.steps,
+      cacheBytes: scheduler.cacheBytes,
+    }),
+    async close() {
+      closing.abort();
+      await scheduler.idle();
+      await registry.close();
+    },
+  };
+}
+
+function aborted(): EngineError {
+  return new EngineError("aborted", "the request was aborted");
+}

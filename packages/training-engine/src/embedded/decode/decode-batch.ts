@@ -1,0 +1,175 @@
+import { tensor, type Tensor } from "../session.js";
+import { appendFresh, copyRow, createCache, roundCapacity, roundRows, type KeyValueCache } from "./key-value-cache.js";
+import type { LoadedWeights } from "./loaded-weights.js";
+import { rotaryRows, type RotaryRows } from "./rotary-rows.js";
+
+export type ModelOutput = "logits" | "probabilities";
+
+/** Rows of one set of weights that take their steps together. Slots are numbers below `rows`; some may be empty. */
+export interface DecodeBatch {
+  readonly rows: number;
+  /** Takes over the first `length` positions of a row of a cache; answers with its slot. Others keep theirs. */
+  add(from: KeyValueCache, row: number, length: number): number;
+  /** Another row like the one in `slot`; answers with its slot. */
+  fork(slot: number): number;
+  remove(slot: number): void;
+  /** Gives room back when many slots are empty; answers with the new slot of every row when they moved. */
+  trim(): ReadonlyMap<number, number> | undefined;
+  setToken(slot: number, token: number): void;
+  /** Adds each slot's token to its row and predicts the next. Rows of the outputs lie one after the other, slot by slot. */
+  step(wanted: readonly ModelOutput[]): Promise<void>;
+  /** Of the last step that wanted it, [rows, vocabularySize]. */
+  output(name: ModelOutput): Float32Array;
+}
+
+const hidden = -1e30;
+
+/** What depends on how many rows and positions there are. */
+interface Layout {
+  cache: KeyValueCache;
+  /** Positions in use per slot; of an empty slot 0. */
+  lengths: Int32Array;
+  occupied: Uint8Array;
+  tokens: Int32Array;
+  mask: Float32Array;
+  rotary: RotaryRows;
+  feeds: Record<string, Tensor>;
+  fresh: Tensor<"float32">;
+  /** Made when they are first wanted: a row is as long as the vocabulary. */
+  outputs: Partial<Record<ModelOutput, Tensor<"float32">>>;
+}
+
+export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
+  const { config } = weights;
+  let layout = layOut(weights, 1, roundCapacity(1));
+
+  /** Moves to a new layout, in which slot i holds what slot `sources[i]` held. */
+  const rebuild = (rows: number, capacity: number, sources: readonly number[]) => {
+    const before = layout;
+    layout = layOut(weights, rows, capacity);
+    sources.forEach((source, slot) => {
+      if (!before.occupied[source]) return;
+      const length = before.lengths[source]!;
+      copyRow(config, before.cache, source, layout.cache, slot, length);
+      occupy(layout, slot, length);
+      layout.tokens[slot] = before.tokens[source]!;
+    });
+  };
+  const everySlot = () => Array.from(layout.occupied, (_, slot) => slot);
+  const freeSlot = (positions: number): number => {
+    const free = layout.occupied.indexOf(0);
+    const { rows, capacity } = layout.cache;
+    const needed = Math.max(capacity, roundCapacity(positions));
+    if (free < 0 || needed > capacity) rebuild(free < 0 ? 2 * rows : rows, needed, everySlot());
+    return free < 0 ? rows : free;
+  };
+  const outputOf = (name: ModelOutput) =>
+    (layout.outputs[name] ??= emptyTensor([layout.cache.rows, config.vocabularySize]));
+
+  return {
+    get rows() {
+      return layout.cache.rows;
+    },
+    add(from, row, length) {
+      const slot = freeSlot(length + 1);
+      copyRow(config, from, row, layout.cache, slot, length);
+      occupy(layout, slot, length);
+      return slot;
+    },
+    fork(slot) {
+      const length = layout.lengths[slot]!;
+      const copy = freeSlot(length + 1);
+      copyRow(config, layout.cache, slot, layout.cache, copy, length);
+      occupy(layout, copy, length);
+      return copy;
+    },
+    remove: (slot) => vacate(layout, slot),
+    trim() {
+      const left = everySlot().filter((slot) => layout.occupied[slot]);
+      const rows = roundRows(Math.max(1, left.length));
+      if (left.length === 0 || rows === layout.cache.rows) return undefined;
+      const longest = Math.max(...left.map((slot) => layout.lengths[slot]!));
+      rebuild(rows, roundCapacity(longest + 1), left);
+      return new Map(left.map((from, to) => [from, to]));
+    },
+    setToken(slot, token) {
+      layout.tokens[slot] = token;
+    },
+    async step(wanted) {
+      const longest = Math.max(...layout.lengths);
+      if (longest >= layout.cache.capacity) rebuild(layout.cache.rows, 2 * layout.cache.capacity, everySlot());
+      const { cache, lengths, mask, rotary, feeds, fresh } = layout;
+      for (let row = 0; row < cache.rows; row++) rotary.fill(row, lengths[row]!);
+      const outputs = Object.fromEntries(wanted.map((name) => [name, outputOf(name)]));
+      await weights.decode.session.run(feeds, { ...outputs, fresh });
+      appendFresh(config, cache, fresh.data, lengths);
+      for (let row = 0; row < cache.rows; row++) {
+        if (!layout.occupied[row]) continue;
+        mask[row * (cache.capacity + 1) + lengths[row]!] = 0;
+        lengths[row]!++;
+      }
+    },
+    output: (name) => outputOf(name).data,
+  };
+}
+
+function layOut({ config, decode }: LoadedWeights, rows: number, capacity: number): Layout {
+  const { layers, keyValueHeads, headSize } = config;
+  const cache = createCache(config, rows, capacity);
+  const tokens = new Int32Array(rows);
+  const mask = new Float32Array(rows * (capacity + 1)).fill(hidden);
+  for (let row = 1; row <= rows; row++) mask[row * (capacity + 1) - 1] = 0;
+  const rotary = rotaryRows(config, rows);
+  const angles = (data: Float32Array) => tensor("float32", data, [rows, headSize / 2]);
+  const past = [rows, keyValueHeads, capacity, headSize];
+  return {
+    cache,
+    lengths: new Int32Array(rows),
+    occupied: new Uint8Array(rows),
+    tokens,
+    mask,
+    rotary,
+    feeds: {
+      ...decode.weights,
+      tokens: tensor("int32", tokens, [rows]),
+      rows: tensor(
+        "int64",
+        BigInt64Array.from({ length: rows }, (_, row) => BigInt(row)),
+        [rows, 1],
+      ),
+      cos: angles(rotary.cos),
+      sin: angles(rotary.sin),
+      query_cos: angles(rotary.queryCos),
+      query_sin: angles(rotary.querySin),
+      mask: tensor("float32", mask, [rows, 1, 1, capacity + 1]),
+      ...Object.fromEntries(cache.keys.map((keys, layer) => [`keys.${layer}`, tensor("float32", keys, past)])),
+      ...Object.fromEntries(cache.values.map((values, layer) => [`values.${layer}`, tensor("float32", values, past)])),
+    },
+    fresh: emptyTensor([rows, keyValueHeads, 2 * layers, headSize]),
+    outputs: {},
+  };
+}
+
+function emptyTensor(dims: number[]): Tensor<"float32"> {
+  return tensor("float32", new Float32Array(dims.reduce((product, each) => product * each, 1)), dims);
+}
+
+function occupy({ occupied, lengths, mask, cache }: Layout, slot: number, length: number): void {
+  occupied[slot] = 1;
+  lengths[slot] = length;
+  const at = slot * (cache.capacity + 1);
+  mask.fill(0, at, at + length);
+}
+
+/** An empty slot looks at nothing but its own token, and what it held is wiped: a number that is none would spread from there. */
+function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number): void {
+  occupied[slot] = 0;
+  lengths[slot] = 0;
+  tokens[slot] = 0;
+  const at = slot * (cache.capacity + 1);
+  mask.fill(hidden, at, at + cache.capacity);
+  for (const array of [...cache.keys, ...cache.values]) {
+    const size = array.length / cache.rows;
+    array.fill(0, slot * size, (slot + 1) * size);
+  }
+}

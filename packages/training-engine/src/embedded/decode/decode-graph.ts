@@ -1,0 +1,56 @@
+import { Graph } from "../graph/onnx.js";
+import { buildBlocks, type GraphVariant } from "./block.js";
+
+/**
+ * One step of decoding: R rows, one new token each, attending to a cache of M positions that stays outside the graph.
+ *
+ * Inputs besides weights: `tokens` int32 [R]; `rows` int64 [R, 1], 0..R-1; `cos`, `sin` [R, headSize / 2] of each row's
+ * position, and the same times 1 / sqrt(headSize) as `query_cos`, `query_sin`; `mask` [R, 1, 1, M + 1], 0 where a row may
+ * look (its last entry is the new token itself) and a large negative number elsewhere; per layer `keys.<l>`, `values.<l>`
+ * [R, keyValueHeads, M, headSize].
+ * Outputs: `logits` and `probabilities` [R, vocabularySize]; `fresh` [R, keyValueHeads, 2 * layers, headSize], the new key
+ * and value of every layer: the binding copies what it returns, so the caches themselves are never returned.
+ */
+export function decodeGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
+  const { layers, heads, keyValueHeads, headSize, vocabularySize } = variant.config;
+  const group = heads / keyValueHeads;
+  const graph = new Graph();
+  const blocks = buildBlocks(graph, variant);
+  const tokens = graph.input("tokens", ["R"], "int32");
+  const rows = graph.input("rows", ["R", 1], "int64");
+  const mask = graph.input("mask", ["R", 1, 1, "M1"]);
+  const half = headSize / 2;
+  const [cos, sin] = [graph.input("cos", ["R", half]), graph.input("sin", ["R", half])];
+  const [queryCos, querySin] = [graph.input("query_cos", ["R", half]), graph.input("query_sin", ["R", half])];
+  const maskLength = graph.op("Shape", [mask], { start: 3, end: 4 });
+  const split = graph.op("Concat", [graph.op("Sub", [maskLength, graph.integers(1)]), graph.integers(1)], { axis: 0 });
+  const fresh: string[] = [];
+  let x = blocks.embed(tokens);
+  let h = blocks.firstNorm(x);
+  for (let layer = 0; layer < layers; layer++) {
+    const cache = ["R", keyValueHeads, "M", headSize];
+    const pastKeys = graph.input(`keys.${layer}`, cache);
+    const pastValues = graph.input(`values.${layer}`, cache);
+    const inputs = blocks.attentionInputs(h, layer);
+    const byHead = (x: string, count: number) => graph.op("Reshape", [x, graph.integers(-1, count, 1, headSize)]);
+    const rotate = (x: string, cos: string, sin: string) =>
+      graph.op("com.microsoft.RotaryEmbedding", [x, rows, cos, sin], { interleaved: 0 });
+    let q = rotate(blocks.headNorm(byHead(inputs.q, heads), "query", layer), queryCos, querySin);
+    if (group > 1) q = graph.op("Reshape", [q, graph.integers(-1, keyValueHeads, group, headSize)]);
+    const k = rotate(blocks.headNorm(byHead(inputs.k, keyValueHeads), "key", layer), cos, sin);
+    const v = byHead(inputs.v, keyValueHeads);
+    fresh.push(k, v);
+    const times = (keys: string) => graph.op("com.microsoft.FusedMatMul", [q, keys], { transB: 1 });
+    const scores = graph.op("Concat", [times(pastKeys), times(k)], { axis: 3 });
+    const shares = graph.op("Softmax", [graph.op("Add", [scores, mask])], { axis: -1 });
+    const { past, own } = graph.ops("Split", [shares, split], { axis: 3 }, ["past", "own"]);
+    const attended = graph.op("Add", [graph.op("MatMul", [past, pastValues]), graph.op("Mul", [own, v])]);
+    const flat = graph.op("Reshape", [attended, graph.integers(-1, heads * headSize)]);
+    ({ x, h } = blocks.finish(x, flat, layer));
+  }
+  const logits = blocks.logits(h);
+  graph.output("logits", logits, ["R", vocabularySize]);
+  graph.output("probabilities", graph.op("Softmax", [logits], { axis: -1 }), ["R", vocabularySize]);
+  graph.output("fresh", graph.op("Concat", fresh, { axis: 2 }), ["R", keyValueHeads, 2 * layers, headSize]);
+  return graph.build();
+}

@@ -1,0 +1,138 @@
+import { expect, test } from "vitest";
+import { float64Logits, inFloat64 } from "../../../test/float64-model.js";
+import { drawnSet, drawnWeights, smallModels } from "../../../test/small-models.js";
+import type { ModelConfig } from "../../model/config.js";
+import { adapterParameters, adapterTargets, type AdapterConfig, type ParameterSet } from "../../model/parameters.js";
+import { createDecodeBatch, type DecodeBatch } from "./decode-batch.js";
+import { loadBase, type LoadedWeights } from "./loaded-weights.js";
+import { createPromptReader, type ReadPrompt } from "./prompt.js";
+
+type Factors = { config: AdapterConfig; set: ParameterSet };
+
+/** Logits after every token in double precision. */
+function expected(config: ModelConfig, weights: ParameterSet, tokens: number[], adapter?: Factors): number[][] {
+  const model = inFloat64(config, weights, adapter);
+  return float64Logits(model, tokens).map((row) => row.map((scalar) => model.tape.values[scalar]!));
+}
+
+function worst(actual: ArrayLike<number>, wanted: readonly number[]): number {
+  return Math.max(...wanted.map((logit, i) => Math.abs(logit - actual[i]!)));
+}
+
+async function readAll(weights: LoadedWeights, tokens: number[]): Promise<ReadPrompt> {
+  const reader = createPromptReader(weights, Int32Array.from(tokens));
+  for (;;) {
+    const prompt = await reader.next();
+    if (prompt) return prompt;
+  }
+}
+
+function rowOf(batch: DecodeBatch, slot: number, { vocabularySize }: ModelConfig): Float32Array {
+  return batch.output("logits").subarray(slot * vocabularySize, (slot + 1) * vocabularySize);
+}
+
+/** Rows of different lengths; tokens count up from where each row begins. */
+const prompts = [3, 1, 20, 6, 2].map((length, row) => Array.from({ length }, (_, i) => (7 * row + 3 * i) % 40));
+const steps = 14;
+const nextToken = (row: number, step: number) => (11 * row + 5 * step) % 40;
+
+/** Logits of each row after its prompt and after each step, decoded together. */
+async function decodeTogether(config: ModelConfig, loaded: LoadedWeights): Promise<Float32Array[][]> {
+  const batch = createDecodeBatch(loaded);
+  const read = await Promise.all(prompts.map((tokens) => readAll(loaded, tokens)));
+  const slots = read.map(({ cache, length }) => batch.add(cache, 0, length));
+  const logits = read.map((prompt) => [prompt.logits]);
+  for (let step = 0; step < steps; step++) {
+    slots.forEach((slot, row) => batch.setToken(slot, nextToken(row, step)));
+    await batch.step(["logits"]);
+    slots.forEach((slot, row) => logits[row]!.push(rowOf(batch, slot, config).slice()));
+  }
+  return logits;
+}
+
+async function compareModes(config: ModelConfig, weights: ParameterSet, adapter?: Factors): Promise<void> {
+  const inModes: Float32Array[][][] = [];
+  for (const mode of ["inputs", "prepacked"] as const) {
+    const base = await loadBase(config, weights, { mode });
+    inModes.push(await decodeTogether(config, adapter ? await base.adapt(adapter.config, adapter.set) : base));
+    await base.release();
+  }
+  prompts.forEach((prompt, row) => {
+    const tokens = [...prompt, ...Array.from({ length: steps }, (_, step) => nextToken(row, step))];
+    const wanted = expected(config, weights, tokens, adapter).slice(prompt.length - 1);
+    for (const logits of inModes) {
+      wanted.forEach((each, step) => {
+        expect(worst(logits[row]![step]!, each), `row ${row}, step ${step}`).toBeLessThan(2e-5);
+      });
+    }
+  });
+}
+
+test.each(Object.entries(smallModels))(
+  "ragged rows of %s have the logits of double precision",
+  async (_name, config) => {
+    await compareModes(config, drawnWeights(config, 1));
+  },
+);
+
+test("rows of an adapter have the logits of double precision", async () => {
+  const config = smallModels.qwen3;
+  const adapter: AdapterConfig = { rank: 2, alpha: 3, targets: [...adapterTargets] };
+  const set = drawnSet(adapterParameters(config, adapter), 3);
+  await compareModes(config, drawnWeights(config, 2), { config: adapter, set });
+});
+
+test("a prompt of several pieces is read as one", async () => {
+  const config = { ...smallModels.qwen2, layers: 1, heads: 1, hiddenSize: 8 };
+  const weights = drawnWeights(config, 4);
+  const loaded = await loadBase(config, weights);
+  const tokens = Array.from({ length: 280 }, (_, i) => (i * i) % 40);
+  const prompt = await readAll(loaded, tokens);
+  expect(worst(prompt.logits, expected(config, weights, tokens).at(-1)!)).toBeLessThan(2e-5);
+  await loaded.release();
+});
+
+test("rows that leave and come keep the others' logits", async () => {
+  const config = smallModels.llama;
+  const weights = drawnWeights(config, 5);
+  const loaded = await loadBase(config, weights);
+  const batch = createDecodeBatch(loaded);
+  const rows = new Map<number, number[]>();
+  const join = async (tokens: number[]) => {
+    const prompt = await readAll(loaded, tokens);
+    rows.set(batch.add(prompt.cache, 0, prompt.length), [...tokens]);
+  };
+  const step = async () => {
+    for (const [slot, row] of rows) {
+      row.push((row.length * 7) % 40);
+      batch.setToken(slot, row.at(-1)!);
+    }
+    await batch.step(["logits"]);
+    for (const [slot, row] of rows) {
+      expect(worst(rowOf(batch, slot, config), expected(config, weights, row).at(-1)!)).toBeLessThan(2e-5);
+    }
+  };
+  const leave = (slots: number[]) => {
+    for (const slot of slots) {
+      batch.remove(slot);
+      rows.delete(slot);
+    }
+    const moved = batch.trim();
+    const left = [...rows];
+    rows.clear();
+    for (const [slot, row] of left) rows.set(moved?.get(slot) ?? slot, row);
+  };
+  for (const length of [4, 2, 31, 1, 8]) await join(Array.from({ length }, (_, i) => (i * 5 + length) % 40));
+  expect(batch.rows).toBe(8);
+  await step();
+  leave([0, 2, 3]);
+  expect(batch.rows).toBe(2);
+  await step();
+  await join([9, 9, 9]);
+  await step();
+  const [slot, row] = [...rows][0]!;
+  rows.set(batch.fork(slot), [...row]);
+  await step();
+  expect(rows.size).toBe(4);
+  await loaded.release();
+});

@@ -1,0 +1,191 @@
+import { createBeamGroup } from "./beam-group.js";
+import { answerBytes, finalCapacity, promptBytes, readPrompt, type Job } from "./job.js";
+import { cacheBytes, roundRows } from "./key-value-cache.js";
+import { advance, createSamplingGroup, type RowGroup, type SamplingGroup } from "./row-group.js";
+
+export interface SchedulerSettings {
+  /** Rows decoded at once, over all weights. */
+  maxRows: number;
+  /** Of caches and of what is kept for answers. */
+  memoryBytes: number;
+}
+
+export interface Scheduler {
+  add(job: Job): void;
+  /** Jobs of which no completion has begun. */
+  readonly queued: number;
+  readonly rows: number;
+  readonly steps: number;
+  readonly prefills: number;
+  readonly cacheBytes: number;
+  /** Resolves when nothing runs any more. */
+  idle(): Promise<void>;
+}
+
+/** Prompt tokens read per turn while rows wait for their next step. */
+const promptTokensPerTurn = 256;
+
+/**
+ * Decodes all jobs together. Per turn: completions that there is room for begin, each with its first token from its job's
+ * prompt, which is read once for all of them; then every group of rows takes a step; then the event loop turns.
+ *
+ * Who begins: the highest priority; among equals the job with the fewest rows, so that one with many completions does not
+ * shut the others out; then who came first. A job that must wait for memory or rows lets those that came before it go on, and
+ * nobody after it.
+ */
+export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Scheduler {
+  /** Jobs that still have something to begin. */
+  let waiting: Job[] = [];
+  let groups: RowGroup[] = [];
+  /** Jobs whose answers are being collected. */
+  let running: Job[] = [];
+  let loop: Promise<void> | undefined;
+  let [steps, prefills] = [0, 0];
+
+  const rows = () => groups.reduce((sum, group) => sum + group.rows, 0);
+  const fits = (job: Job, group?: RowGroup): boolean => {
+    const more = job.beams ? job.context.request.n : 1;
+    if (rows() + more > maxRows) return false;
+    const others = running.filter((each) => each !== job).reduce((sum, each) => sum + each.keptBytes, 0);
+    const prompts = [...new Set([...waiting.filter((each) => each.prompt ?? each.reader), job])];
+    const used =
+      groups.reduce((sum, each) => sum + groupBytes(each, each === group ? more : 0), 0) +
+      (group ? 0 : groupBytes({ weights: job.weights, capacity: job.capacity, rows: 0 }, more)) +
+      prompts.reduce((sum, each) => sum + promptBytes(each), 0);
+    return used + others + job.keptBytes <= memoryBytes;
+  };
+  const groupOf = (job: Job): SamplingGroup | undefined =>
+    groups.find(
+      (group): group is SamplingGroup =>
+        "join" in group &&
+        group.weights === job.weights &&
+        group.capacity === job.capacity &&
+        group.rows < maxRowsPerRun,
+    );
+  const nextToBegin = (): Job | undefined => {
+    const byTurn = waiting.toSorted((a, b) => b.priority - a.priority || a.rows - b.rows || a.order - b.order);
+    let blocked = Infinity;
+    for (const job of byTurn) {
+      if (job.order > blocked) continue;
+      if (fits(job, job.beams ? undefined : groupOf(job))) return job;
+      blocked = job.order;
+    }
+    return undefined;
+  };
+
+  const begin = async (job: Job): Promise<void> => {
+    const { prompt, weights } = job;
+    if (!prompt) return;
+    if (job.beams) {
+      groups.push(createBeamGroup(job, job.beams, prompt));
+      job.prompt = undefined;
+      return;
+    }
+    const completion = job.waiting.shift();
+    if (!completion) return;
+    if (job.waiting.length === 0) job.prompt = undefined;
+    const token = await advance(job, completion, prompt[completion.source], 0);
+    if (token === undefined) return;
+    let group = groupOf(job);
+    if (!group) groups.push((group = createSamplingGroup(weights, job.capacity)));
+    group.join({ job, completion }, prompt, token);
+  };
+  const admit = async (): Promise<void> => {
+    let budget = promptTokensPerTurn;
+    for (;;) {
+      forgetSettled();
+      const job = nextToBegin();
+      if (!job) {
+        if (rows() === 0) dropPrompts();
+        return;
+      }
+      if (!running.includes(job)) running.push(job);
+      if (job.prompt) {
+        await begin(job);
+        continue;
+      }
+      if (budget <= 0 && rows() > 0) return;
+      if (!job.reader) prefills++;
+      await readPrompt(job).catch((error: unknown) => job.fail(error));
+      budget -= Math.min(promptTokensPerTurn, job.context.request.prompt.length);
+      await turn();
+    }
+  };
+  /** Prompts that were read for jobs that now wait for each other's memory; the first of them gets it. */
+  const dropPrompts = () => {
+    for (const job of waiting) {
+      job.prompt = undefined;
+      job.reader = undefined;
+    }
+  };
+  const forgetSettled = () => {
+    waiting = waiting.filter((job) => !job.settled && (job.beams ? job.rows === 0 : job.waiting.length > 0));
+    running = running.filter((job) => !job.settled);
+  };
+  const run = async (): Promise<void> => {
+    // Requests that come together begin together.
+    await turn();
+    while (waiting.length > 0 || groups.length > 0) {
+      await admit();
+      for (const group of groups) {
+        await group.step();
+        steps++;
+      }
+      groups = groups.filter((group) => group.rows > 0);
+      await turn();
+    }
+  };
+
+  return {
+    add(job) {
+      waiting.push(job);
+      loop ??= run().finally(() => {
+        loop = undefined;
+      });
+    },
+    get queued() {
+      return waiting.filter((job) => job.rows === 0).length;
+    },
+    get rows() {
+      return rows();
+    },
+    get steps() {
+      return steps;
+    },
+    get prefills() {
+      return prefills;
+    },
+    get cacheBytes() {
+      return groups.reduce((sum, group) => sum + groupBytes(group, 0), 0);
+    },
+    idle: async () => loop,
+  };
+}
+
+/** Rows of one `run()`. */
+const maxRowsPerRun = 64;
+
+/** While a batch grows its old and its new caches are there at once, and the old ones are half as large. */
+const growing = 1.5;
+
+function groupBytes(
+  { weights, capacity, rows }: Pick<RowGroup, "weights" | "capacity" | "rows">,
+  more: number,
+): number {
+  const rounded = roundRows(Math.max(1, rows + more));
+  return growing * cacheBytes(weights.config, rounded, capacity) + 2 * 4 * rounded * weights.config.vocabularySize;
+}
+
+/** What a request takes when nothing else runs: one of its completions at a time, or all of its beams. */
+export function leastBytes(job: Pick<Job, "weights" | "context">): number {
+  const { n, beamSearch } = job.context.request;
+  const group = { weights: job.weights, capacity: finalCapacity(job.context), rows: 0 };
+  return groupBytes(group, beamSearch ? n : 1) + promptBytes(job) + answerBytes(job.context);
+}
+
+/** Lets timers, messages and other callbacks run. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,115 @@
+import type { Generation, SampledToken } from "../port.js";
+import { largest, rawDistribution } from "./raw-distribution.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import { createTextStream } from "../text/text-stream.js";
+import { notNumbers, type CompletionContext } from "./completion.js";
+
+/** One partial completion. Its tokens are a chain of links, which beams with a common beginning share. */
+interface Beam {
+  last?: Link;
+  length: number;
+  /** Sum of the log-probabilities. */
+  total: number;
+}
+interface Link {
+  sampled: SampledToken;
+  before?: Link;
+}
+interface Finished extends Beam {
+  score: number;
+  finishReason: "stop" | "length";
+}
+
+/** The beams that go on after a step; `parent` is the place, among those before the step, that each goes on from. */
+export interface BeamStep {
+  continues: { parent: number; token: number }[];
+}
+
+export interface BeamSearch {
+  /** Logits of every beam that goes on, in the order of the last step's `continues`; one row at first: the prompt's. */
+  step(rows: { logits: Float32Array; offset: number }[]): BeamStep;
+  /** The best `n` completions, best first, once a step let none go on. */
+  result(): Generation[];
+}
+
+/**
+ * Keeps the `n` most likely partial completions. A candidate is one more token after a beam; per step each beam offers its
+ * 2 n most likely ones, so that n go on even when some end. A completion's score is the sum of its raw log-probabilities
+ * divided by `length ** lengthPenalty`, its end-of-text token counted in the sum and not in the length. Nothing is drawn.
+ */
+export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: CompletionContext): BeamSearch {
+  const { n, maxTokens, ignoreEos = false, topLogprobs = 0 } = request;
+  const lengthPenalty = request.beamSearch?.lengthPenalty ?? 1;
+  const drawn = Math.min(rowSize, tokenizer.vocabularySize);
+  const ends = new Set(ignoreEos ? [] : eosIds);
+  const finished: Finished[] = [];
+  let beams: Beam[] = [{ length: 0, total: 0 }];
+
+  const finish = (beam: Beam, length: number, finishReason: Finished["finishReason"]) => {
+    finished.push({ ...beam, finishReason, score: beam.total / Math.max(1, length) ** lengthPenalty });
+    finished.sort((a, b) => b.score - a.score);
+    finished.length = Math.min(finished.length, n);
+  };
+  /** Whether what goes on could still beat the worst of n finished ones: its sum only falls, its length only grows. */
+  const hopeless = (beam: Beam): boolean => {
+    const worst = finished[n - 1];
+    if (!worst) return false;
+    const bestLength = lengthPenalty > 0 ? maxTokens : beam.length;
+    return beam.total / bestLength ** lengthPenalty <= worst.score;
+  };
+
+  return {
+    step(rows) {
+      const candidates = rows.flatMap(({ logits, offset }, parent) => {
+        const beam = beams[parent]!;
+        const raw = rawDistribution(logits, offset, rowSize);
+        if (Number.isNaN(raw.logprob(0))) throw notNumbers();
+        const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
+        return largest(logits.subarray(offset, offset + drawn), 2 * n).map((token) => {
+          const sampled = { token, logprob: raw.logprob(token), alternatives };
+          const next = {
+            last: { sampled, before: beam.last },
+            length: beam.length + 1,
+            total: beam.total + sampled.logprob,
+          };
+          return { parent, token, next };
+        });
+      });
+      candidates.sort((a, b) => b.next.total - a.next.total);
+      const goOn: typeof candidates = [];
+      for (const candidate of candidates) {
+        if (goOn.length === n) break;
+        if (ends.has(candidate.token)) finish(candidate.next, candidate.next.length - 1, "stop");
+        else goOn.push(candidate);
+      }
+      const alive = goOn.filter(({ next }) => {
+        if (next.length >= maxTokens) finish(next, next.length, "length");
+        return next.length < maxTokens && !hopeless(next);
+      });
+      beams = alive.map(({ next }) => next);
+      return { continues: alive.map(({ parent, token }) => ({ parent, token })) };
+    },
+    result: () =>
+      finished.map((beam, index) => {
+        const tokens = chain(beam.last);
+        const shown = beam.finishReason === "stop" && !request.includeStop ? tokens.slice(0, -1) : tokens;
+        const text = textOf(tokenizer, shown, request.skipSpecialTokens ?? true);
+        return { index, text, tokens, finishReason: beam.finishReason, stopReason: null };
+      }),
+  };
+}
+
+function chain(last: Link | undefined): SampledToken[] {
+  const tokens: SampledToken[] = [];
+  for (let link = last; link; link = link.before) tokens.push(link.sampled);
+  return tokens.toReversed();
+}
+
+function textOf(
+  tokenizer: Pick<Tokenizer, "tokenBytes" | "specialIds">,
+  tokens: readonly SampledToken[],
+  skipSpecialTokens: boolean,
+): string {
+  const stream = createTextStream(tokenizer, { skipSpecialTokens });
+  return tokens.map(({ token }) => stream.push(token)).join("") + stream.flush();
+}

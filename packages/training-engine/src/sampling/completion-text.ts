@@ -1,0 +1,43 @@
+import { createTextStream } from "../text/text-stream.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import type { SamplingRequest } from "./sampling-plan.js";
+import { createStopStrings } from "./stop-strings.js";
+
+/** The text of one completion as it may be shown: without what could still become a stop string or is half a character. */
+export interface CompletionText {
+  /**
+   * The text that one more token releases, and the stop string that it completes. `hidden`: the token adds no text. `watch`:
+   * whether stop strings are looked for in what it adds.
+   */
+  push(token: number, options: { hidden: boolean; watch: boolean; last: boolean }): { text: string; stop?: string };
+}
+
+export function createCompletionText(
+  tokenizer: Pick<Tokenizer, "tokenBytes" | "specialIds">,
+  { stop = [], includeStop = false, skipSpecialTokens = true }: SamplingRequest,
+): CompletionText {
+  const stream = createTextStream(tokenizer, { skipSpecialTokens });
+  const stops = createStopStrings(stop);
+  /** Text that was given to `stops` and not released. */
+  let held = "";
+  let released = 0;
+  const watchFor = (piece: string) => {
+    held += piece;
+    const { match, release } = stops.push(piece);
+    const end = match && includeStop ? match.end : release;
+    const text = held.slice(0, end - released);
+    held = held.slice(text.length);
+    released += text.length;
+    return { text, stop: match?.stop };
+  };
+  return {
+    push(token, { hidden, watch, last }) {
+      let piece = hidden ? "" : stream.push(token);
+      if (last) piece += stream.flush();
+      if (!watch || stop.length === 0) return { text: last ? held + piece : piece };
+      const { text, stop: found } = watchFor(piece);
+      if (found !== undefined) return { text, stop: found };
+      return { text: last ? text + held : text };
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { EngineError } from "../engine-error.js";
+import type { Generation, SampledToken } from "../port.js";
+import type { Tokenizer } from "../text/tokenizer.js";
+import { createCompletionText } from "./completion-text.js";
+import { drawToken, largestToken } from "./draw.js";
+import { createGenerator } from "./generator.js";
+import { applyMask, logitControls } from "./logit-controls.js";
+import { rawDistribution } from "./raw-distribution.js";
+import { createRepetitionDetector } from "./repetition.js";
+import type { SamplingRequest } from "./sampling-plan.js";
+import type { ConstraintSession, NextTokens } from "./structured/constraints.js";
+import { truncatedWeights } from "./truncation.js";
+
+/** What all completions of a request share. */
+export interface CompletionContext {
+  request: SamplingRequest;
+  tokenizer: Pick<Tokenizer, "tokenBytes" | "specialIds" | "vocabularySize">;
+  eosIds: readonly number[];
+  /** Logits per row; those beyond the tokenizer's vocabulary are padding and never drawn. */
+  rowSize: number;
+  /** Of the first completion. */
+  seed: number;
+}
+
+/** One step of a completion, as it is streamed; `finished` on its last one. */
+export interface CompletionStep {
+  token: SampledToken;
+  text: string;
+  finished: boolean;
+}
+
+/** One completion while it grows. */
+export interface Completion {
+  readonly index: number;
+  /** The output of the model that `sample` reads: probabilities when the request asks for nothing that needs more. */
+  readonly source: "probabilities" | "logits";
+  /** What its constraint lets follow; to be awaited before each `sample`. */
+  next(): Promise<NextTokens> | undefined;
+  /** Draws a token from the row that begins at `offset`. `failed` when the model's numbers are none, `invalid` when nothing may follow. */
+  sample(output: Float32Array, offset: number, next?: NextTokens): CompletionStep;
+  /** Once finished: the constraint's last word, then the whole completion. */
+  result(): Promise<Generation>;
+  /** Frees what the constraint holds; idempotent. */
+  close(): void;
+}
+
+export function createCompletion(
+  context: CompletionContext,
+  index: number,
+  constraint?: ConstraintSession,
+): Completion {
+  const { request, tokenizer, rowSize } = context;
+  const { maxTokens, minTokens = 0, ignoreEos = false, topLogprobs = 0, stopTokenIds = [] } = request;
+  const { temperature = 1, topK = 0, topP = 1, minP = 0 } = request;
+  const drawn = Math.min(rowSize, tokenizer.vocabularySize);
+  const eosIds = new Set(context.eosIds);
+  const stopIds = new Set(stopTokenIds);
+  const ends = [...new Set([...(ignoreEos ? [] : eosIds), ...stopIds])];
+
+  const controls = logitControls(request, request.prompt, ends);
+  const plain = !controls && !constraint && topLogprobs === 0 && drawn === rowSize;
+  const untruncated = temperature === 1 && topK <= 0 && topP === 1 && minP === 0;
+  const source = plain && (untruncated || temperature === 0) ? "probabilities" : "logits";
+  const scratch = source === "logits" ? new Float64Array(drawn) : undefined;
+  const generator = createGenerator((context.seed + index) >>> 0);
+  const repeats =
+    request.repetitionDetection && request.repetitionDetection.maxPatternSize > 0
+      ? createRepetitionDetector(request.repetitionDetection, maxTokens)
+      : undefined;
+  const output = createCompletionText(tokenizer, request);
+  const tokens: SampledToken[] = [];
+  let text = "";
+  let end: Pick<Generation, "finishReason" | "stopReason"> | undefined;
+
+  const choose = (weights: Float32Array | Float64Array, offset: number, size: number, sum: number): number => {
+    if (temperature === 0) return largestToken(weights, { offset, size });
+    return drawToken(weights, { offset, size, sum, uniform: generator() });
+  };
+  const fromProbabilities = (row: Float32Array, offset: number): SampledToken => {
+    const token = choose(row, offset, rowSize, 1);
+    if (token < 0) throw notNumbers();
+    return { token, logprob: Math.log(row[offset + token]!), alternatives: [] };
+  };
+  const fromLogits = (row: Float32Array, offset: number, logits: Float64Array, next?: NextTokens): SampledToken => {
+    const raw = rawDistribution(row, offset, rowSize);
+    if (Number.isNaN(raw.logprob(0))) throw notNumbers();
+    logits.set(row.subarray(offset, offset + drawn));
+    const onlyEnd = next?.onlyEnd ?? false;
+    if (controls) controls.apply(logits, next?.mask, onlyEnd);
+    else if (next) applyMask(logits, next.mask);
+    // The text could not go on after an end-of-text that the constraint has seen.
+    if (next && ignoreEos && !onlyEnd) for (const id of eosIds) logits[id] = -Infinity;
+    const sum = temperature === 0 ? 1 : truncatedWeights(logits, { temperature, topK, topP, minP });
+    const token = choose(logits, 0, drawn, sum);
+    if (token < 0) throw nothingFollows(request);
+    const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
+    return { token, logprob: raw.logprob(token), alternatives };
+  };
+  /** How the completion ends with this token, if the text says nothing else. */
+  const endWith = (token: number, onlyEnd: boolean): typeof end => {
+    const repeated = repeats?.(token) ?? false;
+    if (eosIds.has(token) && (!ignoreEos || onlyEnd)) return { finishReason: "stop", stopReason: null };
+    if (stopIds.has(token)) return { finishReason: "stop", stopReason: token };
+    if (tokens.length >= maxTokens) return { finishReason: "length", stopReason: null };
+    if (repeated && tokens.length >= minTokens) {
+      return { finishReason: "repetition", stopReason: "repetition_detected" };
+    }
+    return undefined;
+  };
+
+  return {
+    index,
+    source,
+    next: () => constraint?.next(),
+    sample(row, offset, next) {
+      const sampled = scratch ? fromLogits(row, offset, scratch, next) : fromProbabilities(row, offset);
+      const { token } = sampled;
+      tokens.push(sampled);
+      controls?.note(token);
+      constraint?.accept(token);
+      end = endWith(token, next?.onlyEnd ?? false);
+      const hidden = end?.finishReason === "stop" && !request.includeStop;
+      const added = output.push(token, { hidden, watch: tokens.length > minTokens, last: end !== undefined });
+      if (added.stop !== undefined && end?.finishReason !== "stop") {
+        end = { finishReason: "stop", stopReason: added.stop };
+      }
+      text += added.text;
+      return { token: sampled, text: added.text, finished: end !== undefined };
+    },
+    async result() {
+      if (!end) throw new EngineError("failed", "a completion was asked for before it was finished");
+      if (constraint && end.finishReason === "stop" && end.stopReason === null) await constraint.verify();
+      return { index, text, tokens, ...end };
+    },
+    close: () => constraint?.close(),
+  };
+}
+
+export function notNumbers(): EngineError {
+  return new EngineError("failed", "the model's logits are not numbers: its weights are broken");
+}
+
+function nothingFollows({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): EngineError {
+  const path = allowedTokenIds ? "allowedTokenIds" : badWords ? "badWords" : "structuredOutput";
+  const together = structuredOutput && path !== "structuredOutput" ? " together with the structured output" : "";
+  return new EngineError("invalid", `${path}${together} lets no token follow`, path);
+}

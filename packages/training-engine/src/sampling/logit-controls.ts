@@ -1,0 +1,84 @@
+import type { GenerateRequest } from "../port.js";
+
+export type LogitSettings = Pick<
+  GenerateRequest,
+  | "minTokens"
+  | "repetitionPenalty"
+  | "frequencyPenalty"
+  | "presencePenalty"
+  | "logitBias"
+  | "allowedTokenIds"
+  | "badWords"
+>;
+
+/** Changes the logits of one completion in place; a token that may not follow becomes -Infinity. */
+export interface LogitControls {
+  /** `mask`: what a constraint lets follow, bit t & 31 of word t >>> 5. With `onlyEnd` nothing but end-of-text is left. */
+  apply(logits: Float64Array, mask?: Int32Array, onlyEnd?: boolean): void;
+  /** Takes a sampled token, which later steps depend on. */
+  note(token: number): void;
+}
+
+/**
+ * The controls a request asks for, in the order of vLLM: allowed tokens, constraint, bad words, minimum length, bias,
+ * penalties. Temperature and truncation follow in `truncation.ts`. Undefined when it asks for none of them.
+ *
+ * The repetition penalty counts the prompt, the other two only what was sampled. `ends` are the ids that the minimum length
+ * holds back: end-of-text and stop tokens.
+ */
+export function logitControls(
+  settings: LogitSettings,
+  prompt: Int32Array,
+  ends: readonly number[],
+): LogitControls | undefined {
+  const { minTokens = 0, repetitionPenalty = 1, frequencyPenalty = 0, presencePenalty = 0 } = settings;
+  const { logitBias, badWords = [], allowedTokenIds } = settings;
+  const counting = repetitionPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0;
+  if (!counting && minTokens === 0 && !logitBias?.size && badWords.length === 0 && !allowedTokenIds) return undefined;
+
+  const allowed = allowedTokenIds && new Set(allowedTokenIds);
+  const sampled: number[] = [];
+  const counts = new Map<number, number>();
+  const seen = new Set<number>(repetitionPenalty === 1 ? [] : prompt);
+
+  const ban = (logits: Float64Array, token: number) => {
+    if (token < logits.length) logits[token] = -Infinity;
+  };
+  const penalize = (logits: Float64Array) => {
+    for (const token of repetitionPenalty === 1 ? [] : seen) {
+      const logit = logits[token];
+      if (logit !== undefined) logits[token] = logit > 0 ? logit / repetitionPenalty : logit * repetitionPenalty;
+    }
+    for (const [token, count] of counts) logits[token]! -= frequencyPenalty * count + presencePenalty;
+  };
+  return {
+    apply(logits, mask, onlyEnd = false) {
+      if (allowed) logits.forEach((_, token) => allowed.has(token) || ban(logits, token));
+      if (mask) applyMask(logits, mask);
+      for (const word of badWords) if (endsBefore(sampled, word)) ban(logits, word.at(-1)!);
+      if (sampled.length < minTokens && !onlyEnd) for (const token of ends) ban(logits, token);
+      for (const [token, bias] of logitBias ?? []) logits[token]! += bias;
+      if (counting) penalize(logits);
+    },
+    note(token) {
+      sampled.push(token);
+      if (!counting) return;
+      seen.add(token);
+      counts.set(token, (counts.get(token) ?? 0) + 1);
+    },
+  };
+}
+
+export function applyMask(logits: Float64Array, mask: Int32Array): void {
+  for (let token = 0; token < logits.length; token++) {
+    if (((mask[token >>> 5] ?? 0) & (1 << (token & 31))) === 0) logits[token] = -Infinity;
+  }
+}
+
+/** Whether `tokens` ends with all of `word` but its last token. */
+function endsBefore(tokens: readonly number[], word: Int32Array): boolean {
+  const start = tokens.length - word.length + 1;
+  if (start < 0) return false;
+  for (let i = 0; i < word.length - 1; i++) if (tokens[start + i] !== word[i]) return false;
+  return true;
+}

@@ -1,0 +1,66 @@
+import type { TokenLogprob } from "../port.js";
+
+/**
+ * The model's own distribution over the vocabulary, before any control of the request: what log-probabilities, ranks and
+ * alternatives are of. `offset` is where the row begins in `logits`, `size` how many tokens there are.
+ */
+export interface RawDistribution {
+  logprob(token: number): number;
+  /** 1 + how many tokens are more likely. */
+  rank(token: number): number;
+  /** The `count` most likely tokens, most likely first, of equal ones the lower id first; -1: all. */
+  best(count: number): TokenLogprob[];
+}
+
+export function rawDistribution(logits: Float32Array, offset: number, size: number): RawDistribution {
+  const row = logits.subarray(offset, offset + size);
+  const normalizer = logSumExp(row);
+  return {
+    logprob: (token) => (row[token] ?? -Infinity) - normalizer,
+    rank: (token) => rankOf(row, token),
+    best(count) {
+      let rank = 0;
+      return largest(row, count < 0 ? size : Math.min(count, size)).map((token, index, all) => {
+        const previous = all[index - 1];
+        if (previous === undefined || row[previous] !== row[token]) rank = index + 1;
+        return { token, logprob: (row[token] ?? 0) - normalizer, rank };
+      });
+    },
+  };
+}
+
+/** log(sum(exp(x))) in double precision. Not a number when a logit is not. */
+export function logSumExp(row: Float32Array): number {
+  let most = -Infinity;
+  for (let i = 0; i < row.length; i++) if (row[i]! > most) most = row[i]!;
+  let sum = 0;
+  for (let i = 0; i < row.length; i++) sum += Math.exp(row[i]! - most);
+  return most + Math.log(sum);
+}
+
+function rankOf(row: Float32Array, token: number): number {
+  const own = row[token] ?? NaN;
+  let rank = 1;
+  for (let i = 0; i < row.length; i++) if (row[i]! > own) rank++;
+  return rank;
+}
+
+/** Ids of the `count` largest entries, largest first. */
+export function largest(row: Float32Array | Float64Array, count: number): number[] {
+  if (count > 64) {
+    const ids = Array.from(row, (_, token) => token);
+    return ids.toSorted((a, b) => row[b]! - row[a]! || a - b).slice(0, count);
+  }
+  const ids: number[] = [];
+  let least = -Infinity;
+  for (let token = 0; token < row.length; token++) {
+    const value = row[token]!;
+    if (ids.length === count && !(value > least)) continue;
+    let at = ids.length;
+    while (at > 0 && row[ids[at - 1]!]! < value) at--;
+    ids.splice(at, 0, token);
+    if (ids.length > count) ids.pop();
+    least = row[ids.at(-1)!] ?? -Infinity;
+  }
+  return ids;
+}

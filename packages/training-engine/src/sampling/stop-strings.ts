@@ -1,0 +1,52 @@
+/** Looks for stop strings in a text that arrives in pieces. */
+export interface StopStrings {
+  /** Takes the next piece; `release` is how much of the text so far cannot be part of a match any more. */
+  push(piece: string): { match?: StopMatch; release: number };
+}
+
+export interface StopMatch {
+  stop: string;
+  /** Where it begins and ends in the text that was pushed altogether. */
+  start: number;
+  end: number;
+}
+
+/**
+ * Finds the match that ends first, and of those that end together the one that begins first. One automaton per string
+ * (Knuth, Morris, Pratt): its state is how many characters of the string the text ends with, which is what must be held back.
+ */
+export function createStopStrings(stops: readonly string[]): StopStrings {
+  const automata = stops.map((stop) => ({ stop, fallback: fallbacks(stop), state: 0 }));
+  let length = 0;
+  return {
+    push(piece) {
+      for (let i = 0; i < piece.length; i++) {
+        length++;
+        let match: StopMatch | undefined;
+        for (const automaton of automata) {
+          const { stop, fallback } = automaton;
+          let state = automaton.state;
+          while (state > 0 && stop[state] !== piece[i]) state = fallback[state - 1] ?? 0;
+          if (stop[state] === piece[i]) state++;
+          automaton.state = state;
+          const start = length - stop.length;
+          if (state === stop.length && !(match && match.start <= start)) match = { stop, start, end: length };
+        }
+        if (match) return { match, release: match.start };
+      }
+      return { release: length - automata.reduce((held, { state }) => Math.max(held, state), 0) };
+    },
+  };
+}
+
+/** Of every prefix of `text`: the length of its longest proper prefix that is also its suffix. */
+function fallbacks(text: string): Int32Array {
+  const lengths = new Int32Array(text.length);
+  let state = 0;
+  for (let i = 1; i < text.length; i++) {
+    while (state > 0 && text[state] !== text[i]) state = lengths[state - 1] ?? 0;
+    if (text[state] === text[i]) state++;
+    lengths[i] = state;
+  }
+  return lengths;
+}

@@ -1,0 +1,75 @@
+/** Which part of the distribution is drawn from. */
+export interface Truncation {
+  temperature: number;
+  /** 0: all. */
+  topK: number;
+  /** 1: all. */
+  topP: number;
+  /** 0: all. */
+  minP: number;
+}
+
+/**
+ * Turns logits (in place) into weights of a distribution that need not sum to 1: temperature, then min_p, top_k and top_p,
+ * each of what the one before it left. Answers with the sum, which is 0 or NaN when nothing can be drawn.
+ *
+ * min_p keeps what is at least `minP` times as likely as the most likely token; top_k the k most likely ones; top_p the
+ * fewest whose share reaches `topP`. Among equally likely tokens the lower id stays.
+ */
+export function truncatedWeights(logits: Float64Array, { temperature, topK, topP, minP }: Truncation): number {
+  let most = -Infinity;
+  for (let i = 0; i < logits.length; i++) if (logits[i]! > most) most = logits[i]!;
+  if (most === -Infinity) return 0;
+  let sum = 0;
+  for (let i = 0; i < logits.length; i++) {
+    const weight = Math.exp((logits[i]! - most) / temperature);
+    // The most likely token has weight 1, so min_p needs no other scale.
+    logits[i] = weight < minP ? 0 : weight;
+    sum += logits[i]!;
+  }
+  if (topK > 0 && topK < logits.length) sum = keepMostLikely(logits, topK);
+  if (topP < 1) sum = keepNucleus(logits, topP, sum);
+  return sum;
+}
+
+function keepMostLikely(weights: Float64Array, count: number): number {
+  const sorted = weights.filter((weight) => weight > 0).toSorted();
+  if (sorted.length <= count) return sorted.reduce((sum, weight) => sum + weight, 0);
+  const threshold = sorted[sorted.length - count]!;
+  const above = sorted.length - upperBound(sorted, threshold);
+  return keepFrom(weights, threshold, count - above);
+}
+
+function keepNucleus(weights: Float64Array, share: number, sum: number): number {
+  // All tokens below this together are less than what may be cut, so only the others need sorting.
+  const least = ((1 - share) * sum) / weights.length;
+  const sorted = weights.filter((weight) => weight >= least && weight > 0).toSorted();
+  let kept = 0;
+  let at = sorted.length;
+  while (at > 0 && (kept < share * sum || at === sorted.length)) kept += sorted[--at]!;
+  const threshold = sorted[at] ?? 0;
+  const above = sorted.length - upperBound(sorted, threshold);
+  return keepFrom(weights, threshold, sorted.length - at - above);
+}
+
+/** Keeps what is above `threshold` and the first `ties` tokens that are exactly there. */
+function keepFrom(weights: Float64Array, threshold: number, ties: number): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) {
+    const weight = weights[i]!;
+    if (weight < threshold || (weight === threshold && ties-- <= 0)) weights[i] = 0;
+    else sum += weight;
+  }
+  return sum;
+}
+
+/** How many entries of an ascending array are at most `value`. */
+function upperBound(sorted: Float64Array, value: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

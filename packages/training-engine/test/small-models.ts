@@ -1,0 +1,67 @@
+import type { ModelConfig } from "../src/model/config.js";
+import { modelParameters, parameterSet, type Parameter, type ParameterSet } from "../src/model/parameters.js";
+import { createGenerator } from "../src/sampling/generator.js";
+
+/** One model of each kind that graphs must differ for, small enough to be computed number by number. */
+const llama: ModelConfig = {
+  family: "llama",
+  vocabularySize: 40,
+  hiddenSize: 16,
+  layers: 2,
+  heads: 4,
+  keyValueHeads: 4,
+  headSize: 4,
+  feedForwardSize: 12,
+  contextLength: 1024,
+  normEpsilon: 1e-5,
+  rotaryBase: 100,
+  tiedEmbeddings: true,
+  queryKeyNorm: false,
+  attentionBias: false,
+};
+
+export const smallModels = {
+  llama,
+  "llama with grouped queries, its own head and stretched positions": {
+    ...llama,
+    keyValueHeads: 2,
+    tiedEmbeddings: false,
+    rotaryScaling: {
+      type: "llama3",
+      factor: 4,
+      lowFrequencyFactor: 0.5,
+      highFrequencyFactor: 2,
+      originalContextLength: 12,
+    },
+  },
+  qwen2: { ...llama, family: "qwen2", keyValueHeads: 1, attentionBias: true },
+  qwen3: { ...llama, family: "qwen3", keyValueHeads: 2, headSize: 6, queryKeyNorm: true },
+} satisfies Record<string, ModelConfig>;
+
+/** Weights large enough that every part of the model matters to its logits. */
+export function drawnWeights(config: ModelConfig, seed: number): ParameterSet {
+  return drawnSet(modelParameters(config), seed);
+}
+
+export function drawnSet(parameters: Parameter[], seed: number): ParameterSet {
+  const set = parameterSet(parameters);
+  const draw = createGenerator(seed);
+  for (const { name, shape } of parameters) {
+    const gain = name.endsWith("norm");
+    const scale = gain || shape.length === 1 ? 0.4 : 3 / Math.sqrt(shape[0] ?? 1);
+    const view = set.views.get(name);
+    view?.forEach((_, i) => (view[i] = (gain ? 1 : 0) + (draw() - 0.5) * scale));
+  }
+  return set;
+}
+
+/** Bytes: token t is the character of code t + 48, the last one is the end of a text. */
+export function characterTokenizer(vocabularySize: number) {
+  const end = vocabularySize - 1;
+  return {
+    vocabularySize,
+    tokenBytes: (id: number) => (id === end ? new TextEncoder().encode("<end>") : Uint8Array.of(48 + id)),
+    specialIds: new Set([end]),
+    eosIds: [end],
+  };
+}

@@ -47,9 +47,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       engine.opened.push(spec);
       return trainerOf(spec);
     },
-    get sampler(): never {
-      throw new EngineError("unsupported", "A table does not sample.");
-    },
+    sampler: { generate: noSampler, preload: noSampler, unload: noSampler },
     close: async () => undefined,
   };
   return engine;
@@ -135,4 +133,8 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       open--;
     }
   }
+}
+
+async function noSampler(): Promise<never> {
+  throw new EngineError("unsupported", "A table does not sample.");
 }

@@ -42,12 +42,9 @@ async function scores(
 ): Promise<Float64Array[]> {
   const kept = await state.numbers(name);
   if (kept) return kept;
-  const own = weights.checkpoint === job.from.checkpoint && weights.baseModel === job.from.baseModel;
-  // A fresh adapter changes nothing, so the plain weights score the same without it.
-  const trainer = await job.engine.openTrainer(
-    { weights, seed: job.seed, adapter: own ? job.adapter : undefined },
-    job.signal,
-  );
+  // A fresh adapter changes nothing, but lets a trainer do with less memory than all weights would need.
+  const adapter = weights.checkpoint === undefined ? job.adapter : undefined;
+  const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
   try {
     const computed = await trainer.logprobs(
       planned.map(({ sequence: { tokens, mask } }) => ({ tokens, mask })),

@@ -24,8 +24,12 @@ const defaults = {
 
 /** How a base model is trained when the caller does not say. */
 export function optimizerDefaults(baseModel: BaseModelName, kind: "rl" | "sft"): OptimizerDefaults {
-  const isToy = baseModel === "heddle/starter" || baseModel.startsWith("random:");
-  return defaults[isToy ? "toy" : "real"][kind];
+  return defaults[isToy(baseModel) ? "toy" : "real"][kind];
+}
+
+/** A model of a few million weights that comes with the engine. */
+export function isToy(baseModel: BaseModelName): boolean {
+  return baseModel === "heddle/starter" || baseModel.startsWith("random:");
 }
 
 /** Learning rate of step `index` (from 0) of `steps`, with the warm-up and the decay of the defaults. */

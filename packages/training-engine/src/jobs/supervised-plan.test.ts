@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { tableEngine, type TableEngine } from "../../test/table-engine.js";
+import type { TokenSequence } from "../port.js";
+import { runGradientSteps } from "./gradient-loop.js";
+import type { JobEvent } from "./job.js";
+import { sftConfig } from "./sft-config.js";
+import { supervisedPlan } from "./supervised-plan.js";
+
+let directory: string;
+let engine: TableEngine;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "heddle-supervised-"));
+  engine = tableEngine({ vocabulary: 8 });
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** The token after 0 is trained. */
+const row = (token: number): TokenSequence => ({
+  tokens: Int32Array.from([5, 0, token]),
+  mask: Uint8Array.from([0, 0, 1]),
+});
+const untrained = { ...row(1), mask: new Uint8Array(3) };
+
+async function learn(rows: (TokenSequence | undefined)[], config: Record<string, unknown>, baseModel = "random:table") {
+  const events: JobEvent[] = [];
+  const job = {
+    engine,
+    from: { baseModel },
+    directory: join(directory, "checkpoint"),
+    seed: 1,
+    onEvent: (event: JobEvent) => void events.push(event),
+    settings: sftConfig(config, rows.length),
+    rows,
+  };
+  const result = await runGradientSteps(job, supervisedPlan(job));
+  return { result, events, steps: events.filter(({ type }) => type === "gradient_step").map(({ data }) => data) };
+}
+
+describe("learning from examples", () => {
+  it("takes rows in their order, and tells the mean loss of a batch before its step", async () => {
+    const { steps, result } = await learn([row(1), row(1), row(2), row(1), row(1)], { learning_rate: 0.1 });
+    expect(steps.map((data) => data["num_trajectories"])).toEqual([2, 2, 1]);
+    expect(steps[0]).toMatchObject({
+      loss: expect.closeTo(Math.log(8), 9),
+      learning_rate: 0.1,
+      num_tokens: 6,
+      num_trainable_tokens: 2,
+      num_dropped_trajectories: 0,
+      gradient_step: 0,
+    });
+    expect(steps[2]?.["loss"]).toBeLessThan(Math.log(8));
+    expect(result).toMatchObject({ gradientSteps: 3, trainedTokens: 5 });
+  });
+
+  it("makes a step that changes nothing of a batch of which nothing is left", async () => {
+    const { steps } = await learn([row(1), row(1), undefined, undefined, row(1), undefined, untrained], {
+      learning_rate: 0.1,
+    });
+    expect(engine.applied).toHaveLength(2);
+    expect(steps[1]).toEqual({
+      loss: 0,
+      grad_norm: 0,
+      learning_rate: 0.1,
+      num_trajectories: 2,
+      num_dropped_trajectories: 2,
+      num_tokens: 0,
+      num_trainable_tokens: 0,
+      tokens_per_second: 0,
+      gradient_step: 1,
+    });
+    expect(steps[3]).toMatchObject({ loss: 0, num_dropped_trajectories: 0, num_trainable_tokens: 0 });
+  });
+
+  it("gives each batch its learning rate", async () => {
+    await learn([row(1), row(1), row(1)], { batch_size: 1, learning_rate: [0.1, 0, 0.2] });
+    expect(engine.applied.map(({ learningRate }) => learningRate)).toEqual([0.1, 0, 0.2]);
+  });
+
+  it("warms up and decays with a toy, and is constant with a real model", async () => {
+    const rows = Array.from({ length: 20 }, () => row(1));
+    await learn(rows, {});
+    const rates = engine.applied.map(({ learningRate }) => learningRate);
+    expect(rates).toHaveLength(10);
+    expect(rates[5]).toBe(3e-3);
+    expect(rates[9]).toBeCloseTo(1.5e-4, 12);
+    await rm(join(directory, "checkpoint"), { recursive: true });
+    engine = tableEngine({ vocabulary: 8 });
+    await learn(rows, {}, "dir:real");
+    expect(new Set(engine.applied.map(({ learningRate }) => learningRate))).toEqual(new Set([5e-5]));
+    expect(engine.applied[0]).toMatchObject({ weightDecay: 0.01, maxGradientNorm: 1, beta2: 0.99 });
+  });
+
+  it("of nothing writes the weights as they were", async () => {
+    const { events, result } = await learn([], {});
+    expect(events.map(({ type }) => type)).toEqual(["training_started", "training_ended"]);
+    expect(events[0]?.data).toMatchObject({ num_sequences: 0 });
+    const trainer = await engine.openTrainer({ weights: result.weights, seed: 0 });
+    expect((await trainer.logprobs([row(1)]))[0]?.[2]).toBeCloseTo(-Math.log(8), 12);
+  });
+});

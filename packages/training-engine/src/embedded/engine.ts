@@ -1,10 +1,11 @@
+import { createRequire } from "node:module";
 import { availableParallelism, totalmem } from "node:os";
 import { EngineError } from "../engine-error.js";
 import { requireTrainingMemory } from "../model/memory.js";
-import type { Engine, SamplingFeature } from "../port.js";
+import type { Engine, SamplingFeature, TrainerSpec } from "../port.js";
 import { surveyBaseModels, type BaseModelSettings } from "../weights/base-models.js";
 import { describeWeights } from "../weights/load-weights.js";
-import { startChild } from "./processes/child.js";
+import { startChild, type Child } from "./processes/child.js";
 import { supervisedSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods } from "./processes/sampler-protocol.js";
 import { openTrainerProcess, type TrainerProcess } from "./processes/trainer-client.js";
@@ -29,7 +30,7 @@ export interface EmbeddedEngineSettings {
   log?: (line: string) => void;
 }
 
-const everyFeature: SamplingFeature[] = [
+const plainFeatures: SamplingFeature[] = [
   "penalties",
   "logit_bias",
   "allowed_token_ids",
@@ -41,7 +42,6 @@ const everyFeature: SamplingFeature[] = [
   "top_logprobs",
   "beam_search",
   "repetition_detection",
-  "structured_outputs",
 ];
 
 /** Of the memory of the engine; the rest is for training, which needs about four times as much for the same model. */
@@ -59,9 +59,9 @@ export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Prom
 function runningEngine(settings: EmbeddedEngineSettings): Engine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
   const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
-  const trainers = new Set<TrainerProcess>();
-  let opening = 0;
-  let closed = false;
+  const closing = new AbortController();
+  /** Open ones, and those on their way. */
+  const trainers = new Set<Promise<TrainerProcess>>();
 
   const processOptions = (parameters: number) => ({
     limits: {
@@ -71,7 +71,7 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
     log,
   });
 
-  const sampler = supervisedSampler(async () => {
+  async function startSampler(): Promise<Child<SamplerMethods>> {
     const { models } = await surveyBaseModels(settings.models);
     const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
     const options = { ...processOptions(largest), title: "the sampling process", niceness: 0 };
@@ -83,48 +83,58 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
       await child.close();
       throw error;
     }
-  }, log);
+  }
 
+  async function startTrainer(spec: TrainerSpec, signal: AbortSignal): Promise<TrainerProcess> {
+    const { base, config, adapter } = await describeWeights(settings.models, spec.weights);
+    const share = (memoryBytes * (1 - samplingShare)) / trainingProcesses;
+    requireTrainingMemory(config, adapter ?? spec.adapter, share);
+    const opening = { models: settings.models, spec, memoryBytes: share, workers: threads };
+    return openTrainerProcess(processOptions(base.parameters), opening, signal);
+  }
+
+  const sampler = supervisedSampler(startSampler, log);
   return {
     kind: "embedded",
+    sampler,
     async capabilities() {
       const { models, problems } = await surveyBaseModels(settings.models);
       for (const { name, message } of problems) log(`${name} cannot be used: ${message}`);
-      return { models, fullFineTuning: true, adapters: true, sampling: [...everyFeature] };
+      return { models, fullFineTuning: true, adapters: true, sampling: samplingFeatures() };
     },
     async health() {
       const detail = sampler.trouble();
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     async openTrainer(spec, signal) {
-      if (closed) throw new EngineError("aborted", "the engine was closed");
-      if (trainers.size + opening >= trainingProcesses) {
-        throw new EngineError(
-          "busy",
-          `${trainingProcesses} of ${trainingProcesses} trainers are open; close one first`,
-        );
+      if (closing.signal.aborted) throw new EngineError("aborted", "the engine was closed");
+      if (trainers.size >= trainingProcesses) {
+        const most = `${trainingProcesses} of ${trainingProcesses}`;
+        throw new EngineError("busy", `${most} trainers are open; another can be opened when one is closed`);
       }
-      opening++;
-      try {
-        const { base, config, adapter } = await describeWeights(settings.models, spec.weights);
-        const share = (memoryBytes * (1 - samplingShare)) / trainingProcesses;
-        requireTrainingMemory(config, adapter ?? spec.adapter, share);
-        const trainerOpening = { models: settings.models, spec, memoryBytes: share, workers: threads };
-        const process = await openTrainerProcess(processOptions(base.parameters), trainerOpening, signal);
-        trainers.add(process);
-        void process.exited.then(() => trainers.delete(process));
-        if (closed) await process.trainer.close();
-        return process.trainer;
-      } finally {
-        opening--;
-      }
+      const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
+      trainers.add(started);
+      const leave = (): boolean => trainers.delete(started);
+      started.then(({ exited }) => exited.then(leave), leave);
+      const { trainer } = await started;
+      return trainer;
     },
-    sampler,
     async close() {
-      closed = true;
-      await Promise.all([sampler.close(), ...[...trainers].map(({ trainer }) => trainer.close())]);
+      closing.abort();
+      const open = [...trainers].map(async (started) => (await started).trainer.close());
+      await Promise.allSettled([sampler.close(), ...open]);
     },
   };
+}
+
+/** All of them; structured outputs stand on an optional package. */
+function samplingFeatures(): SamplingFeature[] {
+  try {
+    createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
+    return [...plainFeatures, "structured_outputs"];
+  } catch {
+    return [...plainFeatures];
+  }
 }
 
 /** An engine that only says why it is none. */

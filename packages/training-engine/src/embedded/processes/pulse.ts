@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import type FileSystem from "node:fs";
+import type Threads from "node:worker_threads";
 import { Worker } from "node:worker_threads";
 
 /** The child's end of the pipe that carries the beats; 3 is the channel of messages. */
@@ -32,7 +34,7 @@ export async function startPulse(): Promise<void> {
 }
 
 /** The whole program of the thread; it can use nothing of this module, and no function with a name inside. */
-function beat(fs: typeof import("node:fs"), threads: typeof import("node:worker_threads")): void {
+function beat(fs: typeof FileSystem, threads: typeof Threads): void {
   const { turns, descriptor, everyMs } = threads.workerData as PulseData;
   let seen = -1;
   setInterval(() => {

@@ -26,18 +26,19 @@ const bytesPerParameter = 4;
 /** The weights that `sampler` has, as the references of the port name them; see `weightsCache`. */
 export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
   const cache = weightsCache(budgetBytes);
-  /** By directory of the base model; small, and never the reason for a want of memory. */
+  /** Of base models; small, and never the reason for a want of memory. */
   const textSides = new Map<string, Promise<TextSide>>();
 
   function textSide({ base, config }: WeightsDescription): Promise<TextSide> {
-    const known = textSides.get(base.directory);
+    const key = JSON.stringify([base.directory, config.vocabularySize]);
+    const known = textSides.get(key);
     if (known) return known;
     const opened = openTokenizer(base.directory).then((tokenizer) => ({
       tokenizer,
       constraints: openConstraints(tokenizer, { vocabularySize: config.vocabularySize }),
     }));
-    textSides.set(base.directory, opened);
-    opened.catch(() => textSides.delete(base.directory));
+    textSides.set(key, opened);
+    opened.catch(() => textSides.delete(key));
     return opened;
   }
 

@@ -30,11 +30,13 @@ const largestRank = 1024;
  * What plain LoRA needs, and what changes nothing of a finished adapter. PEFT gains methods with every release, so what is
  * set besides these is refused rather than overlooked.
  */
-const understood = new Set([
-  ...["peft_type", "task_type", "base_model_name_or_path", "revision", "r", "lora_alpha", "target_modules", "bias"],
-  ...["lora_dropout", "init_lora_weights", "inference_mode", "auto_mapping", "peft_version", "layers_pattern"],
-  ...["megatron_core", "eva_config", "qalora_group_size", "ensure_weight_tying", "runtime_config"],
-]);
+const understood = new Set(
+  (
+    "peft_type task_type base_model_name_or_path revision r lora_alpha target_modules bias " +
+    "lora_dropout init_lora_weights inference_mode auto_mapping peft_version layers_pattern " +
+    "megatron_core eva_config qalora_group_size ensure_weight_tying runtime_config"
+  ).split(" "),
+);
 
 /** Ways of drawing the first factors that leave the base model as it is; others (`pissa`, `olora`…) change it too. */
 const harmlessBeginnings = new Set<unknown>([undefined, true, false, "gaussian", "eva", "orthogonal"]);

@@ -44,7 +44,10 @@ export async function writeCheckpoint(directory: string, source: CheckpointSourc
     try {
       await writeFiles(partial.path, source);
       await syncDirectory(partial.path);
-      await rename(partial.path, directory);
+      await rename(partial.path, directory).catch((error: NodeJS.ErrnoException) => {
+        const isTaken = error.code === "ENOTEMPTY" || error.code === "EEXIST";
+        throw isTaken ? alreadyExists(directory) : error;
+      });
       await syncDirectory(parent);
     } catch (error) {
       await rm(partial.path, { recursive: true, force: true });
@@ -54,9 +57,6 @@ export async function writeCheckpoint(directory: string, source: CheckpointSourc
     }
   } catch (error) {
     if (error instanceof EngineError) throw error;
-    // Another writer was faster.
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOTEMPTY" || code === "EEXIST") throw alreadyExists(directory);
     throw new EngineError("failed", `the checkpoint could not be written: ${String(error)}`, "directory");
   }
 }
@@ -82,17 +82,20 @@ export async function readCheckpoint(
 ): Promise<Checkpoint> {
   const state = await readTrainingState(directory);
   const wantsOptimizer = options.optimizer === true && state.files.has(optimizerFile);
-  await verifyFiles(
-    directory,
-    state,
-    [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile),
-  );
+  const listed = [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile);
+  await verifyFiles(directory, state, new Set([...weightFiles[state.training], ...listed]));
   const { config, trained, parameters } = await readTrained(directory, state, base);
   const optimizer = wantsOptimizer ? await readOptimizer(directory, parameters, state.steps) : undefined;
   return { state, config, trained, optimizer };
 }
 
 const optimizerFile = "optimizer.safetensors";
+
+/** What a checkpoint must have, whatever its state lists. */
+const weightFiles = {
+  full: ["config.json", "model.safetensors"],
+  adapter: ["adapter_config.json", "adapter_model.safetensors"],
+};
 
 async function readTrained(directory: string, state: TrainingState, base: ModelConfig) {
   if (state.training === "full") {

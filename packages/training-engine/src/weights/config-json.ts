@@ -144,7 +144,7 @@ function readRotary(fields: ConfigFields, contextLength: number): Pick<ModelConf
   const [rotaryBase = 10_000, ...others] = bases.map((place) => place.positive("rope_theta"));
   if (others.some((other) => other !== rotaryBase)) throw fields.invalid("rope_theta", "is given twice and differs");
   const scalings = places.map((place) => readScaling(place, contextLength));
-  if (scalings[1] && JSON.stringify(scalings[0]) !== JSON.stringify(scalings[1])) {
+  if (scalings.length === 2 && JSON.stringify(scalings[0]) !== JSON.stringify(scalings[1])) {
     throw fields.invalid("rope_scaling", "and rope_parameters differ");
   }
   const [rotaryScaling] = scalings;

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import {
+  activationBytes,
+  requireSamplingMemory,
+  requireTrainingMemory,
+  samplingMemory,
+  trainingMemory,
+} from "./memory.js";
+import { modelParameters, parameterCount, type AdapterConfig } from "./parameters.js";
+import { presets } from "./presets.js";
+
+const medium = presets.get("medium")!;
+const large = { ...medium, hiddenSize: 1024, layers: 28, feedForwardSize: 3072, vocabularySize: 152_000 };
+const adapter: AdapterConfig = { rank: 8, alpha: 16, targets: ["q", "v"] };
+
+test("full training needs weights, gradients and two moments; an adapter spares most of it", () => {
+  const weights = 4 * parameterCount(modelParameters(large));
+  const full = trainingMemory(large);
+  expect(full.parts).toMatchObject({ weights, moments: 2 * weights });
+  expect(full.total).toBeGreaterThan(4 * weights);
+  const adapted = trainingMemory(large, adapter).total;
+  expect(adapted).toBeGreaterThan(weights);
+  expect(adapted).toBeLessThan(1.5 * weights);
+});
+
+test("keeping activations costs more with every layer, computing them again only their inputs", () => {
+  const batch = { rows: 4, time: 256 };
+  const kept = activationBytes(medium, { ...batch, kept: true });
+  const again = activationBytes(medium, { ...batch, kept: false });
+  expect(kept).toBeGreaterThan(2 * again);
+  const deeper = activationBytes({ ...medium, layers: 12 }, { ...batch, kept: false });
+  expect(deeper - again).toBe(6 * 4 * 256 * 256 * 4);
+});
+
+test("what would not fit is refused with what it needs, what there is and what would fit", () => {
+  const { total } = trainingMemory(large);
+  expect(() => requireTrainingMemory(large, undefined, total)).not.toThrow();
+  const refusal = {
+    code: "too_large",
+    message: expect.stringMatching(/^training all weights .* needs \d+\.\d+ GB \(weights/),
+  };
+  expect(() => requireTrainingMemory(large, undefined, total - 1)).toThrow(expect.objectContaining(refusal));
+  expect(() => requireTrainingMemory(large, undefined, total - 1)).toThrow(
+    /GB may be used; an adapter of rank 8 would fit/,
+  );
+  expect(() => requireTrainingMemory(large, undefined, 1e8)).toThrow(
+    /a model of about \d+\.?\d* million weights instead of/,
+  );
+  expect(() => requireTrainingMemory(large, adapter, 1e8)).toThrow(/^training an adapter of rank 8/);
+  expect(() => requireSamplingMemory(large, samplingMemory(large).total)).not.toThrow();
+  expect(() => requireSamplingMemory(large, 1e9)).toThrow(/^sampling from this model needs .* and 1.00 GB may be used/);
+});
+
+test("the model that a refusal speaks of would indeed fit", () => {
+  const limit = 3e8;
+  const refusal = (): void => requireTrainingMemory(large, undefined, limit);
+  expect(refusal).toThrow(/of about/);
+  let message = "";
+  try {
+    refusal();
+  } catch (error) {
+    message = String(error);
+  }
+  const millions = Number(/about (\d+(\.\d)?) million/.exec(message)?.[1]);
+  expect(millions * 1e6 * 16).toBeLessThan(limit);
+  expect(millions * 1e6 * 32).toBeGreaterThan(limit);
+});

@@ -1,0 +1,83 @@
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
+import { describeBaseModel, loadBaseModel, surveyBaseModels } from "./base-models.js";
+import { writeCheckpoint } from "./checkpoint.js";
+import { initialAdapter } from "./initial-weights.js";
+import { describeWeights, loadWeights } from "./load-weights.js";
+
+const scratch = scratchDirectories();
+const directory = join(fixtures, "models", "qwen3-tied");
+const settings = { directories: { tiny: directory } };
+
+test("a directory that the operator named is a base model under its alias", async () => {
+  const { info, config } = await describeBaseModel(settings, "dir:tiny");
+  expect(info).toMatchObject({ name: "dir:tiny", vocabularySize: 80, contextLength: 128, directory });
+  const { weights } = await loadBaseModel(settings, "dir:tiny");
+  expect(weights.flat.length).toBe(info.parameters);
+  expect(config.family).toBe("qwen3");
+});
+
+test("a preset has the same weights every time and everywhere", async () => {
+  const one = await loadBaseModel({}, "random:tiny");
+  expect(sameBits((await loadBaseModel({}, "random:tiny")).weights.flat, one.weights.flat)).toBe(true);
+  expect((await describeBaseModel({}, "random:tiny")).info.parameters).toBe(one.weights.flat.length);
+});
+
+test.each([
+  "dir:other",
+  "dir:",
+  "dir:../tiny",
+  `dir:${directory}`,
+  "dir:constructor",
+  "random:huge",
+  "random:",
+  "starter",
+  directory,
+  "",
+])("%j is no base model", async (name) => {
+  await expect(describeBaseModel(settings, name)).rejects.toMatchObject({ code: "not_found", path: "base_model" });
+  await expect(loadWeights(settings, { baseModel: name })).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a broken directory is told apart from those that work", async () => {
+  const broken = join(await scratch(), "broken");
+  await cp(directory, broken, { recursive: true });
+  await editJson(join(broken, "config.json"), { hidden_act: "relu" });
+  const directories = { tiny: directory, broken, gone: join(broken, "gone"), relative: "some/where" };
+  const { models, problems } = await surveyBaseModels({ directories });
+  expect(models.map(({ name }) => name)).toEqual(expect.arrayContaining(["random:tiny", "random:small", "dir:tiny"]));
+  const byName = new Map(problems.map(({ name, message }) => [name, message]));
+  expect(byName.get("dir:broken")).toMatch(/^dir:broken: config.json: hidden_act is "relu"/);
+  expect(byName.get("dir:gone")).toMatch(/^dir:gone: there is neither model.safetensors/);
+  expect(byName.get("dir:relative")).toMatch(/absolute/);
+});
+
+test("a checkpoint brings its weights or its adapter, on the base it was trained from", async () => {
+  const base = await loadWeights(settings, { baseModel: "dir:tiny" });
+  const parent = await scratch();
+  const common = { baseModel: "dir:tiny", baseDirectory: directory, config: base.config, seed: 1, steps: 2 };
+  const trained = { ...base.weights, flat: base.weights.flat };
+  await writeCheckpoint(join(parent, "full"), { ...common, trained: { weights: trained } });
+  const shape = { rank: 2, alpha: 2, targets: ["o" as const] };
+  const set = initialAdapter(base.config, shape, 3);
+  await writeCheckpoint(join(parent, "adapter"), { ...common, trained: { adapter: { config: shape, set } } });
+
+  const full = { baseModel: "dir:tiny", checkpoint: join(parent, "full") };
+  expect(await loadWeights(settings, full)).toMatchObject({ base: { name: "dir:tiny" }, config: base.config });
+  expect(sameBits((await loadWeights(settings, full)).weights.flat, base.weights.flat)).toBe(true);
+  expect((await describeWeights(settings, full)).adapter).toBeUndefined();
+
+  const adapted = { baseModel: "dir:tiny", checkpoint: join(parent, "adapter") };
+  const loaded = await loadWeights(settings, adapted);
+  expect(sameBits(loaded.weights.flat, base.weights.flat)).toBe(true);
+  expect(loaded.adapter).toEqual({ config: shape, set });
+  expect((await describeWeights(settings, adapted)).adapter).toEqual(shape);
+
+  const elsewhere = { baseModel: "random:tiny", checkpoint: adapted.checkpoint };
+  await expect(loadWeights(settings, elsewhere)).rejects.toThrow("was trained from dir:tiny, not from random:tiny");
+  await expect(describeWeights(settings, elsewhere)).rejects.toMatchObject({ code: "invalid" });
+  const gone = { baseModel: "dir:tiny", checkpoint: join(parent, "gone") };
+  await expect(loadWeights(settings, gone)).rejects.toMatchObject({ code: "not_found" });
+});

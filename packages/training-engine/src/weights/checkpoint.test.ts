@@ -1,0 +1,178 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
+import { readCheckpoint, writeCheckpoint, type CheckpointSource } from "./checkpoint.js";
+import { initialAdapter } from "./initial-weights.js";
+import { loadModel } from "./model-directory.js";
+
+const scratch = scratchDirectories();
+const baseDirectory = join(fixtures, "models", "qwen3-tied");
+const { config, weights } = await loadModel(baseDirectory);
+const common = { baseModel: "dir:base", baseDirectory, config, seed: 4_000_000_000, steps: 7 };
+
+function moments(size: number) {
+  const first = Float32Array.from({ length: size }, (_, at) => Math.sin(at));
+  return { steps: 7, first, second: first.map((value) => value * value) };
+}
+
+const full: CheckpointSource = { ...common, trained: { weights }, optimizer: moments(weights.flat.length) };
+const shape = { rank: 2, alpha: 4, targets: ["q" as const, "up" as const] };
+const set = initialAdapter(config, shape, 5);
+const adapter: CheckpointSource = {
+  ...common,
+  trained: { adapter: { config: shape, set } },
+  optimizer: moments(set.flat.length),
+};
+
+test("full weights and optimizer come back to the last bit", async () => {
+  const directory = join(await scratch(), "models", "7");
+  await writeCheckpoint(directory, full);
+  const read = await readCheckpoint(directory, config, { optimizer: true });
+  expect(read.state).toMatchObject({ baseModel: "dir:base", training: "full", steps: 7, seed: 4_000_000_000 });
+  if (!("weights" in read.trained) || !read.optimizer) throw new Error("it has no weights or no optimizer");
+  expect(sameBits(read.trained.weights.flat, weights.flat)).toBe(true);
+  expect(read.optimizer.steps).toBe(7);
+  expect(sameBits(read.optimizer.first, full.optimizer!.first)).toBe(true);
+  expect(sameBits(read.optimizer.second, full.optimizer!.second)).toBe(true);
+});
+
+test("an adapter and its optimizer come back to the last bit", async () => {
+  const directory = join(await scratch(), "7");
+  await writeCheckpoint(directory, adapter);
+  const read = await readCheckpoint(directory, config, { optimizer: true });
+  expect(read.trained).toEqual(adapter.trained);
+  expect(read.optimizer).toEqual(adapter.optimizer);
+  expect((await readdir(directory)).toSorted()).toEqual([
+    "adapter_config.json",
+    "adapter_model.safetensors",
+    "optimizer.safetensors",
+    "training_state.json",
+  ]);
+});
+
+test("without an optimizer, or when it is not asked for, there is none", async () => {
+  const parent = await scratch();
+  await writeCheckpoint(join(parent, "1"), { ...adapter, optimizer: undefined });
+  expect((await readCheckpoint(join(parent, "1"), config, { optimizer: true })).optimizer).toBeUndefined();
+  await writeCheckpoint(join(parent, "2"), adapter);
+  await truncate(join(parent, "2", "optimizer.safetensors"), 10);
+  expect((await readCheckpoint(join(parent, "2"), config)).optimizer).toBeUndefined();
+});
+
+test("a checkpoint never replaces what is there", async () => {
+  const directory = join(await scratch(), "7");
+  await writeCheckpoint(directory, adapter);
+  const before = await readFile(join(directory, "training_state.json"), "utf8");
+  await expect(writeCheckpoint(directory, full)).rejects.toMatchObject({ code: "invalid", path: "directory" });
+  await expect(writeCheckpoint("relative", full)).rejects.toMatchObject({ code: "invalid" });
+  expect(await readFile(join(directory, "training_state.json"), "utf8")).toBe(before);
+});
+
+test("of two writers of one directory one wins, and nothing of the other stays", async () => {
+  const parent = await scratch();
+  const both = await Promise.allSettled([1, 2].map((seed) => writeCheckpoint(join(parent, "7"), { ...adapter, seed })));
+  expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "invalid" } });
+  expect(await readdir(parent)).toEqual(["7"]);
+  await readCheckpoint(join(parent, "7"), config, { optimizer: true });
+});
+
+test("a checkpoint that cannot be written leaves nothing behind", async () => {
+  const parent = await scratch();
+  await writeFile(join(parent, "file"), "");
+  await expect(writeCheckpoint(join(parent, "file", "7"), full)).rejects.toMatchObject({ code: "failed" });
+  const broken = { ...full, trained: { weights: { ...weights, views: new Map() } } };
+  await expect(writeCheckpoint(join(parent, "7"), broken)).rejects.toMatchObject({ code: "failed" });
+  expect(await readdir(parent)).toEqual(["file"]);
+});
+
+test("what a killed writer left is removed by the next one, what a living one writes is not", async () => {
+  const parent = await scratch();
+  const dead = spawn(process.execPath, ["-e", ""]);
+  await once(dead, "exit");
+  const living = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+  try {
+    const leftovers = [`.6.${dead.pid}.0123456789ab.partial`, `.5.${process.pid}.0123456789ab.partial`];
+    const others = [`.6.${living.pid}.0123456789ab.partial`, ".6.partial", "6"];
+    for (const name of [...leftovers, ...others]) await mkdir(join(parent, name, "deep"), { recursive: true });
+    await writeCheckpoint(join(parent, "7"), adapter);
+    expect((await readdir(parent)).toSorted()).toEqual([...others, "7"].toSorted());
+  } finally {
+    living.kill();
+  }
+});
+
+test("damage to any file is found, and the file named", async () => {
+  const parent = await scratch();
+  let count = 0;
+  for (const source of [full, adapter]) {
+    const sound = join(parent, "sound" + String(count++));
+    await writeCheckpoint(sound, source);
+    for (const name of (await readdir(sound)).filter((each) => each !== "training_state.json")) {
+      for (const damage of ["flip", "cut", "grow", "gone"] as const) {
+        const directory = join(parent, String(count++));
+        await writeCheckpoint(directory, source);
+        const path = join(directory, name);
+        const bytes = await readFile(path);
+        if (damage === "flip") bytes[bytes.length >> 1]! ^= 1;
+        if (damage === "gone") await rm(path);
+        else
+          await writeFile(
+            path,
+            damage === "cut" ? bytes.subarray(1) : damage === "grow" ? Buffer.concat([bytes, bytes]) : bytes,
+          );
+        await expect(readCheckpoint(directory, config, { optimizer: true }), `${name} ${damage}`).rejects.toMatchObject(
+          {
+            code: "invalid",
+            path: name,
+          },
+        );
+      }
+    }
+  }
+});
+
+test("a state that makes no sense, or that a newer version wrote, is refused with its field", async () => {
+  const cases: [change: Record<string, unknown>, code: string, field: string][] = [
+    [{ format: 2 }, "unsupported", "format"],
+    [{ training: "half" }, "invalid", "training"],
+    [{ steps: -1 }, "invalid", "steps"],
+    [{ seed: "x" }, "invalid", "seed"],
+    [{ base_model: undefined }, "invalid", "base_model"],
+    [{ files: undefined }, "invalid", "files"],
+    [{ files: { "../outside": { bytes: 1, sha256: "" } } }, "invalid", "files"],
+    [{ files: { "adapter_config.json": null } }, "invalid", "files"],
+  ];
+  const parent = await scratch();
+  for (const [at, [change, code, field]] of cases.entries()) {
+    const directory = join(parent, String(at));
+    await writeCheckpoint(directory, adapter);
+    await editJson(join(directory, "training_state.json"), change);
+    await expect(readCheckpoint(directory, config)).rejects.toMatchObject({
+      code,
+      path: `training_state.json.${field}`,
+    });
+  }
+  await expect(readCheckpoint(join(parent, "none"), config)).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("a state that does not list the weights is no proof of them", async () => {
+  const directory = join(await scratch(), "7");
+  await writeCheckpoint(directory, adapter);
+  await editJson(join(directory, "training_state.json"), { files: {} });
+  await expect(readCheckpoint(directory, config)).rejects.toMatchObject({
+    code: "invalid",
+    path: "adapter_config.json",
+  });
+});
+
+test("an optimizer state for other parameters is refused", async () => {
+  const directory = join(await scratch(), "7");
+  await writeCheckpoint(directory, adapter);
+  await expect(readCheckpoint(directory, { ...config, layers: 1 }, { optimizer: true })).rejects.toMatchObject({
+    code: "invalid",
+  });
+});

@@ -1,0 +1,159 @@
+import { cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { editJson, fixtures, rawSafetensors, sameBits, scratchDirectories } from "../../test/weight-files.js";
+import { presets } from "../model/presets.js";
+import { initialWeights } from "./initial-weights.js";
+import { loadModel, readModelConfig, writeModel } from "./model-directory.js";
+import { openSafetensors, writeSafetensors } from "./safetensors.js";
+
+const scratch = scratchDirectories();
+const models = join(fixtures, "models");
+
+async function copyOf(name: string): Promise<string> {
+  const directory = join(await scratch(), name);
+  await cp(join(models, name), directory, { recursive: true });
+  return directory;
+}
+
+/** Writes a model's file anew, changed. */
+async function rewrite(
+  directory: string,
+  change: (tensors: Map<string, { shape: number[]; values: Float32Array }>) => void,
+) {
+  const path = join(directory, "model.safetensors");
+  const file = await openSafetensors(path);
+  const tensors = new Map<string, { shape: number[]; values: Float32Array }>();
+  for (const { name, shape } of file.tensors.values()) tensors.set(name, { shape, values: await file.read(name) });
+  await file.close();
+  change(tensors);
+  await rm(path);
+  const sources = [...tensors].map(([name, { shape, values }]) => ({ name, shape, values: () => values }));
+  await writeSafetensors(path, sources, "F32");
+}
+
+test.each(await readdir(models))("%s, written and loaded again, is the same to the last bit", async (name) => {
+  const model = await loadModel(join(models, name));
+  const directory = join(await scratch(), "copy");
+  await writeModel(directory, model, { dtype: "F32", base: join(models, name) });
+  const again = await loadModel(directory);
+  expect(again.config).toEqual(model.config);
+  expect(sameBits(again.weights.flat, model.weights.flat)).toBe(true);
+  const config = JSON.parse(await readFile(join(directory, "config.json"), "utf8"));
+  expect(config).toMatchObject({ torch_dtype: "float32", eos_token_id: 1 });
+});
+
+test("weights that were bfloat16 are bfloat16 again without a loss", async () => {
+  const model = await loadModel(join(models, "qwen3-sharded-bf16"));
+  const directory = await scratch();
+  await writeModel(directory, model, { dtype: "BF16" });
+  expect(sameBits((await loadModel(directory)).weights.flat, model.weights.flat)).toBe(true);
+});
+
+test("tokenizer, template and generation settings of the base go along, nothing else does", async () => {
+  const base = await scratch();
+  for (const name of [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "chat_template.jinja",
+    "generation_config.json",
+    "notes",
+  ]) {
+    await writeFile(join(base, name), `{"file": "${name}"}`);
+  }
+  const config = presets.get("tiny")!;
+  const directory = join(await scratch(), "deeper", "still");
+  const files = await writeModel(directory, { config, weights: initialWeights(config, 1) }, { dtype: "F32", base });
+  const written = await readdir(directory);
+  expect(written.toSorted()).toEqual([...files.keys()].toSorted());
+  expect(written).not.toContain("notes");
+  expect(await readFile(join(directory, "chat_template.jinja"), "utf8")).toBe('{"file": "chat_template.jinja"}');
+});
+
+test("missing, unexpected and misshapen tensors are named", async () => {
+  const key = "model.layers.1.mlp.up_proj.weight";
+  const directory = await copyOf("llama-tied");
+  await rewrite(directory, (tensors) => tensors.delete(key));
+  await expect(loadModel(directory)).rejects.toMatchObject({
+    code: "invalid",
+    message: `model.safetensors: tensor "${key}" is missing`,
+    path: `model.safetensors:${key}`,
+  });
+
+  const more = await copyOf("llama-tied");
+  await rewrite(more, (tensors) => tensors.set("extra", { shape: [1], values: new Float32Array(1) }));
+  await expect(loadModel(more)).rejects.toThrow(/tensor "extra" is not part of this model/);
+
+  const turned = await copyOf("llama-tied");
+  await rewrite(turned, (tensors) => (tensors.get(key)!.shape = [32, 40]));
+  await expect(loadModel(turned)).rejects.toThrow(/has the shape \[32,40\]; the configuration makes it \[40,32\]/);
+});
+
+test("weights that are no numbers are refused with the tensor's name", async () => {
+  for (const key of ["model.embed_tokens.weight", "model.layers.0.self_attn.v_proj.weight"]) {
+    const directory = await copyOf("llama-tied");
+    await rewrite(directory, (tensors) => (tensors.get(key)!.values[5] = Number.NaN));
+    await expect(loadModel(directory)).rejects.toThrow(`tensor "${key}" has numbers that are not finite`);
+  }
+});
+
+test("a tied head stored twice is accepted while both are equal, and old rotary frequencies are passed over", async () => {
+  const directory = await copyOf("llama-tied");
+  const reference = await loadModel(directory);
+  await rewrite(directory, (tensors) => {
+    tensors.set("lm_head.weight", structuredClone(tensors.get("model.embed_tokens.weight")!));
+    tensors.set("model.layers.0.self_attn.rotary_emb.inv_freq", { shape: [4], values: new Float32Array(4) });
+  });
+  expect(sameBits((await loadModel(directory)).weights.flat, reference.weights.flat)).toBe(true);
+  await rewrite(directory, (tensors) => tensors.get("lm_head.weight")!.values[0]!++);
+  await expect(loadModel(directory)).rejects.toThrow(
+    /"lm_head.weight" .* tie_word_embeddings is true, but the two differ/,
+  );
+});
+
+test("a configuration far larger than the file is refused before memory is taken", async () => {
+  const directory = await copyOf("llama-tied");
+  await editJson(join(directory, "config.json"), { vocab_size: 4_000_000, hidden_size: 131072, head_dim: 8 });
+  await expect(loadModel(directory)).rejects.toThrow(/embed_tokens.weight" has the shape \[80,32\]/);
+});
+
+test("an index that leads out of the directory or does not fit its shards is refused", async () => {
+  const index = "model.safetensors.index.json";
+  const name = "model.embed_tokens.weight";
+  const broken: [weightMap: unknown, message: RegExp][] = [
+    [undefined, /weight_map is missing/],
+    [{ [name]: "../secret.safetensors" }, /is said to be in "\.\.\/secret\.safetensors", which is no file name/],
+    [{ [name]: "/etc/passwd" }, /no file name of this directory/],
+    [{ [name]: "..\\up.safetensors" }, /no file name/],
+    [{ [name]: 3 }, /is said to be in 3/],
+    [{ [name]: "model-00009-of-00009.safetensors" }, /there is no model-00009-of-00009.safetensors/],
+    [
+      { "model.norm.bias": "model-00001-of-00004.safetensors" },
+      /"model.norm.bias" is missing, though .*index.json says/,
+    ],
+    [{ [name]: "model-00001-of-00004.safetensors" }, /is there, but .* does not say so|is missing/],
+  ];
+  for (const [weightMap, message] of broken) {
+    const directory = await copyOf("qwen3-sharded-bf16");
+    await editJson(join(directory, index), { weight_map: weightMap });
+    await expect(loadModel(directory), JSON.stringify(weightMap)).rejects.toThrow(message);
+  }
+});
+
+test("a directory without a model says what is missing", async () => {
+  const directory = await scratch();
+  await expect(readModelConfig(directory)).rejects.toMatchObject({
+    code: "not_found",
+    message: "there is no config.json",
+  });
+  const bare = await copyOf("llama-tied");
+  await rename(join(bare, "model.safetensors"), join(bare, "other.safetensors"));
+  await expect(loadModel(bare)).rejects.toMatchObject({
+    code: "not_found",
+    message: "there is neither model.safetensors nor model.safetensors.index.json",
+  });
+  await writeFile(join(bare, "model.safetensors"), rawSafetensors({}, new Uint8Array(0)));
+  await expect(loadModel(bare)).rejects.toThrow(/"model.embed_tokens.weight" is missing/);
+  await writeFile(join(bare, "config.json"), "x".repeat(2 ** 20 + 1));
+  await expect(loadModel(bare)).rejects.toThrow(/config.json is not a file of at most 1048576 bytes/);
+});

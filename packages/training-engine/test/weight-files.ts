@@ -1,0 +1,44 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+
+/** Models and adapters with what `transformers` computes of them; see `fixtures/make-logits.py`. */
+export const fixtures = fileURLToPath(new URL("../fixtures/", import.meta.url));
+
+/** A function that makes empty directories, which are gone when the tests of the file have run. */
+export function scratchDirectories(): () => Promise<string> {
+  const made: string[] = [];
+  afterAll(() => Promise.all(made.map((directory) => rm(directory, { recursive: true, force: true }))));
+  return async () => {
+    const directory = await mkdtemp(join(tmpdir(), "heddle-weights-"));
+    made.push(directory);
+    return directory;
+  };
+}
+
+/** A safetensors file with any header, right or wrong. */
+export function rawSafetensors(header: unknown, data: Uint8Array): Uint8Array {
+  const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));
+  const bytes = new Uint8Array(8 + text.length + data.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
+  bytes.set(text, 8);
+  bytes.set(data, 8 + text.length);
+  return bytes;
+}
+
+/** Changes fields of a JSON file; `undefined` removes one. */
+export async function editJson(path: string, changes: Record<string, unknown>): Promise<void> {
+  const json: Record<string, unknown> = JSON.parse(await readFile(path, "utf8"));
+  await writeFile(path, JSON.stringify(Object.assign(json, changes)));
+}
+
+/** Whether two arrays of numbers are the same to the last bit; much faster than comparing thousands of them as values. */
+export function sameBits(one: Float32Array, other: Float32Array): boolean {
+  return bytesOf(one).equals(bytesOf(other));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -50,7 +50,7 @@ function templateRole(role: string, { developerRole }: TemplateTraits): string {
   return role === "developer" && !developerRole ? "system" : role;
 }
 
-function contentText(content: unknown, path: string): { text: string; thinking?: string } {
+export function contentText(content: unknown, path: string): { text: string; thinking?: string } {
   if (content === undefined || content === null) return { text: "" };
   if (typeof content === "string") return { text: content };
   if (!Array.isArray(content)) throw new EngineError("invalid", `${path}: neither text nor a list of parts`, path);

@@ -27,6 +27,26 @@ export function spellingOf(tokenizer: Record<string, unknown>): Spelling | undef
   return { kind: "sentencepiece", byteFallback, leadingSpace: stripped || prepended };
 }
 
+/** The same tokenizer for text in the middle of a text. */
+export function withoutLeadingSpace(tokenizer: Record<string, unknown>): Record<string, unknown> {
+  return {
+    ...tokenizer,
+    normalizer: withoutPrefix(tokenizer["normalizer"]),
+    pre_tokenizer: withoutPrefix(tokenizer["pre_tokenizer"]),
+  };
+}
+
+function withoutPrefix(component: unknown): unknown {
+  if (!isObject(component)) return component;
+  const { type, normalizers, pretokenizers } = component;
+  if (type === "Prepend") return null;
+  const rest = (parts: unknown[]): unknown[] => parts.map(withoutPrefix).filter((part) => part !== null);
+  if (Array.isArray(normalizers)) return { ...component, normalizers: rest(normalizers) };
+  if (Array.isArray(pretokenizers)) return { ...component, pretokenizers: rest(pretokenizers) };
+  if (type === "Metaspace") return { ...component, prepend_scheme: "never", add_prefix_space: false };
+  return type === "ByteLevel" ? { ...component, add_prefix_space: false } : component;
+}
+
 /** A component of a tokenizer and, when it is a sequence, those inside it. */
 function members(component: unknown, depth = 0): Record<string, unknown>[] {
   if (!isObject(component) || depth > 8) return [];

@@ -102,6 +102,12 @@ describe("a tokenizer as SentencePiece spells it", () => {
     expect(tokenizer.tokenBytes(tokenizer.idOf("<0xF0>") ?? -1)).toEqual(Uint8Array.of(0xf0));
     expect(tokenizer.encode("👍").subarray(-4)).toHaveLength(4);
   });
+
+  test("puts no space in front of text that goes on", async () => {
+    const tokenizer = await openFrom({ "tokenizer.json": sentencePieceTokenizer() });
+    const continued = tokenizer.encode("a hello", { continued: true });
+    expect([...continued].map((id) => tokenizer.tokenText(id))).toEqual(["a", " hello"]);
+  });
 });
 
 describe("the tokens that end a completion", () => {

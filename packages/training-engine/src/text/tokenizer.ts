@@ -2,22 +2,27 @@ import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { isObject, readModelJson } from "./model-file.js";
-import { bytesOfToken, spellingOf } from "./token-bytes.js";
+import { bytesOfToken, spellingOf, withoutLeadingSpace } from "./token-bytes.js";
 import { readVocabulary, type Vocabulary } from "./vocabulary.js";
 
 export interface Tokenizer {
   /** Highest token id + 1. A model may have more rows than that (padding). */
   readonly vocabularySize: number;
-  /** Text that spells an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false): as the tokenizer begins and ends a text. */
-  encode(text: string, options?: { addSpecialTokens?: boolean }): Int32Array;
+  /**
+   * Text that spells an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false): as the tokenizer
+   * begins and ends a text. `continued`: the text goes on behind other text, so that no space is put in front of it.
+   */
+  encode(text: string, options?: { addSpecialTokens?: boolean; continued?: boolean }): Int32Array;
   /** Bytes that are not UTF-8 become U+FFFD; ids without a token are nothing. */
   decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
   /** What a token adds to the text, byte by byte; empty for an id without a token. Not to be changed by the caller. */
   tokenBytes(id: number): Uint8Array;
   /** The text of one token alone; parts of a character become U+FFFD. */
   tokenText(id: number): string;
-  /** By its spelling in the vocabulary (`Ġyes`), else by its text (` yes`). */
+  /** By its text (` yes`), else by its spelling in the vocabulary (`Ġyes`). */
   idOf(token: string): number | undefined;
+  /** The token of exactly these bytes; the lowest id if there are several. */
+  idOfBytes(bytes: Uint8Array): number | undefined;
   /** Whether there is a token of this id. */
   has(id: number): boolean;
   /** Tokens that `skipSpecialTokens` leaves out: `<|im_end|>`, not `<tool_call>`. */
@@ -57,6 +62,11 @@ export async function openTokenizer(directory: string): Promise<Tokenizer> {
   }
 }
 
+/** What is used of the library, whose own declarations name modules in a way that this module resolution does not find. */
+interface Encoder {
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
+}
+
 function tokenizerOf(
   definition: Record<string, unknown>,
   config: Record<string, unknown>,
@@ -68,7 +78,8 @@ function tokenizerOf(
 ): Tokenizer {
   const spelling = spellingOf(definition);
   if (!spelling) throw new EngineError("unsupported", "only byte-level and SentencePiece-like decoders are known");
-  const library = new HuggingFaceTokenizer(definition, config);
+  const library: Encoder = new HuggingFaceTokenizer(definition, config);
+  let inside: Encoder | undefined;
   const bytes = vocabulary.tokens.map((token, id) => {
     if (token === undefined) return nothing;
     return vocabulary.added.has(id) ? new TextEncoder().encode(token) : bytesOfToken(token, spelling);
@@ -81,19 +92,22 @@ function tokenizerOf(
 
   const tokenBytes = (id: number): Uint8Array => bytes[id] ?? nothing;
   const tokenText = (id: number): string => textOf([tokenBytes(id)]);
-  let idsByText: Map<string, number> | undefined;
-  const idOfText = (text: string): number | undefined => {
-    idsByText ??= new Map(bytes.map((_, id) => [tokenText(id), id] as const).toReversed());
-    return text === "" ? undefined : idsByText.get(text);
+  let idsByBytes: Map<string, number> | undefined;
+  const idOfBytes = (wanted: Uint8Array): number | undefined => {
+    idsByBytes ??= new Map(bytes.map((each, id) => [key(each), id] as const).toReversed());
+    return wanted.length === 0 ? undefined : idsByBytes.get(key(wanted));
   };
 
   return {
     vocabularySize: vocabulary.tokens.length,
-    encode(text, { addSpecialTokens = false } = {}) {
+    encode(text, { addSpecialTokens = false, continued = false } = {}) {
       if (text.length > maxTextLength) {
         throw new EngineError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
       }
-      const ids: number[] = library.encode(text, { add_special_tokens: addSpecialTokens }).ids;
+      if (continued) inside ??= new HuggingFaceTokenizer(withoutLeadingSpace(definition), config);
+      const { ids } = (continued && inside ? inside : library).encode(text, {
+        add_special_tokens: addSpecialTokens,
+      });
       const missing = ids.findIndex((id) => !Number.isInteger(id));
       if (missing >= 0) throw new EngineError("invalid", "the vocabulary has no token for a part of the text");
       return Int32Array.from(ids);
@@ -107,7 +121,8 @@ function tokenizerOf(
     },
     tokenBytes,
     tokenText,
-    idOf: (token) => vocabulary.ids.get(token) ?? idOfText(token),
+    idOf: (token) => idOfBytes(new TextEncoder().encode(token)) ?? vocabulary.ids.get(token),
+    idOfBytes,
     has: (id) => vocabulary.tokens[id] !== undefined,
     specialIds,
     eosIds,
@@ -116,6 +131,10 @@ function tokenizerOf(
 }
 
 const nothing = new Uint8Array();
+
+function key(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
 
 function textOf(parts: Uint8Array[]): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(parts));

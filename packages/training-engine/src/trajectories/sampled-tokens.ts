@@ -1,0 +1,103 @@
+import type { Tokenizer } from "../text/tokenizer.js";
+import { listAt, misfit, objectAt, optionalListAt, optionalObjectAt } from "./checked.js";
+
+/** What a model sampled in one turn, as the chat endpoint reported it. */
+export interface SampledTokens {
+  ids: Int32Array;
+  /** NaN where unknown. */
+  logprobs: Float64Array;
+  /** Log-probabilities were reported at all. */
+  reported: boolean;
+}
+
+/** Tokens that may stand in a trajectory. */
+export interface KnownTokens {
+  tokenizer: Tokenizer;
+  /** Rows of the model's output, when it has more than the tokenizer has tokens. */
+  vocabularySize: number;
+}
+
+/** Stands for minus infinity or for nothing in what inference servers report. */
+const unknownLogprob = -9000;
+
+/**
+ * The sampled tokens of a choice (or of an assistant message that carries the same fields): `token_ids`, else the tokens of
+ * `logprobs.content` (`token_id:17`, or plain text, where what is unknown becomes the end-of-text token). Undefined when there
+ * is neither. `invalid` with the place: unknown ids, counts that disagree.
+ */
+export function readSampledTokens(
+  source: Record<string, unknown>,
+  path: string,
+  known: KnownTokens,
+): SampledTokens | undefined {
+  const { entries, place } = tokenEntries(source["logprobs"], `${path}.logprobs`);
+  const given = source["token_ids"];
+  const recorded = given === undefined || given === null ? undefined : readIds(given, `${path}.token_ids`, known);
+  const named = entries?.map((entry, index) => entryId(entry, `${place}.${index}`, known));
+  const ids = recorded ?? (named && Int32Array.from(named));
+  if (!ids) return undefined;
+  if (named && named.length !== ids.length) {
+    throw misfit(place, `${named.length} log-probabilities for ${ids.length} token ids`);
+  }
+  const exact = source["art_completion_logprobs"];
+  const logprobs = exact
+    ? listAt(exact, `${path}.art_completion_logprobs`).map((each, index) =>
+        logprobAt(each, `${path}.art_completion_logprobs.${index}`),
+      )
+    : entries?.map((entry, index) => logprobAt(entry["logprob"], `${place}.${index}.logprob`));
+  if (logprobs && logprobs.length !== ids.length) {
+    throw misfit(`${path}.art_completion_logprobs`, `${logprobs.length} log-probabilities for ${ids.length} token ids`);
+  }
+  return {
+    ids,
+    logprobs: logprobs ? Float64Array.from(logprobs) : new Float64Array(ids.length).fill(Number.NaN),
+    reported: logprobs !== undefined,
+  };
+}
+
+/** A list of token ids that the model has. */
+export function readIds(value: unknown, path: string, known: KnownTokens): Int32Array {
+  return Int32Array.from(listAt(value, path).map((id, index) => checkedId(id, `${path}.${index}`, known)));
+}
+
+function tokenEntries(value: unknown, path: string): { entries?: Record<string, unknown>[]; place: string } {
+  const logprobs = optionalObjectAt(value, path);
+  // A refusal has its tokens in another list.
+  for (const name of ["content", "refusal"]) {
+    const place = `${path}.${name}`;
+    const entries = optionalListAt(logprobs[name], place);
+    if (entries.length > 0) return { entries: entries.map((entry, at) => objectAt(entry, `${place}.${at}`)), place };
+  }
+  return { place: `${path}.content` };
+}
+
+function entryId(entry: Record<string, unknown>, path: string, known: KnownTokens): number {
+  const token = entry["token"];
+  if (typeof token !== "string") throw misfit(`${path}.token`, "not a text");
+  if (token.startsWith("token_id:")) {
+    const digits = token.slice("token_id:".length);
+    return checkedId(/^-?\d+$/.test(digits) ? Number(digits) : digits, `${path}.token`, known);
+  }
+  const { tokenizer } = known;
+  const id = tokenizer.idOf(token) ?? idOfBytes(entry["bytes"], tokenizer) ?? tokenizer.eosIds[0];
+  if (id === undefined) throw misfit(`${path}.token`, `no token ${JSON.stringify(token)}, and no end-of-text token`);
+  return id;
+}
+
+function idOfBytes(bytes: unknown, tokenizer: Tokenizer): number | undefined {
+  const real = Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
+  return real ? tokenizer.idOfBytes(Uint8Array.from(bytes)) : undefined;
+}
+
+function checkedId(id: unknown, path: string, { tokenizer, vocabularySize }: KnownTokens): number {
+  const size = Math.max(vocabularySize, tokenizer.vocabularySize);
+  if (typeof id === "number" && Number.isInteger(id) && id >= 0 && id < size) return id;
+  throw misfit(path, `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
+}
+
+function logprobAt(value: unknown, path: string): number {
+  if (typeof value !== "number" || Number.isNaN(value)) throw misfit(path, "not a number");
+  // Rounding may put a certain token a little above zero.
+  if (value > 1e-3) throw misfit(path, `${value} is not a log-probability: it is above 0`);
+  return value <= unknownLogprob ? Number.NaN : Math.min(value, 0);
+}

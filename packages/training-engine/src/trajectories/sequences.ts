@@ -1,0 +1,75 @@
+import { EngineError } from "../engine-error.js";
+import type { ChatTemplate } from "../text/template.js";
+import type { History, Trajectory } from "./groups.js";
+import { templateSequence } from "./template-sequence.js";
+import { sequenceBuilder, type SequenceBuilder, type TrainingSequence } from "./training-sequence.js";
+import { readTurns, type Reason, type Turn } from "./turns.js";
+
+export interface SequenceOptions {
+  template: ChatTemplate;
+  /** Rows of the model's output. Default: tokens of the tokenizer. */
+  vocabularySize?: number;
+  /** Longer sequences are flagged. Default: no limit. */
+  contextLength?: number;
+  /** Assistant turns without log-probabilities are trained too. */
+  allowTrainingWithoutLogprobs?: boolean;
+  /** Variables for the chat template. */
+  kwargs?: unknown;
+}
+
+/**
+ * What a trajectory teaches: its trained turns as token sequences, each turn once. Where every trained turn of a history has its
+ * prompt's token ids on record, those are taken, and turns whose prompts go on with the sequence so far stay in one sequence; else the
+ * chat template is rendered. `reasons` say with their places what cannot be trained; wrong values (token ids, counts of
+ * log-probabilities, elements that are no messages) reject with `invalid` and the place.
+ */
+export async function trajectorySequences(
+  { histories }: Pick<Trajectory, "histories">,
+  options: SequenceOptions,
+): Promise<{ sequences: TrainingSequence[]; reasons: Reason[] }> {
+  const { template, vocabularySize = 0, contextLength = Number.POSITIVE_INFINITY } = options;
+  const known = { tokenizer: template.tokenizer, vocabularySize };
+  const reasons: Reason[] = [];
+  const made: SequenceBuilder[] = [];
+  let running: SequenceBuilder | undefined;
+  for (const history of histories) {
+    const read = readTurns(history, known, { withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false });
+    reasons.push(...read.reasons);
+    if (read.turns.length === 0) continue;
+    const trained = read.turns.flatMap(({ path, trained }) => (trained ? [{ path, ...trained }] : []));
+    if (trained.every(({ promptIds }) => promptIds)) {
+      for (const { path, tokens, promptIds = new Int32Array() } of trained) {
+        if (!running?.begins(promptIds)) {
+          running = sequenceBuilder(path);
+          made.push(running);
+        }
+        running.context(promptIds.subarray(running.length));
+        running.trained(tokens.ids, tokens.logprobs);
+      }
+    } else {
+      const rendered = await rendering(read.turns, history, options);
+      if ("code" in rendered) reasons.push(rendered);
+      else made.push(rendered);
+    }
+  }
+  const sequences = made.map((sequence) => sequence.build(contextLength));
+  for (const { overLong, tokens, path } of sequences) {
+    const message = `${tokens.length} tokens; the model's context has ${contextLength}`;
+    if (overLong) reasons.push({ code: "too_long", path, message });
+  }
+  return { sequences: sequences.filter(({ mask }) => mask.includes(1)), reasons };
+}
+
+async function rendering(
+  turns: Turn[],
+  { path, tools }: History,
+  { template, kwargs }: SequenceOptions,
+): Promise<SequenceBuilder | Reason> {
+  try {
+    return await templateSequence(turns, { template, tools, kwargs, path });
+  } catch (error) {
+    // That the engine has no thread to render in is no fault of the trajectory.
+    if (!(error instanceof EngineError) || error.code === "failed") throw error;
+    return { code: "template", path: error.path ?? path, message: error.message };
+  }
+}

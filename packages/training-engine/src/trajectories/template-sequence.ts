@@ -1,0 +1,56 @@
+import { misfit } from "./checked.js";
+import type { ChatTemplate } from "../text/template.js";
+import { sequenceBuilder, type SequenceBuilder } from "./training-sequence.js";
+import type { Turn } from "./turns.js";
+
+/**
+ * The tokens of a history whose prompts were not recorded. The chat template is rendered with a mark in place of every trained
+ * turn (and without its tool calls: the sampled tokens have them), the text between the marks is tokenized, and the sampled
+ * tokens go in place of the marks. What follows the last mark is left out.
+ *
+ * Two repairs: a token that ended a turn and that the template writes as well stands there once; an empty think block
+ * that the template put in front of a turn which begins with its own is taken away.
+ */
+export async function templateSequence(
+  turns: Turn[],
+  { template, tools, kwargs, path }: { template: ChatTemplate; tools: unknown; kwargs: unknown; path: string },
+): Promise<SequenceBuilder> {
+  const { tokenizer } = template;
+  const trained = turns.flatMap(({ trained, path }) => (trained ? [{ path, ...trained.tokens }] : []));
+  let marks = 0;
+  const messages = turns.map(({ message, trained }) =>
+    trained ? { role: "assistant", content: mark(marks++) } : message,
+  );
+  const text = await template.renderText({
+    messages,
+    tools,
+    kwargs,
+    addGenerationPrompt: false,
+    paths: { messages: `${path}.messages_and_choices`, tools: `${path}.tools` },
+  });
+
+  const sequence = sequenceBuilder(trained[0]?.path ?? path);
+  let at = 0;
+  let before: number | undefined;
+  for (const [index, { ids, logprobs, path }] of trained.entries()) {
+    const found = text.indexOf(mark(index), at);
+    if (found < 0 || text.indexOf(mark(index)) !== text.lastIndexOf(mark(index))) {
+      throw misfit(path, "the chat template does not show this turn once and in its place");
+    }
+    let between = text.slice(at, found);
+    if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");
+    const context = tokenizer.encode(between, { continued: index > 0 });
+    sequence.context(context[0] === before ? context.subarray(1) : context);
+    sequence.trained(ids, logprobs);
+    before = ids.at(-1);
+    at = found + mark(index).length;
+  }
+  return sequence;
+}
+
+const emptyThoughts = /<think>\s*<\/think>\s*$/;
+
+/** Of characters for private use: nothing that a template looks for or trims. */
+function mark(index: number): string {
+  return `\u{F0000}heddle:turn ${index}\u{F0001}`;
+}

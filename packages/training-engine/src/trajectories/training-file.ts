@@ -1,0 +1,57 @@
+import { misfit } from "./checked.js";
+import { isObject } from "../text/model-file.js";
+
+/** A row of a file for supervised training. `line` counts from 1. */
+export interface TrainingRow {
+  line: number;
+  row: Record<string, unknown>;
+}
+
+export interface TrainingFileLimits {
+  bytes: number;
+  lineBytes: number;
+  rows: number;
+}
+
+const defaultLimits: TrainingFileLimits = { bytes: 512 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
+
+/**
+ * JSON Lines: an object with a list of `messages` on each line, blank lines ignored. `invalid` names the first bad line and
+ * what is wrong with it, or the limit that the file is over.
+ */
+export function readTrainingRows(file: string | Uint8Array, given: Partial<TrainingFileLimits> = {}): TrainingRow[] {
+  const limits = { ...defaultLimits, ...given };
+  const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
+  if (bytes.length > limits.bytes) {
+    throw misfit("training file", `${bytes.length} bytes; at most ${limits.bytes} are read`);
+  }
+  const rows: TrainingRow[] = [];
+  for (let start = 0, line = 1; start < bytes.length; line++) {
+    const found = bytes.indexOf(0x0a, start);
+    const end = found < 0 ? bytes.length : found;
+    if (end - start > limits.lineBytes) throw misfit(`line ${line}`, `more than ${limits.lineBytes} bytes`);
+    const row = readRow(bytes.subarray(start, end), `line ${line}`);
+    if (row) rows.push({ line, row });
+    if (rows.length > limits.rows) throw misfit(`line ${line}`, `more than ${limits.rows} rows`);
+    start = end + 1;
+  }
+  if (rows.length === 0) throw misfit("training file", "no rows");
+  return rows;
+}
+
+function readRow(bytes: Uint8Array, place: string): Record<string, unknown> | undefined {
+  let row: unknown;
+  try {
+    // A byte order mark at the beginning of the file is dropped here.
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).trim();
+    if (text === "") return undefined;
+    row = JSON.parse(text);
+  } catch (error) {
+    const utf8 = error instanceof TypeError;
+    throw misfit(place, utf8 ? "not valid UTF-8" : `not valid JSON: ${error instanceof Error ? error.message : ""}`);
+  }
+  if (!isObject(row)) throw misfit(place, "not an object");
+  if (!Array.isArray(row["messages"]) || row["messages"].length === 0)
+    throw misfit(`${place}.messages`, "not a list of messages");
+  return row;
+}

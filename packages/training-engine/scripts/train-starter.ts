@@ -8,14 +8,11 @@
  * `--minutes` ends this process after so long, with its state kept. `--export` writes models/starter at the end. The
  * learning rate falls in the last `--decay` steps; before them a run can be stopped and go on with other `--steps`.
  */
-import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
-import { renderer } from "./corpus/render.js";
 import { batches } from "./training/batches.js";
 import { encoder } from "./training/encode.js";
 import { exportStarter } from "./training/export.js";
@@ -23,6 +20,7 @@ import { heldOutExamples, scoreByLogprobs } from "./training/held-out.js";
 import { learningRate, type Plan } from "./training/learning-rate.js";
 import { totalWeight } from "./training/rows.js";
 import { sizeNamed } from "./training/sizes.js";
+import { starterDirectory, starterRenderer } from "./training/starter-files.js";
 import { keepState, latestState } from "./training/work-directory.js";
 
 const { values } = parseArgs({
@@ -39,20 +37,14 @@ const { values } = parseArgs({
   },
 });
 const [steps, seed, scoreEvery] = [Number(values.steps), Number(values.seed), Number(values["score-every"])];
-const keepEvery = 250;
+const keepEvery = 500;
 const config = sizeNamed(values.size);
 const work = resolve(values.work);
-const directory = fileURLToPath(new URL("../models/starter/", import.meta.url));
 
 const plan: Plan = { steps, peak: Number(values.peak), warmUp: 50, decay: Number(values.decay) };
 const adam = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0.01, maxGradientNorm: 1 };
 
-const { chat_template: chatTemplate } = JSON.parse(
-  await readFile(join(directory, "tokenizer_config.json"), "utf8"),
-) as {
-  chat_template: string;
-};
-const encode = encoder(await openTokenizer(directory), renderer(chatTemplate));
+const encode = encoder(await openTokenizer(starterDirectory), await starterRenderer());
 const heldOut = heldOutExamples(encode, 40, 7);
 
 const found = await latestState(work, config);
@@ -78,12 +70,12 @@ while (step < steps && minutes() < Number(values.minutes)) {
   step++;
   tokens += sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
   mean = Number.isNaN(mean) ? loss : 0.98 * mean + 0.02 * loss;
-  if (step % 10 === 0) showProgress();
+  if (step % 20 === 0) showProgress();
   if (step % scoreEvery === 0 || step === steps) await showScores();
   if (step % keepEvery === 0 || step === steps) await keep();
 }
 if (step % keepEvery !== 0 && step < steps) await keep();
-if (values.export) await exportStarter(directory, { config, weights: trainer.weights });
+if (values.export) await exportStarter(starterDirectory, { config, weights: trainer.weights });
 await trainer.close();
 
 function showProgress(): void {
@@ -104,5 +96,5 @@ async function showScores(): Promise<void> {
 }
 
 async function keep(): Promise<void> {
-  await keepState(work, { config, weights: trainer.weights, optimizer: trainer.optimizer }, directory, seed);
+  await keepState(work, { config, weights: trainer.weights, optimizer: trainer.optimizer }, starterDirectory, seed);
 }

@@ -3,12 +3,12 @@
  *
  *   pnpm --filter @heddle/training-engine starter:tokenizer
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { trainingExamples } from "./corpus/corpus.js";
 import { renderer } from "./corpus/render.js";
 import { learnBytePairs } from "./tokenizer/byte-pairs.js";
+import { chatTemplateSource, starterDirectory } from "./training/starter-files.js";
 import { addedTokens, tokenizerFiles } from "./tokenizer/tokenizer-files.js";
 
 const vocabularySize = 1024;
@@ -16,8 +16,7 @@ const contextLength = 1024;
 const examples = 60_000;
 const seed = 1;
 
-const directory = fileURLToPath(new URL("../models/starter/", import.meta.url));
-const chatTemplate = (await readFile(new URL("tokenizer/chat-template.jinja", import.meta.url), "utf8")).trimEnd();
+const chatTemplate = await chatTemplateSource();
 const separators = new RegExp(addedTokens.map(({ content }) => content.replaceAll("|", String.raw`\|`)).join("|"), "u");
 
 function* texts(): IterableIterator<string> {
@@ -31,8 +30,8 @@ function* texts(): IterableIterator<string> {
 }
 
 const pairs = learnBytePairs(texts(), vocabularySize - addedTokens.length);
-await mkdir(directory, { recursive: true });
+await mkdir(starterDirectory, { recursive: true });
 for (const [name, content] of Object.entries(tokenizerFiles(pairs, chatTemplate, contextLength))) {
-  await writeFile(join(directory, name), `${JSON.stringify(content, null, 2)}\n`);
+  await writeFile(join(starterDirectory, name), `${JSON.stringify(content, null, 2)}\n`);
 }
-console.log(`${pairs.vocabulary.length + addedTokens.length} tokens in ${directory}`);
+console.log(`${pairs.vocabulary.length + addedTokens.length} tokens in ${starterDirectory}`);

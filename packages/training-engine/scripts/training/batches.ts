@@ -4,12 +4,12 @@ import type { Encoder } from "./encode.js";
 import { RowPacker } from "./rows.js";
 
 /** Tokens of one optimizer step at most. */
-const batchTokens = 2048;
+const batchTokens = 1024;
 const contextLength = 1024;
 /** One example of so many goes into rows as long as the context, so that all positions are seen. */
 const longShare = 24;
 /** Batches until the examples begin anew from a seed of their own. */
-const chunk = 250;
+const chunk = 500;
 
 /** The batches from step `from` (0 is the first) on, without end: the same for a seed, wherever one begins. */
 export function* batches(encode: Encoder, seed: number, from: number): IterableIterator<SupervisedSequence[], never> {

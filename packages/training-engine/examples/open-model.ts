@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEmbeddedEngine } from "../src/embedded/engine.js";
+import type { BaseModelName, Engine } from "../src/port.js";
+import { openChatTemplate, type ChatTemplate } from "../src/text/template.js";
+import { openTokenizer } from "../src/text/tokenizer.js";
+
+export interface OpenedModel {
+  engine: Engine;
+  template: ChatTemplate;
+  /** For checkpoints; gone after `close`. */
+  directory: string;
+  close: () => Promise<void>;
+}
+
+/** The embedded engine with a base model's chat template. Throws the engine's own sentence where it cannot run. */
+export async function openModel(name: BaseModelName): Promise<OpenedModel> {
+  const engine = await openEmbeddedEngine({ models: {} });
+  const [{ models }, health] = await Promise.all([engine.capabilities(), engine.health()]);
+  const model = models.find((each) => each.name === name);
+  if (!model) throw new Error(health.detail ?? `${name} is not there`);
+  const template = await openChatTemplate(model.directory, await openTokenizer(model.directory), { trusted: true });
+  const directory = await mkdtemp(join(tmpdir(), "heddle-example-"));
+  const close = async (): Promise<void> => {
+    await engine.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { engine, template, directory, close };
+}

@@ -1,0 +1,44 @@
+/**
+ * Teaches the shipped starter, by rewards alone, to answer "maybe" rather than "no" and "no" rather than "yes".
+ *
+ *   pnpm --filter @heddle/training-engine example:rl [steps] [picture.svg]
+ */
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { learningCurve } from "./learning-curve.js";
+import { openModel } from "./open-model.js";
+import { showProgress } from "./progress-bar.js";
+import { learnFromRewards } from "./yes-no-maybe.js";
+
+const steps = Number(process.argv[2] ?? 60);
+const picture = resolve(process.argv[3] ?? "learning-curve.svg");
+const sizes = { groups: 8, samples: 8 };
+
+const { engine, template, directory, close } = await openModel("heddle/starter");
+try {
+  const rewards: number[] = [];
+  const begun = performance.now();
+  for await (const { step, meanReward, answers } of learnFromRewards({
+    engine,
+    template,
+    directory,
+    steps,
+    ...sizes,
+    seed: 1,
+  })) {
+    rewards.push(meanReward);
+    const share = (word: string) => answers.filter((answer) => answer === word).length;
+    const counts = `yes ${share("yes")}, no ${share("no")}, maybe ${share("maybe")} of ${answers.length}`;
+    showProgress(step + 1, steps, `reward ${meanReward.toFixed(2)}  ${counts}`);
+  }
+  await writeFile(picture, learningCurve("Mean reward of yes, no, maybe", rewards, 1));
+  const seconds = (performance.now() - begun) / 1000;
+  console.log(`from ${mean(rewards.slice(0, 5))} (first five steps) to ${mean(rewards.slice(-5))} (last five)`);
+  console.log(`in ${seconds.toFixed(0)} s; curve in ${picture}`);
+} finally {
+  await close();
+}
+
+function mean(values: number[]): string {
+  return (values.reduce((sum, each) => sum + each, 0) / values.length).toFixed(2);
+}

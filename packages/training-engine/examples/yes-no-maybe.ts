@@ -1,0 +1,135 @@
+/** Reinforcement learning on one-word answers through the engine's port: what `rl.ts` shows and a test repeats in short. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { groupAdvantages } from "../src/objective/group-advantages.js";
+import { optimizerDefaults } from "../src/objective/optimizer-defaults.js";
+import { policySettings } from "../src/objective/policy-settings.js";
+import { tokenWeights } from "../src/objective/token-weights.js";
+import type { Engine, Generation, PolicySequence, WeightsRef } from "../src/port.js";
+import type { ChatTemplate } from "../src/text/template.js";
+
+const words = ["yes", "no", "maybe"];
+const orders = words.flatMap((first) =>
+  words
+    .filter((word) => word !== first)
+    .map((second) => [first, second, ...words.filter((word) => word !== first && word !== second)]),
+);
+
+/** The same demand in 24 wordings: two beginnings, bare or quoted, every order of the words. */
+export const prompts = ["respond with", "just respond with"].flatMap((prefix) =>
+  orders.flatMap((order) => [
+    `${prefix} ${order.join(", ")}`,
+    `${prefix} ${order.map((word) => `'${word}'`).join(", ")}`,
+  ]),
+);
+
+/** Anything but the bare word is worth nothing. */
+export function reward(answer: string): number {
+  return { yes: 0.5, no: 0.75, maybe: 1 }[answer.trim()] ?? 0;
+}
+
+export interface LearningRun {
+  engine: Engine;
+  template: ChatTemplate;
+  /** For the checkpoints of the run; only the last one is kept. */
+  directory: string;
+  steps: number;
+  /** Prompts of a step, and answers to each. */
+  groups: number;
+  samples: number;
+  seed: number;
+  learningRate?: number;
+}
+
+export interface LearningStep {
+  step: number;
+  meanReward: number;
+  answers: string[];
+  weights: WeightsRef;
+}
+
+/**
+ * One optimizer step for each round of answers: sample from the newest weights, reward, learn, save. The first step's reward
+ * is that of the untrained starter.
+ */
+export async function* learnFromRewards(run: LearningRun): AsyncGenerator<LearningStep, void> {
+  const { engine, template, directory, steps, groups, samples, seed } = run;
+  const baseModel = "heddle/starter";
+  const defaults = optimizerDefaults(baseModel, "rl");
+  const optimizer = { ...defaults, learningRate: run.learningRate ?? defaults.learningRate };
+  let weights: WeightsRef = { baseModel };
+  const trainer = await engine.openTrainer({ weights, seed });
+  try {
+    for (let step = 0; step < steps; step++) {
+      const answered = await Promise.all(
+        Array.from({ length: groups }, async (_, group) => {
+          // Neighbours in the list differ by quotes alone; 5 and 24 have no common factor, so that all get their turn.
+          const content = prompts[((step * groups + group) * 5) % prompts.length];
+          const { ids: prompt } = await template.render({ messages: [{ role: "user", content }] });
+          const request = {
+            weights,
+            prompt,
+            n: samples,
+            maxTokens: 12,
+            seed: seed + (step * groups + group) * samples,
+          };
+          const { generations } = await engine.sampler.generate(request);
+          return { prompt, generations, rewards: generations.map(({ text }) => reward(text)) };
+        }),
+      );
+      const sequences = policySequences(answered);
+      if (sequences.length > 0) {
+        const divisor = sequences.reduce((sum, { mask }) => sum + mask.reduce((ones, each) => ones + each, 0), 0);
+        await trainer.accumulate({ name: "policy", sequences, settings: policySettings({}), divisor });
+        await trainer.apply(optimizer);
+        const newer = await trainer.save(join(directory, `step-${step + 1}`));
+        await engine.sampler.unload(weights);
+        if (weights.checkpoint) await rm(weights.checkpoint, { recursive: true });
+        weights = newer;
+      }
+      const rewards = answered.flatMap((group) => group.rewards);
+      yield {
+        step,
+        meanReward: rewards.reduce((sum, each) => sum + each, 0) / rewards.length,
+        answers: answered.flatMap(({ generations }) => generations.map(({ text }) => text)),
+        weights,
+      };
+    }
+  } finally {
+    await trainer.close();
+  }
+}
+
+interface Answered {
+  prompt: Int32Array;
+  generations: Generation[];
+  rewards: number[];
+}
+
+/** Every answer of the groups whose answers did not all get the same. */
+function policySequences(groups: Answered[]): PolicySequence[] {
+  const chosen = groups.flatMap(({ prompt, generations, rewards }) => {
+    const { advantages, trainable } = groupAdvantages(rewards, true);
+    if (!trainable) return [];
+    return generations.map(({ tokens }, at) => ({ prompt, tokens, advantage: advantages[at] ?? 0 }));
+  });
+  const scales = tokenWeights(
+    chosen.map(({ advantage, tokens }) => ({ advantage, trainedTokens: tokens.length })),
+    0,
+  );
+  return chosen.map(({ prompt, tokens }, at) => {
+    const length = prompt.length + tokens.length;
+    const oldLogprobs = new Float64Array(length).fill(Number.NaN);
+    oldLogprobs.set(
+      tokens.map(({ logprob }) => logprob),
+      prompt.length,
+    );
+    return {
+      tokens: Int32Array.from([...prompt, ...tokens.map(({ token }) => token)]),
+      mask: new Uint8Array(length).fill(1, prompt.length),
+      weights: new Float64Array(length).fill(scales[at]?.weight ?? 0),
+      advantages: new Float64Array(length).fill(scales[at]?.advantage ?? 0),
+      oldLogprobs,
+    };
+  });
+}

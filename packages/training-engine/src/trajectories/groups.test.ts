@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { readTrajectoryGroups } from "./groups.js";
+
+const trajectory = { messages_and_choices: [{ role: "user", content: "hello" }], reward: 1 };
+
+describe("trajectory groups", () => {
+  test("are read with all that clients send along", () => {
+    const tools = [{ type: "function", function: { name: "f" } }];
+    const groups = readTrajectoryGroups([
+      {
+        trajectories: [
+          {
+            ...trajectory,
+            tools,
+            additional_histories: [{ messages_and_choices: [], tools: null, extra: 1 }],
+            auto_metrics: { duration: 2, right: false },
+            metrics: { duration: 3, won: true },
+            metadata: { scenario_id: "a", missing: null },
+            initial_policy_version: 4,
+            final_policy_version: null,
+            logs: ["x"],
+            start_time: "2026-01-01T00:00:00",
+          },
+        ],
+        metrics: { share: 0.5 },
+        metadata: null,
+      },
+      { trajectories: [], exceptions: [{ type: "E", message: "m", traceback: "t" }] },
+    ]);
+    expect(groups).toEqual([
+      {
+        path: "trajectory_groups.0",
+        exceptions: 0,
+        metrics: { share: 0.5 },
+        metadata: {},
+        trajectories: [
+          {
+            path: "trajectory_groups.0.trajectories.0",
+            reward: 1,
+            metrics: { duration: 3, right: 0, won: 1 },
+            metadata: { scenario_id: "a", missing: null },
+            initialPolicyVersion: 4,
+            finalPolicyVersion: undefined,
+            histories: [
+              {
+                path: "trajectory_groups.0.trajectories.0",
+                messagesAndChoices: trajectory.messages_and_choices,
+                tools,
+              },
+              {
+                path: "trajectory_groups.0.trajectories.0.additional_histories.0",
+                messagesAndChoices: [],
+                tools: null,
+              },
+            ],
+          },
+        ],
+      },
+      { path: "trajectory_groups.1", exceptions: 1, metrics: {}, metadata: {}, trajectories: [] },
+    ]);
+  });
+
+  const withTrajectory = (change: object): unknown => [{ trajectories: [trajectory, { ...trajectory, ...change }] }];
+  test.each([
+    ["no list", {}, "trajectory_groups"],
+    ["nothing", [], "trajectory_groups"],
+    ["a group that is none", [null], "trajectory_groups.0"],
+    ["trajectories that are none", [{ trajectories: { 0: trajectory } }], "trajectory_groups.0.trajectories"],
+    ["an empty group that nothing explains", [{ trajectories: [] }], "trajectory_groups.0.trajectories"],
+    ["exceptions that are none", [{ trajectories: [], exceptions: "all" }], "trajectory_groups.0.exceptions"],
+    ["a trajectory that is none", [{ trajectories: ["x"] }], "trajectory_groups.0.trajectories.0"],
+    ["no reward", withTrajectory({ reward: undefined }), "trajectory_groups.0.trajectories.1.reward"],
+    ["a reward of null", withTrajectory({ reward: null }), "trajectory_groups.0.trajectories.1.reward"],
+    ["a reward that is NaN", withTrajectory({ reward: Number.NaN }), "trajectory_groups.0.trajectories.1.reward"],
+    [
+      "an endless reward",
+      withTrajectory({ reward: Number.POSITIVE_INFINITY }),
+      "trajectory_groups.0.trajectories.1.reward",
+    ],
+    ["a reward in words", withTrajectory({ reward: "1" }), "trajectory_groups.0.trajectories.1.reward"],
+    [
+      "a metric that is NaN",
+      withTrajectory({ metrics: { a: Number.NaN } }),
+      "trajectory_groups.0.trajectories.1.metrics.a",
+    ],
+    ["metrics that are none", withTrajectory({ metrics: [1] }), "trajectory_groups.0.trajectories.1.metrics"],
+    [
+      "half a policy version",
+      withTrajectory({ initial_policy_version: 1.5 }),
+      "trajectory_groups.0.trajectories.1.initial_policy_version",
+    ],
+    [
+      "messages that are none",
+      withTrajectory({ messages_and_choices: "hello" }),
+      "trajectory_groups.0.trajectories.1.messages_and_choices",
+    ],
+    [
+      "histories that are none",
+      withTrajectory({ additional_histories: [[]] }),
+      "trajectory_groups.0.trajectories.1.additional_histories.0",
+    ],
+  ])("refused with its place: %s", (_, groups, path) => {
+    expect(() => readTrajectoryGroups(groups)).toThrow(
+      expect.objectContaining({ name: "EngineError", code: "invalid", path }),
+    );
+  });
+});

@@ -1,0 +1,29 @@
+import { openChatTemplate, type ChatTemplate } from "../src/text/template.js";
+import { openTokenizer } from "../src/text/tokenizer.js";
+import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "./text-models.js";
+
+/** A small tokenizer with this chat template; `<|im_end|>` ends a completion. */
+export async function openChatModel(
+  template: string,
+  tokenizer = byteLevelTokenizer(chatMerges, chatTokens),
+): Promise<ChatTemplate> {
+  await using model = await temporaryModel({
+    "tokenizer.json": tokenizer,
+    "tokenizer_config.json": { bos_token: "<|begin_of_text|>", eos_token: "<|im_end|>", chat_template: template },
+  });
+  return await openChatTemplate(model.directory, await openTokenizer(model.directory), { trusted: true });
+}
+
+/** The trained stretches of a sequence as text. */
+export function trainedTexts(
+  { tokenizer }: ChatTemplate,
+  sequence: { tokens: Int32Array; mask: Uint8Array },
+): string[] {
+  const stretches: number[][] = [];
+  for (const [index, id] of sequence.tokens.entries()) {
+    if (!sequence.mask[index]) continue;
+    if (sequence.mask[index - 1]) stretches.at(-1)?.push(id);
+    else stretches.push([id]);
+  }
+  return stretches.map((ids) => tokenizer.decode(ids));
+}

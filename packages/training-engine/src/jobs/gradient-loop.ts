@@ -74,8 +74,13 @@ async function train(job: Job, plan: GradientPlan, state: JobState): Promise<voi
     throwIfAborted(job.signal);
     await trainer.save(job.directory, { optimizer: true });
   } finally {
-    await trainer.close();
+    await closeQuietly(trainer);
   }
+}
+
+/** What a job has come to does not depend on how its trainer ends, and an error before must not be hidden by one here. */
+export async function closeQuietly(trainer: Trainer): Promise<void> {
+  await trainer.close().catch(() => undefined);
 }
 
 /** Readers of the events take every value for a finite number. */

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { EngineError } from "../engine-error.js";
 import type { AdapterConfig } from "../model/parameters.js";
 import type { Engine, WeightsRef } from "../port.js";
@@ -41,6 +42,12 @@ export interface JobResult {
   weights: WeightsRef;
   gradientSteps: number;
   trainedTokens: number;
+}
+
+/** Lets other work of this process have its turn; throws `aborted` when the job is to end. */
+export async function takeTurns(signal: AbortSignal | undefined): Promise<void> {
+  await setImmediate();
+  throwIfAborted(signal);
 }
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -1,5 +1,6 @@
 import { EngineError } from "../engine-error.js";
 import type { WeightsRef } from "../port.js";
+import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
 import type { PlannedSequence, PolicyJob } from "./policy-plan.js";
 
@@ -53,7 +54,7 @@ async function scores(
     await state.keepNumbers(name, computed);
     return computed;
   } finally {
-    await trainer.close();
+    await closeQuietly(trainer);
   }
 }
 

@@ -1,34 +1,49 @@
 import { describe, expect, it } from "vitest";
-import { groupMetrics } from "./split-metrics.js";
+import { splitMetrics } from "./split-metrics.js";
 
-const trajectory = (reward: number, metrics: Record<string, number | boolean> = {}) => ({ reward, metrics });
+const trajectory = (reward: number, metrics: Record<string, number | boolean> = {}) => ({
+  messages_and_choices: [{ role: "user", content: "?" }],
+  reward,
+  metrics,
+});
+const exception = { type: "TimeoutError", message: "too slow", traceback: "" };
 
 describe("the metrics of submitted groups", () => {
   it("are means over trajectories, over groups, and of the groups' own spreads", () => {
-    const metrics = groupMetrics([
-      {
-        trajectories: [trajectory(1, { correct: true, turns: 3 }), trajectory(0, { correct: false })],
-        exceptions: ["x"],
-        metrics: { hard: 2 },
-      },
-      { trajectories: [trajectory(0.5, { reward: 99 })], exceptions: [], metrics: { hard: 4 } },
-      { trajectories: [], exceptions: ["y"], metrics: { hard: 99 } },
-    ]);
+    const metrics = splitMetrics(
+      [
+        {
+          trajectories: [trajectory(1, { correct: true, turns: 3 }), trajectory(0, { correct: false })],
+          exceptions: [exception],
+          metrics: { hard: 2 },
+        },
+        { trajectories: [trajectory(0.5, { reward: 99 })], metrics: { hard: 4 } },
+        { trajectories: [], exceptions: [exception], metrics: { hard: 99 } },
+      ],
+      "val",
+    );
     expect(metrics).toEqual({
-      reward: 0.5,
-      exception_rate: 2 / 5,
-      correct: 0.5,
-      turns: 3,
-      group_hard: 3,
-      reward_std_dev: 0.5,
+      "val/reward": 0.5,
+      "val/exception_rate": 2 / 5,
+      "val/correct": 0.5,
+      "val/turns": 3,
+      "val/group_hard": 3,
+      "val/reward_std_dev": 0.5,
     });
   });
 
   it("leave out means of nothing", () => {
-    expect(groupMetrics([])).toEqual({ reward_std_dev: 0 });
-    expect(groupMetrics([{ trajectories: [], exceptions: [1], metrics: {} }])).toEqual({
-      exception_rate: 1,
-      reward_std_dev: 0,
+    expect(splitMetrics([], "train")).toEqual({ "train/reward_std_dev": 0 });
+    expect(splitMetrics([{ trajectories: [], exceptions: [exception] }], "train")).toEqual({
+      "train/exception_rate": 1,
+      "train/reward_std_dev": 0,
     });
+  });
+
+  it("name the place of a reward that is no number", () => {
+    const groups = [{ trajectories: [trajectory(1), trajectory(NaN)] }];
+    expect(() => splitMetrics(groups, "val")).toThrow(
+      expect.objectContaining({ code: "invalid", path: "trajectory_groups.0.trajectories.1.reward" }),
+    );
   });
 });

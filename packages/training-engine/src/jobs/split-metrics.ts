@@ -1,47 +1,58 @@
 import { rewardDeviation } from "../objective/group-advantages.js";
+import type { TrajectoryGroup } from "../trajectories/groups.js";
+import { submittedGroups } from "./submitted-groups.js";
 
-/** The part of a trajectory group that is measured. */
-export interface MeasuredGroup {
-  trajectories: { reward: number; metrics: Record<string, number | boolean> }[];
-  /** Rollouts that ended in an error. */
-  exceptions: unknown[];
-  metrics: Record<string, number | boolean>;
+export interface GroupMetrics {
+  /**
+   * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups of
+   * more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
+   */
+  own: Record<string, number>;
+  /** Mean of each trajectory metric over the trajectories that have it. */
+  ofTrajectories: Record<string, number>;
+  /** Mean of each group metric over the groups that have it and have trajectories. */
+  ofGroups: Record<string, number>;
 }
 
-/**
- * What a set of groups says about the policy that made them, without any prefix:
- *
- * - `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups of
- *   more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions);
- * - each trajectory metric: its mean over the trajectories that have it, true counting 1;
- * - `group_<name>`: mean of a group metric over groups that have trajectories.
- *
- * What has nothing to be a mean of is left out. Our own names win over metrics of the same name.
- */
-export function groupMetrics(groups: MeasuredGroup[]): Record<string, number> {
+/** What a set of groups says about the policy that made them. What has nothing to be a mean of is left out. */
+export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
   const trajectories = groups.flatMap((group) => group.trajectories);
-  const exceptions = groups.reduce((sum, group) => sum + group.exceptions.length, 0);
+  const exceptions = groups.reduce((sum, group) => sum + group.exceptions, 0);
   const deviations = groups
     .filter((group) => group.trajectories.length > 1)
     .map((group) => rewardDeviation(group.trajectories.map(({ reward }) => reward)));
-  const metrics = means(trajectories.map((trajectory) => trajectory.metrics));
-  const ofGroups = means(groups.filter((group) => group.trajectories.length > 0).map((group) => group.metrics));
-  for (const [name, value] of Object.entries(ofGroups)) metrics[`group_${name}`] = value;
-  if (trajectories.length > 0) metrics["reward"] = mean(trajectories.map(({ reward }) => reward));
-  if (trajectories.length + exceptions > 0) {
-    metrics["exception_rate"] = exceptions / (trajectories.length + exceptions);
-  }
-  metrics["reward_std_dev"] = deviations.length > 0 ? mean(deviations) : 0;
-  return metrics;
+  const own: Record<string, number> = { reward_std_dev: deviations.length > 0 ? mean(deviations) : 0 };
+  if (trajectories.length > 0) own["reward"] = mean(trajectories.map(({ reward }) => reward));
+  if (trajectories.length + exceptions > 0) own["exception_rate"] = exceptions / (trajectories.length + exceptions);
+  return {
+    own,
+    ofTrajectories: means(trajectories.map(({ metrics }) => metrics)),
+    ofGroups: means(groups.filter((group) => group.trajectories.length > 0).map(({ metrics }) => metrics)),
+  };
 }
 
-function means(records: Record<string, number | boolean>[]): Record<string, number> {
+/**
+ * The metrics of submitted groups (any JSON value) under the names of a split: `<split>/reward`, `<split>/<metric>`,
+ * `<split>/group_<metric>`. Our own names win over metrics of the same name. `invalid` names the place of a bad value.
+ */
+export function splitMetrics(groups: unknown, split: string): Record<string, number> {
+  const { own, ofTrajectories, ofGroups } = groupMetrics(submittedGroups(groups));
+  const prefixed = Object.entries(ofGroups).map(([name, value]) => [`group_${name}`, value] as const);
+  return Object.fromEntries(
+    [...Object.entries(ofTrajectories), ...prefixed, ...Object.entries(own)].map(([name, value]) => [
+      `${split}/${name}`,
+      value,
+    ]),
+  );
+}
+
+function means(records: Record<string, number>[]): Record<string, number> {
   const values = new Map<string, number[]>();
   for (const record of records) {
     for (const [name, value] of Object.entries(record)) {
       const found = values.get(name);
-      if (found) found.push(Number(value));
-      else values.set(name, [Number(value)]);
+      if (found) found.push(value);
+      else values.set(name, [value]);
     }
   }
   return Object.fromEntries([...values].map(([name, each]) => [name, mean(each)]));

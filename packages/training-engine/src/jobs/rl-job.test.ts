@@ -1,0 +1,168 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cpuEngine } from "../../test/cpu-engine.js";
+import type { JobEvent } from "./job.js";
+import { runRlJob, type RlJob } from "./rl-job.js";
+
+let directory: string;
+let events: JobEvent[];
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "heddle-rl-"));
+  events = [];
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** A choice as our chat endpoint answers: 1017 ends the turn. */
+const choice = (content: string, ids: number[], change: Record<string, unknown> = {}) => ({
+  finish_reason: "stop",
+  index: 0,
+  message: { role: "assistant", content },
+  logprobs: {
+    content: [...ids, 1017].map((id) => ({
+      token: `token_id:${id}`,
+      logprob: -6 - id / 1000,
+      bytes: null,
+      top_logprobs: [],
+    })),
+  },
+  ...change,
+});
+const trajectory = (reward: number, answer: unknown, change: Record<string, unknown> = {}) => ({
+  messages_and_choices: [{ role: "user", content: "yes or no?" }, answer],
+  reward,
+  ...change,
+});
+const yes = choice("yes", [121, 101, 115]);
+const no = choice("no", [110, 111]);
+
+const run = (groups: unknown, change: Partial<RlJob> = {}) =>
+  runRlJob({
+    engine: cpuEngine(),
+    from: { baseModel: "random:tiny" },
+    directory: join(directory, "checkpoint"),
+    seed: 3,
+    onEvent: (event) => void events.push(event),
+    groups,
+    ...change,
+  });
+const data = (type: JobEvent["type"]) => events.filter((event) => event.type === type).map((event) => event.data);
+
+describe("a reinforcement learning job", () => {
+  it("goes from submitted trajectories to a checkpoint", async () => {
+    const result = await run(
+      [
+        { trajectories: [trajectory(1, yes), trajectory(0, no)], metrics: { hard: 3 } },
+        {
+          trajectories: [trajectory(1, yes), trajectory(1, no)],
+          exceptions: [{ type: "E", message: "m", traceback: "" }],
+        },
+      ],
+      { config: { learning_rate: 0.001, new_setting: 1, ppo: null } },
+    );
+    expect(events.map(({ type }) => type)).toEqual(["training_started", "gradient_step", "training_ended"]);
+    expect(data("training_started")[0]).toMatchObject({
+      num_sequences: 1,
+      num_groups_submitted: 2,
+      num_groups_trainable: 1,
+      num_trajectories: 4,
+      unknown_settings: ["new_setting"],
+    });
+    expect(data("gradient_step")[0]).toMatchObject({
+      num_trainable_tokens: 4 + 3,
+      num_datums: 2,
+      learning_rate: 0.001,
+      reward: 0.75,
+      reward_std_dev: 0.25,
+      exception_rate: 0.2,
+      group_metric_hard: 3,
+      gradient_step: 0,
+    });
+    for (const key of ["loss", "grad_norm", "entropy", "probs_corr", "clip_fraction", "tokens_per_second"]) {
+      expect(data("gradient_step")[0]?.[key]).toSatisfy(Number.isFinite);
+    }
+    expect(result).toMatchObject({ gradientSteps: 1, trainedTokens: 7 });
+    expect(existsSync(join(directory, "checkpoint", "model.safetensors"))).toBe(true);
+  });
+
+  it("tells how stale the policies of the rollouts were", async () => {
+    const versions = { initial_policy_version: 3, final_policy_version: 5 };
+    await run([{ trajectories: [trajectory(1, yes, versions), trajectory(0, no)] }]);
+    expect(data("gradient_step")[0]).toMatchObject({ policy_lag: 2 });
+  });
+
+  it("ends with the weights that it began with when no group has a difference, or there is none", async () => {
+    await run([{ trajectories: [trajectory(0.1, yes), trajectory(0.1, no), trajectory(0.1, no)] }]);
+    expect(events.map(({ type }) => type)).toEqual(["training_started", "training_ended"]);
+    expect(data("training_started")[0]).toMatchObject({
+      num_sequences: 0,
+      num_groups_submitted: 1,
+      num_groups_trainable: 0,
+    });
+    await run([], { directory: join(directory, "other") });
+    const [one, other] = ["checkpoint", "other"].map((name) => readFile(join(directory, name, "model.safetensors")));
+    expect((await one)?.equals(await other!)).toBe(true);
+  });
+
+  it("says precisely that no log-probabilities came with the samples", async () => {
+    const silent = (content: string) => choice(content, [], { logprobs: null });
+    const groups = [{ trajectories: [trajectory(1, silent("yes")), trajectory(0, silent("no"))] }];
+    await expect(run(groups)).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringContaining("no_logprobs: 2"),
+      path: expect.stringContaining("trajectory_groups.0.trajectories.0"),
+    });
+    expect(events).toEqual([]);
+    // The same with equal rewards teaches nothing anyway.
+    await run([{ trajectories: [trajectory(1, silent("yes")), trajectory(1, silent("no"))] }]);
+    expect(data("training_started")[0]).toMatchObject({ num_sequences: 0 });
+  });
+
+  it("trains plain answers when it is allowed to go without log-probabilities", async () => {
+    const plain = (content: string) => ({ role: "assistant", content });
+    const groups = [{ trajectories: [trajectory(1, plain("yes")), trajectory(0, plain("no"))] }];
+    await expect(run(groups)).rejects.toMatchObject({ code: "invalid" });
+    await run(groups, { config: { allow_training_without_logprobs: true } });
+    expect(data("gradient_step")[0]?.["num_trainable_tokens"]).toBeGreaterThan(0);
+    expect(data("gradient_step")[0]).not.toHaveProperty("approx_kl");
+  });
+
+  it("drops what is longer than the context, and counts it", async () => {
+    const long = { messages_and_choices: [{ role: "user", content: "why ".repeat(1000) }, yes], reward: 1 };
+    await run([{ trajectories: [long, trajectory(0, no)] }]);
+    expect(data("gradient_step")[0]).toMatchObject({ num_datums: 1, num_dropped_trajectories: 1, num_trajectories: 2 });
+    expect(data("training_started")[0]).toMatchObject({ num_untrainable_too_long: 1 });
+    events = [];
+    await run([{ trajectories: [long, { ...long, reward: 0 }] }], { directory: join(directory, "other") });
+    expect(data("training_started")[0]).toMatchObject({ num_sequences: 0, num_dropped_trajectories: 2 });
+  });
+
+  it.each([
+    [
+      "a reward that is no number",
+      [{ trajectories: [trajectory(NaN, yes)] }],
+      "trajectory_groups.0.trajectories.0.reward",
+    ],
+    [
+      "a reward beyond all measure",
+      [{ trajectories: [trajectory(1e200, yes)] }],
+      "trajectory_groups.0.trajectories.0.reward",
+    ],
+    ["groups that are no list", { trajectories: [] }, "trajectory_groups"],
+  ])("refuses %s before anything is told", async (_, groups, path) => {
+    await expect(run(groups)).rejects.toMatchObject({ code: "invalid", path });
+    expect(events).toEqual([]);
+  });
+
+  it("refuses settings and models that there are not", async () => {
+    await expect(run([], { config: { epsilon: "wide" } })).rejects.toMatchObject({
+      path: "experimental_config.epsilon",
+    });
+    await expect(run([], { from: { baseModel: "random:huge" } })).rejects.toMatchObject({
+      code: "not_found",
+      message: expect.stringContaining("random:tiny"),
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openEngine, tiny, type OpenEngine } from "../../test/embedded-engine.js";
+import type { WeightsRef } from "../port.js";
+import type { ChatTemplate } from "../text/template.js";
+import { openBaseModel } from "./base-model.js";
+import type { JobEvent } from "./job.js";
+import { runRlJob } from "./rl-job.js";
+
+let open: OpenEngine;
+let template: ChatTemplate;
+beforeAll(async () => {
+  open = await openEngine();
+  ({ template } = await openBaseModel(open.engine, tiny.baseModel));
+}, 60_000);
+afterAll(() => open.close());
+
+/** Three groups of four answers, as our chat endpoint gives them to clients; answers with many different tokens are good. */
+async function rollouts(weights: WeightsRef, round: number) {
+  const groups = [];
+  for (const group of [0, 1, 2]) {
+    const messages = [{ role: "user", content: `round ${round}, question ${group}` }];
+    const { ids: prompt } = await template.render({ messages });
+    const { generations } = await open.engine.sampler.generate({
+      weights,
+      prompt,
+      n: 4,
+      maxTokens: 8,
+      seed: 100 * round + 10 * group,
+    });
+    groups.push({
+      trajectories: generations.map(({ text, tokens, finishReason, index }) => ({
+        messages_and_choices: [
+          ...messages,
+          {
+            finish_reason: finishReason,
+            index,
+            message: { role: "assistant", content: text },
+            logprobs: {
+              content: tokens.map(({ token, logprob }) => ({ token: `token_id:${token}`, logprob, top_logprobs: [] })),
+            },
+            prompt_token_ids: [...prompt],
+            token_ids: tokens.map(({ token }) => token),
+          },
+        ],
+        reward: tokens.reduce((sum, { token }) => sum + (token % 3), 0) / tokens.length,
+      })),
+    });
+  }
+  return groups;
+}
+
+/** Samples, learns, saves: rounds `from` up to `to`. Returns what the gradient steps told, without times. */
+async function run(name: string, from: number, to: number, weights: WeightsRef = tiny): Promise<unknown[]> {
+  const told: unknown[] = [];
+  for (let round = from; round < to; round++) {
+    const onEvent = ({ type, data }: JobEvent): void => {
+      if (type === "gradient_step") told.push({ ...data, tokens_per_second: 0 });
+    };
+    const groups = await rollouts(weights, round);
+    const directory = checkpoint(name, round + 1);
+    ({ weights } = await runRlJob({ engine: open.engine, from: weights, directory, seed: 9, groups, onEvent }));
+  }
+  return told;
+}
+
+const checkpoint = (name: string, round: number) => join(open.directory, name, `round-${round}`);
+
+async function bits(directory: string): Promise<string[]> {
+  const files = ["model.safetensors", "optimizer.safetensors"].map((file) => readFile(join(directory, file)));
+  return (await Promise.all(files)).map((bytes) => createHash("sha256").update(bytes).digest("hex"));
+}
+
+describe("five rounds of sampling and learning in child processes", () => {
+  it("have the same bits with the same seed, also when they go on from the middle; sampler and trainer agree", async () => {
+    const told = await run("whole", 0, 5);
+    expect(told).toHaveLength(5);
+    for (const step of told) {
+      // The policy that is trained is the one that sampled: nothing is clipped, and old and new probabilities are the same.
+      expect(step).toMatchObject({ clip_fraction: 0, importance_ratio_mean: expect.closeTo(1, 4) });
+      expect(step).toMatchObject({ approx_kl: expect.closeTo(0, 4), num_dropped_trajectories: 0 });
+    }
+    const begun = await run("again", 0, 2);
+    const ended = await run("again", 2, 5, { ...tiny, checkpoint: checkpoint("again", 2) });
+    expect([...begun, ...ended]).toEqual(told);
+    expect(await bits(checkpoint("again", 5))).toEqual(await bits(checkpoint("whole", 5)));
+    expect(await bits(checkpoint("whole", 4))).not.toEqual(await bits(checkpoint("whole", 5)));
+  }, 120_000);
+});

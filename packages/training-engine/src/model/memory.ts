@@ -1,4 +1,5 @@
 import { EngineError } from "../engine-error.js";
+import { checkAdapterShape } from "./adapter-shape.js";
 import type { ModelConfig } from "./config.js";
 import { adapterParameters, modelParameters, parameterCount, type AdapterConfig } from "./parameters.js";
 
@@ -9,6 +10,12 @@ export interface MemoryNeed {
 }
 
 const bytesPerNumber = 4;
+
+/**
+ * Resident memory for each byte that is alive: what the library's arena holds on to, and arrays that wait for the garbage
+ * collector. Measured over 4.7 and 0.9 million weights and 256 to 2,048 tokens, with which the sums below agree to a tenth.
+ */
+const residentPerLive = 1.5;
 
 /** Tokens of the smallest batch that training must be able to hold: one sequence of this length. */
 const shortestBatch = 128;
@@ -38,7 +45,7 @@ export function activationBytes(
   // On the way back: gradients of all those, and as many again in products on their way.
   const oneLayer = 3 * values;
   const left = layers * (hiddenSize + (kept ? values : 0));
-  return bytesPerNumber * rows * time * (left + oneLayer);
+  return residentPerLive * bytesPerNumber * rows * time * (left + oneLayer);
 }
 
 /** Bytes of keys and values of one token of one sequence. */
@@ -48,7 +55,8 @@ export function cacheBytesPerToken({ layers, keyValueHeads, headSize }: ModelCon
 
 /**
  * What a trainer needs at least: weights, gradients and both moments of what is trained, one layer's gradients on their way
- * (twice, because the library copies its outputs), and the activations of one sequence of 128 tokens.
+ * (twice, because the library copies its outputs), and the activations of one sequence of 128 tokens. The process itself, about
+ * 130 MB, is not counted.
  */
 export function trainingMemory(config: ModelConfig, adapter?: AdapterConfig): MemoryNeed {
   const all = parameterCount(modelParameters(config));
@@ -81,13 +89,15 @@ export function samplingMemory(config: ModelConfig): MemoryNeed {
 /**
  * Refuses to train where memory would not do, before any weights are read.
  *
- * @throws EngineError `too_large` with what is needed, what there is, and what would fit.
+ * @throws EngineError `too_large` with what is needed, what there is, and what would fit; `invalid` for an adapter that makes
+ *   no sense.
  */
 export function requireTrainingMemory(
   config: ModelConfig,
   adapter: AdapterConfig | undefined,
   memoryBytes: number,
 ): void {
+  if (adapter) checkAdapterShape(adapter);
   const need = trainingMemory(config, adapter);
   if (need.total <= memoryBytes) return;
   const smaller: AdapterConfig = { rank: 8, alpha: 16, targets: ["q", "k", "v", "o", "gate", "up", "down"] };

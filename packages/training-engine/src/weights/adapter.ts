@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { largestRank } from "../model/adapter-shape.js";
 import type { ModelConfig } from "../model/config.js";
 import {
   adapterParameters,
@@ -22,9 +23,6 @@ export interface Adapter {
   config: AdapterConfig;
   set: ParameterSet;
 }
-
-/** PEFT takes any rank; beyond this an adapter has no point, and its size could be a trap. */
-const largestRank = 1024;
 
 /**
  * What plain LoRA needs, and what changes nothing of a finished adapter. PEFT gains methods with every release, so what is

@@ -1,4 +1,4 @@
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EngineError } from "../engine-error.js";
 import type { ModelConfig } from "../model/config.js";
@@ -30,7 +30,7 @@ export interface BaseModelProblem {
 const randomSeed = 1;
 
 const starter = "heddle/starter";
-const starterDirectory = fileURLToPath(new URL("../../models/starter/", import.meta.url));
+const starterDirectory = fileURLToPath(new URL("../../models/starter", import.meta.url));
 
 /** Every base model that there is now, and those that are broken. Reads their configurations, not their weights. */
 export async function surveyBaseModels(
@@ -56,7 +56,7 @@ export async function surveyBaseModels(
 
 /** @throws EngineError `not_found` for a name that stands for nothing, `invalid` or `unsupported` for a broken directory. */
 export async function describeBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<BaseModel> {
-  const { directory, preset } = resolve(settings, name);
+  const { directory, preset } = locate(settings, name);
   // The tokenizer of a preset is the starter's, so the starter must be there for it too.
   const found = await named(name, async () => {
     if (!preset) await findTensors(directory, "model");
@@ -75,12 +75,12 @@ export async function describeBaseModel(settings: BaseModelSettings, name: BaseM
 
 /** Its weights, in the memory that they need in f32. */
 export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<Model> {
-  const { directory, preset } = resolve(settings, name);
+  const { directory, preset } = locate(settings, name);
   if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
   return named(name, () => loadModel(directory));
 }
 
-function resolve(settings: BaseModelSettings, name: BaseModelName): { directory: string; preset?: ModelConfig } {
+function locate(settings: BaseModelSettings, name: BaseModelName): { directory: string; preset?: ModelConfig } {
   if (name === starter) return { directory: starterDirectory };
   const [, scheme, rest = ""] = /^(random|dir):(.+)$/su.exec(name) ?? [];
   if (scheme === "random") {
@@ -92,7 +92,7 @@ function resolve(settings: BaseModelSettings, name: BaseModelName): { directory:
   const directory = scheme === "dir" && Object.hasOwn(directories, rest) ? directories[rest] : undefined;
   if (directory === undefined) throw unknown(name, `there are ${starter}, random:<preset> and dir:<alias>`);
   if (!isAbsolute(directory)) throw new EngineError("invalid", `${name}: its directory must be an absolute path`, name);
-  return { directory: join(directory) };
+  return { directory: resolve(directory) };
 }
 
 function unknown(name: string, hint: string): EngineError {

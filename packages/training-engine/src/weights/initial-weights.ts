@@ -1,3 +1,4 @@
+import { checkAdapterShape } from "../model/adapter-shape.js";
 import type { ModelConfig } from "../model/config.js";
 import {
   adapterParameters,
@@ -39,8 +40,10 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
  * with a negative slope of sqrt 5), `b` zero.
  *
  * @param seed unsigned 32 bit.
+ * @throws EngineError `invalid` for an adapter that makes no sense.
  */
 export function initialAdapter(config: ModelConfig, adapter: AdapterConfig, seed: number): ParameterSet {
+  checkAdapterShape(adapter);
   const set = parameterSet(adapterParameters(config, adapter));
   const random = seededRandom(seed);
   for (const { name, shape } of set.parameters) {

@@ -3,15 +3,15 @@
  *
  *   pnpm --filter @heddle/training-engine example:rl [steps] [picture.svg]
  */
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { learningCurve } from "./learning-curve.js";
 import { openModel } from "./open-model.js";
 import { showProgress } from "./progress-bar.js";
 import { learnFromRewards } from "./yes-no-maybe.js";
 
 const steps = Number(process.argv[2] ?? 60);
-const picture = resolve(process.argv[3] ?? "learning-curve.svg");
+const picture = resolve(process.argv[3] ?? ".heddle/learning-curve.svg");
 const sizes = { groups: 8, samples: 8 };
 
 const { engine, template, directory, close } = await openModel("heddle/starter");
@@ -31,9 +31,10 @@ try {
     const counts = `yes ${share("yes")}, no ${share("no")}, maybe ${share("maybe")} of ${answers.length}`;
     showProgress(step + 1, steps, `reward ${meanReward.toFixed(2)}  ${counts}`);
   }
-  await writeFile(picture, learningCurve("Mean reward of yes, no, maybe", rewards, 1));
+  await mkdir(dirname(picture), { recursive: true });
+  await writeFile(picture, learningCurve("Mean reward of each step; line: mean of the last five", rewards, 1));
   const seconds = (performance.now() - begun) / 1000;
-  console.log(`from ${mean(rewards.slice(0, 5))} (first five steps) to ${mean(rewards.slice(-5))} (last five)`);
+  console.log(`from ${mean(rewards.slice(0, 1))} (the starter itself) to ${mean(rewards.slice(-5))} (last five steps)`);
   console.log(`in ${seconds.toFixed(0)} s; curve in ${picture}`);
 } finally {
   await close();

@@ -1,6 +1,6 @@
 /**
  * Trains the starter model on its corpus and writes it in bf16 beside its tokenizer. Everything follows from the seed. A run
- * that was stopped goes on from its work directory.
+ * that was stopped, by Ctrl-C for example, goes on from its work directory.
  *
  *   pnpm --filter @heddle/training-engine starter [--size d128] [--steps 3000] [--decay 600] [--peak 0.003]
  *     [--seed 1] [--work .heddle/starter] [--minutes 30] [--score-every 500] [--export]
@@ -59,11 +59,13 @@ const begun = performance.now();
 const minutes = () => (performance.now() - begun) / 60_000;
 console.log(`${values.size}: ${trainer.weights.flat.length} weights, from step ${first} of ${steps}`);
 
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
 let tokens = 0;
 let mean = Number.NaN;
 let step = first;
 const source = batches(encode, seed, first);
-while (step < steps && minutes() < Number(values.minutes)) {
+while (step < steps && !stop.signal.aborted && minutes() < Number(values.minutes)) {
   const sequences = source.next().value;
   const { loss } = await trainer.accumulate({ name: "supervised", sequences, divisor: totalWeight(sequences) });
   await trainer.apply({ ...adam, learningRate: learningRate(plan, step) });

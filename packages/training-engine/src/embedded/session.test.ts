@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Graph } from "./graph/onnx.js";
-import { engineMissing, openSession, tensor } from "./session.js";
+import { discard, engineMissing, openSession, tensor } from "./session.js";
 
 test("a hand-written graph with a free dimension runs at several lengths", async () => {
   expect(await engineMissing()).toBeUndefined();
@@ -52,5 +52,22 @@ test("a wrong shape fails the run and not the session", async () => {
   });
   const { y } = await session.run({ x: tensor("float32", Float32Array.of(1, 2), [2]) });
   expect([...(y?.data ?? [])]).toEqual([-1, -2]);
+  await session.release();
+});
+
+test("discarded arrays are gone at once, and their memory does not pile up", async () => {
+  const graph = new Graph();
+  const x = graph.input("x", [1]);
+  graph.output("y", graph.op("Expand", [x, graph.integers(2 ** 22)]), [2 ** 22]);
+  const session = await openSession(graph.build(), { threads: 1 });
+  const feeds = { x: tensor("float32", Float32Array.of(3), [1]) };
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 0; i < 20; i++) {
+    const outputs = await session.run(feeds);
+    expect(outputs["y"]?.data[7]).toBe(3);
+    discard(Object.values(outputs));
+    expect(outputs["y"]?.data).toHaveLength(0);
+  }
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24);
   await session.release();
 });

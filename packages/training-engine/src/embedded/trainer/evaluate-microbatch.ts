@@ -1,7 +1,7 @@
 import type { MetricSums } from "../../objective/metric-sums.js";
 import { sequenceLoss } from "../../objective/sequence-loss.js";
-import type { ParameterSet } from "../../model/parameters.js";
 import type { Objective, TokenSequence } from "../../port.js";
+import type { Gradients } from "./gradients.js";
 import { batchOf, headRowsOf, perSequence, type Microbatch } from "./microbatches.js";
 import type { ForwardMode, HeadRows, Network } from "./network.js";
 
@@ -18,7 +18,7 @@ export async function evaluateMicrobatch(
   network: Network,
   objective: Objective,
   microbatch: Microbatch,
-  gradients: ParameterSet,
+  gradients: Gradients,
   { entropy, mode }: { entropy: boolean; mode: Exclude<ForwardMode, "score"> },
 ): Promise<MicrobatchEvaluation> {
   const { sequences, divisor } = objective;

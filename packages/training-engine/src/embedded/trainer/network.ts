@@ -1,10 +1,12 @@
+import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
 import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
 import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
-import { keptNames, layerBackwardGraph, layerForwardGraph, layerParameters } from "../graph/layer.js";
-import { openSession, tensor, type Session, type Tensor } from "../session.js";
-import { addInto } from "./arithmetic.js";
+import { layerBackwardGraph, layerForwardGraph } from "../graph/layer.js";
+import { discard, engineMissing, openSession, tensor, type Session, type Tensor } from "../session.js";
 import { batchInputs } from "./batch-inputs.js";
+import type { Gradients } from "./gradients.js";
+import { weightTensors } from "./weight-tensors.js";
 
 type Tensors = Readonly<Record<string, Tensor>>;
 type Floats = Tensor<"float32">;
@@ -55,136 +57,148 @@ export interface Network {
   forward(batch: TokenBatch, mode: ForwardMode): Promise<ForwardPass>;
   score(pass: ForwardPass, rows: HeadRows, options: { entropy: boolean }): Promise<HeadResult>;
   /**
-   * Adds the gradient to `gradients`, which has the parameters of the adapter when there is one. `coefficients` are the
-   * derivatives of the loss by each row's log-probability; those are given back.
+   * Adds the gradient to `gradients`, which are of the adapter's factors when there is one. `coefficients` are the
+   * derivatives of the loss by each row's log-probability; those are given back. Takes the pass apart.
    */
-  backward(pass: ForwardPass, rows: HeadRows, coefficients: Float32Array, gradients: ParameterSet): Promise<HeadResult>;
+  backward(pass: ForwardPass, rows: HeadRows, coefficients: Float32Array, gradients: Gradients): Promise<HeadResult>;
   close(): Promise<void>;
 }
 
-export async function openNetwork(settings: NetworkSettings): Promise<Network> {
-  const { config, weights, adapter } = settings;
+export async function openNetwork({ config, weights, adapter, headRows }: NetworkSettings): Promise<Network> {
+  const missing = await engineMissing();
+  if (missing !== undefined) throw new EngineError("unsupported", missing);
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
-  const sessions = new Map<string, Promise<Session>>();
-  const session = (name: string, build: () => Uint8Array): Promise<Session> => {
-    const known = sessions.get(name);
-    if (known) return known;
-    const opened = openSession(build(), { threads: 1 });
-    sessions.set(name, opened);
-    return opened;
-  };
-  // The first session loads the library, which tensors need.
-  await session("score", () => layerForwardGraph(kind, { keep: false }));
+  const learnsAll = !adapter;
+  const sessions = sessionCache();
   const inputsOf = batchInputs(config);
-  const kept = keptNames(config);
-  const names = layerParameters(kind);
-  const layerWeights = Array.from({ length: config.layers }, (_, layer) =>
-    Object.fromEntries(
-      names.map(({ name, shape }) => {
-        const full = `layers.${layer}.${name}`;
-        return [name, tensor("float32", view(adapter?.set.views.has(full) ? adapter.set : weights, full), shape)];
-      }),
-    ),
-  );
-  const headWeights = {
-    final_norm: tensor("float32", view(weights, "final_norm"), [hiddenSize]),
-    head: tensor("float32", view(weights, config.tiedEmbeddings ? "embedding" : "head"), [
-      config.vocabularySize,
-      hiddenSize,
-    ]),
-  };
-  const embedding = view(weights, "embedding");
+  const tensors = weightTensors(config, weights, adapter);
+  const rowsOf = (table: Float32Array, rows: Int32Array) =>
+    tensor("float32", gatherRows(table, rows, hiddenSize), [rows.length, hiddenSize]);
 
   const forward: Network["forward"] = async (batch, mode) => {
     const inputs = inputsOf(batch.rows, batch.time);
-    const run = await (mode === "keep"
-      ? session("keep", () => layerForwardGraph(kind, { keep: true }))
-      : session("score", () => layerForwardGraph(kind, { keep: false })));
-    let x = tensor("float32", gatherRows(embedding, batch.tokens, hiddenSize), [batch.tokens.length, hiddenSize]);
+    const keep = mode === "keep";
+    const layer = await sessions.get(keep ? "forward, kept" : "forward", () => layerForwardGraph(kind, { keep }));
     const layers: ForwardPass["layers"] = [];
-    for (const parameters of layerWeights) {
-      const outputs = await run.run({ ...inputs, ...parameters, x }, mode === "keep" ? ["y", ...kept] : ["y"]);
-      if (mode !== "score") layers.push({ x, kept: mode === "keep" ? outputs : undefined });
-      x = floats(outputs, "y");
+    let x = rowsOf(tensors.embedding, batch.tokens);
+    for (const parameters of tensors.layers) {
+      const { y, ...kept } = await layer.run({ ...inputs, ...parameters, x });
+      if (mode === "score") discard([x]);
+      else layers.push({ x, kept: keep ? kept : undefined });
+      x = floats(y);
     }
     return { batch, inputs, output: x, layers };
   };
 
-  const headInputs = (pass: ForwardPass, { positions, targets }: HeadRows, start: number, end: number) => ({
-    ...headWeights,
-    x: tensor("float32", gatherRows(pass.output.data, positions.subarray(start, end), hiddenSize), [
-      end - start,
-      hiddenSize,
-    ]),
-    targets: tensor("int32", targets.slice(start, end), [end - start, 1]),
-  });
+  /** Runs a graph of the head over a few rows at a time. */
+  const runHead = async (
+    session: Session,
+    pass: ForwardPass,
+    { positions, targets }: HeadRows,
+    coefficients: Float32Array | undefined,
+    use: (outputs: Tensors, start: number, end: number) => void,
+  ) => {
+    for (let start = 0; start < positions.length; start += headRows) {
+      const end = Math.min(positions.length, start + headRows);
+      const feeds: Record<string, Tensor> = {
+        ...tensors.head,
+        x: rowsOf(pass.output.data, positions.subarray(start, end)),
+        targets: tensor("int32", targets.subarray(start, end), [end - start, 1]),
+      };
+      if (coefficients) feeds["coefficients"] = tensor("float32", coefficients.subarray(start, end), [end - start, 1]);
+      const outputs = await session.run(feeds);
+      use(outputs, start, end);
+      discard(Object.values(outputs));
+    }
+  };
 
   const score: Network["score"] = async (pass, rows, { entropy }) => {
     const count = rows.positions.length;
-    const result: Required<HeadResult> = { logprobs: new Float32Array(count), entropies: new Float32Array(count) };
-    const run = await session(`head ${entropy}`, () => headForwardGraph(config, { entropy }));
-    for (let start = 0; start < count; start += settings.headRows) {
-      const end = Math.min(count, start + settings.headRows);
-      const outputs = await run.run(headInputs(pass, rows, start, end));
-      result.logprobs.set(floats(outputs, "logprobs").data, start);
-      if (entropy) result.entropies.set(floats(outputs, "entropies").data, start);
-    }
-    return entropy ? result : { logprobs: result.logprobs };
+    const logprobs = new Float32Array(count);
+    const entropies = new Float32Array(entropy ? count : 0);
+    const session = await sessions.get(entropy ? "head, entropy" : "head", () => headForwardGraph(config, { entropy }));
+    await runHead(session, pass, rows, undefined, (outputs, start) => {
+      logprobs.set(floats(outputs["logprobs"]).data, start);
+      if (entropy) entropies.set(floats(outputs["entropies"]).data, start);
+    });
+    return entropy ? { logprobs, entropies } : { logprobs };
+  };
+
+  const headBackward = async (
+    pass: ForwardPass,
+    rows: HeadRows,
+    coefficients: Float32Array,
+    gradients: Gradients,
+  ): Promise<{ dy: Floats; logprobs: Float32Array }> => {
+    const logprobs = new Float32Array(rows.positions.length);
+    const dy = tensor("float32", new Float32Array(pass.output.data.length), pass.output.dims);
+    const session = await sessions.get("head backward", () => headBackwardGraph(config, { learns: learnsAll }));
+    await runHead(session, pass, rows, coefficients, (outputs, start, end) => {
+      logprobs.set(floats(outputs["logprobs"]).data, start);
+      scatterRows(dy.data, floats(outputs["dx"]).data, rows.positions.subarray(start, end), hiddenSize);
+      if (!learnsAll) return;
+      gradients.add(tensors.headName, floats(outputs["d.head"]).data);
+      gradients.add("final_norm", floats(outputs["d.final_norm"]).data);
+    });
+    return { dy, logprobs };
   };
 
   const backward: Network["backward"] = async (pass, rows, coefficients, gradients) => {
-    const count = rows.positions.length;
-    const logprobs = new Float32Array(count);
-    const learns = !adapter;
-    const head = await session("head backward", () => headBackwardGraph(config, { learns }));
-    let dy = tensor("float32", new Float32Array(pass.output.data.length), pass.output.dims);
-    for (let start = 0; start < count; start += settings.headRows) {
-      const end = Math.min(count, start + settings.headRows);
-      const outputs = await head.run({
-        ...headInputs(pass, rows, start, end),
-        coefficients: tensor("float32", coefficients.slice(start, end), [end - start, 1]),
-      });
-      logprobs.set(floats(outputs, "logprobs").data, start);
-      scatterRows(dy.data, floats(outputs, "dx").data, rows.positions.subarray(start, end), hiddenSize);
-      if (!learns) continue;
-      addInto(view(gradients, config.tiedEmbeddings ? "embedding" : "head"), floats(outputs, "d.head").data);
-      addInto(view(gradients, "final_norm"), floats(outputs, "d.final_norm").data);
-    }
-    const keeps = pass.layers[0]?.kept !== undefined;
-    const run = await session(`backward ${keeps}`, () => layerBackwardGraph(kind, { kept: keeps }));
+    const head = await headBackward(pass, rows, coefficients, gradients);
+    discard([pass.output]);
+    let { dy } = head;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const step = pass.layers.pop();
-      if (!step) break;
-      const outputs = await run.run({ ...pass.inputs, ...layerWeights[layer], ...step.kept, x: step.x, dy });
-      for (const { name } of names) {
+      if (!step) throw new TypeError("the pass was made for scores, or has been taken back before");
+      const kept = step.kept !== undefined;
+      const session = await sessions.get(kept ? "backward, kept" : "backward", () =>
+        layerBackwardGraph(kind, { kept }),
+      );
+      const { dx, ...outputs } = await session.run({
+        ...pass.inputs,
+        ...tensors.layers[layer],
+        ...step.kept,
+        x: step.x,
+        dy,
+      });
+      for (const { name } of tensors.layerParameters) {
         const gradient = outputs[`d.${name}`];
-        if (gradient) addInto(view(gradients, `layers.${layer}.${name}`), floats(outputs, `d.${name}`).data);
+        if (gradient) gradients.add(`layers.${layer}.${name}`, floats(gradient).data);
       }
-      dy = floats(outputs, "dx");
+      discard([step.x, dy, ...Object.values(step.kept ?? {}), ...Object.values(outputs)]);
+      dy = floats(dx);
     }
-    if (learns) addRows(view(gradients, "embedding"), dy.data, pass.batch.tokens, hiddenSize);
-    return { logprobs };
+    if (learnsAll) gradients.addRows("embedding", dy.data, pass.batch.tokens);
+    discard([dy]);
+    return { logprobs: head.logprobs };
   };
 
-  const close = async () => {
-    const open = await Promise.allSettled(sessions.values());
-    sessions.clear();
-    for (const each of open) if (each.status === "fulfilled") await each.value.release();
+  return { forward, score, backward, close: sessions.close };
+}
+
+/** Sessions are made when first needed: a trainer that never scores has none for it. */
+function sessionCache(): { get(name: string, build: () => Uint8Array): Promise<Session>; close(): Promise<void> } {
+  const sessions = new Map<string, Session>();
+  return {
+    async get(name, build) {
+      const known = sessions.get(name);
+      if (known) return known;
+      const opened = await openSession(build(), { threads: 1 });
+      sessions.set(name, opened);
+      return opened;
+    },
+    async close() {
+      const all = [...sessions.values()];
+      sessions.clear();
+      for (const session of all) await session.release();
+    },
   };
-  return { forward, score, backward, close };
 }
 
-function view(set: ParameterSet, name: string): Float32Array {
-  const found = set.views.get(name);
-  if (!found) throw new TypeError(`the parameters have no ${name}`);
-  return found;
-}
-
-function floats(outputs: Tensors, name: string): Floats {
-  const found = outputs[name];
-  if (found?.type !== "float32") throw new TypeError(`the graph gave no ${name}`);
-  return found as Floats;
+function floats(output: Tensor | undefined): Floats {
+  if (output?.type !== "float32") throw new TypeError("the graph gave something else than numbers");
+  return output as Floats;
 }
 
 function gatherRows(table: Float32Array, rows: Int32Array, width: number): Float32Array {
@@ -195,12 +209,4 @@ function gatherRows(table: Float32Array, rows: Int32Array, width: number): Float
 
 function scatterRows(into: Float32Array, values: Float32Array, rows: Int32Array, width: number): void {
   rows.forEach((row, i) => into.set(values.subarray(i * width, (i + 1) * width), row * width));
-}
-
-/** Adds row i of `values` to row `rows[i]`, in order. */
-function addRows(into: Float32Array, values: Float32Array, rows: Int32Array, width: number): void {
-  for (let i = 0; i < rows.length; i++) {
-    const start = rows[i]! * width;
-    for (let j = 0; j < width; j++) into[start + j]! += values[i * width + j]!;
-  }
 }

@@ -1,12 +1,13 @@
 import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
-import { parameterSet, type AdapterConfig, type ParameterSet } from "../../model/parameters.js";
+import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
 import { addSums, finishMetrics, type MetricSums } from "../../objective/metric-sums.js";
 import type { Evaluation, TokenSequence, Trainer } from "../../port.js";
 import type { OptimizerState } from "../../weights/optimizer-file.js";
 import { adamStep } from "./adam.js";
 import { evaluateMicrobatch, scoreMicrobatch } from "./evaluate-microbatch.js";
 import { planMicrobatches } from "./microbatches.js";
+import { emptyGradients } from "./gradients.js";
 import { openNetwork } from "./network.js";
 import { checkObjective, checkSequences } from "./sequence-checks.js";
 
@@ -37,7 +38,7 @@ export interface CpuTrainer extends Omit<Trainer, "save"> {
 export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<CpuTrainer> {
   const { config, weights, adapter } = settings;
   const trained = adapter?.set ?? weights;
-  const gradients = parameterSet(trained.parameters);
+  const gradients = emptyGradients(trained.parameters);
   const optimizer = settings.optimizer ?? {
     steps: 0,
     first: new Float32Array(trained.flat.length),
@@ -95,7 +96,7 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
           onProgress?.(trainedTokens);
         }
       } catch (error) {
-        gradients.flat.fill(0);
+        gradients.clear();
         throw error;
       }
       // In the order of the sequences, whatever the batches were.
@@ -113,10 +114,10 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
   const apply: Trainer["apply"] = (settings) =>
     inTurn(async () => {
       try {
-        const gradientNorm = adamStep(trained, gradients.flat, optimizer, settings);
+        const gradientNorm = adamStep(trained, gradients.sums(), optimizer, settings);
         return { gradientNorm, steps: optimizer.steps };
       } finally {
-        gradients.flat.fill(0);
+        gradients.clear();
       }
     });
 

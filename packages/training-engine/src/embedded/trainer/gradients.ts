@@ -1,0 +1,58 @@
+import { parameterSet, type Parameter } from "../../model/parameters.js";
+import { addInto } from "./arithmetic.js";
+
+/** Sums of gradients, by parameter. What comes first is copied, so nothing is ever filled with zeros just to be added to. */
+export interface Gradients {
+  add(name: string, values: Float32Array): void;
+  /** Adds row i of `values` [rows, width] to row `rows[i]` of a table, in order. */
+  addRows(name: string, values: Float32Array, rows: Int32Array): void;
+  /** Adds all of another sum, laid out alike. */
+  addAll(flat: Float32Array): void;
+  /** The sums of all parameters; zero where nothing was added. Valid until the next change. */
+  sums(): Float32Array;
+  /** Forgets everything. */
+  clear(): void;
+}
+
+export function emptyGradients(parameters: Parameter[]): Gradients {
+  const { flat, views } = parameterSet(parameters);
+  const known = new Set<string>();
+  const widths = new Map(parameters.map(({ name, shape }) => [name, shape.at(-1) ?? 1]));
+  const view = (name: string): Float32Array => {
+    const found = views.get(name);
+    if (!found) throw new TypeError(`nothing learns ${name}`);
+    return found;
+  };
+  const complete = () => {
+    for (const [name, sums] of views) if (!known.has(name)) sums.fill(0);
+    for (const name of views.keys()) known.add(name);
+  };
+  return {
+    add(name, values) {
+      if (known.has(name)) addInto(view(name), values);
+      else view(name).set(values);
+      known.add(name);
+    },
+    addRows(name, values, rows) {
+      if (!known.has(name)) view(name).fill(0);
+      known.add(name);
+      addRows(view(name), values, rows, widths.get(name) ?? 1);
+    },
+    addAll(values) {
+      complete();
+      addInto(flat, values);
+    },
+    sums() {
+      complete();
+      return flat;
+    },
+    clear: () => known.clear(),
+  };
+}
+
+function addRows(into: Float32Array, values: Float32Array, rows: Int32Array, width: number): void {
+  for (let i = 0; i < rows.length; i++) {
+    const start = rows[i]! * width;
+    for (let j = 0; j < width; j++) into[start + j]! += values[i * width + j]!;
+  }
+}

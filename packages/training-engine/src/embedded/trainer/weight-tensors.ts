@@ -1,0 +1,44 @@
+import type { ModelConfig } from "../../model/config.js";
+import type { AdapterConfig, Parameter, ParameterSet } from "../../model/parameters.js";
+import { layerParameters } from "../graph/layer.js";
+import { tensor, type Tensor } from "../session.js";
+
+/** The weights of a model as graphs take them, over the memory they lie in. */
+export interface WeightTensors {
+  embedding: Float32Array;
+  /** What every layer has, named as within a layer. */
+  layerParameters: Parameter[];
+  layers: Record<string, Tensor>[];
+  head: Record<"final_norm" | "head", Tensor>;
+  /** The parameter that the output head is. */
+  headName: "embedding" | "head";
+}
+
+export function weightTensors(
+  config: ModelConfig,
+  weights: ParameterSet,
+  adapter?: { config: AdapterConfig; set: ParameterSet },
+): WeightTensors {
+  const { layers, hiddenSize, vocabularySize, tiedEmbeddings } = config;
+  const view = (name: string): Float32Array => {
+    const found = adapter?.set.views.get(name) ?? weights.views.get(name);
+    if (!found) throw new TypeError(`the parameters have no ${name}`);
+    return found;
+  };
+  const parameters = layerParameters({ config, adapter: adapter?.config });
+  const headName = tiedEmbeddings ? "embedding" : "head";
+  return {
+    embedding: view("embedding"),
+    layerParameters: parameters,
+    layers: Array.from({ length: layers }, (_, layer) =>
+      Object.fromEntries(
+        parameters.map(({ name, shape }) => [name, tensor("float32", view(`layers.${layer}.${name}`), shape)]),
+      ),
+    ),
+    head: {
+      final_norm: tensor("float32", view("final_norm"), [hiddenSize]),
+      head: tensor("float32", view(headName), [vocabularySize, hiddenSize]),
+    },
+    headName,
+  };
+}

@@ -186,6 +186,12 @@ describe("several at once", () => {
     await expect(opening).rejects.toMatchObject({ code: "aborted" });
   });
 
+  it("requests that are made together give the same bits each time", async () => {
+    const together = () =>
+      Promise.all([1, 2, 3, 4].map((seed) => sampler.generate(ask({ seed, prompt: Int32Array.of(310 + seed, 320) }))));
+    expect(await together()).toEqual(await together());
+  });
+
   it("requests on weights that are swapped meanwhile end on those they began with", async () => {
     const alone = await sampler.generate(ask({ weights: trained, maxTokens: 200, n: 1 }));
     let swapped: Promise<unknown> | undefined;

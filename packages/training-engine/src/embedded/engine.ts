@@ -5,9 +5,10 @@ import { requireTrainingMemory } from "../model/memory.js";
 import type { Engine, SamplingFeature, TrainerSpec } from "../port.js";
 import { surveyBaseModels, type BaseModelSettings } from "../weights/base-models.js";
 import { describeWeights } from "../weights/load-weights.js";
-import { startChild, type Child } from "./processes/child.js";
+import type { Child } from "./processes/child.js";
+import { openChild } from "./processes/open-child.js";
 import { supervisedSampler } from "./processes/sampler-client.js";
-import type { SamplerMethods } from "./processes/sampler-protocol.js";
+import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
 import { openTrainerProcess, type TrainerProcess } from "./processes/trainer-client.js";
 import { engineMissing } from "./session.js";
 
@@ -71,18 +72,14 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
     log,
   });
 
-  async function startSampler(): Promise<Child<SamplerMethods>> {
+  async function startSampler(signal: AbortSignal): Promise<Child<SamplerMethods>> {
     const { models } = await surveyBaseModels(settings.models);
     const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
-    const options = { ...processOptions(largest), title: "the sampling process", niceness: 0 };
-    const child = startChild<SamplerMethods>({ ...options, entry: "sampler-process" });
-    try {
-      await child.call("open", { models: settings.models, memoryBytes: memoryBytes * samplingShare });
-      return child;
-    } catch (error) {
-      await child.close();
-      throw error;
-    }
+    return openChild<SamplerOpening, SamplerMethods>(
+      { ...processOptions(largest), entry: "sampler-process", title: "the sampling process", niceness: 0 },
+      { models: settings.models, memoryBytes: memoryBytes * samplingShare },
+      signal,
+    );
   }
 
   async function startTrainer(spec: TrainerSpec, signal: AbortSignal): Promise<TrainerProcess> {

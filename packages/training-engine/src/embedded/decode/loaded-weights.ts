@@ -16,8 +16,8 @@ export type WeightsMode = "inputs" | "prepacked";
 /** Above this many bytes of weights the copies cost more than the speed is worth on a small machine. */
 const mostPrepacked = 2 ** 28;
 
-export function defaultMode(weights: ParameterSet): WeightsMode {
-  return weights.flat.byteLength <= mostPrepacked ? "prepacked" : "inputs";
+export function defaultMode(weightBytes: number): WeightsMode {
+  return weightBytes <= mostPrepacked ? "prepacked" : "inputs";
 }
 
 /** A graph that can run, with the weights to hand in. */
@@ -42,7 +42,7 @@ export interface LoadedBase extends LoadedWeights {
 export async function loadBase(
   config: ModelConfig,
   weights: ParameterSet,
-  { mode = defaultMode(weights), threads = 1 }: { mode?: WeightsMode; threads?: number } = {},
+  { mode = defaultMode(weights.flat.byteLength), threads = 1 }: { mode?: WeightsMode; threads?: number } = {},
 ): Promise<LoadedBase> {
   const opened: Session[] = [];
   const open = async (graph: Uint8Array) => {

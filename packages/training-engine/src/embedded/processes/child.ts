@@ -6,7 +6,7 @@ import { EngineError } from "../../engine-error.js";
 import { watchPulse, type LivenessLimits } from "./liveness.js";
 import { heapWasFull, memoryKills } from "./out-of-memory.js";
 import { pendingCalls, type Call } from "./pending-calls.js";
-import type { FromChild, Methods, ToChild } from "./protocol.js";
+import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
 import { pulseDescriptor } from "./pulse.js";
 
 export interface ChildOptions {
@@ -36,6 +36,10 @@ export interface Child<M extends Methods<M>> {
 
 /** A process that has not ended by itself after this is killed. */
 const closeMs = 3000;
+/** A message that is larger does not wait for others. */
+const mostTogether = 2 ** 20;
+/** How long the last lines of stderr may take after the end of a process. */
+const lastLinesMs = 1000;
 
 /**
  * Starts a process that cannot outlive this one: it ends when the channel of messages closes or its pulse finds no reader.
@@ -54,13 +58,14 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
     killedBecause ??= reason;
     child.kill("SIGKILL");
   };
-  const send = (message: ToChild): void => {
-    try {
-      if (child.connected) child.send(message, () => undefined);
-    } catch (error) {
-      // What cannot be cloned; the caller's promise is made and rejects with it.
-      throw new EngineError("invalid", `it cannot be sent to another process: ${textOf(error)}`);
-    }
+  let outgoing: ToChild = [];
+  const flush = (): void => {
+    if (outgoing.length > 0 && child.connected) child.send(outgoing, () => undefined);
+    outgoing = [];
+  };
+  const send = (message: OneToChild, bytes = 0): void => {
+    if (outgoing.push(message) === 1) setImmediate(flush);
+    if (bytes > mostTogether) flush();
   };
   const calls = pendingCalls(send);
   const pulse = watchPulse(limits, kill);
@@ -77,14 +82,17 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       calls.end(ended);
       resolve(ended);
     };
-    child.on("error", (error) => end(`did not start: ${error.message}`));
-    // "close" comes after the last line of stderr.
-    child.on("close", (code, signal) => {
+    const gone = (code: number | null, signal: NodeJS.Signals | null): void => {
+      if (ended) return;
       const how = signal ? `ended by ${signal}` : `exited with code ${code}`;
       if (killedBecause !== undefined) end(`was killed: ${killedBecause}`);
       else if (heapWasFull(stderr()) || wasKilledForMemory(signal, killsBefore)) end(`ran out of memory (${how})`);
       else end(how);
-    });
+    };
+    child.on("error", (error) => end(`did not start: ${error.message}`));
+    // After the last line of stderr; unless something else holds that open, which nobody should wait for.
+    child.on("close", gone);
+    child.on("exit", (code, signal) => void setTimeout(gone, lastLinesMs, code, signal).unref());
   });
 
   return {
@@ -140,8 +148,4 @@ function logLines(child: ChildProcess, log: (line: string) => void): () => strin
 function wasKilledForMemory(signal: NodeJS.Signals | null, before: number | undefined): boolean {
   const now = memoryKills();
   return signal === "SIGKILL" && before !== undefined && now !== undefined && now > before;
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -17,10 +17,12 @@ describe("what one call may carry", () => {
     ).toThrow(expect.objectContaining({ code: "too_large" }));
   });
 
-  it("excludes nesting that would overflow the stack, and functions", () => {
+  it("excludes nesting that would overflow the stack, and what is not plain data", () => {
     let deep: unknown = {};
     for (let level = 0; level < 100_000; level++) deep = { deep };
     expect(() => requireSendable(deep)).toThrow(expect.objectContaining({ code: "invalid" }));
-    expect(() => requireSendable({ schema: () => undefined })).toThrow(expect.objectContaining({ code: "invalid" }));
+    for (const schema of [() => undefined, Symbol("schema"), Promise.resolve(), new WeakMap()]) {
+      expect(() => requireSendable({ schema })).toThrow(expect.objectContaining({ code: "invalid" }));
+    }
   });
 });

@@ -1,14 +1,15 @@
 import { EngineError } from "../../engine-error.js";
 
 /** The largest message between two processes. Far above any batch: about five million trained tokens. */
-export const maxMessageBytes = 256 * 2 ** 20;
+const maxMessageBytes = 256 * 2 ** 20;
 const maxDepth = 256;
 
 /**
  * Rejects what could not be sent, before it is copied: `too_large` above `limit` bytes (an estimate of the serialized size,
- * exact for typed arrays), `invalid` for nesting that would overflow the stack and for functions and symbols.
+ * exact for typed arrays), `invalid` for nesting that would overflow the stack and for what is not plain data. Returns that
+ * estimate.
  */
-export function requireSendable(value: unknown, limit = maxMessageBytes): void {
+export function requireSendable(value: unknown, limit = maxMessageBytes): number {
   let bytes = 0;
   const add = (more: number): void => {
     bytes += more;
@@ -19,14 +20,16 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): void {
   const visit = (part: unknown, depth: number): void => {
     if (depth > maxDepth) throw new EngineError("invalid", `nested deeper than ${maxDepth} levels`);
     if (typeof part === "string") add(2 * part.length + 8);
-    else if (typeof part === "function" || typeof part === "symbol") {
-      throw new EngineError("invalid", `a ${typeof part} cannot be sent to another process`);
-    } else if (typeof part !== "object" || part === null) add(9);
+    else if (typeof part === "function" || typeof part === "symbol") throw notPlain();
+    else if (typeof part !== "object" || part === null) add(9);
     else if (ArrayBuffer.isView(part)) add(part.byteLength + 16);
     else if (part instanceof Map || part instanceof Set || Array.isArray(part)) {
       add(8);
       for (const each of part) visit(each, depth + 1);
     } else {
+      const prototype: unknown = Object.getPrototypeOf(part);
+      // An instance of a class has a longer chain.
+      if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw notPlain();
       add(8);
       for (const [key, each] of Object.entries(part)) {
         visit(key, depth + 1);
@@ -35,4 +38,9 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): void {
     }
   };
   visit(value, 0);
+  return bytes;
+}
+
+function notPlain(): EngineError {
+  return new EngineError("invalid", "only plain data can be sent to another process");
 }

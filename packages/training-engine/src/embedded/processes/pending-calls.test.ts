@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { EngineError } from "../../engine-error.js";
 import { pendingCalls } from "./pending-calls.js";
-import type { ToChild } from "./protocol.js";
+import type { OneToChild } from "./protocol.js";
 
-function table(): { sent: ToChild[]; calls: ReturnType<typeof pendingCalls> } {
-  const sent: ToChild[] = [];
+function table(): { sent: OneToChild[]; calls: ReturnType<typeof pendingCalls> } {
+  const sent: OneToChild[] = [];
   return { sent, calls: pendingCalls((message) => void sent.push(message)) };
 }
 

@@ -1,6 +1,6 @@
 import type { EngineError } from "../../engine-error.js";
 import { requireSendable } from "./message-size.js";
-import type { FromChild, Methods, ToChild } from "./protocol.js";
+import type { FromChild, Methods, OneToChild } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
 import { fromWireError } from "./wire-error.js";
 
@@ -24,7 +24,7 @@ interface Pending {
 }
 
 /** The parent's table of calls that one child has not answered yet. */
-export function pendingCalls(send: (message: ToChild) => void): {
+export function pendingCalls(send: (message: OneToChild, bytes?: number) => void): {
   call(method: string, params: unknown, options?: CallOptions<never>): Promise<unknown>;
   receive(message: FromChild): void;
   /** Asks the child to end all of them early. */
@@ -40,7 +40,7 @@ export function pendingCalls(send: (message: ToChild) => void): {
     async call(method, params, { signal, onEvent } = {}) {
       if (signal?.aborted) throw aborted();
       if (ended) throw ended;
-      requireSendable(params);
+      const bytes = requireSendable(params);
       const id = ++lastId;
       const abort = (): void => send({ type: "abort", id });
       let thrown: { error: unknown } | undefined;
@@ -60,7 +60,7 @@ export function pendingCalls(send: (message: ToChild) => void): {
               }
             },
           });
-          send({ type: "call", id, method, params });
+          send({ type: "call", id, method, params }, bytes);
         });
       } catch (error) {
         throw thrown ? thrown.error : error;

@@ -6,7 +6,10 @@ import type { WireError } from "./wire-error.js";
  */
 export type Methods<M> = { [K in keyof M]: { params: unknown; result: unknown; event: unknown } };
 
-export type ToChild =
+/** Those of one turn of the event loop travel together, so that requests made together begin together. */
+export type ToChild = OneToChild[];
+
+export type OneToChild =
   | { type: "call"; id: number; method: string; params: unknown }
   | { type: "abort"; id: number }
   /** End once the running calls have; nothing new is sent. */

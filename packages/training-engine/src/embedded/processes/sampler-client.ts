@@ -24,7 +24,7 @@ export interface SupervisedSampler extends Sampler {
  * first request for them.
  */
 export function supervisedSampler(
-  start: () => Promise<Child<SamplerMethods>>,
+  start: (signal: AbortSignal) => Promise<Child<SamplerMethods>>,
   log: (line: string) => void,
 ): SupervisedSampler {
   const closing = new AbortController();
@@ -40,7 +40,7 @@ export function supervisedSampler(
     const started = pause(pauseMs).then(async () => {
       const startedAt = Date.now();
       answered = false;
-      const child = await start();
+      const child = await start(closing.signal);
       up = true;
       void child.exited.then((error) => ended(error.message, Date.now() - startedAt));
       if (closing.signal.aborted) await child.close();

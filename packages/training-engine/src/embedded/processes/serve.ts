@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { EngineError } from "../../engine-error.js";
-import type { FromChild, Methods, ToChild } from "./protocol.js";
+import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
 import { startPulse } from "./pulse.js";
 import { toWireError } from "./wire-error.js";
 
@@ -33,16 +33,16 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
     if (ending && running.size === 0) process.exit(0);
   };
 
-  process.on("message", (message: ToChild) => {
-    if (message.type === "call") void run(message);
-    else if (message.type === "abort") running.get(message.id)?.abort();
-    else {
-      ending = true;
-      endWhenIdle();
+  process.on("message", (messages: ToChild) => {
+    for (const message of messages) {
+      if (message.type === "call") void run(message);
+      else if (message.type === "abort") running.get(message.id)?.abort();
+      else ending = true;
     }
+    endWhenIdle();
   });
 
-  async function run({ id, method, params }: Extract<ToChild, { type: "call" }>): Promise<void> {
+  async function run({ id, method, params }: Extract<OneToChild, { type: "call" }>): Promise<void> {
     const controller = new AbortController();
     running.set(id, controller);
     const { emit, flush } = collectEvents(id);

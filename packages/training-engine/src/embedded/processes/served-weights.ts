@@ -8,6 +8,7 @@ import type { BaseModelSettings } from "../../weights/base-models.js";
 import { readCheckpoint } from "../../weights/checkpoint.js";
 import { describeWeights, loadWeights, type WeightsDescription } from "../../weights/load-weights.js";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
+import { defaultMode } from "../decode/loaded-weights.js";
 import { weightsCache, type Lease, type WeightsSource } from "./weights-cache.js";
 
 export interface ServedWeights {
@@ -22,6 +23,9 @@ interface TextSide {
 }
 
 const bytesPerParameter = 4;
+
+/** What prepacked weights take: themselves and two copies in the library, and two more for the adapters on a base model. */
+const prepackedCopies = { checkpoint: 3, base: 5 };
 
 /** The weights that `sampler` has, as the references of the port name them; see `weightsCache`. */
 export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
@@ -43,14 +47,18 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
   }
 
   function modelSource(ref: WeightsRef, description: WeightsDescription): WeightsSource {
+    const bytes = bytesPerParameter * parameterCount(modelParameters(description.config));
+    const prepacked = bytes * prepackedCopies[ref.checkpoint === undefined ? "base" : "checkpoint"];
+    // Speed is not worth what would drive other weights out.
+    const mode = prepacked <= budgetBytes / 2 ? defaultMode(bytes) : "inputs";
     return {
       async size() {
         requireSamplingMemory(description.config, budgetBytes);
-        return bytesPerParameter * parameterCount(modelParameters(description.config));
+        return mode === "prepacked" ? prepacked : bytes;
       },
       async load(id) {
         const { config, weights } = await loadWeights(models, ref);
-        await sampler.addModel(id, { config, weights, ...(await textSide(description)) });
+        await sampler.addModel(id, { config, weights, mode, ...(await textSide(description)) });
       },
       drop: (id) => sampler.remove(id),
     };

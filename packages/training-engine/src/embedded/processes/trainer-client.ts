@@ -2,9 +2,9 @@ import { dirname } from "node:path";
 import type { EngineError } from "../../engine-error.js";
 import type { Trainer } from "../../port.js";
 import { removeLeftovers } from "../../weights/partial-directories.js";
-import { startChild, type ChildOptions } from "./child.js";
+import type { ChildOptions } from "./child.js";
+import { openChild } from "./open-child.js";
 import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
-import { aborted } from "./until-aborted.js";
 
 export interface TrainerProcess {
   trainer: Trainer;
@@ -16,26 +16,14 @@ export interface TrainerProcess {
 export async function openTrainerProcess(
   options: Omit<ChildOptions, "entry" | "title" | "niceness">,
   opening: TrainerOpening,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<TrainerProcess> {
-  if (signal?.aborted) throw aborted();
   // Training gives way to chat: it takes what the sampler and the service leave.
-  const child = startChild<TrainerMethods>({
-    ...options,
-    entry: "trainer-process",
-    title: "the training process",
-    niceness: 10,
-  });
-  const giveUp = (): void => void child.close();
-  signal?.addEventListener("abort", giveUp, { once: true });
-  try {
-    await child.call("open", opening);
-  } catch (error) {
-    await child.close();
-    throw signal?.aborted ? aborted() : error;
-  } finally {
-    signal?.removeEventListener("abort", giveUp);
-  }
+  const child = await openChild<TrainerOpening, TrainerMethods>(
+    { ...options, entry: "trainer-process", title: "the training process", niceness: 10 },
+    opening,
+    signal,
+  );
   const trainer: Trainer = {
     logprobs: (sequences, signal) => child.call("logprobs", sequences, { signal }),
     accumulate: (objective, { entropy, signal, onProgress } = {}) =>

@@ -49,9 +49,10 @@ test("a broken directory is told apart from those that work", async () => {
   const { models, problems } = await surveyBaseModels({ directories });
   expect(models.map(({ name }) => name)).toEqual(expect.arrayContaining(["random:tiny", "random:small", "dir:tiny"]));
   const byName = new Map(problems.map(({ name, message }) => [name, message]));
-  expect(byName.get("dir:broken")).toMatch(/^dir:broken: config.json: hidden_act is "relu"/);
-  expect(byName.get("dir:gone")).toMatch(/^dir:gone: there is neither model.safetensors/);
+  expect(byName.get("dir:broken")).toMatch(/^config.json: hidden_act is "relu"/);
+  expect(byName.get("dir:gone")).toMatch(/^there is neither model.safetensors/);
   expect(byName.get("dir:relative")).toMatch(/absolute/);
+  await expect(loadBaseModel({ directories }, "dir:broken")).rejects.toThrow(/^dir:broken: config.json: hidden_act is/);
 });
 
 test("a checkpoint brings its weights or its adapter, on the base it was trained from", async () => {

@@ -5,6 +5,7 @@ import type { ModelConfig } from "../model/config.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
 import type { BaseModelInfo, BaseModelName } from "../port.js";
+import { filesOf } from "./file-trouble.js";
 import { initialWeights } from "./initial-weights.js";
 import { loadModel, readModelConfig, type Model } from "./model-directory.js";
 import { findTensors } from "./sharded-tensors.js";
@@ -46,7 +47,7 @@ export async function surveyBaseModels(
   const problems: BaseModelProblem[] = [];
   for (const name of names) {
     try {
-      models.push((await describeBaseModel(settings, name)).info);
+      models.push((await describe(name, locate(settings, name))).info);
     } catch (error) {
       problems.push({ name, message: error instanceof Error ? error.message : String(error) });
     }
@@ -56,12 +57,27 @@ export async function surveyBaseModels(
 
 /** @throws EngineError `not_found` for a name that stands for nothing, `invalid` or `unsupported` for a broken directory. */
 export async function describeBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<BaseModel> {
+  const place = locate(settings, name);
+  return named(name, () => describe(name, place));
+}
+
+/** Its weights, in the memory that they need in f32. */
+export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<Model> {
   const { directory, preset } = locate(settings, name);
-  // The tokenizer of a preset is the starter's, so the starter must be there for it too.
-  const found = await named(name, async () => {
-    if (!preset) await findTensors(directory, "model");
-    return readModelConfig(directory);
-  });
+  if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
+  return named(name, () => loadModel(directory));
+}
+
+interface Place {
+  directory: string;
+  /** The shape of random weights, which have only their text side in the directory. */
+  preset?: ModelConfig;
+}
+
+async function describe(name: BaseModelName, { directory, preset }: Place): Promise<BaseModel> {
+  if (!preset) await findTensors(directory, "model");
+  // Read for a preset as well: where the starter is missing, so is the preset's tokenizer.
+  const found = await readModelConfig(directory);
   const config = preset ?? found;
   const info = {
     name,
@@ -73,14 +89,7 @@ export async function describeBaseModel(settings: BaseModelSettings, name: BaseM
   return { info, config };
 }
 
-/** Its weights, in the memory that they need in f32. */
-export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<Model> {
-  const { directory, preset } = locate(settings, name);
-  if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
-  return named(name, () => loadModel(directory));
-}
-
-function locate(settings: BaseModelSettings, name: BaseModelName): { directory: string; preset?: ModelConfig } {
+function locate(settings: BaseModelSettings, name: BaseModelName): Place {
   if (name === starter) return { directory: starterDirectory };
   const [, scheme, rest = ""] = /^(random|dir):(.+)$/su.exec(name) ?? [];
   if (scheme === "random") {
@@ -91,7 +100,8 @@ function locate(settings: BaseModelSettings, name: BaseModelName): { directory: 
   const directories = settings.directories ?? {};
   const directory = scheme === "dir" && Object.hasOwn(directories, rest) ? directories[rest] : undefined;
   if (directory === undefined) throw unknown(name, `there are ${starter}, random:<preset> and dir:<alias>`);
-  if (!isAbsolute(directory)) throw new EngineError("invalid", `${name}: its directory must be an absolute path`, name);
+  if (!isAbsolute(directory))
+    throw new EngineError("invalid", `the directory of ${name} must be an absolute path`, name);
   return { directory: resolve(directory) };
 }
 
@@ -106,10 +116,8 @@ function unknown(name: string, hint: string): EngineError {
 /** Says of which model an error in a directory speaks. */
 async function named<T>(name: BaseModelName, read: () => Promise<T>): Promise<T> {
   try {
-    return await read();
+    return await filesOf("the model could not be read", read);
   } catch (error) {
-    if (!(error instanceof EngineError))
-      throw new EngineError("failed", `${name} could not be read: ${String(error)}`, name);
-    throw new EngineError(error.code, `${name}: ${error.message}`, error.path);
+    throw error instanceof EngineError ? new EngineError(error.code, `${name}: ${error.message}`, error.path) : error;
   }
 }

@@ -4,7 +4,8 @@ import { EngineError } from "../engine-error.js";
 import type { ModelConfig } from "../model/config.js";
 import { adapterParameters, modelParameters, type ParameterSet } from "../model/parameters.js";
 import { readAdapter, writeAdapter, type Adapter } from "./adapter.js";
-import { syncDirectory, writeWhole } from "./durable-file.js";
+import { makeDurableDirectory, syncDirectory, writeWhole } from "./durable-file.js";
+import { filesOf } from "./file-trouble.js";
 import { loadModel, writeModel } from "./model-directory.js";
 import { readOptimizer, writeOptimizer, type OptimizerState } from "./optimizer-file.js";
 import { claimPartialName, removeLeftovers } from "./partial-directories.js";
@@ -33,12 +34,13 @@ export interface CheckpointSource {
  * @throws EngineError `invalid` when it exists, `failed` when the disk refuses.
  */
 export async function writeCheckpoint(directory: string, source: CheckpointSource): Promise<void> {
-  if (!isAbsolute(directory))
+  if (!isAbsolute(directory)) {
     throw new EngineError("invalid", "a checkpoint's directory must be absolute", "directory");
-  const parent = dirname(directory);
-  try {
+  }
+  await filesOf("the checkpoint could not be written", async () => {
     if (await lstat(directory).catch(() => undefined)) throw alreadyExists(directory);
-    await mkdir(parent, { recursive: true });
+    const parent = dirname(directory);
+    await makeDurableDirectory(parent);
     await removeLeftovers(parent);
     const partial = claimPartialName(directory);
     try {
@@ -50,15 +52,12 @@ export async function writeCheckpoint(directory: string, source: CheckpointSourc
       });
       await syncDirectory(parent);
     } catch (error) {
-      await rm(partial.path, { recursive: true, force: true });
+      await rm(partial.path, { recursive: true, force: true }).catch(() => undefined);
       throw error;
     } finally {
       partial.release();
     }
-  } catch (error) {
-    if (error instanceof EngineError) throw error;
-    throw new EngineError("failed", `the checkpoint could not be written: ${String(error)}`, "directory");
-  }
+  });
 }
 
 export interface Checkpoint {
@@ -80,13 +79,15 @@ export async function readCheckpoint(
   base: ModelConfig,
   options: { optimizer?: boolean } = {},
 ): Promise<Checkpoint> {
-  const state = await readTrainingState(directory);
-  const wantsOptimizer = options.optimizer === true && state.files.has(optimizerFile);
-  const listed = [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile);
-  await verifyFiles(directory, state, new Set([...weightFiles[state.training], ...listed]));
-  const { config, trained, parameters } = await readTrained(directory, state, base);
-  const optimizer = wantsOptimizer ? await readOptimizer(directory, parameters, state.steps) : undefined;
-  return { state, config, trained, optimizer };
+  return filesOf("the checkpoint could not be read", async () => {
+    const state = await readTrainingState(directory);
+    const wantsOptimizer = options.optimizer === true && state.files.has(optimizerFile);
+    const listed = [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile);
+    await verifyFiles(directory, state, new Set([...weightFiles[state.training], ...listed]));
+    const { config, trained, parameters } = await readTrained(directory, state, base);
+    const optimizer = wantsOptimizer ? await readOptimizer(directory, parameters, state.steps) : undefined;
+    return { state, config, trained, optimizer };
+  });
 }
 
 const optimizerFile = "optimizer.safetensors";

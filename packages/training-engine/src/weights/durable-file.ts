@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { WrittenFile } from "./safetensors.js";
 
 /** Writes a new file and forces it to disk. */
@@ -24,6 +25,13 @@ export async function syncDirectory(path: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** Makes a directory and its parents, as far as they are missing, and makes their names durable. */
+export async function makeDurableDirectory(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
 }
 
 /** Size and SHA-256 of a file, read in pieces. */

@@ -93,7 +93,7 @@ export function tensorValues(place: TensorPlace, parameter: Float32Array): Float
 /** Tiles keep both sides of the copy in cache: large matrices are several times faster than row by row. */
 const tile = 32;
 
-export function copyTransposed(
+function copyTransposed(
   source: Float32Array,
   from: { rows: number; columns: number; stride: number; offset: number },
   target: Float32Array,

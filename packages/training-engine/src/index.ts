@@ -9,3 +9,5 @@ export { sftConfig, type SftConfig } from "./jobs/sft-config.js";
 export { runSftJob, type SftJob } from "./jobs/sft-job.js";
 export { splitMetrics } from "./jobs/split-metrics.js";
 export { readTrainingRows, type TrainingFileLimits, type TrainingRow } from "./trajectories/training-file.js";
+export { openChatTemplate, type ChatRequest, type ChatTemplate, type ChatTemplateOptions } from "./text/template.js";
+export { openTokenizer, type Tokenizer } from "./text/tokenizer.js";

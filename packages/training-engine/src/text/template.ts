@@ -22,6 +22,8 @@ export interface ChatRequest {
   template?: string;
   /** Default false: chat templates write the beginning token themselves. */
   addSpecialTokens?: boolean;
+  /** More tokens are refused as `too_large`. */
+  maxTokens?: number;
   /** Where messages and tools stand in what the caller was given, for errors. Default `messages` and `tools`. */
   paths?: { messages?: string; tools?: string };
 }
@@ -101,7 +103,8 @@ export async function openChatTemplate(
     renderText,
     async render(request) {
       const text = await renderText(request);
-      return { text, ids: tokenizer.encode(text, { addSpecialTokens: request.addSpecialTokens ?? false }) };
+      const { addSpecialTokens, maxTokens } = request;
+      return { text, ids: tokenizer.encode(text, { addSpecialTokens, maxTokens }) };
     },
   };
 }

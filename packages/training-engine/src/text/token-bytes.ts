@@ -27,20 +27,24 @@ export function spellingOf(tokenizer: Record<string, unknown>): Spelling | undef
   return { kind: "sentencepiece", byteFallback, leadingSpace: stripped || prepended };
 }
 
-/** The same tokenizer for text in the middle of a text. */
-export function withoutLeadingSpace(tokenizer: Record<string, unknown>): Record<string, unknown> {
-  return {
-    ...tokenizer,
-    normalizer: withoutPrefix(tokenizer["normalizer"]),
-    pre_tokenizer: withoutPrefix(tokenizer["pre_tokenizer"]),
-  };
+/** Whether the tokenizer puts a space in front of a text. */
+export function prefixes(tokenizer: Record<string, unknown>): boolean {
+  return JSON.stringify(parts(tokenizer)) !== JSON.stringify(parts(withoutPrefix(tokenizer)));
 }
 
-function withoutPrefix(component: unknown): unknown {
+const parts = ({ normalizer, pre_tokenizer }: Record<string, unknown>): unknown[] => [normalizer, pre_tokenizer];
+
+/** The same tokenizer for text in the middle of a text. */
+export function withoutPrefix(tokenizer: Record<string, unknown>): Record<string, unknown> {
+  const [normalizer, pre_tokenizer] = parts(tokenizer).map(unprefixed);
+  return { ...tokenizer, normalizer, pre_tokenizer };
+}
+
+function unprefixed(component: unknown): unknown {
   if (!isObject(component)) return component;
   const { type, normalizers, pretokenizers } = component;
   if (type === "Prepend") return null;
-  const rest = (parts: unknown[]): unknown[] => parts.map(withoutPrefix).filter((part) => part !== null);
+  const rest = (parts: unknown[]): unknown[] => parts.map(unprefixed).filter((part) => part !== null);
   if (Array.isArray(normalizers)) return { ...component, normalizers: rest(normalizers) };
   if (Array.isArray(pretokenizers)) return { ...component, pretokenizers: rest(pretokenizers) };
   if (type === "Metaspace") return { ...component, prepend_scheme: "never", add_prefix_space: false };

@@ -81,6 +81,19 @@ describe("a byte-level tokenizer", () => {
     );
   });
 
+  test("refuses text of too many tokens, however long it is", async () => {
+    const tokenizer = await chat();
+    expect(tokenizer.encode("hello world", { maxTokens: 2 })).toHaveLength(2);
+    for (const [text, reason] of [
+      ["hello world!", "the text has 3 tokens; at most 2"],
+      ["hello ".repeat(100_000), /has more than \d+ tokens; at most 2/],
+      ["x".repeat(5_000_000), "at most 4194304 are tokenized"],
+    ] as const) {
+      expect(() => tokenizer.encode(text, { maxTokens: 2 })).toThrow(expect.objectContaining({ code: "too_large" }));
+      expect(() => tokenizer.encode(text, { maxTokens: 2 })).toThrow(reason);
+    }
+  });
+
   test("has nothing to say of ids without a token", async () => {
     const tokenizer = await chat();
     for (const id of [-1, tokenizer.vocabularySize, 1.5, Number.NaN]) {

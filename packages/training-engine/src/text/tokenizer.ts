@@ -2,17 +2,24 @@ import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { isObject, readModelJson } from "./model-file.js";
-import { bytesOfToken, spellingOf, withoutLeadingSpace } from "./token-bytes.js";
+import { bytesOfToken, prefixes, spellingOf, withoutPrefix } from "./token-bytes.js";
 import { readVocabulary, type Vocabulary } from "./vocabulary.js";
+
+export interface EncodeOptions {
+  addSpecialTokens?: boolean;
+  continued?: boolean;
+  maxTokens?: number;
+}
 
 export interface Tokenizer {
   /** Highest token id + 1. A model may have more rows than that (padding). */
   readonly vocabularySize: number;
   /**
    * Text that spells an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false): as the tokenizer
-   * begins and ends a text. `continued`: the text goes on behind other text, so that no space is put in front of it.
+   * begins and ends a text. `continued`: the text goes on behind other text, so that no space is put in front of it. `too_large`
+   * over `maxTokens`, told before the work is done when the text is far too long.
    */
-  encode(text: string, options?: { addSpecialTokens?: boolean; continued?: boolean }): Int32Array;
+  encode(text: string, options?: EncodeOptions): Int32Array;
   /** Bytes that are not UTF-8 become U+FFFD; ids without a token are nothing. */
   decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
   /** What a token adds to the text, byte by byte; empty for an id without a token. Not to be changed by the caller. */
@@ -35,7 +42,7 @@ export interface Tokenizer {
 
 const maxTokenizerBytes = 128 * 1024 * 1024;
 const maxConfigBytes = 16 * 1024 * 1024;
-const maxTextLength = 16 * 1024 * 1024;
+const maxTextLength = 4 * 1024 * 1024;
 
 /**
  * The tokenizer of a Hugging Face directory: `tokenizer.json` (BPE over bytes, or as SentencePiece spells it), with
@@ -79,11 +86,13 @@ function tokenizerOf(
   const spelling = spellingOf(definition);
   if (!spelling) throw new EngineError("unsupported", "only byte-level and SentencePiece-like decoders are known");
   const library: Encoder = new HuggingFaceTokenizer(definition, config);
+  // Made when it is needed, and only where it would do anything else: a big vocabulary takes its time and memory.
   let inside: Encoder | undefined;
   const bytes = vocabulary.tokens.map((token, id) => {
     if (token === undefined) return nothing;
     return vocabulary.added.has(id) ? new TextEncoder().encode(token) : bytesOfToken(token, spelling);
   });
+  const longest = bytes.reduce((most, { length }) => Math.max(most, length), 1);
   const specialIds = new Set(vocabulary.special);
   for (const token of Object.values(specialTokens)) {
     const id = vocabulary.ids.get(token);
@@ -100,16 +109,21 @@ function tokenizerOf(
 
   return {
     vocabularySize: vocabulary.tokens.length,
-    encode(text, { addSpecialTokens = false, continued = false } = {}) {
+    encode(text, { addSpecialTokens = false, continued = false, maxTokens = Number.POSITIVE_INFINITY } = {}) {
       if (text.length > maxTextLength) {
         throw new EngineError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
       }
-      if (continued) inside ??= new HuggingFaceTokenizer(withoutLeadingSpace(definition), config);
+      const least = Math.ceil(Buffer.byteLength(text) / longest);
+      // Twice, since white space around some control tokens is dropped.
+      if (least > 2 * maxTokens) throw tooManyTokens(`more than ${least}`, maxTokens);
+      if (continued)
+        inside ??= prefixes(definition) ? new HuggingFaceTokenizer(withoutPrefix(definition), config) : library;
       const { ids } = (continued && inside ? inside : library).encode(text, {
         add_special_tokens: addSpecialTokens,
       });
       const missing = ids.findIndex((id) => !Number.isInteger(id));
       if (missing >= 0) throw new EngineError("invalid", "the vocabulary has no token for a part of the text");
+      if (ids.length > maxTokens) throw tooManyTokens(String(ids.length), maxTokens);
       return Int32Array.from(ids);
     },
     decode(ids, { skipSpecialTokens = false } = {}) {
@@ -131,6 +145,10 @@ function tokenizerOf(
 }
 
 const nothing = new Uint8Array();
+
+function tooManyTokens(count: string, most: number): EngineError {
+  return new EngineError("too_large", `the text has ${count} tokens; at most ${most} are allowed`);
+}
 
 function key(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");

@@ -63,7 +63,6 @@ describe("trajectory groups", () => {
   const withTrajectory = (change: object): unknown => [{ trajectories: [trajectory, { ...trajectory, ...change }] }];
   test.each([
     ["no list", {}, "trajectory_groups"],
-    ["nothing", [], "trajectory_groups"],
     ["a group that is none", [null], "trajectory_groups.0"],
     ["trajectories that are none", [{ trajectories: { 0: trajectory } }], "trajectory_groups.0.trajectories"],
     ["an empty group that nothing explains", [{ trajectories: [] }], "trajectory_groups.0.trajectories"],

@@ -37,9 +37,7 @@ export interface History {
  * and metrics that are not finite, things that are no lists, groups with neither trajectories nor exceptions.
  */
 export function readTrajectoryGroups(value: unknown, path = "trajectory_groups"): TrajectoryGroup[] {
-  const groups = listAt(value, path);
-  if (groups.length === 0) throw misfit(path, "no groups");
-  return groups.map((group, index) => readGroup(group, `${path}.${index}`));
+  return listAt(value, path).map((group, index) => readGroup(group, `${path}.${index}`));
 }
 
 function readGroup(value: unknown, path: string): TrajectoryGroup {

@@ -49,7 +49,7 @@ export function activationBytes(
 }
 
 /** Bytes of keys and values of one token of one sequence. */
-export function cacheBytesPerToken({ layers, keyValueHeads, headSize }: ModelConfig): number {
+function cacheBytesPerToken({ layers, keyValueHeads, headSize }: ModelConfig): number {
   return bytesPerNumber * 2 * layers * keyValueHeads * headSize;
 }
 

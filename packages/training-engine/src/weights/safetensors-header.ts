@@ -1,7 +1,7 @@
 import { EngineError } from "../engine-error.js";
 import { isJsonObject, parseJsonObject } from "./json-object.js";
 
-/** Bits of one element of each type that the format knows; those with less than a byte are not read here. */
+/** Bytes of one element of each type that the format knows, without those of less than a byte. */
 const elementBytes: Record<string, number> = {
   BOOL: 1,
   U8: 1,

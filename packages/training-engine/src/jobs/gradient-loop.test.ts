@@ -127,6 +127,29 @@ describe("a training job", () => {
     expect(await readdir(directory)).toEqual(["resumed", "whole"]);
   });
 
+  it("computes anew what was damaged while it was interrupted", async () => {
+    const config = { precalculate_logprobs: true };
+    const whole = policyJob(tableEngine({ vocabulary: 8 }), "whole", config);
+    await run(whole);
+    const workDirectory = join(directory, "work");
+    const engine = Object.assign(tableEngine({ vocabulary: 8 }), {
+      beforeApply: (steps: number) => {
+        if (steps === 4) throw new Error("the process died");
+      },
+    });
+    const job = { ...policyJob(engine, "resumed", config), workDirectory, stepsPerState: 2 };
+    await expect(run(job)).rejects.toThrow("died");
+    await writeFile(join(workDirectory, "first-logprobs.numbers"), "lost");
+    await writeFile(join(workDirectory, "step-6.part"), "half");
+    const again = { ...job, engine: tableEngine({ vocabulary: 8 }) };
+    await run(again);
+    expect(again.engine.opened.map(({ weights }) => weights.checkpoint)).toEqual([
+      undefined,
+      join(workDirectory, "step-4"),
+    ]);
+    expect(await bits("resumed")).toBe(await bits("whole"));
+  });
+
   it("interrupted before its end could be told only tells the end", async () => {
     const workDirectory = join(directory, "work");
     const job = { ...policyJob(tableEngine({ vocabulary: 8 }), "checkpoint"), workDirectory };
@@ -154,6 +177,8 @@ describe("a training job", () => {
     await expect(run({ ...policyJob(engine, "a"), workDirectory })).rejects.toThrow("died");
     const other = { ...policyJob(tableEngine({ vocabulary: 8 }), "b", { ppo: true }), workDirectory };
     await expect(run(other)).rejects.toThrow("belongs to another job");
+    await writeFile(join(workDirectory, "job.json"), "{");
+    await expect(run(other)).rejects.toMatchObject({ code: "invalid", path: "job.json" });
 
     await writeFile(join(directory, "taken"), "");
     await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("exists already");

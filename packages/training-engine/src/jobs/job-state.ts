@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { syncDirectory, writeWhole } from "../weights/durable-file.js";
+import { readJsonFile } from "../weights/json-object.js";
 
 /** How far a job has come, kept so that it can go on after its process has ended. */
 export interface JobState {
@@ -96,22 +97,23 @@ function fleetingState(): JobState {
 }
 
 async function readProgress(directory: string, fingerprint: string): Promise<Progress | undefined> {
-  const text = await readFile(join(directory, progressFile), "utf8").catch(() => undefined);
-  if (text === undefined) {
-    const entries = await readdir(directory);
+  const entries = await readdir(directory);
+  if (!entries.includes(progressFile)) {
     if (entries.every((name) => name.endsWith(temporary))) return undefined;
     throw new EngineError("invalid", `The work directory ${directory} is not empty, but not of a job either.`);
   }
-  const progress = JSON.parse(text) as Partial<Progress>;
-  if (progress.version !== 1 || progress.fingerprint !== fingerprint) {
+  const { version, completedSteps, checkpoint, ...found } = await readJsonFile(directory, progressFile);
+  if (version !== 1 || found["fingerprint"] !== fingerprint) {
     throw new EngineError("invalid", `The work directory ${directory} belongs to another job.`);
   }
-  return {
-    version: 1,
-    fingerprint,
-    completedSteps: progress.completedSteps ?? 0,
-    checkpoint: progress.checkpoint ?? null,
-  };
+  if (typeof completedSteps !== "number" || !(checkpoint === null || isCheckpointName(checkpoint))) {
+    throw new EngineError("invalid", `The state of the job in ${directory} is damaged.`, progressFile);
+  }
+  return { version: 1, fingerprint, completedSteps, checkpoint };
+}
+
+function isCheckpointName(name: unknown): name is string {
+  return typeof name === "string" && /^step-\d+$/u.test(name);
 }
 
 async function writeProgress(directory: string, progress: Progress): Promise<void> {

@@ -15,9 +15,9 @@ export interface Job {
   /** Absolute path of the new checkpoint; must not exist. */
   directory: string;
   /**
-   * Absolute path for the job's own state, which is gone when the job has ended. A job that is run again with the same
-   * input and the same work directory goes on where it was interrupted, and ends with the same bits as without the
-   * interruption. Absent: an interrupted job begins anew.
+   * Absolute path for the job's own state; removed when the job has ended, not when it has failed. A job that is run again
+   * with the same input and the same work directory goes on where it was interrupted, and ends with the same bits as
+   * without the interruption. Absent: an interrupted job begins anew.
    */
   workDirectory?: string;
   /** Optimizer steps between two internal checkpoints in `workDirectory`; default 25. */

@@ -1,6 +1,7 @@
 /** Supervised training on sixteen answers through the engine's port: what `sft.ts` shows and a test repeats in short. */
 import { join } from "node:path";
 import { optimizerDefaults, scheduledLearningRate } from "../src/objective/optimizer-defaults.js";
+import { trainedTokens } from "../src/objective/trained-tokens.js";
 import type { BaseModelName, Engine, SupervisedSequence, WeightsRef } from "../src/port.js";
 import type { ChatTemplate } from "../src/text/template.js";
 import { supervisedSequence } from "../src/trajectories/supervised.js";
@@ -48,7 +49,7 @@ export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
       return supervisedSequence({ messages }, { template, assistantTurns: "last" }, `rows.${at}`);
     }),
   );
-  const divisor = sequences.reduce((sum, { mask }) => sum + mask.reduce((ones, each) => ones + each, 0), 0);
+  const divisor = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
   const trainer = await engine.openTrainer({ weights: { baseModel }, seed: 1 });
   try {
     for (let step = 0; step < steps; step++) {

@@ -5,6 +5,7 @@ import { groupAdvantages } from "../src/objective/group-advantages.js";
 import { optimizerDefaults } from "../src/objective/optimizer-defaults.js";
 import { policySettings } from "../src/objective/policy-settings.js";
 import { tokenWeights } from "../src/objective/token-weights.js";
+import { trainedTokens } from "../src/objective/trained-tokens.js";
 import type { Engine, Generation, PolicySequence, WeightsRef } from "../src/port.js";
 import type { ChatTemplate } from "../src/text/template.js";
 
@@ -16,7 +17,7 @@ const orders = words.flatMap((first) =>
 );
 
 /** The same demand in 24 wordings: two beginnings, bare or quoted, every order of the words. */
-export const prompts = ["respond with", "just respond with"].flatMap((prefix) =>
+const prompts = ["respond with", "just respond with"].flatMap((prefix) =>
   orders.flatMap((order) => [
     `${prefix} ${order.join(", ")}`,
     `${prefix} ${order.map((word) => `'${word}'`).join(", ")}`,
@@ -24,9 +25,11 @@ export const prompts = ["respond with", "just respond with"].flatMap((prefix) =>
 );
 
 /** Anything but the bare word is worth nothing. */
-export function reward(answer: string): number {
-  return { yes: 0.5, no: 0.75, maybe: 1 }[answer.trim()] ?? 0;
-}
+const rewards: ReadonlyMap<string, number> = new Map([
+  ["yes", 0.5],
+  ["no", 0.75],
+  ["maybe", 1],
+]);
 
 export interface LearningRun {
   engine: Engine;
@@ -38,7 +41,6 @@ export interface LearningRun {
   groups: number;
   samples: number;
   seed: number;
-  learningRate?: number;
 }
 
 export interface LearningStep {
@@ -55,8 +57,7 @@ export interface LearningStep {
 export async function* learnFromRewards(run: LearningRun): AsyncGenerator<LearningStep, void> {
   const { engine, template, directory, steps, groups, samples, seed } = run;
   const baseModel = "heddle/starter";
-  const defaults = optimizerDefaults(baseModel, "rl");
-  const optimizer = { ...defaults, learningRate: run.learningRate ?? defaults.learningRate };
+  const optimizer = optimizerDefaults(baseModel, "rl");
   let weights: WeightsRef = { baseModel };
   const trainer = await engine.openTrainer({ weights, seed });
   try {
@@ -74,12 +75,12 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
             seed: seed + (step * groups + group) * samples,
           };
           const { generations } = await engine.sampler.generate(request);
-          return { prompt, generations, rewards: generations.map(({ text }) => reward(text)) };
+          return { prompt, generations, earned: generations.map(({ text }) => rewards.get(text.trim()) ?? 0) };
         }),
       );
       const sequences = policySequences(answered);
       if (sequences.length > 0) {
-        const divisor = sequences.reduce((sum, { mask }) => sum + mask.reduce((ones, each) => ones + each, 0), 0);
+        const divisor = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
         await trainer.accumulate({ name: "policy", sequences, settings: policySettings({}), divisor });
         await trainer.apply(optimizer);
         const newer = await trainer.save(join(directory, `step-${step + 1}`));
@@ -87,10 +88,10 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
         if (weights.checkpoint) await rm(weights.checkpoint, { recursive: true });
         weights = newer;
       }
-      const rewards = answered.flatMap((group) => group.rewards);
+      const earned = answered.flatMap((group) => group.earned);
       yield {
         step,
-        meanReward: rewards.reduce((sum, each) => sum + each, 0) / rewards.length,
+        meanReward: earned.reduce((sum, each) => sum + each, 0) / earned.length,
         answers: answered.flatMap(({ generations }) => generations.map(({ text }) => text)),
         weights,
       };
@@ -103,13 +104,13 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
 interface Answered {
   prompt: Int32Array;
   generations: Generation[];
-  rewards: number[];
+  earned: number[];
 }
 
 /** Every answer of the groups whose answers did not all get the same. */
 function policySequences(groups: Answered[]): PolicySequence[] {
-  const chosen = groups.flatMap(({ prompt, generations, rewards }) => {
-    const { advantages, trainable } = groupAdvantages(rewards, true);
+  const chosen = groups.flatMap(({ prompt, generations, earned }) => {
+    const { advantages, trainable } = groupAdvantages(earned, true);
     if (!trainable) return [];
     return generations.map(({ tokens }, at) => ({ prompt, tokens, advantage: advantages[at] ?? 0 }));
   });

@@ -1,6 +1,6 @@
 import type { Random } from "./random.js";
 
-export interface ToolCall {
+interface ToolCall {
   type: "function";
   function: { name: string; arguments: Record<string, unknown> };
 }

@@ -2,7 +2,7 @@ import { Template } from "@huggingface/jinja";
 import { type Example, isPassage } from "./example.js";
 
 /** What the model reads before it has to speak, and what it should say, up to and with the token that ends it. */
-export interface Rendered {
+interface Rendered {
   prompt: string;
   answer: string;
 }

@@ -37,14 +37,14 @@ export const places = list(`
 
 export const days = list("Monday Tuesday Wednesday Thursday Friday Saturday Sunday");
 
-export const ordinary = [...things, ...animals, ...adjectives, ...places];
+const ordinary = [...things, ...animals, ...adjectives, ...places];
 
 const onsets = list("b d f g h k l m n p r s t v w z");
 const vowels = list("a e i o u");
 const codas = list("b d g k l m n p r s t");
 
 /** Three to five letters that can be said and mostly mean nothing. */
-export function inventedWord(random: Random): string {
+function inventedWord(random: Random): string {
   const first = random.pick(onsets) + random.pick(vowels);
   if (random.chance(0.5)) return first + random.pick(codas);
   const second = random.pick(onsets) + random.pick(vowels);

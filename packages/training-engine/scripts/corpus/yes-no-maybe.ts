@@ -2,7 +2,7 @@ import { ask, capitalised, type Generator } from "./example.js";
 import type { Random } from "./random.js";
 import { adjectives, animals, days, names, pastVerbs, places, things, withArticle } from "./words.js";
 
-export const verdicts = ["yes", "no", "maybe"] as const;
+const verdicts = ["yes", "no", "maybe"] as const;
 
 const prefixes = [
   "respond with",

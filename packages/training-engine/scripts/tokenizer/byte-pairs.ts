@@ -5,7 +5,7 @@ export const piecePattern = String.raw` ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\
  * The printable character that stands for each byte in tokenizer files: itself where it can be seen, else the next unused
  * one from U+0100, as GPT-2 began it.
  */
-export const byteCharacters: readonly string[] = (() => {
+const byteCharacters: readonly string[] = (() => {
   const visible = (byte: number) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   let next = 0x100;
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(visible(byte) ? byte : next++));

@@ -240,3 +240,8 @@ describe("a request that cannot be done", () => {
     expect(await trainer.logprobs(sequences(1, 8))).toHaveLength(1);
   });
 });
+
+it("after all of this no process has complained", () => {
+  // Such as of listeners that pile up with every request, and keep its weights in memory.
+  expect(open.log.filter((line) => !/ process (?:started|was closed) \(\d+\)$/u.test(line))).toEqual([]);
+});

@@ -121,13 +121,16 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
         preparing--;
       },
     );
-    return new Promise((resolve, reject) => {
+    let abort: () => void = () => undefined;
+    const result = new Promise<GenerateResult>((resolve, reject) => {
       const job = createJob({ weights: loaded, context, constraints, order: arrivals++, onChunk, resolve, reject });
-      const abort = () => job.fail(aborted());
+      abort = () => job.fail(aborted());
       if (signal.aborted) return abort();
       signal.addEventListener("abort", abort, { once: true });
       scheduler.add(job);
     });
+    // A signal that outlives the request would keep its weights.
+    return result.finally(() => signal.removeEventListener("abort", abort));
   };
 
   return {

@@ -34,26 +34,29 @@ export function renderInThread(request: TemplateRequest, { timeMs }: { timeMs: n
 }
 
 async function renderNow(request: TemplateRequest, timeMs: number): Promise<string> {
-  thread ??= startThread();
-  const current = await thread.catch((error: unknown) => {
-    thread = undefined;
+  const starting = (thread ??= startThread());
+  const giveUp = (): void => {
+    if (thread === starting) thread = undefined;
+  };
+  const current = await starting.catch((error: unknown) => {
+    giveUp();
     throw new EngineError("failed", `the thread for templates does not start: ${String(error)}`);
   });
-  let late: NodeJS.Timeout | undefined;
-  const reply = await Promise.race([
-    current.call(request).catch((error: unknown): TemplateReply => {
-      thread = undefined;
-      const memory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-      return { error: memory ? `template used more than ${heapMegabytes} MB of memory` : String(error) };
-    }),
-    new Promise<TemplateReply>((resolve) => {
-      late = setTimeout(() => {
-        thread = undefined;
-        void current.terminate();
-        resolve({ error: `template took longer than ${timeMs / 1000} s` });
-      }, timeMs);
-    }),
-  ]).finally(() => clearTimeout(late));
+  const dead = (error: unknown): TemplateReply => {
+    giveUp();
+    const memory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+    return { error: memory ? `template used more than ${heapMegabytes} MB of memory` : String(error) };
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<TemplateReply>((resolve) => {
+    timer = setTimeout(() => {
+      giveUp();
+      void current.terminate();
+      resolve({ error: `template took longer than ${timeMs / 1000} s` });
+    }, timeMs);
+  });
+  const reply = await Promise.race([current.call(request).catch(dead), late]);
+  clearTimeout(timer);
   if ("error" in reply) throw new EngineError("invalid", `chat template: ${reply.error}`);
   return reply.text;
 }

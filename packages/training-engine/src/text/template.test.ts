@@ -262,7 +262,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
     const messages = [{ role: "user", content: "x".repeat(300_000) }];
     const failure = { name: "EngineError", code: "invalid", message: expect.stringMatching(reason) };
     const limits = { steps: 200_000 };
-    await expect(render(template, { messages }, { limits })).rejects.toMatchObject(failure);
+    await expect(render(template, { messages }, { limits, timeMs: 60_000 })).rejects.toMatchObject(failure);
     await expect(render(template, { messages }, { limits, trusted: true })).rejects.toMatchObject(failure);
   });
 
@@ -273,6 +273,17 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
       code: "invalid",
       message: "chat template: template took longer than 0.05 s",
     });
+  });
+
+  test("those that wait behind it are rendered", async () => {
+    const endless = "{% for a in range(9999) %}{% for b in range(9999) %}{{ a }}{% endfor %}{% endfor %}";
+    const model = await open(endless, { timeMs: 1500, limits: { steps: Number.POSITIVE_INFINITY } });
+    const requests = [{}, { template: "one" }, { template: "two" }].map((more) =>
+      model.renderText({ messages: conversation, ...more }),
+    );
+    const results = await Promise.allSettled(requests);
+    const texts = results.map((result) => (result.status === "fulfilled" ? result.value : "ended"));
+    expect(texts).toEqual(["ended", "one", "two"]);
   });
 
   test("one that fills the memory of its thread", async () => {

@@ -28,7 +28,7 @@ export interface ChatRequest {
   paths?: { messages?: string; tools?: string };
 }
 
-export interface RenderedChat {
+interface RenderedChat {
   text: string;
   ids: Int32Array;
 }

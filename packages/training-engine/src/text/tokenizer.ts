@@ -5,7 +5,7 @@ import { isObject, readModelJson } from "./model-file.js";
 import { bytesOfToken, prefixes, spellingOf, withoutPrefix } from "./token-bytes.js";
 import { readVocabulary, type Vocabulary } from "./vocabulary.js";
 
-export interface EncodeOptions {
+interface EncodeOptions {
   addSpecialTokens?: boolean;
   continued?: boolean;
   maxTokens?: number;

@@ -39,12 +39,13 @@ export function readSampledTokens(
   if (named && named.length !== ids.length) {
     throw misfit(place, `${named.length} log-probabilities for ${ids.length} token ids`);
   }
-  const exact = source["art_completion_logprobs"];
-  const logprobs = exact
-    ? listAt(exact, `${path}.art_completion_logprobs`).map((each, index) =>
-        logprobAt(each, `${path}.art_completion_logprobs.${index}`),
-      )
-    : entries?.map((entry, index) => logprobAt(entry["logprob"], `${place}.${index}.logprob`));
+  const exact = source["art_completion_logprobs"] ?? undefined;
+  const logprobs =
+    exact !== undefined
+      ? listAt(exact, `${path}.art_completion_logprobs`).map((each, index) =>
+          logprobAt(each, `${path}.art_completion_logprobs.${index}`),
+        )
+      : entries?.map((entry, index) => logprobAt(entry["logprob"], `${place}.${index}.logprob`));
   if (logprobs && logprobs.length !== ids.length) {
     throw misfit(`${path}.art_completion_logprobs`, `${logprobs.length} log-probabilities for ${ids.length} token ids`);
   }
@@ -57,7 +58,7 @@ export function readSampledTokens(
 
 /** A list of token ids that the model has. */
 export function readIds(value: unknown, path: string, known: KnownTokens): Int32Array {
-  return Int32Array.from(listAt(value, path).map((id, index) => checkedId(id, `${path}.${index}`, known)));
+  return Int32Array.from(listAt(value, path), (id, index) => checkedId(id, () => `${path}.${index}`, known));
 }
 
 function tokenEntries(value: unknown, path: string): { entries?: Record<string, unknown>[]; place: string } {
@@ -76,7 +77,7 @@ function entryId(entry: Record<string, unknown>, path: string, known: KnownToken
   if (typeof token !== "string") throw misfit(`${path}.token`, "not a text");
   if (token.startsWith("token_id:")) {
     const digits = token.slice("token_id:".length);
-    return checkedId(/^-?\d+$/.test(digits) ? Number(digits) : digits, `${path}.token`, known);
+    return checkedId(/^-?\d+$/.test(digits) ? Number(digits) : digits, () => `${path}.token`, known);
   }
   const { tokenizer } = known;
   const id = tokenizer.idOf(token) ?? idOfBytes(entry["bytes"], tokenizer) ?? tokenizer.eosIds[0];
@@ -89,10 +90,10 @@ function idOfBytes(bytes: unknown, tokenizer: Tokenizer): number | undefined {
   return real ? tokenizer.idOfBytes(Uint8Array.from(bytes)) : undefined;
 }
 
-function checkedId(id: unknown, path: string, { tokenizer, vocabularySize }: KnownTokens): number {
+function checkedId(id: unknown, path: () => string, { tokenizer, vocabularySize }: KnownTokens): number {
   const size = Math.max(vocabularySize, tokenizer.vocabularySize);
   if (typeof id === "number" && Number.isInteger(id) && id >= 0 && id < size) return id;
-  throw misfit(path, `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
+  throw misfit(path(), `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
 }
 
 function logprobAt(value: unknown, path: string): number {

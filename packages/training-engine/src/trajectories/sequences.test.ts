@@ -213,7 +213,7 @@ describe("without recorded prompts", () => {
         expect([...direct.sequences[0]!.tokens]).toEqual(sequence);
         expect(spliced).toEqual(direct);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

@@ -60,6 +60,11 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(whole.endsWith(`user\n${quote}<|im_end|>\n`)).toBe(true);
   });
 
+  test("a token that ends the conversation is no end of the turns before", async () => {
+    const template = `${chatMl}{%- if not add_generation_prompt %}{{- "<|endoftext|>" }}{%- endif %}`;
+    expect((await trained(template, twoTurns, "all")).texts).toEqual(["yes<|im_end|>", "no<|im_end|>\n<|endoftext|>"]);
+  });
+
   test("a template without control tokens trains the content alone", async () => {
     const plain = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
     expect((await trained(plain, twoTurns, "all")).texts).toEqual(["yes", "no"]);

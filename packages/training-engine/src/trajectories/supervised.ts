@@ -75,7 +75,7 @@ async function allTurns(
   const whole = await render(messages);
   const asked = await render(messages, { addGenerationPrompt: true });
   const opening = asked.startsWith(whole) ? asked.slice(whole.length) : "";
-  const ending = turnEnd((await around(messages.slice(0, last + 1), last, render, path)).after, tokenizer);
+  const ending = (await around(messages.slice(0, last + 1), last, render, path)).after;
 
   const pieces: Piece[] = [];
   let at = 0;
@@ -83,8 +83,8 @@ async function allTurns(
     const { before, after } = await around(messages, index, render, path);
     const shared = commonPrefix(whole, before);
     const start = turnStart(whole, { opening, from: at, shared });
-    const closed = after.startsWith(ending) ? ending.length : 0;
-    const end = whole.length - after.length + closed;
+    const closing = turnEnd(after.slice(0, commonPrefix(after, ending)), tokenizer);
+    const end = whole.length - after.length + closing.length;
     if (!whole.endsWith(after) || start < at || end < start) {
       throw misfit(`${path}.${index}`, "the chat template does not show this turn as it is");
     }
@@ -124,7 +124,7 @@ function turnStart(
   return opened ? start : shared;
 }
 
-/** What follows a turn up to its last control token: `<|im_end|>` of `<|im_end|>\n`. */
+/** Up to the last control token: `<|im_end|>` of `<|im_end|>\n`. */
 function turnEnd(after: string, tokenizer: Tokenizer): string {
   const ids = tokenizer.encode(after, { continued: true });
   const last = ids.findLastIndex((id) => tokenizer.specialIds.has(id) || tokenizer.eosIds.includes(id));

@@ -13,7 +13,7 @@ export interface TrainingFileLimits {
   rows: number;
 }
 
-const defaultLimits: TrainingFileLimits = { bytes: 512 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
+const defaultLimits: TrainingFileLimits = { bytes: 256 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
 
 /**
  * JSON Lines: an object with a list of `messages` on each line, blank lines ignored. `invalid` names the first bad line and

@@ -32,7 +32,6 @@ export function adamStep(
   state: OptimizerState,
   settings: OptimizerSettings,
 ): number {
-  checkSettings(settings);
   const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm } = settings;
   const norm = Math.sqrt(squaredNorm(gradient));
   if (!Number.isFinite(norm)) {
@@ -80,7 +79,8 @@ function adamChunk(
   }
 }
 
-function checkSettings(settings: OptimizerSettings): void {
+/** Refuses numbers that no step can be made with. */
+export function checkOptimizerSettings(settings: OptimizerSettings): void {
   const rules: Record<keyof OptimizerSettings, (value: number) => boolean> = {
     learningRate: (value) => value >= 0,
     beta1: (value) => value >= 0 && value < 1,

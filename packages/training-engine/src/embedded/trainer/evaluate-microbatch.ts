@@ -3,9 +3,9 @@ import { sequenceLoss } from "../../objective/sequence-loss.js";
 import type { Objective, TokenSequence } from "../../port.js";
 import type { Gradients } from "./gradients.js";
 import { batchOf, headRowsOf, perSequence, type Microbatch } from "./microbatches.js";
-import type { ForwardMode, HeadRows, Network } from "./network.js";
+import type { HeadRows, Network } from "./network.js";
 
-/** Of each sequence of a microbatch, in its order. */
+/** Of each sequence of a microbatch, in its order; there are no losses where only log-probabilities were asked for. */
 export interface MicrobatchEvaluation {
   losses: number[];
   sums: MetricSums[];
@@ -19,11 +19,11 @@ export async function evaluateMicrobatch(
   objective: Objective,
   microbatch: Microbatch,
   gradients: Gradients,
-  { entropy, mode }: { entropy: boolean; mode: Exclude<ForwardMode, "score"> },
+  { entropy }: { entropy: boolean },
 ): Promise<MicrobatchEvaluation> {
   const { sequences, divisor } = objective;
   const rows = headRowsOf(sequences, microbatch);
-  const pass = await network.forward(batchOf(sequences, microbatch), mode);
+  const pass = await network.forward(batchOf(sequences, microbatch), microbatch.recompute ? "recompute" : "keep");
   const losses = (logprobs: Float64Array[]) =>
     microbatch.indices.map((index, row) => sequenceLoss(objective, index, logprobs[row]!));
   // The gradient of a cross-entropy does not depend on the log-probabilities: the head need not run twice to have them.
@@ -48,10 +48,10 @@ export async function scoreMicrobatch(
   network: Network,
   sequences: readonly TokenSequence[],
   microbatch: Microbatch,
-): Promise<Float64Array[]> {
+): Promise<MicrobatchEvaluation> {
   const pass = await network.forward(batchOf(sequences, microbatch), "score");
   const { logprobs } = await network.score(pass, headRowsOf(sequences, microbatch), { entropy: false });
-  return perSequence(sequences, microbatch, logprobs);
+  return { losses: [], sums: [], logprobs: perSequence(sequences, microbatch, logprobs) };
 }
 
 function coefficientsOf(

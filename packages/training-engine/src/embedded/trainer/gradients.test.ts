@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { drawnWeights, smallLlama, uniform } from "../../../test/drawn-models.js";
 import { float64Logprobs, inFloat64, type Float64Model } from "../../../test/float64-model.js";
 import type { Scalar } from "../../../test/tape.js";
 import type { ModelConfig } from "../../model/config.js";
@@ -6,30 +7,13 @@ import {
   adapterParameters,
   adapterTargets,
   modelParameters,
-  parameterSet,
   type AdapterConfig,
   type ParameterSet,
 } from "../../model/parameters.js";
 import type { SupervisedSequence } from "../../port.js";
 import { createCpuTrainer } from "./trainer.js";
 
-const llama: ModelConfig = {
-  family: "llama",
-  vocabularySize: 11,
-  hiddenSize: 8,
-  layers: 2,
-  heads: 2,
-  keyValueHeads: 2,
-  headSize: 4,
-  feedForwardSize: 6,
-  contextLength: 64,
-  normEpsilon: 1e-5,
-  rotaryBase: 100,
-  tiedEmbeddings: true,
-  queryKeyNorm: false,
-  attentionBias: false,
-};
-const grouped: ModelConfig = { ...llama, heads: 4, keyValueHeads: 2, tiedEmbeddings: false };
+const grouped: ModelConfig = { ...smallLlama, heads: 4, keyValueHeads: 2, tiedEmbeddings: false };
 const stretched: ModelConfig = {
   ...grouped,
   keyValueHeads: 1,
@@ -42,11 +26,11 @@ const stretched: ModelConfig = {
   },
 };
 const models: Record<string, ModelConfig> = {
-  "llama, tied": llama,
+  "llama, tied": smallLlama,
   "llama, grouped queries, own head": grouped,
   "llama 3 rotation": { ...stretched, headSize: 8 },
-  "linear rotation": { ...llama, rotaryScaling: { type: "linear", factor: 3 } },
-  "qwen2, biases": { ...llama, family: "qwen2", heads: 4, attentionBias: true },
+  "linear rotation": { ...smallLlama, rotaryScaling: { type: "linear", factor: 3 } },
+  "qwen2, biases": { ...smallLlama, family: "qwen2", heads: 4, attentionBias: true },
   "qwen3, norm of queries and keys": { ...grouped, family: "qwen3", headSize: 6, queryKeyNorm: true },
 };
 const adapters: Record<string, [ModelConfig, AdapterConfig]> = Object.fromEntries([
@@ -55,7 +39,7 @@ const adapters: Record<string, [ModelConfig, AdapterConfig]> = Object.fromEntrie
 ]);
 
 test.each(Object.entries(models))("every gradient of %s is that of double precision", async (_name, config) => {
-  const weights = drawn(modelParameters(config), 1);
+  const weights = drawnWeights(modelParameters(config), 1);
   const sequences = ragged(config);
   const { gradient, logprobs } = await trained(config, weights, undefined, sequences);
   checkAgainst(inFloat64(config, weights), weights, sequences, { gradient, logprobs });
@@ -64,9 +48,9 @@ test.each(Object.entries(models))("every gradient of %s is that of double precis
 test.each(Object.entries(adapters))(
   "every gradient of an adapter on %s is that of double precision",
   async (_name, [config, adapter]) => {
-    const weights = drawn(modelParameters(config), 2);
+    const weights = drawnWeights(modelParameters(config), 2);
     const frozen = weights.flat.slice();
-    const set = drawn(adapterParameters(config, adapter), 3);
+    const set = drawnWeights(adapterParameters(config, adapter), 3);
     const sequences = ragged(config);
     const { gradient, logprobs } = await trained(config, weights, { config: adapter, set }, sequences);
     checkAgainst(inFloat64(config, weights, { config: adapter, set }), set, sequences, { gradient, logprobs });
@@ -77,8 +61,8 @@ test.each(Object.entries(adapters))(
 test("the double-precision gradients are those of central differences", () => {
   const [deep, adapter] = adapters["all"]!;
   const config = { ...deep, layers: 1 };
-  const weights = drawn(modelParameters(config), 2);
-  const set = drawn(adapterParameters(config, adapter), 3);
+  const weights = drawnWeights(modelParameters(config), 2);
+  const set = drawnWeights(adapterParameters(config, adapter), 3);
   const sequences = ragged(config).slice(1, 3);
   const lossWith = () => {
     const model = inFloat64(config, weights, { config: adapter, set });
@@ -166,24 +150,4 @@ function checkAgainst(
     expect(largest, `${name} has a gradient`).toBeGreaterThan(1e-4);
     expect(worst, name).toBeLessThan(2e-6 * Math.max(1, largest));
   }
-}
-
-function drawn(parameters: ReturnType<typeof modelParameters>, seed: number): ParameterSet {
-  const random = uniform(seed);
-  const set = parameterSet(parameters);
-  for (const { name, shape } of parameters) {
-    const view = set.views.get(name)!;
-    const isGain = name.endsWith("norm");
-    for (let i = 0; i < view.length; i++)
-      view[i] = isGain ? 0.5 + random() : (random() - 0.5) * (shape.length > 1 ? 1.2 : 1);
-  }
-  return set;
-}
-
-function uniform(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

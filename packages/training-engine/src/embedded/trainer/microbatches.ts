@@ -1,34 +1,63 @@
+import { EngineError } from "../../engine-error.js";
 import type { TokenSequence } from "../../port.js";
+import type { BatchLimits } from "./batch-limits.js";
 import type { HeadRows, TokenBatch } from "./network.js";
 
-/** Sequences that run together, by their index in the objective, and the length they are padded to. */
+/** Sequences that run together. */
 export interface Microbatch {
+  /** Of the sequences that were given. */
   indices: number[];
+  /** The length they are padded to. */
   time: number;
+  /** Whether the way back computes the values of each layer again, because all of them would not fit the memory. */
+  recompute: boolean;
+  /** Who computes it; 0 is the trainer's own thread. */
+  lane: number;
 }
 
 /** Lengths are rounded up to this, so that rows of a batch begin where vector instructions like it. */
 const step = 16;
 
+/** Fewer tokens than this are not worth a batch of their own. */
+const fewestTokens = 256;
+
 /**
- * Packs sequences of like length together, longest first, such that each batch fits. Sequences without a trained token are
- * left out, and so is everything after the last trained one. The same sequences always give the same batches.
+ * Packs sequences of like length together, longest first, such that each batch fits, and deals the batches out to the lanes
+ * that the work is worth. Sequences without a trained token are left out, and so is everything after the last trained one. The
+ * same sequences and limits always give the same batches. Fails with `too_large` when a sequence alone would not fit.
  */
-export function planMicrobatches(
-  sequences: readonly TokenSequence[],
-  fits: (rows: number, time: number) => boolean,
-): Microbatch[] {
-  const lengths = sequences.map(({ mask }, index) => ({ index, length: mask.lastIndexOf(1) }));
-  const sorted = lengths
-    .filter(({ length }) => length > 0)
-    .toSorted((a, b) => b.length - a.length || a.index - b.index);
+export function planMicrobatches(sequences: readonly TokenSequence[], limits: BatchLimits): Microbatch[] {
+  const sorted = sequences
+    .map(({ mask }, index) => ({ index, time: Math.ceil(mask.lastIndexOf(1) / step) * step }))
+    .filter(({ time }) => time > 0)
+    .toSorted((a, b) => b.time - a.time || a.index - b.index);
+  const all = sorted.reduce((sum, { time }) => sum + time, 0);
+  const tokensOfLanes = Array.from({ length: limits.lanesFor(all) }, () => 0);
+  const most = Math.max(fewestTokens, Math.ceil(all / tokensOfLanes.length));
   const batches: Microbatch[] = [];
-  for (const { index, length } of sorted) {
+  for (const { index, time } of sorted) {
     const last = batches.at(-1);
-    if (last && fits(last.indices.length + 1, last.time)) last.indices.push(index);
-    else batches.push({ indices: [index], time: Math.ceil(length / step) * step });
+    const rows = (last?.indices.length ?? 0) + 1;
+    if (last && rows * last.time <= most && limits.fits(rows, last.time)) last.indices.push(index);
+    else batches.push({ indices: [index], time, recompute: mustRecompute(limits, index, time), lane: 0 });
+  }
+  for (const batch of batches) {
+    batch.lane = tokensOfLanes.indexOf(Math.min(...tokensOfLanes));
+    tokensOfLanes[batch.lane]! += batch.indices.length * batch.time;
   }
   return batches;
+}
+
+function mustRecompute(limits: BatchLimits, index: number, time: number): boolean {
+  const mode = limits.modeOf(1, time);
+  if (mode === "too large") {
+    throw new EngineError(
+      "too_large",
+      `training on ${time} tokens at once takes ${limits.leastBytes(1, time)} bytes, and ${limits.activationBytes} are left beside the weights`,
+      `sequences.${index}.tokens`,
+    );
+  }
+  return mode === "recompute";
 }
 
 /** Tokens of a microbatch as the model reads them: without each sequence's last, which nothing follows. */

@@ -174,7 +174,7 @@ export async function openNetwork({ config, weights, adapter, headRows }: Networ
     return { logprobs: head.logprobs };
   };
 
-  return { forward, score, backward, close: sessions.close };
+  return { forward, score, backward, close: () => sessions.close() };
 }
 
 /** Sessions are made when first needed: a trainer that never scores has none for it. */

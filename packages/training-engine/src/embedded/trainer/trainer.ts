@@ -1,13 +1,16 @@
 import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
+import { requireTrainingMemory } from "../../model/memory.js";
 import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
 import { addSums, finishMetrics, type MetricSums } from "../../objective/metric-sums.js";
-import type { Evaluation, TokenSequence, Trainer } from "../../port.js";
+import type { Evaluation, Objective, TokenSequence, Trainer } from "../../port.js";
 import type { OptimizerState } from "../../weights/optimizer-file.js";
-import { adamStep } from "./adam.js";
-import { evaluateMicrobatch, scoreMicrobatch } from "./evaluate-microbatch.js";
-import { planMicrobatches } from "./microbatches.js";
+import { adamStep, checkOptimizerSettings } from "./adam.js";
+import { batchLimits, laneCount } from "./batch-limits.js";
+import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import { emptyGradients } from "./gradients.js";
+import { openLanes } from "./lanes.js";
+import { planMicrobatches, type Microbatch } from "./microbatches.js";
 import { openNetwork } from "./network.js";
 import { checkObjective, checkSequences } from "./sequence-checks.js";
 
@@ -21,6 +24,8 @@ export interface CpuTrainerSettings {
   optimizer?: OptimizerState;
   /** What weights, moments and activations together may take. */
   memoryBytes: number;
+  /** Threads that compute gradients at the same time; default: as many as pay, and as cores and memory allow. */
+  workers?: number;
 }
 
 /** A port's trainer in this process; saving is left to who has the directories. */
@@ -33,104 +38,126 @@ export interface CpuTrainer extends Omit<Trainer, "save"> {
 
 /**
  * Calls take turns. An `accumulate` that fails or is aborted discards the gradient so far, also that of earlier calls.
- * Deterministic: the same weights, sequences and settings give the same bits on the same machine.
+ * Deterministic: the same weights, sequences, settings and number of workers give the same bits on the same machine.
  */
 export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<CpuTrainer> {
-  const { config, weights, adapter } = settings;
+  const { config, weights, adapter, memoryBytes } = settings;
+  requireTrainingMemory(config, adapter?.config, memoryBytes);
   const trained = adapter?.set ?? weights;
+  const optimizer = settings.optimizer ?? freshOptimizer(trained);
+  checkOptimizer(optimizer, trained);
+  const lanesAtMost = laneCount(config, adapter?.config, memoryBytes, settings.workers);
+  const limits = batchLimits(config, adapter?.config, { memoryBytes, lanes: lanesAtMost });
+  const { headRows } = limits;
   const gradients = emptyGradients(trained.parameters);
-  const optimizer = settings.optimizer ?? {
-    steps: 0,
-    first: new Float32Array(trained.flat.length),
-    second: new Float32Array(trained.flat.length),
-  };
-  for (const moment of [optimizer.first, optimizer.second]) {
-    if (moment.length !== trained.flat.length) {
-      throw new EngineError(
-        "invalid",
-        `the optimizer state has ${moment.length} entries for ${trained.flat.length} trained numbers`,
-        "optimizer",
-      );
-    }
-  }
-  const network = await openNetwork({ config, weights, adapter, headRows: 4096 });
+  const network = await openNetwork({ config, weights, adapter, headRows });
+  const base = adapter && plain(weights.flat);
+  const lanes = openLanes({
+    config,
+    adapter: adapter?.config,
+    headRows,
+    base,
+    weights: trained.flat,
+    network,
+    gradients,
+  });
+  const plan = (sequences: readonly TokenSequence[]) => planMicrobatches(sequences, limits);
   const inTurn = turns();
-  const plan = (sequences: readonly TokenSequence[]) =>
-    planMicrobatches(sequences, (rows, time) => rows * time <= 2048);
 
   const logprobs: Trainer["logprobs"] = (sequences, signal) =>
     inTurn(async () => {
       checkSequences(sequences, config);
+      const microbatches = plan(sequences);
+      const evaluations = await lanes.run({ kind: "score", sequences, microbatches }, { signal });
       const results = untrained(sequences);
-      for (const microbatch of plan(sequences)) {
-        throwIfAborted(signal);
-        const values = await scoreMicrobatch(network, sequences, microbatch);
-        microbatch.indices.forEach((index, row) => (results[index] = values[row]!));
-      }
+      microbatches.forEach(({ indices }, i) =>
+        indices.forEach((index, row) => (results[index] = evaluations[i]!.logprobs[row]!)),
+      );
       return results;
     });
 
   const accumulate: Trainer["accumulate"] = (objective, { entropy = false, signal, onProgress } = {}) =>
     inTurn(async () => {
       checkObjective(objective, config);
-      const { sequences, divisor } = objective;
-      const logprobs = untrained(sequences);
-      const entropies = untrained(sequences);
-      const losses = sequences.map(() => 0);
-      const sums = sequences.map((): MetricSums => ({}));
-      let trainedTokens = 0;
+      const microbatches = plan(objective.sequences);
+      let tokens = 0;
+      const onTrained = (more: number) => onProgress?.((tokens += more));
       try {
-        for (const microbatch of plan(sequences)) {
-          throwIfAborted(signal);
-          const evaluation = await evaluateMicrobatch(network, objective, microbatch, gradients, {
-            entropy,
-            mode: "keep",
-          });
-          microbatch.indices.forEach((index, row) => {
-            losses[index] = evaluation.losses[row]!;
-            sums[index] = evaluation.sums[row]!;
-            logprobs[index] = evaluation.logprobs[row]!;
-            if (evaluation.entropies) entropies[index] = evaluation.entropies[row]!;
-            trainedTokens += evaluation.sums[row]!["trained_tokens"] ?? 0;
-          });
-          onProgress?.(trainedTokens);
-        }
+        const task = { kind: "accumulate", objective, microbatches, entropy } as const;
+        const evaluations = await lanes.run(task, { signal, onTrained });
+        return collected(objective, microbatches, evaluations, { entropy });
       } catch (error) {
         gradients.clear();
         throw error;
       }
-      // In the order of the sequences, whatever the batches were.
-      const loss = losses.reduce((sum, each) => sum + each, 0);
-      const total: MetricSums = {};
-      for (const each of sums) addSums(total, each);
-      const evaluation: Evaluation = {
-        loss: trainedTokens === 0 ? 0 : loss / divisor,
-        logprobs,
-        metrics: finishMetrics(total),
-      };
-      return entropy ? { ...evaluation, entropies } : evaluation;
     });
 
   const apply: Trainer["apply"] = (settings) =>
     inTurn(async () => {
+      checkOptimizerSettings(settings);
       try {
         const gradientNorm = adamStep(trained, gradients.sums(), optimizer, settings);
+        lanes.weightsChanged();
         return { gradientNorm, steps: optimizer.steps };
       } finally {
         gradients.clear();
       }
     });
 
-  const close = () => inTurn(() => network.close());
+  const close = () => inTurn(() => lanes.close());
   return { config, weights, adapter, optimizer, logprobs, accumulate, apply, close };
+}
+
+/** One evaluation out of those of microbatches; sums are made in the order of the sequences, whatever the batches were. */
+function collected(
+  { sequences, divisor }: Objective,
+  microbatches: Microbatch[],
+  evaluations: MicrobatchEvaluation[],
+  { entropy }: { entropy: boolean },
+): Evaluation {
+  const logprobs = untrained(sequences);
+  const entropies = untrained(sequences);
+  const losses = sequences.map(() => 0);
+  const sums = sequences.map((): MetricSums => ({}));
+  microbatches.forEach(({ indices }, i) => {
+    const evaluation = evaluations[i]!;
+    indices.forEach((index, row) => {
+      losses[index] = evaluation.losses[row]!;
+      sums[index] = evaluation.sums[row]!;
+      logprobs[index] = evaluation.logprobs[row]!;
+      if (evaluation.entropies) entropies[index] = evaluation.entropies[row]!;
+    });
+  });
+  const loss = losses.reduce((sum, each) => sum + each, 0);
+  const total: MetricSums = {};
+  for (const each of sums) addSums(total, each);
+  return {
+    loss: microbatches.length === 0 ? 0 : loss / divisor,
+    logprobs,
+    metrics: finishMetrics(total),
+    ...(entropy && { entropies }),
+  };
 }
 
 function untrained(sequences: readonly TokenSequence[]): Float64Array[] {
   return sequences.map(({ tokens }) => new Float64Array(tokens.length).fill(NaN));
 }
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new EngineError("aborted", "the caller asked for the end");
+function freshOptimizer({ flat }: ParameterSet): OptimizerState {
+  return { steps: 0, first: new Float32Array(flat.length), second: new Float32Array(flat.length) };
+}
+
+function checkOptimizer({ first, second }: OptimizerState, { flat }: ParameterSet): void {
+  for (const moment of [first, second]) {
+    if (moment.length === flat.length) continue;
+    const message = `the optimizer state has ${moment.length} entries for ${flat.length} trained numbers`;
+    throw new EngineError("invalid", message, "optimizer");
+  }
+}
+
+/** As an array that a message can copy, also when it lies in shared memory. */
+function plain(numbers: Float32Array): Float32Array<ArrayBuffer> {
+  return numbers.buffer instanceof ArrayBuffer ? (numbers as Float32Array<ArrayBuffer>) : new Float32Array(numbers);
 }
 
 /** Runs each piece of work after the one before, whatever became of that. */

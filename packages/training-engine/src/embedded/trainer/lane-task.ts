@@ -1,0 +1,59 @@
+import { EngineError } from "../../engine-error.js";
+import type { Objective, TokenSequence } from "../../port.js";
+import { evaluateMicrobatch, scoreMicrobatch, type MicrobatchEvaluation } from "./evaluate-microbatch.js";
+import type { Gradients } from "./gradients.js";
+import type { Microbatch } from "./microbatches.js";
+import type { Network } from "./network.js";
+
+/** Microbatches to be computed one after another, in one thread: plain data. */
+export type LaneTask =
+  | { kind: "score"; sequences: TokenSequence[]; microbatches: Microbatch[] }
+  | { kind: "accumulate"; objective: Objective; microbatches: Microbatch[]; entropy: boolean };
+
+/** Asked and told between microbatches. */
+export interface LaneControl {
+  stopped(): boolean;
+  onTrained(tokens: number): void;
+}
+
+/** Evaluations in the order of the microbatches; gradients are added to `gradients`. */
+export async function runLaneTask(
+  task: LaneTask,
+  network: Network,
+  gradients: Gradients,
+  control: LaneControl,
+): Promise<MicrobatchEvaluation[]> {
+  const evaluations: MicrobatchEvaluation[] = [];
+  for (const microbatch of task.microbatches) {
+    if (control.stopped()) throw new EngineError("aborted", "the caller asked for the end");
+    if (task.kind === "score") {
+      evaluations.push(await scoreMicrobatch(network, task.sequences, microbatch));
+    } else {
+      const { objective, entropy } = task;
+      const evaluation = await evaluateMicrobatch(network, objective, microbatch, gradients, { entropy });
+      evaluations.push(evaluation);
+      control.onTrained(evaluation.sums.reduce((sum, each) => sum + (each["trained_tokens"] ?? 0), 0));
+    }
+  }
+  return evaluations;
+}
+
+/** The part of a task that one lane computes, with only the sequences that it needs. */
+export function partOfTask(task: LaneTask, lane: number): LaneTask {
+  const chosen = task.microbatches.filter((microbatch) => microbatch.lane === lane);
+  const order = chosen.flatMap(({ indices }) => indices);
+  let next = 0;
+  const microbatches = chosen.map((microbatch) => ({ ...microbatch, indices: microbatch.indices.map(() => next++) }));
+  const pick = <Sequence>(sequences: Sequence[]) => order.map((index) => sequences[index]!);
+  if (task.kind === "score") return { ...task, microbatches, sequences: pick(task.sequences) };
+  const { objective } = task;
+  return {
+    ...task,
+    microbatches,
+    // The two kinds apart, so that sequences stay with their own objective.
+    objective:
+      objective.name === "supervised"
+        ? { ...objective, sequences: pick(objective.sequences) }
+        : { ...objective, sequences: pick(objective.sequences) },
+  };
+}

@@ -1,0 +1,76 @@
+import { Worker } from "node:worker_threads";
+import { EngineError } from "../../engine-error.js";
+import { fromWireError } from "../processes/wire-error.js";
+import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
+import type { FromLane, LaneMemory, ToLane } from "./lane-protocol.js";
+import type { LaneTask } from "./lane-task.js";
+
+/** A thread that computes parts of tasks. */
+export interface RemoteLane {
+  /** Shared: what the thread's microbatches added up to, after a task. */
+  readonly gradients: Float32Array;
+  run(task: LaneTask, onTrained: (tokens: number) => void): Promise<MicrobatchEvaluation[]>;
+  /** The shared weights are others now. */
+  weightsChanged(): void;
+  /** True once the thread has ended by itself; it cannot be used any more. */
+  readonly ended: boolean;
+  close(): Promise<void>;
+}
+
+export function startLane(memory: LaneMemory): RemoteLane {
+  const worker = startWorker(memory);
+  let ended: EngineError | undefined;
+  let stale = true;
+  let running: { resolve(result: MicrobatchEvaluation[]): void; reject(error: Error): void } | undefined;
+  let trained = (_tokens: number): void => undefined;
+  const end = (reason: string) => {
+    ended ??= new EngineError("failed", `a thread of the trainer ${reason}`);
+    running?.reject(ended);
+  };
+  worker.on("error", (error) => end(`failed: ${error instanceof Error ? error.message : String(error)}`));
+  worker.on("exit", (code) => end(`ended with code ${code}`));
+  worker.on("message", (message: FromLane) => {
+    if (message.type === "trained") trained(message.tokens);
+    else if (message.type === "done") running?.resolve(message.evaluations);
+    else running?.reject(fromWireError(message.error));
+  });
+  worker.unref();
+  return {
+    gradients: memory.gradients,
+    async run(task, onTrained) {
+      if (ended) throw ended;
+      trained = onTrained;
+      // Only while it computes does the thread keep the process.
+      worker.ref();
+      try {
+        return await new Promise<MicrobatchEvaluation[]>((resolve, reject) => {
+          running = { resolve, reject };
+          // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+          worker.postMessage({ task, weightsChanged: stale } satisfies ToLane);
+          stale = false;
+        });
+      } finally {
+        running = undefined;
+        worker.unref();
+      }
+    },
+    weightsChanged: () => (stale = true),
+    get ended() {
+      return ended !== undefined;
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
+}
+
+function startWorker(workerData: LaneMemory): Worker {
+  if (!import.meta.url.endsWith(".ts")) {
+    return new Worker(new URL("./lane-thread.js", import.meta.url), { workerData });
+  }
+  // From source: a thread does not inherit the TypeScript loader of its process.
+  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+  const entry = JSON.stringify(new URL("./lane-thread.ts", import.meta.url).href);
+  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
+  return new Worker(script, { workerData, eval: true });
+}

@@ -18,7 +18,7 @@ export interface EmbeddedEngineSettings {
   memoryBytes?: number;
   /** Trainers that may be open at once; default 1. Another is turned away with `busy`. */
   trainingProcesses?: number;
-  /** Cores that one trainer uses; default: all. */
+  /** Threads that one trainer may use; default: one for each core. Their number decides the last bits of trained weights. */
   threads?: number;
   /** A process without a sign of life for so long is killed; default 15 s. */
   silenceMs?: number;

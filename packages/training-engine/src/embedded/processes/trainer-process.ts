@@ -64,13 +64,13 @@ function theOpen(): OpenTrainer {
   return open;
 }
 
-async function openTrainer({ models, spec, memoryBytes }: TrainerOpening): Promise<OpenTrainer> {
+async function openTrainer({ models, spec, memoryBytes, workers }: TrainerOpening): Promise<OpenTrainer> {
   const loaded = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
   const adapter = adapterOf(spec, loaded);
   // Moments go with what they were made for: not with the weights when an adapter begins on them.
   const optimizer = adapter && !loaded.adapter ? undefined : loaded.optimizer;
   const { config, weights } = loaded;
-  const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes });
+  const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes, workers });
   return { cpu, loaded, seed: spec.seed };
 }
 

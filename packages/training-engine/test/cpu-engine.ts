@@ -1,14 +1,18 @@
+import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import { EngineError } from "../src/engine-error.js";
-import type { Engine, TrainerSpec } from "../src/port.js";
+import type { Engine, TrainerSpec, WeightsRef } from "../src/port.js";
+import { openTokenizer } from "../src/text/tokenizer.js";
 import { surveyBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
 import { loadWeights } from "../src/weights/load-weights.js";
 
-/** The real trainer behind the port, in this process: no child to wait for. It does not sample. */
+/** The real trainer and sampler behind the port, in this process: no child to wait for. */
 export function cpuEngine(): Engine {
   const models = {};
+  const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
+  const served = new Map<string, Promise<void>>();
   return {
     kind: "embedded",
     capabilities: async () => ({
@@ -19,9 +23,31 @@ export function cpuEngine(): Engine {
     }),
     health: async () => ({ ok: true }),
     openTrainer,
-    sampler: { generate: noSampler, preload: noSampler, unload: noSampler },
-    close: async () => undefined,
+    sampler: {
+      generate: async (request, options) => {
+        await serve(request.weights);
+        return sampler.generate({ ...request, weights: idOf(request.weights) }, options);
+      },
+      preload: serve,
+      unload: async (weights) => {
+        served.delete(idOf(weights));
+        await sampler.remove(idOf(weights));
+      },
+    },
+    close: () => sampler.close(),
   };
+
+  function serve(ref: WeightsRef): Promise<void> {
+    const loading = served.get(idOf(ref)) ?? load(ref);
+    served.set(idOf(ref), loading);
+    return loading;
+  }
+
+  async function load(ref: WeightsRef): Promise<void> {
+    const { base, adapter, ...model } = await loadWeights(models, ref);
+    if (adapter) throw new EngineError("unsupported", "Adapters are sampled from by the engine with processes.");
+    await sampler.addModel(idOf(ref), { ...model, tokenizer: await openTokenizer(base.directory) });
+  }
 
   async function openTrainer(spec: TrainerSpec) {
     const { base, ...loaded } = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
@@ -49,6 +75,6 @@ export function cpuEngine(): Engine {
   }
 }
 
-async function noSampler(): Promise<never> {
-  throw new EngineError("unsupported", "This engine does not sample.");
+function idOf({ baseModel, checkpoint = "" }: WeightsRef): string {
+  return `${baseModel} ${checkpoint}`;
 }

@@ -1,0 +1,194 @@
+import type { Worker } from "node:worker_threads";
+import { EngineError } from "../../engine-error.js";
+import type { StructuredOutput } from "../../port.js";
+import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
+import { startGrammarWorker } from "./worker-thread.js";
+
+/** A completion under a constraint, with all that is needed to begin it anew in another thread. */
+export interface ThreadSession {
+  readonly id: number;
+  readonly output: StructuredOutput;
+  /** All tokens taken so far. */
+  readonly tokens: number[];
+  /** The thread that knows it, and how many of `tokens` that thread was told. */
+  home?: Worker;
+  told: number;
+  /** Nobody waits for its answers any more. */
+  closed?: boolean;
+}
+
+export interface TimeLimits {
+  /** Until the library is loaded and has read the vocabulary. */
+  startMs: number;
+  compileMs: number;
+  /** For one token. */
+  stepMs: number;
+}
+
+/**
+ * One worker, replaced when it hangs, aborts or dies. The oldest request without an answer is to blame and fails; the sessions
+ * of the others begin anew in the next worker with the tokens they had.
+ */
+export interface GrammarThread {
+  ask(session: ThreadSession, what: "advance" | "verify"): Promise<WorkerValue>;
+  forget(session: ThreadSession): void;
+  close(): Promise<void>;
+}
+
+interface Pending {
+  id: number;
+  session?: ThreadSession;
+  what: "start" | "advance" | "verify";
+  compiles: boolean;
+  resolve(value: WorkerValue): void;
+  reject(error: Error): void;
+}
+
+export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThread {
+  let worker: Worker | undefined;
+  let pending: Pending[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let lastId = 0;
+  let closed = false;
+
+  return {
+    ask(session, what) {
+      return new Promise((resolve, reject) => {
+        if (closed || session.closed) reject(closedError());
+        else send({ id: ++lastId, session, what, compiles: false, resolve, reject });
+      });
+    },
+    forget(session) {
+      if (worker && session.home === worker) post({ do: "close", session: session.id });
+      session.closed = true;
+    },
+    async close() {
+      closed = true;
+      const ending = worker;
+      const waiting = pending;
+      drop();
+      for (const request of waiting) request.reject(closedError());
+      await ending?.terminate();
+    },
+  };
+
+  function send(request: Pending): void {
+    const { session, what } = request;
+    if (!session || what === "start") return;
+    const thread = worker ?? start();
+    const isNew = session.home !== thread;
+    request.compiles = isNew;
+    const tokens = session.tokens.slice(isNew ? 0 : session.told);
+    session.home = thread;
+    session.told = session.tokens.length;
+    pending.push(request);
+    post({ do: what, id: request.id, session: session.id, tokens, output: isNew ? session.output : undefined });
+    if (pending.length === 1) watch();
+  }
+
+  function post(request: WorkerRequest): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    worker?.postMessage(request);
+  }
+
+  function start(): Worker {
+    const thread = startGrammarWorker(data);
+    worker = thread;
+    pending.push({ id: 0, what: "start", compiles: false, resolve: () => {}, reject: () => {} });
+    watch();
+    thread.on("message", (reply: WorkerReply) => {
+      if (thread === worker) settle(reply);
+    });
+    thread.on("error", (error) => {
+      if (thread === worker) replace(deathOf(error));
+    });
+    thread.on("exit", () => {
+      if (thread === worker) replace(new EngineError("failed", "The thread that reads constraints ended by itself."));
+    });
+    return thread;
+  }
+
+  function settle(reply: WorkerReply): void {
+    if ("error" in reply && (reply.broken || reply.id === 0)) {
+      replace(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+      return;
+    }
+    const request = pending.shift();
+    watch();
+    if ("value" in reply) request?.resolve(reply.value);
+    else request?.reject(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+  }
+
+  /** Gives the oldest request its time. */
+  function watch(): void {
+    clearTimeout(timer);
+    const [request] = pending;
+    if (!request) return;
+    const limit = request.what === "start" ? limits.startMs : request.compiles ? limits.compileMs : limits.stepMs;
+    const expire = (): void => {
+      if (pending[0] === request) replace(tooSlow(request, limit));
+    };
+    // This thread may have been busy itself: an answer that already lies there is read before the limit counts.
+    timer = setTimeout(() => setImmediate(() => setImmediate(expire)), limit);
+  }
+
+  function drop(): void {
+    clearTimeout(timer);
+    worker = undefined;
+    pending = [];
+  }
+
+  function replace(error: EngineError): void {
+    const ending = worker;
+    const [blamed, ...others] = pending;
+    drop();
+    void ending?.terminate();
+    if (blamed?.what === "start") {
+      // Nobody's constraint is to blame: without a thread nothing can be answered.
+      for (const request of others) request.reject(error);
+      return;
+    }
+    const place = placeIn(blamed?.session?.output);
+    blamed?.reject(
+      error.path === undefined && blamed.compiles ? new EngineError(error.code, error.message, place) : error,
+    );
+    for (const request of others) {
+      if (request.session?.closed) request.reject(closedError());
+      else send(request);
+    }
+  }
+}
+
+/** The field of a constraint that holds what the user wrote. */
+function placeIn(output: StructuredOutput | undefined): string | undefined {
+  const places = {
+    json_schema: "schema",
+    json_object: undefined,
+    regex: "regex",
+    choice: "choices",
+    grammar: "grammar",
+  };
+  return output && (output.type === "structural_tag" ? "tag" : places[output.type]);
+}
+
+function closedError(): EngineError {
+  return new EngineError("aborted", "The constraint was closed.");
+}
+
+function tooSlow({ what, compiles }: Pending, limit: number): EngineError {
+  const seconds = `${limit / 1000} s`;
+  if (what === "start") return new EngineError("failed", `The grammar library was not ready after ${seconds}.`);
+  const work = compiles ? "compile" : what === "verify" ? "check" : "follow";
+  return new EngineError("too_large", `The constraint is too large: it took more than ${seconds} to ${work}.`);
+}
+
+function deathOf(error: unknown): EngineError {
+  if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
+    return new EngineError(
+      "too_large",
+      "The constraint is too large: reading it took more memory than there is for it.",
+    );
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new EngineError("failed", `The thread that reads constraints died: ${reason}`);
+}

@@ -1,0 +1,116 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { EngineError } from "../../engine-error.js";
+import type { StructuredOutput } from "../../port.js";
+import { type Compiled, compiledGrammars } from "./compiled-grammars.js";
+import { libraryFailure } from "./library-failure.js";
+import { hasOtherBits, tokenBits, tokensText } from "./token-text.js";
+import type { WorkerData, WorkerFailure, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
+import { type GrammarMatcher, limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
+
+// The thread that compiles grammars and says which tokens may follow. Whatever a user wrote is read here, and only here: it may
+// hang, abort the library or use up the memory, and then only this thread is lost.
+
+interface Session {
+  compiled: Compiled;
+  matcher: GrammarMatcher;
+  tokens: number[];
+  ended: boolean;
+}
+
+const data = workerData as WorkerData;
+const printed: string[] = [];
+let memoryRefused = false;
+const sessions = new Map<number, Session>();
+const bits = tokenBits(data.bytes, data.ends, data.vocabularySize, data.eosIds);
+const opened = open();
+let queue: Promise<void> = answer(0, async () => {
+  await opened;
+  return {};
+});
+
+parentPort?.on("message", (request: WorkerRequest) => {
+  queue = queue.then(() => serve(request));
+});
+
+async function open() {
+  limitWasmMemory(data.memoryBytes, () => {
+    memoryRefused = true;
+  });
+  const library = loadXGrammar((line) => {
+    if (printed.push(line) > 20) printed.shift();
+  });
+  return { library, grammars: await compiledGrammars(library, data) };
+}
+
+async function serve(request: WorkerRequest): Promise<void> {
+  if (request.do === "close") {
+    sessions.get(request.session)?.matcher.dispose();
+    sessions.delete(request.session);
+    return;
+  }
+  await answer(request.id, async () => {
+    const session = request.output ? await start(request.session, request.output) : sessions.get(request.session);
+    if (!session) throw new EngineError("failed", "The constraint of this completion is closed.");
+    for (const token of request.tokens) accept(session, token);
+    return request.do === "verify" ? verify(session) : next(session);
+  });
+}
+
+async function start(id: number, output: StructuredOutput): Promise<Session> {
+  const { library, grammars } = await opened;
+  const compiled = await grammars.compile(output);
+  const matcher = await library.GrammarMatcher.createGrammarMatcher(compiled.grammar);
+  const session: Session = { compiled, matcher, tokens: [], ended: false };
+  sessions.set(id, session);
+  return session;
+}
+
+function accept(session: Session, token: number): void {
+  const allowed = ((bits.usable[token >>> 5] ?? 0) >>> (token & 31)) & 1;
+  const isEnd = data.eosIds.includes(token);
+  if (session.ended && isEnd) return;
+  if (!allowed || session.ended || !session.matcher.acceptToken(token)) {
+    throw new EngineError("failed", `Token ${token} was sampled although the constraint does not allow it.`);
+  }
+  session.ended = session.matcher.isTerminated();
+  if (!isEnd) session.tokens.push(token);
+}
+
+async function next(session: Session): Promise<WorkerValue> {
+  if (session.ended) return { mask: bits.end.slice(), onlyEnd: true };
+  const mask = await session.matcher.getNextTokenBitmask();
+  const last = session.tokens.at(-1);
+  const wrong = last === undefined ? undefined : bits.notAfter.get(data.bytes[(data.ends[last] ?? 0) - 1] ?? 0);
+  for (const [index, word] of bits.usable.entries()) mask[index] = (mask[index] ?? 0) & word & ~(wrong?.[index] ?? 0);
+  const onlyEnd = !hasOtherBits(mask, bits.end);
+  if (onlyEnd && mask.every((word) => word === 0)) {
+    const reason = "No token of the vocabulary can continue the text as the constraint wants it.";
+    throw new EngineError("invalid", reason);
+  }
+  return { mask, onlyEnd };
+}
+
+function verify({ compiled, tokens }: Session): WorkerValue {
+  if (!compiled.check) return {};
+  const text = tokensText(tokens, data.bytes, data.ends);
+  const reason = text === undefined ? "its bytes are not UTF-8" : compiled.check(text);
+  if (reason === undefined) return {};
+  throw new EngineError("failed", `The finished text does not satisfy the JSON schema: ${reason}.`);
+}
+
+async function answer(id: number, work: () => Promise<WorkerValue> | WorkerValue): Promise<void> {
+  printed.length = 0;
+  try {
+    reply({ id, value: await work() });
+  } catch (error) {
+    const known: WorkerFailure | undefined =
+      error instanceof EngineError ? { code: error.code, message: error.message, path: error.path } : undefined;
+    const limit = memoryRefused ? data.memoryBytes : undefined;
+    reply({ id, error: known ?? libraryFailure(error, printed, limit), broken: !known });
+  }
+}
+
+function reply(message: WorkerReply): void {
+  const mask = "value" in message ? message.value.mask : undefined;
+  parentPort?.postMessage(message, mask ? [mask.buffer as ArrayBuffer] : []);
+}

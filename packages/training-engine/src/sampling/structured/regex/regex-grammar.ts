@@ -1,0 +1,134 @@
+import { EngineError } from "../../../engine-error.js";
+import { literal, oneOf, type RuleBook } from "../ebnf.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { parseRegex } from "./parse-regex.js";
+import type { Regex } from "./regex-syntax.js";
+
+const maxPositions = 50_000;
+
+/** How one character of a set is written; text writes it as it is, a JSON string escapes some. */
+export interface CharacterWriter {
+  set(ranges: readonly CodePointRange[]): string;
+  text(text: string): string;
+}
+
+export function plainText(book: RuleBook): CharacterWriter {
+  return { set: (ranges) => book.characters(ranges), text: literal };
+}
+
+/**
+ * A grammar expression for the texts that match `source` as a whole (as if between `^` and `$`).
+ * Rejects with `invalid` or `too_large` and `path`.
+ */
+export function regexExpression(source: string, path: string, writer: CharacterWriter): string {
+  const regex = withoutAnchors(parseRegex(source, path), true, true, path);
+  const positions = countPositions(regex);
+  if (positions > maxPositions) {
+    const sizes = `${positions} positions when its counts are multiplied out, ${maxPositions} are allowed`;
+    throw new EngineError("too_large", `The regular expression is too large: ${sizes}.`, path);
+  }
+  return write(regex, writer);
+}
+
+/** Characters when every repetition is written out: what the automaton grows with. */
+function countPositions(regex: Regex): number {
+  switch (regex.kind) {
+    case "characters":
+      return 1;
+    case "sequence":
+      return regex.parts.reduce((sum, part) => sum + countPositions(part), 0);
+    case "choice":
+      return regex.options.reduce((sum, option) => sum + countPositions(option), 0);
+    case "repeat":
+      return Math.max(1, regex.max ?? regex.min + 1) * countPositions(regex.part);
+    default:
+      return 0;
+  }
+}
+
+const isAnchor = (regex: Regex) => regex.kind === "start" || regex.kind === "end";
+
+/** Anchors at the edges say what holds anyway; anywhere else nothing could match. */
+function withoutAnchors(regex: Regex, atStart: boolean, atEnd: boolean, path: string): Regex {
+  switch (regex.kind) {
+    case "start":
+    case "end": {
+      if (regex.kind === "start" ? atStart : atEnd) return { kind: "sequence", parts: [] };
+      const reason = `Regular expression not usable: ${regex.kind === "start" ? "^" : "$"} stands in the middle.`;
+      throw new EngineError("invalid", reason, path);
+    }
+    case "sequence": {
+      const first = regex.parts.findIndex((part) => !isAnchor(part));
+      const last = regex.parts.findLastIndex((part) => !isAnchor(part));
+      const parts = regex.parts.map((part, index) =>
+        withoutAnchors(part, atStart && (first < 0 || index <= first), atEnd && index >= last, path),
+      );
+      return { kind: "sequence", parts };
+    }
+    case "choice":
+      return { kind: "choice", options: regex.options.map((each) => withoutAnchors(each, atStart, atEnd, path)) };
+    case "repeat":
+      return { ...regex, part: withoutAnchors(regex.part, false, false, path) };
+    default:
+      return regex;
+  }
+}
+
+function write(regex: Regex, writer: CharacterWriter): string {
+  switch (regex.kind) {
+    case "characters":
+      return writer.set(regex.ranges);
+    case "sequence":
+      return writeSequence(regex.parts, writer);
+    case "choice":
+      return oneOf(regex.options.map((option) => write(option, writer)));
+    case "repeat":
+      return writeRepeat(regex, writer);
+    default:
+      return '""';
+  }
+}
+
+/** Neighbouring single characters become one literal: fewer states. */
+function writeSequence(parts: Regex[], writer: CharacterWriter): string {
+  const written: string[] = [];
+  let text = "";
+  const flush = () => {
+    if (text) written.push(writer.text(text));
+    text = "";
+  };
+  for (const part of parts) {
+    const only = onlyCharacter(part);
+    if (only !== undefined) {
+      text += only;
+      continue;
+    }
+    flush();
+    const expression = write(part, writer);
+    if (expression !== '""') written.push(expression);
+  }
+  flush();
+  if (written.length === 0) return '""';
+  return written.length === 1 ? (written[0] ?? '""') : `(${written.join(" ")})`;
+}
+
+function onlyCharacter(regex: Regex): string | undefined {
+  if (regex.kind !== "characters" || regex.ranges.length !== 1) return undefined;
+  const [first, last] = regex.ranges[0] ?? [0, -1];
+  return first === last ? String.fromCodePoint(first) : undefined;
+}
+
+function writeRepeat({ part, min, max }: Extract<Regex, { kind: "repeat" }>, writer: CharacterWriter): string {
+  const once = write(part, writer);
+  if (max === 0 || once === '""') return '""';
+  if (min === 1 && max === 1) return once;
+  const unit = isUnit(once) ? once : `(${once})`;
+  if (max === undefined) return min === 0 ? `${unit}*` : min === 1 ? `${unit}+` : `${unit}{${min},}`;
+  if (min === 0 && max === 1) return `${unit}?`;
+  return `${unit}{${min},${max}}`;
+}
+
+/** A quantifier may follow it directly: a rule, a class, a literal, or one pair of parentheses (all others are written with blanks). */
+function isUnit(expression: string): boolean {
+  return /^(r[0-9]+|\[[^\]]*\])$/.test(expression);
+}

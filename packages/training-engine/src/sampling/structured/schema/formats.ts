@@ -1,0 +1,29 @@
+const day =
+  "(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))";
+const date = `[0-9]{4}-${day}`;
+const time = String.raw`(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])`;
+const byte = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])";
+const label = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
+const hostname = String.raw`${label}(?:\.${label})*`;
+const word = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const path = "(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*";
+const group = "[0-9A-Fa-f]{1,4}";
+const clock = "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M)?(?:[0-9]{1,9}S)?|[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S)";
+const calendar = "(?:[0-9]{1,9}Y(?:[0-9]{1,9}M)?(?:[0-9]{1,9}D)?|[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)";
+
+/**
+ * Values of `format` that are honoured, each as a regular expression for the whole string. Every match is valid; some valid
+ * spellings are never sampled (29 February, leap seconds, quoted or very long names, shortened IPv6 addresses).
+ */
+export const formats: ReadonlyMap<string, string> = new Map([
+  ["date", date],
+  ["time", time],
+  ["date-time", `${date}T${time}`],
+  ["duration", `P(?:${calendar}(?:${clock})?|${clock}|[0-9]{1,9}W)`],
+  ["email", String.raw`${word}(?:\.${word})*@${hostname}`],
+  ["hostname", hostname],
+  ["ipv4", String.raw`(?:${byte}\.){3}${byte}`],
+  ["ipv6", `(?:${group}:){7}${group}`],
+  ["uri", String.raw`[A-Za-z][A-Za-z0-9+.-]*://${hostname}(?::[0-9]{1,5})?(?:/${path})?(?:\?${path})?(?:#${path})?`],
+  ["uuid", "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"],
+]);

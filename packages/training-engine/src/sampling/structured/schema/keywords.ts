@@ -1,0 +1,75 @@
+import { EngineError } from "../../../engine-error.js";
+
+/** A JSON schema that is an object. */
+export type SchemaObject = Record<string, unknown>;
+
+/** A schema and its place, as a JSON pointer fragment (`#/properties/a`). */
+export interface Place<Schema = unknown> {
+  schema: Schema;
+  pointer: string;
+}
+
+export const jsonTypes = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
+export type JsonType = (typeof jsonTypes)[number];
+
+/** Say nothing about the value. */
+const annotations = [
+  "title",
+  "description",
+  "default",
+  "examples",
+  "example",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "$comment",
+];
+/** Mean something only at the top of the schema. */
+const rootOnly = new Set(["$schema", "$id", "id"]);
+const definitions = ["$defs", "definitions"];
+
+/** What each type understands. */
+export const typeKeywords: Record<JsonType, readonly string[]> = {
+  object: ["properties", "required", "additionalProperties", "unevaluatedProperties"],
+  array: ["items", "prefixItems", "minItems", "maxItems", "unevaluatedItems", "uniqueItems"],
+  string: ["minLength", "maxLength", "pattern", "format"],
+  number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+  integer: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+  boolean: [],
+  null: [],
+};
+
+/** Each stands alone, but for those named here. */
+export const wholeKeywords: ReadonlyMap<string, readonly string[]> = new Map([
+  ["$ref", []],
+  ["const", ["type", "enum"]],
+  ["enum", ["type", "const"]],
+  ["anyOf", []],
+  ["oneOf", ["discriminator"]],
+  ["allOf", []],
+]);
+
+const known = new Set([...Object.values(typeKeywords).flat(), ...wholeKeywords.keys(), "type", "discriminator"]);
+const silent = new Set([...annotations, ...definitions]);
+
+export function pointerTo(pointer: string, ...steps: (string | number)[]): string {
+  return [pointer, ...steps.map((step) => String(step).replaceAll("~", "~0").replaceAll("/", "~1"))].join("/");
+}
+
+export function invalidSchema(pointer: string, reason: string): EngineError {
+  return new EngineError("invalid", `The JSON schema cannot be used: ${reason} (at ${pointer}).`, `schema${pointer}`);
+}
+
+export function isObject(value: unknown): value is SchemaObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The keywords of a schema that say something about the value. Anything not understood is refused, never ignored. */
+export function effectiveKeywords({ schema, pointer }: Place<SchemaObject>): string[] {
+  return Object.keys(schema).filter((keyword) => {
+    if (silent.has(keyword) || keyword.startsWith("x-")) return false;
+    if (rootOnly.has(keyword) && pointer === "#") return false;
+    if (known.has(keyword)) return true;
+    throw invalidSchema(pointerTo(pointer, keyword), `the keyword ${JSON.stringify(keyword)} is not supported`);
+  });
+}

@@ -1,0 +1,82 @@
+import { literal } from "../ebnf.js";
+import { rawCharacters } from "./json-text.js";
+import { invalidSchema, isObject, type Place, pointerTo, type SchemaObject } from "./keywords.js";
+import { otherKey } from "./other-keys.js";
+import type { SchemaContext } from "./schema-grammar.js";
+
+interface Member {
+  expression: string;
+  required: boolean;
+}
+
+/** Objects: the declared members in their order, then additional ones where the schema asks for them. */
+export function objectBody(place: Place<SchemaObject>, depth: number, context: SchemaContext): string {
+  const { pointer } = place;
+  const { book, json } = context;
+  const properties = propertiesOf(place);
+  const required = requiredNames(place);
+  const extra = extraSchema(place, properties !== undefined);
+  const declared = Object.keys(properties ?? {});
+  const undeclared = required.find((name) => !declared.includes(name));
+  if (undeclared !== undefined) {
+    const at = pointerTo(pointer, "required", required.indexOf(undeclared));
+    throw invalidSchema(at, `the required property ${JSON.stringify(undeclared)} is not among the properties`);
+  }
+  const members = Object.entries(properties ?? {})
+    .filter(([name, property]) => property !== false || required.includes(name))
+    .map(([name, property]): Member => {
+      const at = pointerTo(pointer, "properties", name);
+      const value = context.rule({ schema: property, pointer: at }, depth + 1);
+      return {
+        expression: `${literal(JSON.stringify(name))} ${json.colon} ${value}`,
+        required: required.includes(name),
+      };
+    });
+  if (!extra) return membersBody(members, undefined, context);
+  const key = declared.length === 0 ? json.string() : `${literal('"')} ${otherKey(book, declared, rawCharacters)}`;
+  const value = context.rule(extra, depth + 1);
+  return membersBody(members, `${key} ${json.colon} ${value}`, context);
+}
+
+function propertiesOf({ schema, pointer }: Place<SchemaObject>): SchemaObject | undefined {
+  if (!("properties" in schema)) return undefined;
+  if (isObject(schema.properties)) return schema.properties;
+  throw invalidSchema(pointerTo(pointer, "properties"), "properties must be an object");
+}
+
+function requiredNames({ schema, pointer }: Place<SchemaObject>): string[] {
+  if (!("required" in schema)) return [];
+  const { required } = schema;
+  if (Array.isArray(required) && required.every((name): name is string => typeof name === "string")) return required;
+  throw invalidSchema(pointerTo(pointer, "required"), "required must be a list of names");
+}
+
+/** The schema of undeclared members: those that are asked for, or any when the schema declares nothing at all. */
+function extraSchema({ schema, pointer }: Place<SchemaObject>, declares: boolean): Place | undefined {
+  const keyword = "additionalProperties" in schema ? "additionalProperties" : "unevaluatedProperties";
+  if (keyword in schema) {
+    const extra = schema[keyword];
+    return extra === false ? undefined : { schema: extra, pointer: pointerTo(pointer, keyword) };
+  }
+  return declares ? undefined : { schema: true, pointer: pointerTo(pointer, keyword) };
+}
+
+/**
+ * From the last member back: what may follow when nothing was written yet (`first`), and after a member (`after`). Two small rules
+ * per member, however many are optional.
+ */
+function membersBody(members: Member[], extra: string | undefined, { book, json }: SchemaContext): string {
+  const more = extra === undefined ? "" : `(${json.comma} ${extra})* `;
+  let after = book.rule(`${more}${json.space}`);
+  let first = extra === undefined ? undefined : book.rule(`${extra} ${after}`);
+  let mayBeEmpty = true;
+  for (const { expression, required } of members.toReversed()) {
+    const here = `${expression} ${after}`;
+    first = required || first === undefined ? book.rule(here) : book.rule(`${here} | ${first}`);
+    after = required ? book.rule(`${json.comma} ${here}`) : book.rule(`${json.comma} ${here} | ${after}`);
+    if (required) mayBeEmpty = false;
+  }
+  const open = `${literal("{")} ${json.space}`;
+  if (first === undefined) return `${open} ${literal("}")}`;
+  return `${open} ${first}${mayBeEmpty ? "?" : ""} ${literal("}")}`;
+}

@@ -1,0 +1,85 @@
+import { invalidSchema, isObject, type JsonType, type Place, pointerTo, type SchemaObject } from "./keywords.js";
+import type { References } from "./references.js";
+
+const maxDepth = 4;
+
+/** `oneOf` is read as "any of them", which is the same only where no value fits two of them. */
+export function checkOneOf({ schema, pointer }: Place<SchemaObject>, refs: References): void {
+  const at = pointerTo(pointer, "oneOf");
+  if (!Array.isArray(schema.oneOf) || schema.oneOf.length > 64)
+    throw invalidSchema(at, "oneOf must be a list of at most 64 schemas");
+  const places = schema.oneOf.map((branch: unknown, index): Place => ({
+    schema: branch,
+    pointer: pointerTo(at, index),
+  }));
+  for (const [index, one] of places.entries()) {
+    const twin = places.slice(index + 1).find((other) => !disjoint(one, other, refs, 0));
+    if (twin) {
+      throw invalidSchema(
+        twin.pointer,
+        `a value could fit this and ${one.pointer} of the oneOf; use anyOf, or a property with different const values`,
+      );
+    }
+  }
+}
+
+/** Provably no value fits both. */
+function disjoint(first: Place, second: Place, refs: References, depth: number): boolean {
+  const one = resolved(first, refs);
+  const other = resolved(second, refs);
+  if (!one || !other || depth > maxDepth) return false;
+  const [values, otherValues] = [valuesOf(one.schema), valuesOf(other.schema)];
+  if (values && otherValues) return !values.some((value) => otherValues.includes(value));
+  const [types, otherTypes] = [kindsOf(one.schema), kindsOf(other.schema)];
+  if (types && otherTypes && !types.some((type) => otherTypes.includes(type))) return true;
+  return sharedNames(one.schema, other.schema).some((name) => {
+    const part = (place: Place<SchemaObject>): Place => ({
+      schema: isObject(place.schema.properties) ? place.schema.properties[name] : undefined,
+      pointer: pointerTo(place.pointer, "properties", name),
+    });
+    return disjoint(part(one), part(other), refs, depth + 1);
+  });
+}
+
+function resolved(place: Place, refs: References): Place<SchemaObject> | undefined {
+  let { schema, pointer } = place;
+  for (let steps = 0; isObject(schema) && "$ref" in schema; steps++) {
+    if (steps > 32) return undefined;
+    ({ schema, pointer } = refs.target(schema.$ref, pointer));
+  }
+  return isObject(schema) ? { schema, pointer } : undefined;
+}
+
+function valuesOf(schema: SchemaObject): string[] | undefined {
+  if ("const" in schema) return [JSON.stringify(schema.const)];
+  return Array.isArray(schema.enum) ? schema.enum.map((value) => JSON.stringify(value)) : undefined;
+}
+
+/** Types a value may have, an integer being a number. */
+function kindsOf(schema: SchemaObject): string[] | undefined {
+  if (!("type" in schema)) return valuesOf(schema)?.map(kindOfText);
+  const types: unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
+  return types.map((type) => (type === "integer" ? "number" : String(type)));
+}
+
+function kindOfText(text: string): JsonType {
+  const value: unknown = JSON.parse(text);
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value === "object"
+    ? "object"
+    : typeof value === "string"
+      ? "string"
+      : typeof value === "boolean"
+        ? "boolean"
+        : "number";
+}
+
+/** Properties that objects of both must have. */
+function sharedNames(one: SchemaObject, other: SchemaObject): string[] {
+  if (!isObject(one.properties) || !isObject(other.properties)) return [];
+  if (one.type !== "object" || other.type !== "object") return [];
+  const others = Array.isArray(other.required) ? other.required : [];
+  const names: unknown[] = Array.isArray(one.required) ? one.required : [];
+  return names.filter((name): name is string => typeof name === "string" && others.includes(name));
+}

@@ -1,0 +1,58 @@
+import { invalidSchema, isObject, type Place, pointerTo } from "./keywords.js";
+
+/** Follows `$ref` inside one schema document; anything outside it is refused. */
+export interface References {
+  /** Where the `$ref` of the schema at `pointer` leads. */
+  target(reference: unknown, pointer: string): Place;
+}
+
+export function references(root: unknown): References {
+  return {
+    target(reference, pointer) {
+      const at = pointerTo(pointer, "$ref");
+      if (typeof reference !== "string") throw invalidSchema(at, "$ref must be text");
+      if (reference !== "#" && !reference.startsWith("#/")) {
+        throw invalidSchema(
+          at,
+          `only references inside the schema (#/…) are followed, not ${JSON.stringify(reference)}`,
+        );
+      }
+      const steps = reference
+        .split("/")
+        .slice(1)
+        .map((step) => decodeStep(step, at));
+      let schema = root;
+      for (const step of steps) {
+        const next = childOf(schema, step);
+        if (next === undefined) throw invalidSchema(at, `${JSON.stringify(reference)} leads nowhere`);
+        schema = next;
+      }
+      return { schema, pointer: pointerTo("#", ...steps) };
+    },
+  };
+}
+
+function decodeStep(step: string, pointer: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    throw invalidSchema(pointer, "the reference is badly encoded");
+  }
+}
+
+function childOf(value: unknown, step: string): unknown {
+  if (Array.isArray(value)) return /^(0|[1-9][0-9]{0,6})$/.test(step) ? value[Number(step)] : undefined;
+  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}
+
+/** The places whose schemas hold for the same value: where a loop would never end. */
+export function sameValuePlaces({ schema, pointer }: Place, refs: References): Place[] {
+  if (!isObject(schema)) return [];
+  if ("$ref" in schema) return [refs.target(schema.$ref, pointer)];
+  return ["anyOf", "oneOf", "allOf"].flatMap((keyword) => {
+    const branches = schema[keyword];
+    return Array.isArray(branches)
+      ? branches.map((branch: unknown, index) => ({ schema: branch, pointer: pointerTo(pointer, keyword, index) }))
+      : [];
+  });
+}

@@ -1,0 +1,237 @@
+import { literal, oneOf, type RuleBook } from "../ebnf.js";
+import { regexExpression } from "../regex/regex-grammar.js";
+import { arrayBody } from "./array-grammar.js";
+import { checkEnds } from "./endings.js";
+import { formats } from "./formats.js";
+import { type JsonText, jsonString } from "./json-text.js";
+import {
+  effectiveKeywords,
+  invalidSchema,
+  isObject,
+  type JsonType,
+  jsonTypes,
+  type Place,
+  pointerTo,
+  type SchemaObject,
+  typeKeywords,
+  wholeKeywords,
+} from "./keywords.js";
+import { type Bound, integerRange, numberRange } from "./number-range.js";
+import { objectBody } from "./object-grammar.js";
+import { checkOneOf } from "./one-of.js";
+import { type References, references } from "./references.js";
+
+const maxDepth = 64;
+const maxLength = 10_000;
+
+/** What the parts of a schema share while its grammar is written. */
+export interface SchemaContext {
+  book: RuleBook;
+  json: JsonText;
+  refs: References;
+  /** The rule of a nested schema. */
+  rule(place: Place, depth: number): string;
+}
+
+/**
+ * The name of a rule for the JSON texts that satisfy `schema`. Every text of the rule does; some valid texts are left out:
+ * properties come in the schema's order, undeclared ones only where `additionalProperties` asks for them, `pattern` speaks of the
+ * whole string, strings of bounded length hold nothing that JSON must escape. A keyword that cannot be honoured is refused with its pointer, never ignored.
+ */
+export function schemaRule(schema: unknown, book: RuleBook, json: JsonText): string {
+  const refs = references(schema);
+  const names = new Map<string, string>();
+  const context: SchemaContext = {
+    book,
+    json,
+    refs,
+    rule(place, depth) {
+      if (depth > maxDepth) throw invalidSchema(place.pointer, `it nests deeper than ${maxDepth} levels`);
+      const known = names.get(place.pointer);
+      if (known) return known;
+      const name = book.reserve();
+      names.set(place.pointer, name);
+      book.define(name, schemaBody(place, depth, context));
+      return name;
+    },
+  };
+  const root = { schema, pointer: "#" };
+  const name = context.rule(root, 0);
+  checkEnds(root, refs);
+  return name;
+}
+
+function schemaBody({ schema, pointer }: Place, depth: number, context: SchemaContext): string {
+  if (schema === true) return context.json.value();
+  if (schema === false) throw invalidSchema(pointer, "false allows no value");
+  if (!isObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
+  const place = { schema, pointer };
+  const keywords = effectiveKeywords(place);
+  for (const [whole, companions] of wholeKeywords) {
+    if (!keywords.includes(whole)) continue;
+    const other = keywords.find((keyword) => keyword !== whole && !companions.includes(keyword));
+    if (other) throw invalidSchema(pointerTo(pointer, other), `${other} beside ${whole} is not supported`);
+  }
+  if ("$ref" in schema) return context.rule(context.refs.target(schema.$ref, pointer), depth + 1);
+  if ("const" in schema || "enum" in schema) return valuesBody(place);
+  if ("anyOf" in schema) return branches(place, "anyOf", depth, context);
+  if ("oneOf" in schema) {
+    checkOneOf(place, context.refs);
+    return branches(place, "oneOf", depth, context);
+  }
+  if ("allOf" in schema) {
+    if (!Array.isArray(schema.allOf) || schema.allOf.length !== 1) {
+      throw invalidSchema(pointerTo(pointer, "allOf"), "allOf is supported with exactly one schema");
+    }
+    return branches(place, "allOf", depth, context);
+  }
+  const types = typesOf(place, keywords);
+  if (types.length === 0) return context.json.value();
+  return types.map((type) => typeBody(type, place, depth, context)).join(" | ");
+}
+
+function branches(
+  { schema, pointer }: Place<SchemaObject>,
+  keyword: string,
+  depth: number,
+  context: SchemaContext,
+): string {
+  const list = schema[keyword];
+  const at = pointerTo(pointer, keyword);
+  if (!Array.isArray(list) || list.length === 0) throw invalidSchema(at, `${keyword} must be a list of schemas`);
+  const rules = list.map((branch: unknown, index) =>
+    context.rule({ schema: branch, pointer: pointerTo(at, index) }, depth + 1),
+  );
+  return rules.join(" | ");
+}
+
+/** Named by `type`, or the ones that the other keywords speak of; none: any. */
+export function typesOf({ schema, pointer }: Place<SchemaObject>, keywords: readonly string[]): JsonType[] {
+  if (!("type" in schema)) {
+    const spoken = jsonTypes.filter((type) => typeKeywords[type].some((keyword) => keywords.includes(keyword)));
+    return spoken.filter((type) => type !== "integer");
+  }
+  const named: unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
+  const types = jsonTypes.filter((type) => named.includes(type));
+  if (types.length === 0 || types.length !== new Set(named).size) {
+    throw invalidSchema(pointerTo(pointer, "type"), `type must be one or several of ${jsonTypes.join(", ")}`);
+  }
+  return types.includes("number") ? types.filter((type) => type !== "integer") : types;
+}
+
+function typeBody(type: JsonType, place: Place<SchemaObject>, depth: number, context: SchemaContext): string {
+  switch (type) {
+    case "object":
+      return objectBody(place, depth, context);
+    case "array":
+      return arrayBody(place, depth, context);
+    case "string":
+      return stringBody(place, context);
+    case "boolean":
+      return '"true" | "false"';
+    case "null":
+      return '"null"';
+    default:
+      return numberBody(type, place, context.json);
+  }
+}
+
+function valuesBody({ schema, pointer }: Place<SchemaObject>): string {
+  const list: unknown = "enum" in schema ? schema.enum : [schema.const];
+  const at = pointerTo(pointer, "enum" in schema ? "enum" : "const");
+  if (!Array.isArray(list) || list.length === 0) throw invalidSchema(at, "enum must be a list of values");
+  const types = "type" in schema ? typesOf({ schema, pointer }, []) : jsonTypes;
+  const onlyConst = "const" in schema ? JSON.stringify(schema.const) : undefined;
+  const values = list
+    .filter((value: unknown) => types.some((type) => hasType(value, type)))
+    .map((value) => JSON.stringify(value));
+  const fitting = values.filter((value) => onlyConst === undefined || value === onlyConst);
+  if (fitting.length === 0) throw invalidSchema(at, "no value of the list fits the schema");
+  return oneOf(fitting.map(literal));
+}
+
+function hasType(value: unknown, type: JsonType): boolean {
+  switch (type) {
+    case "object":
+      return isObject(value);
+    case "array":
+      return Array.isArray(value);
+    case "null":
+      return value === null;
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function stringBody({ schema, pointer }: Place<SchemaObject>, { book, json }: SchemaContext): string {
+  const source = patternOf({ schema, pointer });
+  const bounded = "minLength" in schema || "maxLength" in schema;
+  if (source === undefined && !bounded) return json.string();
+  if (source !== undefined && bounded) {
+    const keyword = "minLength" in schema ? "minLength" : "maxLength";
+    throw invalidSchema(
+      pointerTo(pointer, keyword),
+      `${keyword} beside pattern or format is not supported: put it into the pattern`,
+    );
+  }
+  const quote = literal('"');
+  if (source !== undefined) {
+    return `${quote} ${regexExpression(source, `schema${pointerTo(pointer, "pattern")}`, jsonString(book))} ${quote}`;
+  }
+  const least = count(schema, "minLength", pointer, maxLength) ?? 0;
+  const most = count(schema, "maxLength", pointer, maxLength);
+  if (most !== undefined && most < least)
+    throw invalidSchema(pointerTo(pointer, "maxLength"), "maxLength is below minLength");
+  if (most === 0) return `${quote} ${quote}`;
+  return `${quote} ${json.plainCharacter}{${least},${most ?? ""}} ${quote}`;
+}
+
+function patternOf({ schema, pointer }: Place<SchemaObject>): string | undefined {
+  const { pattern, format } = schema;
+  if ("pattern" in schema && typeof pattern !== "string")
+    throw invalidSchema(pointerTo(pointer, "pattern"), "pattern must be text");
+  if (!("format" in schema)) return typeof pattern === "string" ? pattern : undefined;
+  const at = pointerTo(pointer, "format");
+  if ("pattern" in schema) throw invalidSchema(at, "format beside pattern is not supported");
+  const source = typeof format === "string" ? formats.get(format) : undefined;
+  if (source === undefined) {
+    throw invalidSchema(
+      at,
+      `the format ${JSON.stringify(format)} is not supported (${[...formats.keys()].join(", ")} are)`,
+    );
+  }
+  return source;
+}
+
+/** A count of characters, items… that `schema[keyword]` gives. */
+export function count(schema: SchemaObject, keyword: string, pointer: string, most: number): number | undefined {
+  if (!(keyword in schema)) return undefined;
+  const value = schema[keyword];
+  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw invalidSchema(pointerTo(pointer, keyword), `${keyword} must be an integer from 0 to ${most}`);
+}
+
+function numberBody(type: "number" | "integer", { schema, pointer }: Place<SchemaObject>, json: JsonText): string {
+  const low = tighter(bound(schema, "minimum", pointer), bound(schema, "exclusiveMinimum", pointer), 1);
+  const high = tighter(bound(schema, "maximum", pointer), bound(schema, "exclusiveMaximum", pointer), -1);
+  if (!low && !high) return type === "integer" ? json.integer() : json.number();
+  const place = `schema${pointer}`;
+  return type === "integer" ? integerRange(low, high, place) : numberRange(low, high, place);
+}
+
+function bound(schema: SchemaObject, keyword: string, pointer: string): Bound | undefined {
+  if (!(keyword in schema)) return undefined;
+  const value = schema[keyword];
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw invalidSchema(pointerTo(pointer, keyword), `${keyword} must be a number`);
+  return { value, exclusive: keyword.startsWith("exclusive") };
+}
+
+/** The one that allows less; `direction` 1 for lower bounds. */
+function tighter(one: Bound | undefined, other: Bound | undefined, direction: 1 | -1): Bound | undefined {
+  if (!one || !other) return one ?? other;
+  const distance = (other.value - one.value) * direction;
+  return distance >= 0 ? other : one;
+}

@@ -1,0 +1,149 @@
+import { EngineError } from "../../engine-error.js";
+
+type TagObject = Record<string, unknown>;
+
+/** Turns the constrained parts of a structural tag into grammars; `path` is the place of the part. */
+export interface TagParts {
+  jsonSchema(schema: unknown, path: string): string;
+  regex(pattern: string, path: string): string;
+  grammar(grammar: string, path: string): string;
+}
+
+const maxDepth = 16;
+const maxNodes = 1_000;
+
+/**
+ * Checks a structural tag, in its own form (`format`) or in the older one (`structures` and `triggers`), and gives the form that
+ * xgrammar reads, every schema and pattern being a grammar of ours. Rejects with `invalid` and the place.
+ */
+export function structuralTagSource(tag: unknown, parts: TagParts): string {
+  if (!isObject(tag)) throw invalid("tag", "a structural tag is an object");
+  if ("type" in tag && tag.type !== "structural_tag") throw invalid("tag.type", 'the type must be "structural_tag"');
+  const isLegacy = "structures" in tag || "triggers" in tag;
+  if (isLegacy === "format" in tag) throw invalid("tag", "either format, or structures and triggers are needed");
+  let nodes = 0;
+  const format = isLegacy ? node(fromLegacy(tag), "tag", 0) : node(tag.format, "tag.format", 0);
+  return JSON.stringify({ type: "structural_tag", format });
+
+  function node(value: unknown, path: string, depth: number): TagObject {
+    if (!isObject(value)) throw invalid(path, "a format is an object");
+    if (depth > maxDepth || ++nodes > maxNodes) throw invalid(path, "the structural tag is too large");
+    switch (value.type) {
+      case "any_text":
+        only(value, [], path);
+        return { type: "any_text" };
+      case "const_string":
+        only(value, ["value"], path);
+        return { type: "const_string", value: text(value, "value", path) };
+      case "json_schema":
+        only(value, ["json_schema"], path);
+        return { type: "grammar", grammar: parts.jsonSchema(value.json_schema, `${path}.json_schema`) };
+      case "regex":
+        only(value, ["pattern"], path);
+        return { type: "grammar", grammar: parts.regex(text(value, "pattern", path), `${path}.pattern`) };
+      case "grammar":
+        only(value, ["grammar"], path);
+        return { type: "grammar", grammar: parts.grammar(text(value, "grammar", path), `${path}.grammar`) };
+      case "sequence":
+      case "or":
+        only(value, ["elements"], path);
+        return { type: value.type, elements: nodes_(value, "elements", path, depth) };
+      case "tag":
+        return tagNode(value, path, depth);
+      case "triggered_tags":
+        return triggeredTags(value, path, depth);
+      case "tags_with_separator":
+        only(value, ["tags", "separator", "at_least_one", "stop_after_first"], path);
+        return {
+          type: value.type,
+          tags: tagList(value, path, depth),
+          separator: text(value, "separator", path),
+          ...flags(value, path),
+        };
+      default:
+        throw invalid(`${path}.type`, `the format ${JSON.stringify(value.type)} is not supported`);
+    }
+  }
+
+  function nodes_(value: TagObject, key: string, path: string, depth: number): TagObject[] {
+    return list(value, key, path).map((element, index) => node(element, `${path}.${key}.${index}`, depth + 1));
+  }
+
+  function tagNode(value: TagObject, path: string, depth: number): TagObject {
+    only(value, ["begin", "content", "end"], path);
+    const content = node(value.content, `${path}.content`, depth + 1);
+    return { type: "tag", begin: text(value, "begin", path, true), content, end: text(value, "end", path, true) };
+  }
+
+  function tagList(value: TagObject, path: string, depth: number): TagObject[] {
+    return list(value, "tags", path).map((tag, index) => {
+      const at = `${path}.tags.${index}`;
+      if (!isObject(tag) || ("type" in tag && tag.type !== "tag")) throw invalid(at, "only tags may stand here");
+      return tagNode(tag, at, depth + 1);
+    });
+  }
+
+  function triggeredTags(value: TagObject, path: string, depth: number): TagObject {
+    only(value, ["triggers", "tags", "at_least_one", "stop_after_first"], path);
+    const triggers = list(value, "triggers", path).map((trigger, index) => {
+      if (typeof trigger === "string" && trigger !== "") return trigger;
+      throw invalid(`${path}.triggers.${index}`, "a trigger is text that is not empty");
+    });
+    const tags = tagList(value, path, depth);
+    for (const [index, trigger] of triggers.entries()) {
+      const twin = triggers.find((other, at) => at !== index && other.startsWith(trigger));
+      if (twin !== undefined)
+        throw invalid(`${path}.triggers.${index}`, "a trigger must not be the beginning of another one");
+    }
+    for (const [index, { begin }] of tags.entries()) {
+      const fits = triggers.some((trigger) => typeof begin === "string" && begin.startsWith(trigger));
+      if (!fits) throw invalid(`${path}.tags.${index}.begin`, "it must start with one of the triggers");
+    }
+    return { type: "triggered_tags", triggers, tags, ...flags(value, path) };
+  }
+}
+
+/** `structures: [{ begin, schema, end }]` with `triggers`: JSON between tags, free text elsewhere. */
+function fromLegacy(tag: TagObject): TagObject {
+  only(tag, ["structures", "triggers"], "tag");
+  const tags = list(tag, "structures", "tag").map((structure, index) => {
+    const path = `tag.structures.${index}`;
+    if (!isObject(structure)) throw invalid(path, "a structure is an object");
+    only(structure, ["begin", "schema", "end"], path);
+    const content = { type: "json_schema", json_schema: structure.schema };
+    return { type: "tag", begin: structure.begin, content, end: structure.end };
+  });
+  return { type: "triggered_tags", triggers: tag.triggers, tags };
+}
+
+function flags(value: TagObject, path: string): TagObject {
+  const given = ["at_least_one", "stop_after_first"].filter((key) => key in value);
+  const wrong = given.find((key) => typeof value[key] !== "boolean");
+  if (wrong) throw invalid(`${path}.${wrong}`, "it must be true or false");
+  return Object.fromEntries(given.map((key) => [key, value[key]]));
+}
+
+function only(value: TagObject, keys: string[], path: string): void {
+  const other = Object.keys(value).find((key) => key !== "type" && !keys.includes(key));
+  if (other !== undefined) throw invalid(`${path}.${other}`, "it is not known here");
+}
+
+function text(value: TagObject, key: string, path: string, mayBeEmpty = false): string {
+  const found = value[key];
+  if (typeof found === "string" && (mayBeEmpty || found !== "")) return found;
+  throw invalid(`${path}.${key}`, mayBeEmpty ? "it must be text" : "it must be text that is not empty");
+}
+
+function list(value: TagObject, key: string, path: string): unknown[] {
+  const found = value[key];
+  if (Array.isArray(found) && found.length > 0) return found;
+  throw invalid(`${path}.${key}`, "it must be a list that is not empty");
+}
+
+function isObject(value: unknown): value is TagObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(path: string, reason: string): EngineError {
+  return new EngineError("invalid", `The structural tag cannot be used: ${reason} (at ${path}).`, path);
+}

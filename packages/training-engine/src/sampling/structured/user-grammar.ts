@@ -1,0 +1,70 @@
+import { EngineError } from "../../engine-error.js";
+import { characterClass } from "./ebnf.js";
+import { type CodePointRange, normalRanges, otherRanges } from "./utf8-ranges.js";
+
+const maxDepth = 200;
+const controls: Readonly<Record<string, number>> = {
+  n: 0x0a,
+  r: 0x0d,
+  t: 0x09,
+  "0": 0,
+  a: 7,
+  b: 8,
+  f: 12,
+  v: 11,
+  e: 27,
+};
+
+/**
+ * A grammar as the user wrote it, its character classes spelt out in bytes: xgrammar reads a class beyond ASCII as something else,
+ * and a negated one allows bytes that are no text. Everything else is left to xgrammar to judge.
+ */
+export function userGrammarSource(grammar: unknown, path: string): string {
+  if (typeof grammar !== "string" || grammar.trim() === "") {
+    throw new EngineError("invalid", "The grammar must be text that is not empty.", path);
+  }
+  let depth = 0;
+  // Strings, comments and classes, in which the other signs mean nothing.
+  return grammar.replaceAll(/"(?:\\.|[^"\\\n])*"|#[^\n]*|\[(?:\\.|[^\]\\\n])*\]|[()]/gsu, (part, offset: number) => {
+    if (part === "(" && ++depth > maxDepth) throw failure("parentheses nest too deeply", offset);
+    if (part === ")") depth--;
+    return part.startsWith("[") ? classSource(part, offset) : part;
+  });
+
+  function classSource(part: string, offset: number): string {
+    const negated = part.startsWith("[^");
+    const members = Array.from(
+      part.slice(negated ? 2 : 1, -1).matchAll(/\\U[0-9a-fA-F]{8}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{1,8}|\\?./gsu),
+    );
+    const ranges: CodePointRange[] = [];
+    for (let at = 0; at < members.length; at++) {
+      const first = codePointOf(members[at]?.[0] ?? "", offset);
+      const isRange = members[at + 1]?.[0] === "-" && at + 2 < members.length;
+      const last = isRange ? codePointOf(members[at + 2]?.[0] ?? "", offset) : first;
+      if (last < first) throw failure("the range of a character class is out of order", offset);
+      if (isRange) at += 2;
+      ranges.push([first, last]);
+    }
+    const set = negated ? otherRanges(ranges) : normalRanges(ranges);
+    if (set.length === 0) throw failure("a character class matches nothing", offset);
+    return characterClass(set);
+  }
+
+  function codePointOf(member: string, offset: number): number {
+    const hexadecimal = /^\\[uUx]([0-9a-fA-F]+)$/.exec(member)?.[1];
+    const named = member.startsWith("\\") ? controls[member[1] ?? ""] : undefined;
+    if (hexadecimal === undefined && named === undefined && /^\\[A-Za-z0-9]/.test(member)) {
+      throw failure(`${member} is not known in a character class`, offset);
+    }
+    const plain = member.startsWith("\\") ? member.slice(1) : member;
+    const codePoint =
+      hexadecimal === undefined ? (named ?? plain.codePointAt(0) ?? 0) : Number.parseInt(hexadecimal, 16);
+    if (codePoint > 0x10ffff) throw failure("there is no such code point", offset);
+    return codePoint;
+  }
+
+  function failure(reason: string, offset: number): EngineError {
+    const line = (typeof grammar === "string" ? grammar : "").slice(0, offset).split("\n").length;
+    return new EngineError("invalid", `The grammar cannot be used: ${reason} (line ${line}).`, path);
+  }
+}

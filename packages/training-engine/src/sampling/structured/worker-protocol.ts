@@ -1,0 +1,38 @@
+import type { EngineError } from "../../engine-error.js";
+import type { StructuredOutput } from "../../port.js";
+
+// Requests are answered in their order, one reply each; `close` has none. The first reply, for the request 0, says that the
+// thread is ready.
+
+export interface WorkerData {
+  /** The bytes of all tokens, one after the other; a token that must not appear in text has none. */
+  bytes: Uint8Array;
+  /** `ends[t]` is where token t's bytes end. */
+  ends: Uint32Array;
+  /** Width of the masks. */
+  vocabularySize: number;
+  /** End-of-text tokens. */
+  eosIds: number[];
+  /** The most that the grammars may take together. */
+  memoryBytes: number;
+  cachedGrammars: number;
+}
+
+/** `output` comes with the first request of a session; `tokens` are accepted before the answer is made. */
+export type WorkerRequest =
+  | { do: "advance" | "verify"; id: number; session: number; output?: StructuredOutput; tokens: number[] }
+  | { do: "close"; session: number };
+
+export interface WorkerValue {
+  mask?: Int32Array;
+  onlyEnd?: boolean;
+}
+
+export interface WorkerFailure {
+  code: EngineError["code"];
+  message: string;
+  path?: string;
+}
+
+/** `broken`: the grammar library ended itself and must not be used again. */
+export type WorkerReply = { id: number } & ({ value: WorkerValue } | { error: WorkerFailure; broken: boolean });

@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type * as Library from "@mlc-ai/web-xgrammar";
+import { EngineError } from "../../engine-error.js";
+
+export type XGrammar = typeof Library;
+export type { CompiledGrammar, GrammarMatcher } from "@mlc-ai/web-xgrammar";
+
+/**
+ * Loads xgrammar. Its file is a script of the older module form although the package says otherwise, so it is run as a function.
+ * What it prints goes to `print` instead of the console: the reason of an abort is found only there.
+ */
+export function loadXGrammar(print: (line: string) => void, name = "@mlc-ai/web-xgrammar"): XGrammar {
+  const require = createRequire(import.meta.url);
+  let file: string;
+  try {
+    file = require.resolve(name);
+  } catch {
+    const reason = `Structured outputs need the package ${name}, which is not installed.`;
+    throw new EngineError("unsupported", reason);
+  }
+  const log = (...parts: unknown[]): void => print(parts.map(String).join(" "));
+  const module = { exports: {} };
+  // oxlint-disable-next-line typescript/no-implied-eval -- the text of an installed package, as `require` would run it
+  const run = new Function("module", "exports", "require", "__filename", "console", readFileSync(file, "utf8")) as (
+    ...given: unknown[]
+  ) => void;
+  run(module, module.exports, createRequire(file), file, { log, warn: log, error: log });
+  return module.exports as XGrammar;
+}
+
+interface WasmMemory {
+  buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+
+/** Wasm memory never shrinks, and its own limit is 2 GB: growing beyond `bytes` fails, and `refused` is called. */
+export function limitWasmMemory(bytes: number, refused: () => void): void {
+  // Node's types do not know the WebAssembly namespace.
+  const { prototype } = (globalThis as unknown as { WebAssembly: { Memory: { prototype: WasmMemory } } }).WebAssembly
+    .Memory;
+  const grow: (this: WasmMemory, pages: number) => number = Reflect.get(prototype, "grow");
+  prototype.grow = function limited(this: WasmMemory, pages: number): number {
+    if (this.buffer.byteLength + pages * 65_536 > bytes) {
+      refused();
+      throw new RangeError("the limit of this thread is reached");
+    }
+    return grow.call(this, pages);
+  };
+}

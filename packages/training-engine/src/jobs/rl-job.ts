@@ -1,5 +1,5 @@
 import type { WeightsRef } from "../port.js";
-import type { TrajectoryGroup } from "../trajectories/groups.js";
+import { readTrajectoryGroups, type TrajectoryGroup } from "../trajectories/groups.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { Job, JobResult } from "./job.js";
@@ -8,7 +8,6 @@ import { rewardTrendFactor } from "./reward-trend.js";
 import { rlConfig, type ReferencePolicy } from "./rl-config.js";
 import { readRollouts, type Rollouts } from "./rollouts.js";
 import { groupMetrics } from "./split-metrics.js";
-import { submittedGroups } from "./submitted-groups.js";
 
 export interface RlJob extends Job {
   /** Trajectory groups as they were submitted: any JSON value, checked here. */
@@ -29,7 +28,7 @@ export interface RlJob extends Job {
  */
 export async function runRlJob(job: RlJob): Promise<JobResult> {
   const settings = rlConfig(job.config);
-  const groups = submittedGroups(job.groups);
+  const groups = readTrajectoryGroups(job.groups);
   const { info, template } = await openBaseModel(job.engine, job.from.baseModel);
   const read = await readRollouts(
     groups,

@@ -1,6 +1,5 @@
 import { rewardDeviation } from "../objective/group-advantages.js";
-import type { TrajectoryGroup } from "../trajectories/groups.js";
-import { submittedGroups } from "./submitted-groups.js";
+import { readTrajectoryGroups, type TrajectoryGroup } from "../trajectories/groups.js";
 
 export interface GroupMetrics {
   /**
@@ -36,7 +35,7 @@ export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
  * `<split>/group_<metric>`. Our own names win over metrics of the same name. `invalid` names the place of a bad value.
  */
 export function splitMetrics(groups: unknown, split: string): Record<string, number> {
-  const { own, ofTrajectories, ofGroups } = groupMetrics(submittedGroups(groups));
+  const { own, ofTrajectories, ofGroups } = groupMetrics(readTrajectoryGroups(groups));
   const prefixed = Object.entries(ofGroups).map(([name, value]) => [`group_${name}`, value] as const);
   return Object.fromEntries(
     [...Object.entries(ofTrajectories), ...prefixed, ...Object.entries(own)].map(([name, value]) => [

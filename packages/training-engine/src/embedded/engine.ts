@@ -16,7 +16,7 @@ export interface EmbeddedEngineSettings {
   models: BaseModelSettings;
   /** Memory of all processes of the engine together; default: half of what the machine or its container has. */
   memoryBytes?: number;
-  /** Trainers that may be open at once; default 1. Another is turned away with `busy`. */
+  /** Trainers that may be open at once, one for each job that runs; default 1. Another is turned away with `busy`. */
   trainingProcesses?: number;
   /** Threads that one trainer may use; default: one for each core. Their number decides the last bits of trained weights. */
   threads?: number;
@@ -64,6 +64,9 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
   /** Open ones, and those on their way. */
   const trainers = new Set<Promise<TrainerProcess>>();
 
+  /** Models of which the log says already why they cannot be used. */
+  const told = new Map<string, string>();
+
   const processOptions = (parameters: number) => ({
     limits: {
       silenceMs: settings.silenceMs ?? 15_000,
@@ -76,7 +79,7 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
     const { models } = await surveyBaseModels(settings.models);
     const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
     return openChild<SamplerOpening, SamplerMethods>(
-      { ...processOptions(largest), entry: "sampler-process", title: "the sampling process", niceness: 0 },
+      { ...processOptions(largest), entry: "sampler", title: "the sampling process", niceness: 0 },
       { models: settings.models, memoryBytes: memoryBytes * samplingShare },
       signal,
     );
@@ -96,7 +99,10 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
     sampler,
     async capabilities() {
       const { models, problems } = await surveyBaseModels(settings.models);
-      for (const { name, message } of problems) log(`${name} cannot be used: ${message}`);
+      for (const { name, message } of problems) {
+        if (told.get(name) !== message) log(`${name} cannot be used: ${message}`);
+        told.set(name, message);
+      }
       return { models, fullFineTuning: true, adapters: true, sampling: samplingFeatures() };
     },
     async health() {

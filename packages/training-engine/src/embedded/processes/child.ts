@@ -9,9 +9,21 @@ import { pendingCalls, type Call } from "./pending-calls.js";
 import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
 import { pulseDescriptor } from "./pulse.js";
 
+const fromSource = import.meta.url.endsWith(".ts");
+
+/** Modules that call `serve`. */
+const entries = fromSource
+  ? {
+      trainer: new URL("./trainer-process.ts", import.meta.url),
+      sampler: new URL("./sampler-process.ts", import.meta.url),
+    }
+  : {
+      trainer: new URL("./trainer-process.js", import.meta.url),
+      sampler: new URL("./sampler-process.js", import.meta.url),
+    };
+
 export interface ChildOptions {
-  /** Name of a module in this folder, without ending, that calls `serve`. */
-  entry: "trainer-process" | "sampler-process";
+  entry: keyof typeof entries;
   /** What the process is, in messages: "the training process". */
   title: string;
   /** 0 to 19. */
@@ -114,10 +126,8 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
   };
 }
 
-function forkChild(entry: string, niceness: number): ChildProcess {
-  const fromSource = import.meta.url.endsWith(".ts");
-  const file = new URL(`./${entry}.${fromSource ? "ts" : "js"}`, import.meta.url);
-  return fork(fileURLToPath(file), [String(niceness)], {
+function forkChild(entry: keyof typeof entries, niceness: number): ChildProcess {
+  return fork(fileURLToPath(entries[entry]), [String(niceness)], {
     execArgv: fromSource ? ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href] : [],
     stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
     serialization: "advanced",

@@ -5,7 +5,7 @@ import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
 import { startPulse } from "./pulse.js";
 import { toWireError } from "./wire-error.js";
 
-export interface CallContext<Event> {
+interface CallContext<Event> {
   signal: AbortSignal;
   emit: (event: Event) => void;
 }

@@ -20,7 +20,7 @@ export async function openTrainerProcess(
 ): Promise<TrainerProcess> {
   // Training gives way to chat: it takes what the sampler and the service leave.
   const child = await openChild<TrainerOpening, TrainerMethods>(
-    { ...options, entry: "trainer-process", title: "the training process", niceness: 10 },
+    { ...options, entry: "trainer", title: "the training process", niceness: 10 },
     opening,
     signal,
   );

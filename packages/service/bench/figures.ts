@@ -25,6 +25,12 @@ export function short(value: number): number {
 
 export const megabytes = (bytes: number): number => Math.round(bytes / 1e6);
 
+/** The text after `--name` on the command line. */
+export function text(name: string, otherwise: string): string {
+  const at = process.argv.indexOf(`--${name}`);
+  return at === -1 ? otherwise : (process.argv[at + 1] ?? otherwise);
+}
+
 /** The number after `--name` on the command line. */
 export function option(name: string, otherwise: number): number {
   const at = process.argv.indexOf(`--${name}`);

@@ -3,12 +3,12 @@
  * alternate, so that both see the same machine; what is sent is made before the clock starts. Medians over rounds.
  * Then, from a profile of a second service under the same load, where the time of the service goes.
  *
- *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/ingest.ts [--rounds 7] [--size 1] [--keep-profile]
+ *   pnpm build && node --import tsx -C @heddle/source packages/service/bench/ingest.ts [--rounds 7] [--size 1] [--load OTLP] [--keep-profile]
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeMachine, median, option, quantile, short } from "./figures.js";
+import { describeMachine, median, option, quantile, short, text } from "./figures.js";
 import { eachOf, sendAll, type ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
 import { cpuMs } from "./process-figures.js";
@@ -18,6 +18,8 @@ import { STAGES, stageTimes } from "./stages.js";
 const ROUNDS = option("rounds", 7);
 /** How much one round sends, as a share of the usual. */
 const SIZE = option("size", 1);
+/** Only the loads whose name has this part. */
+const LOAD = text("load", "");
 
 interface Workload {
   name: string;
@@ -33,7 +35,7 @@ const batches = (connections: number): Workload => ({
   calls: sized(40) * 100,
   requests: (project_id) => completeRequests(project_id, sized(40), 100),
 });
-const WORKLOADS: Workload[] = [
+const ALL: Workload[] = [
   batches(1),
   batches(4),
   {
@@ -49,6 +51,8 @@ const WORKLOADS: Workload[] = [
     requests: (project_id) => spanRequests(project_id, sized(32), 512),
   },
 ];
+
+const WORKLOADS = ALL.filter(({ name }) => name.includes(LOAD));
 
 interface Round {
   perSecond: number;

@@ -39,7 +39,7 @@ export interface Completion {
   /** Draws a token from the row that begins at `offset`. `failed` when the model's numbers are none, `invalid` when nothing may follow. */
   sample(output: Float32Array, offset: number, next?: NextTokens): CompletionStep;
   /** Once finished: the constraint's last word, then the whole completion. */
-  result(): Promise<Generation>;
+  result(): Generation | Promise<Generation>;
   /** Frees what the constraint holds; idempotent. */
   close(): void;
 }
@@ -127,10 +127,11 @@ export function createCompletion(
       text += added.text;
       return { token: sampled, text: added.text, finished: end !== undefined };
     },
-    async result() {
+    result() {
       if (!end) throw new EngineError("failed", "a completion was asked for before it was finished");
-      if (constraint && end.finishReason === "stop" && end.stopReason === null) await constraint.verify();
-      return { index, text, tokens, ...end };
+      const generation = { index, text, tokens, ...end };
+      const closed = end.finishReason === "stop" && end.stopReason === null;
+      return constraint && closed ? constraint.verify().then(() => generation) : generation;
     },
     close: () => constraint?.close(),
   };

@@ -22,7 +22,7 @@ export function createBeamGroup(job: Job, beams: BeamSearch, prompt: ReadPrompt)
   const begin = () => {
     const { continues } = beams.step([{ logits: prompt.logits, offset: 0 }]);
     slots = continues.map(({ token }) => {
-      const slot = batch.add(prompt.cache, 0, prompt.length);
+      const slot = batch.add(prompt.cache, prompt.length, continues.length - 1);
       batch.setToken(slot, token);
       return slot;
     });

@@ -75,7 +75,9 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
   const scheduler = createScheduler({ maxRows, memoryBytes });
   const registry = createWeightsRegistry();
-  const closing = new AbortController();
+  /** Ends of what is being generated. */
+  const running = new Set<() => void>();
+  let closed = false;
   let [arrivals, preparing] = [0, 0];
 
   const contextOf = (request: CpuGenerateRequest, { loaded, model }: ServedWeights): CompletionContext => {
@@ -101,7 +103,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const sample = async (
     request: CpuGenerateRequest,
     served: ServedWeights,
-    { onChunk, signal }: { onChunk?: (chunk: GenerationChunk) => void; signal: AbortSignal },
+    { onChunk, signal }: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult> => {
     const context = contextOf(request, served);
     const { loaded, model } = served;
@@ -125,12 +127,16 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const result = new Promise<GenerateResult>((resolve, reject) => {
       const job = createJob({ weights: loaded, context, constraints, order: arrivals++, onChunk, resolve, reject });
       abort = () => job.fail(aborted());
-      if (signal.aborted) return abort();
-      signal.addEventListener("abort", abort, { once: true });
+      if (closed || signal?.aborted) return abort();
+      running.add(abort);
+      signal?.addEventListener("abort", abort, { once: true });
       scheduler.add(job);
     });
-    // A signal that outlives the request would keep its weights.
-    return result.finally(() => signal.removeEventListener("abort", abort));
+    return result.finally(() => {
+      running.delete(abort);
+      // A signal that outlives the request would keep its weights.
+      signal?.removeEventListener("abort", abort);
+    });
   };
 
   return {
@@ -158,11 +164,8 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     async generate(request, { onChunk, signal } = {}) {
       const lease = registry.acquire(request.weights);
       try {
-        signal?.throwIfAborted();
-        const any = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
-        return await sample(request, lease.served, { onChunk, signal: any });
-      } catch (error) {
-        throw signal?.aborted ? aborted() : error;
+        if (closed || signal?.aborted) throw aborted();
+        return await sample(request, lease.served, { onChunk, signal });
       } finally {
         lease.release();
       }
@@ -175,7 +178,8 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
       cacheBytes: scheduler.cacheBytes,
     }),
     async close() {
-      closing.abort();
+      closed = true;
+      for (const abort of running) abort();
       await scheduler.idle();
       await registry.close();
     },

@@ -8,8 +8,11 @@ export type ModelOutput = "logits" | "probabilities";
 /** Rows of one set of weights that take their steps together. Slots are numbers below `rows`; some may be empty. */
 export interface DecodeBatch {
   readonly rows: number;
-  /** Takes over the first `length` positions of a row of a cache; answers with its slot. Others keep theirs. */
-  add(from: KeyValueCache, row: number, length: number): number;
+  /**
+   * Takes over the first `length` positions of the first row of a cache; answers with its slot. Others keep theirs. `coming`:
+   * how many more are expected at once, so that room is made for all of them together.
+   */
+  add(from: KeyValueCache, length: number, coming?: number): number;
   /** Another row like the one in `slot`; answers with its slot. */
   fork(slot: number): number;
   remove(slot: number): void;
@@ -56,11 +59,12 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
     });
   };
   const everySlot = () => Array.from(layout.occupied, (_, slot) => slot);
-  const freeSlot = (positions: number): number => {
+  const freeSlot = (positions: number, coming = 0): number => {
     const free = layout.occupied.indexOf(0);
     const { rows, capacity } = layout.cache;
     const needed = Math.max(capacity, roundCapacity(positions));
-    if (free < 0 || needed > capacity) rebuild(free < 0 ? 2 * rows : rows, needed, everySlot());
+    const more = free < 0 ? roundRows(rows + 1 + coming) : rows;
+    if (more > rows || needed > capacity) rebuild(more, needed, everySlot());
     return free < 0 ? rows : free;
   };
   const outputOf = (name: ModelOutput) =>
@@ -70,9 +74,9 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
     get rows() {
       return layout.cache.rows;
     },
-    add(from, row, length) {
-      const slot = freeSlot(length + 1);
-      copyRow(config, from, row, layout.cache, slot, length);
+    add(from, length, coming) {
+      const slot = freeSlot(length + 1, coming);
+      copyRow(config, from, 0, layout.cache, slot, length);
       occupy(layout, slot, length);
       return slot;
     },
@@ -100,8 +104,9 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
       if (longest >= layout.cache.capacity) rebuild(layout.cache.rows, 2 * layout.cache.capacity, everySlot());
       const { cache, lengths, mask, rotary, feeds, fresh } = layout;
       for (let row = 0; row < cache.rows; row++) rotary.fill(row, lengths[row]!);
-      const outputs = Object.fromEntries(wanted.map((name) => [name, outputOf(name)]));
-      await weights.decode.session.run(feeds, { ...outputs, fresh });
+      const fetches: Record<string, Tensor> = { fresh };
+      for (const name of wanted) fetches[name] = outputOf(name);
+      await weights.decode.session.run(feeds, fetches);
       appendFresh(config, cache, fresh.data, lengths);
       for (let row = 0; row < cache.rows; row++) {
         if (!layout.occupied[row]) continue;

@@ -40,7 +40,7 @@ const nextToken = (row: number, step: number) => (11 * row + 5 * step) % 40;
 async function decodeTogether(config: ModelConfig, loaded: LoadedWeights): Promise<Float32Array[][]> {
   const batch = createDecodeBatch(loaded);
   const read = await Promise.all(prompts.map((tokens) => readAll(loaded, tokens)));
-  const slots = read.map(({ cache, length }) => batch.add(cache, 0, length));
+  const slots = read.map(({ cache, length }) => batch.add(cache, length));
   const logits = read.map((prompt) => [prompt.logits]);
   for (let step = 0; step < steps; step++) {
     slots.forEach((slot, row) => batch.setToken(slot, nextToken(row, step)));
@@ -100,7 +100,7 @@ test("rows that leave and come keep the others' logits", async () => {
   const rows = new Map<number, number[]>();
   const join = async (tokens: number[]) => {
     const prompt = await readAll(loaded, tokens);
-    rows.set(batch.add(prompt.cache, 0, prompt.length), [...tokens]);
+    rows.set(batch.add(prompt.cache, prompt.length), [...tokens]);
   };
   const step = async () => {
     for (const [slot, row] of rows) {

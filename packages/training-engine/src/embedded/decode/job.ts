@@ -29,6 +29,8 @@ export interface Job {
   /** Answered, failed or aborted: its rows are to be dropped. */
   readonly settled: boolean;
   emit(chunk: GenerationChunk): void;
+  /** Whether anybody listens to chunks. */
+  readonly streams: boolean;
   /** Takes finished completions; the last one settles the job. */
   finish(generations: readonly Generation[]): void;
   fail(error: unknown): void;
@@ -76,6 +78,7 @@ export function createJob({ weights, context, constraints, order, onChunk, resol
     get settled() {
       return settled;
     },
+    streams: onChunk !== undefined,
     emit(chunk) {
       if (!settled) onChunk?.(chunk);
     },

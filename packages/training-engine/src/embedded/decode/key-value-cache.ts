@@ -59,37 +59,23 @@ export function copyRow(
  */
 export function appendFresh(
   { layers, keyValueHeads, headSize }: ModelConfig,
-  cache: KeyValueCache,
+  { rows, capacity, keys, values }: KeyValueCache,
   fresh: Float32Array,
   lengths: Int32Array,
 ): void {
-  for (let layer = 0; layer < layers; layer++) {
-    scatter(fresh, 2 * layer, cache.keys[layer]!, { ...cache, layers, keyValueHeads, headSize }, lengths);
-    scatter(fresh, 2 * layer + 1, cache.values[layer]!, { ...cache, layers, keyValueHeads, headSize }, lengths);
-  }
-}
-
-interface ScatterShape {
-  rows: number;
-  capacity: number;
-  layers: number;
-  keyValueHeads: number;
-  headSize: number;
-}
-
-function scatter(
-  fresh: Float32Array,
-  part: number,
-  target: Float32Array,
-  { rows, capacity, layers, keyValueHeads, headSize }: ScatterShape,
-  lengths: Int32Array,
-): void {
-  for (let row = 0; row < rows; row++) {
-    const position = lengths[row]!;
-    for (let head = row * keyValueHeads; head < (row + 1) * keyValueHeads; head++) {
-      const from = (head * 2 * layers + part) * headSize;
-      const to = (head * capacity + position) * headSize;
-      for (let i = 0; i < headSize; i++) target[to + i] = fresh[from + i]!;
+  const heads = rows * keyValueHeads;
+  for (let head = 0; head < heads; head++) {
+    const to = (head * capacity + lengths[Math.floor(head / keyValueHeads)]!) * headSize;
+    let from = head * 2 * layers * headSize;
+    for (let layer = 0; layer < layers; layer++) {
+      copyVector(fresh, from, keys[layer]!, to, headSize);
+      copyVector(fresh, from + headSize, values[layer]!, to, headSize);
+      from += 2 * headSize;
     }
   }
+}
+
+/** A plain loop: for so few numbers the views that `set` needs would cost more than the copy. */
+function copyVector(source: Float32Array, from: number, target: Float32Array, to: number, size: number): void {
+  for (let i = 0; i < size; i++) target[to + i] = source[from + i]!;
 }

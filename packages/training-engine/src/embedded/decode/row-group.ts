@@ -1,4 +1,6 @@
+import type { Generation } from "../../port.js";
 import type { Completion } from "../../sampling/completion.js";
+import type { NextTokens } from "../../sampling/structured/constraints.js";
 import { createDecodeBatch } from "./decode-batch.js";
 import type { Job } from "./job.js";
 import type { ReadPrompt } from "./prompt.js";
@@ -16,8 +18,8 @@ export interface RowGroup {
 
 /** Completions of any jobs on the same weights. */
 export interface SamplingGroup extends RowGroup {
-  /** Lets a completion go on after its prompt and first token. */
-  join(row: Row, prompt: ReadPrompt, token: number): void;
+  /** Lets a completion go on after its prompt and first token; `coming`: how many more are about to join. */
+  join(row: Row, prompt: ReadPrompt, token: number, coming: number): void;
 }
 
 interface Row {
@@ -48,8 +50,8 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
     get rows() {
       return bySlot.size;
     },
-    join(row, { cache, length }, token) {
-      const slot = batch.add(cache, 0, length);
+    join(row, { cache, length }, token, coming) {
+      const slot = batch.add(cache, length, coming);
       batch.setToken(slot, token);
       bySlot.set(slot, row);
       row.job.rows++;
@@ -67,7 +69,8 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
       const finished: number[] = [];
       for (const [slot, { job, completion }] of bySlot) {
         const output = batch.output(completion.source);
-        const token = await advance(job, completion, output, slot * weights.config.vocabularySize);
+        const advanced = advance(job, completion, output, slot * weights.config.vocabularySize);
+        const token = advanced instanceof Promise ? await advanced : advanced;
         if (token === undefined) finished.push(slot);
         else batch.setToken(slot, token);
       }
@@ -76,22 +79,38 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
   };
 }
 
-/** Samples one token of a completion from its row of `output` and hands it on; undefined when the completion needs no more. */
-export async function advance(
+/**
+ * Samples one token of a completion from its row of `output` and hands it on; undefined when the completion needs no more.
+ * A promise only where a constraint has a say: most steps of most rows need none, and a promise costs more than the rest.
+ */
+export function advance(
   job: Job,
   completion: Completion,
   output: Float32Array,
   offset: number,
-): Promise<number | undefined> {
-  try {
-    const next = await completion.next();
+): number | undefined | Promise<number | undefined> {
+  const failed = (error: unknown) => {
+    job.fail(error);
+    return undefined;
+  };
+  const take = (next?: NextTokens): number | undefined | Promise<undefined> => {
     if (job.settled) return undefined;
     const { token, text, finished } = completion.sample(output, offset, next);
-    job.emit({ index: completion.index, text, tokens: [token] });
+    if (job.streams) job.emit({ index: completion.index, text, tokens: [token] });
     if (!finished) return token.token;
-    job.finish([await completion.result()]);
+    const finish = (generation: Generation) => {
+      job.finish([generation]);
+      return undefined;
+    };
+    const result = completion.result();
+    return result instanceof Promise ? result.then(finish) : finish(result);
+  };
+  try {
+    const waiting = completion.next();
+    if (waiting) return waiting.then(take).catch(failed);
+    const token = take();
+    return token instanceof Promise ? token.catch(failed) : token;
   } catch (error) {
-    job.fail(error);
+    return failed(error);
   }
-  return undefined;
 }

@@ -88,7 +88,9 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     if (token === undefined) return;
     let group = groupOf(job);
     if (!group) groups.push((group = createSamplingGroup(weights, job.capacity)));
-    group.join({ job, completion }, prompt, token);
+    const alike = waiting.filter((each) => each.weights === weights && each.capacity === job.capacity && !each.beams);
+    const coming = alike.reduce((sum, each) => sum + each.waiting.length, 0);
+    group.join({ job, completion }, prompt, token, Math.min(coming, maxRows - rows() - 1));
   };
   const admit = async (): Promise<void> => {
     let budget = promptTokensPerTurn;

@@ -1,0 +1,170 @@
+/**
+ * Tokens per second of the in-process sampler, from a context of 16 tokens to 128, eight completions to a prompt.
+ *
+ *   npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/training-engine/bench/sample.ts [--rounds 7] [--shapes A,C] [--rows 1,8,64]
+ *
+ * With PROTOTYPE=<directory of the engine's prototype, with onnxruntime-node in its folder `ort`> its sampler runs beside
+ * ours, round by round in the same process; the ratio is ours to its. CPU seconds say more than the clock on a shared machine.
+ */
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { createCpuSampler, type CpuSampler } from "../src/embedded/decode/cpu-sampler.js";
+import type { ModelConfig } from "../src/model/config.js";
+import { initialWeights } from "../src/weights/initial-weights.js";
+
+interface Shape {
+  vocabularySize: number;
+  hiddenSize: number;
+  layers: number;
+  heads: number;
+  feedForwardSize: number;
+}
+const shapes: Record<string, Shape> = {
+  A: { vocabularySize: 512, hiddenSize: 128, layers: 4, heads: 4, feedForwardSize: 352 },
+  C: { vocabularySize: 1024, hiddenSize: 256, layers: 6, heads: 4, feedForwardSize: 704 },
+};
+const [promptTokens, sampledTokens, perPrompt] = [16, 112, 8];
+
+/** Samples `rows` completions of the whole length; answers with how many tokens that were. */
+type Round = (round: number) => Promise<number>;
+interface Figures {
+  wall: number[];
+  cpu: number[];
+}
+
+const option = (name: string, otherwise: string): string[] => {
+  const at = process.argv.indexOf(`--${name}`);
+  return (at === -1 ? otherwise : (process.argv[at + 1] ?? otherwise)).split(",");
+};
+const rounds = Number(option("rounds", "7")[0]);
+
+function configOf({ heads, hiddenSize, ...shape }: Shape): ModelConfig {
+  return {
+    ...shape,
+    family: "llama",
+    hiddenSize,
+    heads,
+    keyValueHeads: heads,
+    headSize: hiddenSize / heads,
+    contextLength: 1024,
+    normEpsilon: 1e-6,
+    rotaryBase: 10_000,
+    tiedEmbeddings: true,
+    queryKeyNorm: false,
+    attentionBias: false,
+  };
+}
+
+async function ours(shape: Shape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
+  const config = configOf(shape);
+  const sampler = createCpuSampler({ memoryBytes: 2 ** 32 });
+  const nothing = new Uint8Array();
+  const { vocabularySize } = config;
+  const tokenizer = { vocabularySize, tokenBytes: () => nothing, specialIds: new Set<number>(), eosIds: [] };
+  await sampler.addModel("model", { config, weights: initialWeights(config, 1), tokenizer });
+  const n = Math.min(rows, perPrompt);
+  const round = async (seed: number) => {
+    const results = await Promise.all(
+      Array.from({ length: rows / n }, (_, group) => {
+        const prompt = Int32Array.from(
+          { length: promptTokens },
+          (_, i) => (seed * 31 + group * 17 + i * 7) % vocabularySize,
+        );
+        return sampler.generate({ weights: "model", prompt, n, maxTokens: sampledTokens, seed: seed * 100 + group });
+      }),
+    );
+    return results.flatMap(({ generations }) => generations).reduce((sum, { tokens }) => sum + tokens.length, 0);
+  };
+  return { round, sampler };
+}
+
+/** The prototype's sampler as its own bench drives it. */
+interface Prototype {
+  createSplit(shape: object, weights: object, options: object): Promise<PrototypeSampler>;
+  randomWeights(shape: object, seed: number): object;
+  sampleProbs(
+    rows: Float32Array,
+    count: number,
+    size: number,
+    uniform: Float64Array,
+    tokens: Int32Array,
+    out: Float32Array,
+  ): void;
+}
+interface PrototypeSampler {
+  tok: Int32Array;
+  prefill(prompts: number[][], sources: number[]): Promise<Float32Array>;
+  step(): Promise<Float32Array>;
+}
+
+async function theirs(
+  directory: string,
+  { vocabularySize: V, hiddenSize: d, layers: L, heads: H, feedForwardSize: f }: Shape,
+  rows: number,
+): Promise<Round> {
+  const load = (file: string): Promise<Partial<Prototype>> =>
+    import(pathToFileURL(join(directory, "sampling", file)).href) as Promise<Partial<Prototype>>;
+  const { createSplit, randomWeights, sampleProbs } = { ...(await load("sampler.mjs")), ...(await load("split.mjs")) };
+  if (!createSplit || !randomWeights || !sampleProbs) throw new Error(`${directory} is not the prototype`);
+  const shape = { d, L, H, f, V, eps: 1e-6 };
+  const sampler = await createSplit(shape, randomWeights(shape, 1), { R: rows, init: true });
+  const group = Math.min(rows, perPrompt);
+  const sources = Array.from({ length: rows }, (_, row) => Math.floor(row / group));
+  const uniform = new Float64Array(rows);
+  const logprobs = new Float32Array(rows);
+  return async (seed) => {
+    const prompts = Array.from({ length: rows / group }, (_, at) =>
+      Array.from({ length: promptTokens }, (_, i) => (seed * 31 + at * 17 + i * 7) % V),
+    );
+    const first = await sampler.prefill(prompts, sources);
+    let probabilities: Float32Array = new Float32Array(rows * V);
+    sources.forEach((source, row) => probabilities.set(first.subarray(source * V, (source + 1) * V), row * V));
+    for (let step = 0; step < sampledTokens; step++) {
+      uniform.forEach((_, row) => (uniform[row] = Math.random()));
+      sampleProbs(probabilities, rows, V, uniform, sampler.tok, logprobs);
+      probabilities = await sampler.step();
+    }
+    return rows * sampledTokens;
+  };
+}
+
+async function measure(round: Round, index: number, figures: Figures): Promise<void> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const tokens = await round(index);
+  const wall = (performance.now() - start) / 1000;
+  const used = process.cpuUsage(cpu);
+  if (index === 0) return;
+  figures.wall.push(tokens / wall);
+  figures.cpu.push((tokens * 1e6) / (used.user + used.system));
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+}
+
+const figure = (value: number) => Math.round(value).toLocaleString("en").padStart(8);
+const describe = ({ wall, cpu }: Figures) => `${figure(median(wall))} tok/s ${figure(median(cpu))} tok/CPU-s`;
+
+const prototype = process.env["PROTOTYPE"];
+for (const name of option("shapes", "A,C")) {
+  const shape = shapes[name];
+  if (!shape) throw new Error(`no shape ${name}`);
+  for (const rows of option("rows", "1,8,64").map(Number)) {
+    const { round, sampler } = await ours(shape, rows);
+    const beside = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
+    const [own, other]: Figures[] = [
+      { wall: [], cpu: [] },
+      { wall: [], cpu: [] },
+    ];
+    for (let index = 0; index <= rounds; index++) {
+      await measure(round, index, own!);
+      if (beside) await measure(beside, index, other!);
+    }
+    await sampler.close();
+    const ratio = beside
+      ? `   prototype ${describe(other!)}   ratio ${(median(own!.wall) / median(other!.wall)).toFixed(2)}, of CPU ${(median(own!.cpu) / median(other!.cpu)).toFixed(2)}`
+      : "";
+    console.log(`${name} ${String(rows).padStart(2)} rows ${describe(own!)}${ratio}`);
+  }
+}

@@ -1,0 +1,102 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { drawToken, largestToken } from "./draw.js";
+import { truncatedWeights, type Truncation } from "./truncation.js";
+
+const all: Truncation = { temperature: 1, topK: 0, topP: 1, minP: 0 };
+
+/** Shares of the tokens after truncation. */
+function shares(logits: number[], settings: Partial<Truncation>): number[] {
+  const weights = Float64Array.from(logits);
+  const sum = truncatedWeights(weights, { ...all, ...settings });
+  return [...weights].map((weight) => weight / sum);
+}
+const kept = (logits: number[], settings: Partial<Truncation>) =>
+  shares(logits, settings).flatMap((share, token) => (share > 0 ? [token] : []));
+const softmax = (logits: number[], temperature = 1) => {
+  const exps = logits.map((logit) => Math.exp(logit / temperature));
+  const sum = exps.reduce((a, b) => a + b);
+  return exps.map((value) => value / sum);
+};
+
+// Few different values, so that equal logits occur.
+const someLogits = fc.array(
+  fc.integer({ min: -12, max: 12 }).map((value) => value / 3),
+  { minLength: 1, maxLength: 40 },
+);
+
+test("without truncation the distribution is the softmax at the temperature", () => {
+  fc.assert(
+    fc.property(someLogits, fc.double({ min: 0.2, max: 5, noNaN: true }), (logits, temperature) => {
+      const wanted = softmax(logits, temperature);
+      shares(logits, { temperature }).forEach((share, token) => expect(share).toBeCloseTo(wanted[token]!, 10));
+    }),
+  );
+});
+
+test("top_k keeps exactly the k most likely tokens, of equal ones the first", () => {
+  fc.assert(
+    fc.property(someLogits, fc.integer({ min: 1, max: 50 }), (logits, topK) => {
+      const wanted = logits.map((_, token) => token).toSorted((a, b) => logits[b]! - logits[a]! || a - b);
+      expect(kept(logits, { topK })).toEqual(wanted.slice(0, topK).toSorted((a, b) => a - b));
+    }),
+  );
+});
+
+test("top_p keeps the fewest most likely tokens that reach the share", () => {
+  fc.assert(
+    fc.property(someLogits, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (logits, topP) => {
+      const probabilities = softmax(logits);
+      const tokens = kept(logits, { topP });
+      const mass = tokens.reduce((sum, token) => sum + probabilities[token]!, 0);
+      const least = Math.min(...tokens.map((token) => probabilities[token]!));
+      const most = Math.max(0, ...probabilities.filter((_, token) => !tokens.includes(token)));
+      expect(mass).toBeGreaterThan(topP - 1e-9);
+      expect(mass - least).toBeLessThan(topP + 1e-9);
+      expect(most).toBeLessThan(least + 1e-12);
+    }),
+  );
+});
+
+test("min_p keeps what is likely enough beside the most likely token", () => {
+  fc.assert(
+    fc.property(someLogits, fc.double({ min: 0.001, max: 1, noNaN: true }), (logits, minP) => {
+      const most = Math.max(...logits);
+      const tokens = kept(logits, { minP });
+      logits.forEach((logit, token) => {
+        const relative = Math.exp(logit - most);
+        if (Math.abs(relative - minP) > 1e-9) expect(tokens.includes(token)).toBe(relative > minP);
+      });
+    }),
+  );
+});
+
+test("top_p counts the share of what min_p and top_k left", () => {
+  const logits = [0.5, 0.2, 0.2, 0.1].map(Math.log);
+  expect(kept(logits, { topP: 0.6 })).toEqual([0, 1]);
+  expect(kept(logits, { topP: 0.6, topK: 2 })).toEqual([0]);
+  expect(kept(logits, { topP: 0.8, minP: 0.3 })).toEqual([0, 1, 2]);
+  expect(kept(logits, { topP: 0.8 })).toEqual([0, 1, 2]);
+  expect(kept(logits, { topP: 0.95 })).toEqual([0, 1, 2, 3]);
+  expect(kept(logits, { topP: 0.95, minP: 0.3 })).toEqual([0, 1, 2]);
+});
+
+test("tokens are drawn as often as they are likely", () => {
+  const weights = Float64Array.of(0, 3, 1, 0, 4);
+  const counts = new Array<number>(5).fill(0);
+  for (let i = 0; i < 8000; i++) counts[drawToken(weights, { size: 5, sum: 8, uniform: (i + 0.5) / 8000 })]!++;
+  expect(counts).toEqual([0, 3000, 1000, 0, 4000]);
+});
+
+test("rounding never draws a token that cannot be", () => {
+  const weights = Float64Array.of(0.25, 0.5, 0, 0);
+  expect(drawToken(weights, { size: 4, sum: 1, uniform: 0.999 })).toBe(1);
+  expect(drawToken(new Float64Array(4), { size: 4, sum: 0, uniform: 0.5 })).toBe(-1);
+  expect(drawToken(Float64Array.of(NaN, 1), { size: 2, sum: NaN, uniform: 0.5 })).toBe(-1);
+});
+
+test("the largest token is the first of equal ones", () => {
+  expect(largestToken(Float64Array.of(-Infinity, 1, 3, 3), { size: 4 })).toBe(2);
+  expect(largestToken(Float64Array.of(-Infinity, -Infinity), { size: 2 })).toBe(-1);
+  expect(largestToken(Float64Array.of(5, NaN), { size: 2 })).toBe(-1);
+});

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { endsInReasoning, reasoningStream, splitReasoning } from "./reasoning.js";
+
+const cases: [string, string, boolean, string | undefined, string][] = [
+  ["no think block", "Hello <think>x</think>", false, undefined, "Hello <think>x</think>"],
+  ["a block before the answer", "<think>\nhm\n\nwell\n</think>\n\nYes\n", false, "hm\n\nwell", "Yes\n"],
+  ["white space before the block", "\n <think>a</think>b", false, "a", "b"],
+  ["an empty block", "<think>\n\n</think>\n\nYes", false, "", "Yes"],
+  ["a block that never ends", "<think>\nhm </thi\n", false, "hm </thi", ""],
+  ["a block that the prompt began", "\nhm\n</think>Yes", true, "hm", "Yes"],
+  ["a prompt's block that never ends", "hm", true, "hm", ""],
+  ["only the beginning of a tag", "<thin", false, undefined, "<thin"],
+  ["nothing", "", false, undefined, ""],
+  ["only white space", " \n", false, undefined, " \n"],
+];
+
+test.each(cases)("%s", (_, text, open, reasoning, content) => {
+  expect(splitReasoning(text, { open })).toEqual({ reasoning, content });
+});
+
+test.each(cases)("%s, character by character", (_, text, open, reasoning, content) => {
+  const stream = reasoningStream({ open });
+  const deltas = [...Array.from(text, (character) => stream.push(character)), stream.end()];
+  expect(deltas.map((delta) => delta.reasoning).join("")).toBe(reasoning ?? "");
+  expect(deltas.map((delta) => delta.content).join("")).toBe(content);
+  expect(stream.hasReasoning).toBe(reasoning !== undefined);
+});
+
+test("reasoning is passed on while it comes, but for what could be the end of the block", () => {
+  const stream = reasoningStream();
+  expect(stream.push("<think>one")).toEqual({ reasoning: "one", content: "" });
+  expect(stream.push(" two\n</")).toEqual({ reasoning: " two", content: "" });
+  expect(stream.push("b>")).toEqual({ reasoning: "\n</b>", content: "" });
+  expect(stream.push("</think>three")).toEqual({ reasoning: "", content: "three" });
+});
+
+test("only a think tag at its very end leaves a prompt in the block", () => {
+  expect(endsInReasoning("<|im_start|>assistant\n<think>\n")).toBe(true);
+  expect(endsInReasoning("what is <think>?<|im_start|>assistant\n")).toBe(false);
+  expect(endsInReasoning("<think>\n\n</think>\n\n")).toBe(false);
+});

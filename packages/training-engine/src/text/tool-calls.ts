@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import { possibleTagStart, splitTrailing } from "./tag-search.js";
+import { type ToolCallReader, toolCallReader } from "./tool-call-reader.js";
+
+const openTag = "<tool_call>";
+const closeTag = "</tool_call>";
+const spaces = " \n\r\t";
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** JSON text as the model wrote it, which need not be JSON. */
+  arguments: string;
+}
+
+/** `id` and `name` come with the first delta of a call, `arguments` in pieces. */
+export interface ToolCallDelta {
+  index: number;
+  id?: string;
+  name?: string;
+  arguments: string;
+}
+
+export interface ToolTextDelta {
+  content: string;
+  toolCalls: ToolCallDelta[];
+}
+
+export interface ToolCallStream {
+  push(text: string): ToolTextDelta;
+  /** What was held back; nothing may be pushed afterwards. */
+  end(): ToolTextDelta;
+}
+
+/**
+ * Tool calls in the Hermes form, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, and the text around them without the white space
+ * beside the tags. A block without a name stays text, as it was written; the last block may lack its end.
+ */
+export function parseToolCalls(text: string, newId?: () => string): { content: string; toolCalls: ToolCall[] } {
+  const stream = toolCallStream(newId);
+  const deltas = [stream.push(text), stream.end()];
+  const toolCalls: ToolCall[] = [];
+  for (const { index, id, name, arguments: piece } of deltas.flatMap((delta) => delta.toolCalls)) {
+    const known = toolCalls[index];
+    if (known) known.arguments += piece;
+    else toolCalls.push({ id: id ?? "", name: name ?? "", arguments: piece });
+  }
+  return { content: deltas.map((delta) => delta.content).join(""), toolCalls };
+}
+
+interface OpenCall {
+  reader: ToolCallReader;
+  /** The white space before the tag and everything behind it, should the call have to become text again. */
+  before: string;
+  text: string;
+  index?: number;
+  /** Characters of the arguments already given. */
+  sent: number;
+}
+
+/** `parseToolCalls` for text that comes piece by piece: arguments are passed on as they come, once the name is known. */
+export function toolCallStream(newId: () => string = toolCallId): ToolCallStream {
+  let held = "";
+  let call: OpenCall | undefined;
+  let calls = 0;
+  /** White space after a call is dropped until something else comes. */
+  let afterCall = false;
+  let content = "";
+  let deltas: ToolCallDelta[] = [];
+
+  return {
+    push(text) {
+      held += text;
+      while (call ? readCall(call) : readContent());
+      return flush();
+    },
+    end() {
+      if (call) {
+        grow(call, held);
+        closeCall(call, "");
+      } else {
+        say(held);
+      }
+      held = "";
+      return flush();
+    },
+  };
+
+  function flush(): ToolTextDelta {
+    const delta = { content, toolCalls: deltas };
+    content = "";
+    deltas = [];
+    return delta;
+  }
+
+  /** True when a call begins. */
+  function readContent(): boolean {
+    const at = held.indexOf(openTag);
+    if (at >= 0) {
+      const [text, before] = splitTrailing(held.slice(0, at), spaces);
+      say(text);
+      held = held.slice(at + openTag.length);
+      call = { reader: toolCallReader(), before, text: "", sent: 0 };
+      return true;
+    }
+    const [sure] = splitTrailing(held.slice(0, held.length - possibleTagStart(held, openTag)), spaces);
+    say(sure);
+    held = held.slice(sure.length);
+    return false;
+  }
+
+  /** True when the call is complete. */
+  function readCall(open: OpenCall): boolean {
+    const at = held.indexOf(closeTag);
+    const sure = at >= 0 ? at : held.length - possibleTagStart(held, closeTag);
+    grow(open, held.slice(0, sure));
+    held = held.slice(at >= 0 ? at + closeTag.length : sure);
+    if (at >= 0) closeCall(open, closeTag);
+    return at >= 0;
+  }
+
+  function say(text: string): void {
+    const rest = afterCall ? text.trimStart() : text;
+    if (rest !== "") afterCall = false;
+    content += rest;
+  }
+
+  function grow(open: OpenCall, text: string): void {
+    open.text += text;
+    open.reader.push(text);
+    const { name, arguments: given } = open.reader;
+    if (name === undefined || given.length === open.sent) return;
+    send(open, name, given.slice(open.sent));
+    open.sent = given.length;
+  }
+
+  function send(open: OpenCall, name: string, piece: string): void {
+    if (open.index === undefined) {
+      open.index = calls++;
+      deltas.push({ index: open.index, id: newId(), name, arguments: piece });
+    } else {
+      deltas.push({ index: open.index, arguments: piece });
+    }
+  }
+
+  function closeCall(open: OpenCall, end: string): void {
+    call = undefined;
+    const { name } = open.reader;
+    if (name === undefined) {
+      say(open.before + openTag + open.text + end);
+      return;
+    }
+    if (open.index === undefined) send(open, name, "{}");
+    afterCall = true;
+  }
+}
+
+function toolCallId(): string {
+  return `chatcmpl-tool-${randomUUID().replaceAll("-", "")}`;
+}

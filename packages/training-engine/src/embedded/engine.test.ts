@@ -224,6 +224,9 @@ describe("a request that cannot be done", () => {
       code: "invalid",
       path: expect.stringContaining("tokens"),
     });
+    const givenAway = Int32Array.of(1, 2);
+    structuredClone(givenAway.buffer, { transfer: [givenAway.buffer] });
+    await expect(sampler.generate(ask({ prompt: givenAway }))).rejects.toMatchObject({ code: "invalid" });
     await expect(sampler.generate(ask())).resolves.toMatchObject({ generations: [{ index: 0 }, { index: 1 }] });
   });
 

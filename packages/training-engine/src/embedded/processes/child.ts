@@ -72,8 +72,17 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
   };
   let outgoing: ToChild = [];
   const flush = (): void => {
-    if (outgoing.length > 0 && child.connected) child.send(outgoing, () => undefined);
+    const messages = outgoing;
     outgoing = [];
+    try {
+      if (messages.length > 0 && child.connected) child.send(messages, () => undefined);
+    } catch (error) {
+      // Such as an array whose memory was given away.
+      const why = { code: "invalid" as const, message: `it cannot be sent to another process: ${String(error)}` };
+      for (const message of messages) {
+        if (message.type === "call") calls.receive({ type: "error", id: message.id, error: why });
+      }
+    }
   };
   const send = (message: OneToChild, bytes = 0): void => {
     if (outgoing.push(message) === 1) setImmediate(flush);

@@ -2,6 +2,7 @@ import { array, assert, asyncProperty, constantFrom, record, string } from "fast
 import { describe, expect, test } from "vitest";
 import { openChatModel, trainedTexts } from "../../test/chat-model.js";
 import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
+import { sentencePieceTokenizer } from "../../test/text-models.js";
 import { trajectorySequences, type SequenceOptions } from "./sequences.js";
 
 const model = await openChatModel(chatMl);
@@ -60,9 +61,9 @@ describe("with recorded token ids", () => {
       user("b"),
       recorded(second, "no<|im_end|>"),
       user("c"),
-      recorded(prompt, "he<|im_end|>"),
+      recorded(`another ${second} prompt`, "he<|im_end|>"),
     ]);
-    expect(sequences.map(decoded)).toEqual([`${second}no<|im_end|>`, `${prompt}he<|im_end|>`]);
+    expect(sequences.map(decoded)).toEqual([`${second}no<|im_end|>`, `another ${second} prompthe<|im_end|>`]);
     expect(sequences.map((each) => trainedTexts(model, each))).toEqual([
       ["yes<|im_end|>", "no<|im_end|>"],
       ["he<|im_end|>"],
@@ -151,6 +152,22 @@ describe("without recorded prompts", () => {
     const none = await sequencesOf([user("hello"), choice("yes<|im_end|>")], { template });
     expect(decoded(none.sequences[0]!)).toBe(`${prompt}<think>\n\n</think>\n\nyes<|im_end|>`);
     expect(trainedTexts(model, none.sequences[0]!)).toEqual(["yes<|im_end|>"]);
+  });
+
+  test("what comes after the last trained turn changes nothing", async () => {
+    const template = await openChatModel(thinking);
+    const elements = [user("hello"), choice("yes<|im_end|>")];
+    const later = [...elements, user("b"), { role: "assistant", content: "c" }];
+    expect(await sequencesOf(later, { template })).toEqual(await sequencesOf(elements, { template }));
+  });
+
+  test("a SentencePiece vocabulary gets no space behind what was sampled", async () => {
+    const lines = "{% for m in messages %}{{ m.content }}/{% endfor %}";
+    const template = await openChatModel(lines, sentencePieceTokenizer());
+    const content = [{ token: " hello", logprob: -1 }];
+    const turn = { message: { role: "assistant", content: "hello" }, logprobs: { content } };
+    const { sequences } = await sequencesOf([user("a"), turn, user("b"), turn], { template });
+    expect(template.tokenizer.decode(sequences[0]!.tokens)).toBe("a/ hello/b/ hello");
   });
 
   test("tokens given as text are looked up; what is unknown becomes the end-of-text token", async () => {

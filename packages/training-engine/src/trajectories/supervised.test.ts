@@ -65,6 +65,13 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect((await trained(template, twoTurns, "all")).texts).toEqual(["yes<|im_end|>", "no<|im_end|>\n<|endoftext|>"]);
   });
 
+  test("a template that asks in other words than it shows answers with", async () => {
+    const other =
+      "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant> {% endif %}";
+    const messages = [user("assistant> what"), assistant("yes"), user("b"), assistant("no")];
+    expect((await trained(other, messages, "all")).texts).toEqual(["yes", "no"]);
+  });
+
   test("a template without control tokens trains the content alone", async () => {
     const plain = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
     expect((await trained(plain, twoTurns, "all")).texts).toEqual(["yes", "no"]);

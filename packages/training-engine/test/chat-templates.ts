@@ -48,7 +48,7 @@ export const headers = `{{- bos_token }}
 {%- else %}
     {%- set system_message = "" %}
 {%- endif %}
-{{- "<|start_header_id|>system<|end_header_id|>\\n\\nToday Date: " + today + "\\n\\n" + system_message + "<|eot_id|>" }}
+{{- "<|start_header_id|>system<|end_header_id|>\\n\\nIt is " + today + "\\n\\n" + system_message + "<|eot_id|>" }}
 {%- for message in messages %}
     {%- if message.role == "tool" or message.role == "ipython" %}
         {{- "<|start_header_id|>ipython<|end_header_id|>\\n\\n" }}
@@ -60,7 +60,7 @@ export const headers = `{{- bos_token }}
         {{- "<|eot_id|>" }}
     {%- elif message.tool_calls %}
         {%- if message.tool_calls | length != 1 %}
-            {{- raise_exception("This model only supports single tool-calls at once!") }}
+            {{- raise_exception("One call at a time, please") }}
         {%- endif %}
         {%- set tool_call = message.tool_calls[0].function %}
         {{- "<|start_header_id|>assistant<|end_header_id|>\\n\\n" }}
@@ -113,7 +113,7 @@ export const thinking = `{%- set ns = namespace(searching=true, last_question=me
 
 /** Turns in brackets, strictly alternating; the answer ends with the end-of-text token. */
 export const brackets = `{%- for message in messages %}
-{%- if (message.role == "user") != (loop.index0 % 2 == 0) %}{{ raise_exception("Conversation roles must alternate user/assistant/user/assistant/...") }}{% endif %}
+{%- if (message.role == "user") != (loop.index0 % 2 == 0) %}{{ raise_exception("Turns must alternate between user and assistant") }}{% endif %}
 {%- if message.role == "user" %}{{ bos_token + "[INST] " + message.content + " [/INST]" }}
 {%- else %}{{ " " + message.content + " " + eos_token }}
 {%- endif %}

@@ -59,7 +59,7 @@ describe("templates as models have them", () => {
     const now = () => new Date(2026, 6, 4, 12);
     const text = await render(headers, {}, { trusted: true, now });
     expect(text).toBe(
-      "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nToday Date: 04 Jul 2026\n\nBe short.<|eot_id|>" +
+      "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nIt is 04 Jul 2026\n\nBe short.<|eot_id|>" +
         "<|start_header_id|>user<|end_header_id|>\n\nhello<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
     );
   });
@@ -314,5 +314,5 @@ test("a template that only allows alternating turns says so", async () => {
     { role: "user", content: "a" },
     { role: "user", content: "b" },
   ];
-  await expect(render(brackets, { messages })).rejects.toThrow("Conversation roles must alternate");
+  await expect(render(brackets, { messages })).rejects.toThrow("Turns must alternate");
 });

@@ -280,7 +280,7 @@ describe("what cannot be trained comes with its reason and place", () => {
   test("a template that refuses the conversation", async () => {
     const template = await openChatModel(brackets);
     const { reasons } = await sequencesOf([user("a"), user("b"), choice("c")], { template });
-    expect(reasons).toMatchObject([{ code: "template", path: "t", message: /roles must alternate/ }]);
+    expect(reasons).toMatchObject([{ code: "template", path: "t", message: /Turns must alternate/ }]);
   });
 
   test("a template that does not show the turn", async () => {

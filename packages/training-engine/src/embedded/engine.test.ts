@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
@@ -176,6 +177,8 @@ describe("several at once", () => {
     ]);
     expect([one.length, two.length, generations.length]).toEqual([4, 4, 4]);
     expect(one).not.toEqual(two);
+    // Training leaves the cores to chat.
+    expect(getPriority(pid)).toBeGreaterThan(getPriority(open.pids("sampling")[0]));
     expect(isRunning(pid)).toBe(true);
     await second.close();
     expect(isRunning(pid)).toBe(false);

@@ -26,7 +26,7 @@ export interface ChildOptions {
   entry: keyof typeof entries;
   /** What the process is, in messages: "the training process". */
   title: string;
-  /** 0 to 19. */
+  /** How much nicer than this process it is: 0 to 19. */
   niceness: number;
   limits: LivenessLimits;
   log: (line: string) => void;

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { EngineError } from "../../engine-error.js";
 import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
 import { startPulse } from "./pulse.js";
@@ -16,7 +16,7 @@ export type Handlers<M extends Methods<M>> = {
 
 /**
  * Makes this child process answer its parent's calls. They run side by side; order is the handlers' matter. The first
- * argument of the process is its niceness.
+ * argument of the process is by how much it is nicer than its parent.
  */
 export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   // The parent decides when its children end; a Ctrl-C in the terminal reaches all of them.
@@ -91,7 +91,7 @@ function tell(message: FromChild): Promise<void> {
 function stepBack(): void {
   const niceness = Number(process.argv[2]);
   try {
-    if (niceness > 0) setPriority(niceness);
+    if (niceness > 0) setPriority(Math.min(getPriority() + niceness, 19));
   } catch {
     // Not allowed here: everything works, only less evenly.
   }

@@ -4,7 +4,7 @@ const openTag = "<think>";
 const closeTag = "</think>";
 
 /** What a piece of sampled text adds; either may be empty. */
-export interface ReasoningDelta {
+interface ReasoningDelta {
   reasoning: string;
   content: string;
 }

@@ -14,14 +14,14 @@ export interface ToolCall {
 }
 
 /** `id` and `name` come with the first delta of a call, `arguments` in pieces. */
-export interface ToolCallDelta {
+interface ToolCallDelta {
   index: number;
   id?: string;
   name?: string;
   arguments: string;
 }
 
-export interface ToolTextDelta {
+interface ToolTextDelta {
   content: string;
   toolCalls: ToolCallDelta[];
 }

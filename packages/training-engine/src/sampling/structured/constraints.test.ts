@@ -2,8 +2,8 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import type { StructuredOutput } from "../../port.js";
 import { type Constraints, type ConstraintOptions, type ConstraintSession, openConstraints } from "./constraints.js";
 import { jsonCheck } from "./finished-json.js";
-import { allowedTokens } from "./random-walk.js";
-import { testVocabulary } from "./test-vocabulary.js";
+import { allowedTokens } from "../../../test/random-walk.js";
+import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 import { loadXGrammar } from "./xgrammar-library.js";
 
 const vocabulary = testVocabulary();

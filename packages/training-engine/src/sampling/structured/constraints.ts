@@ -11,7 +11,7 @@ export interface ConstraintVocabulary {
   eosIds: readonly number[];
 }
 
-export interface ConstraintLimits extends TimeLimits {
+interface ConstraintLimits extends TimeLimits {
   /** For all grammars of this sampler together. */
   memoryBytes: number;
   cachedGrammars: number;

@@ -2,8 +2,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, expect, test } from "vitest";
 import type { StructuredOutput } from "../../port.js";
 import { openConstraints } from "./constraints.js";
-import { randomWalk, seededRandom } from "./random-walk.js";
-import { testVocabulary } from "./test-vocabulary.js";
+import { randomWalk, seededRandom } from "../../../test/random-walk.js";
+import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 
 const vocabulary = testVocabulary();
 const constraints = openConstraints(vocabulary);

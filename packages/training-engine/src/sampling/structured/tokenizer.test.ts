@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
 import { type Constraints, openConstraints } from "./constraints.js";
-import { allowedTokens, randomWalk, seededRandom } from "./random-walk.js";
+import { allowedTokens, randomWalk, seededRandom } from "../../../test/random-walk.js";
 
 let tokenizer: Tokenizer;
 let constraints: Constraints;

@@ -106,7 +106,7 @@ function branches(
 }
 
 /** Named by `type`, or the ones that the other keywords speak of; none: any. */
-export function typesOf({ schema, pointer }: Place<SchemaObject>, keywords: readonly string[]): JsonType[] {
+function typesOf({ schema, pointer }: Place<SchemaObject>, keywords: readonly string[]): JsonType[] {
   if (!("type" in schema)) {
     const spoken = jsonTypes.filter((type) => typeKeywords[type].some((keyword) => keywords.includes(keyword)));
     return spoken.filter((type) => type !== "integer");

@@ -1,4 +1,4 @@
-import type { ConstraintVocabulary } from "./constraints.js";
+import type { ConstraintVocabulary } from "../src/sampling/structured/constraints.js";
 
 /** All bytes, some merges, `<s>`, `</s>` and a special token that would be text; two ids have no text at all. */
 export function testVocabulary(

@@ -1,4 +1,4 @@
-import type { ConstraintSession, ConstraintVocabulary } from "./constraints.js";
+import type { ConstraintSession, ConstraintVocabulary } from "../src/sampling/structured/constraints.js";
 
 /** Numbers from 0 to 1, the same ones for a seed. */
 export function seededRandom(seed: number): () => number {

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { characterTokenizer } from "../../test/small-models.js";
 import { createCompletion, type Completion } from "./completion.js";
@@ -8,7 +8,7 @@ const size = 40;
 const end = size - 1;
 const tokenizer = characterTokenizer(size);
 /** Token of a character, as the tokenizer spells it. */
-const tokensOf = (text: string) => [...text].map((character) => character.charCodeAt(0) - 48);
+const tokensOf = (text: string) => Array.from(text, (character) => character.charCodeAt(0) - 48);
 
 function complete(settings: Partial<SamplingRequest>, index = 0, tokens = tokenizer): Completion {
   const request = { prompt: Int32Array.of(1), n: 1, maxTokens: 100, ...settings };

@@ -24,7 +24,7 @@ test("a seed always gives the same numbers", () => {
 });
 
 test("numbers are spread evenly over [0, 1)", () => {
-  const counts = new Array<number>(20).fill(0);
+  const counts = Array.from({ length: 20 }, () => 0);
   const all = draws(3, 100_000);
   expect(all.every((draw) => draw >= 0 && draw < 1)).toBe(true);
   for (const draw of all) counts[Math.floor(draw * 20)]!++;

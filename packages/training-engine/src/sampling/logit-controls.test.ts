@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { logitControls, type LogitSettings } from "./logit-controls.js";
 
 /** Logits 1, 1, … and what the settings make of them after these tokens were sampled. */
-function controlled(settings: LogitSettings, { prompt = [] as number[], sampled = [] as number[], ends = [5], size = 6 } = {}) {
+function controlled(
+  settings: LogitSettings,
+  { prompt = [] as number[], sampled = [] as number[], ends = [5], size = 6 } = {},
+) {
   const controls = logitControls(settings, Int32Array.from(prompt), ends);
   for (const token of sampled) controls?.note(token);
   const logits = new Float64Array(size).fill(1);

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { rawDistribution } from "./raw-distribution.js";
 
@@ -11,7 +11,7 @@ test("log-probabilities are those of the softmax, at any offset", () => {
   fc.assert(
     fc.property(rows, fc.nat(5), (logits, offset) => {
       const raw = rawDistribution(
-        Float32Array.from([...new Array<number>(offset).fill(9), ...logits]),
+        Float32Array.from([...Array.from({ length: offset }, () => 9), ...logits]),
         offset,
         logits.length,
       );

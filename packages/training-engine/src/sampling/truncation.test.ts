@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { drawToken, largestToken } from "./draw.js";
 import { truncatedWeights, type Truncation } from "./truncation.js";
@@ -83,7 +83,7 @@ test("top_p counts the share of what min_p and top_k left", () => {
 
 test("tokens are drawn as often as they are likely", () => {
   const weights = Float64Array.of(0, 3, 1, 0, 4);
-  const counts = new Array<number>(5).fill(0);
+  const counts = [0, 0, 0, 0, 0];
   for (let i = 0; i < 8000; i++) counts[drawToken(weights, { size: 5, sum: 8, uniform: (i + 0.5) / 8000 })]!++;
   expect(counts).toEqual([0, 3000, 1000, 0, 4000]);
 });

@@ -172,7 +172,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     },
     stats: () => ({
       rows: scheduler.rows,
-      queued: scheduler.queued,
+      queued: scheduler.queued + preparing,
       prefills: scheduler.prefills,
       steps: scheduler.steps,
       cacheBytes: scheduler.cacheBytes,

@@ -1,4 +1,4 @@
-import { openChatTemplate, type ChatTemplate } from "../src/text/template.js";
+import { openChatTemplate, type ChatTemplate, type ChatTemplateOptions } from "../src/text/template.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "./text-models.js";
 
@@ -6,12 +6,13 @@ import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "./te
 export async function openChatModel(
   template: string,
   tokenizer = byteLevelTokenizer(chatMerges, chatTokens),
+  options: ChatTemplateOptions = { trusted: true },
 ): Promise<ChatTemplate> {
   await using model = await temporaryModel({
     "tokenizer.json": tokenizer,
     "tokenizer_config.json": { bos_token: "<|begin_of_text|>", eos_token: "<|im_end|>", chat_template: template },
   });
-  return await openChatTemplate(model.directory, await openTokenizer(model.directory), { trusted: true });
+  return await openChatTemplate(model.directory, await openTokenizer(model.directory), options);
 }
 
 /** The trained stretches of a sequence as text. */

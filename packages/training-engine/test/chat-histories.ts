@@ -1,0 +1,34 @@
+import { trajectorySequences, type SequenceOptions } from "../src/trajectories/sequences.js";
+import { openChatModel } from "./chat-model.js";
+import { chatMl } from "./chat-templates.js";
+
+/** ChatML on a small tokenizer. */
+export const model = await openChatModel(chatMl);
+
+export const user = (content: string) => ({ role: "user", content });
+export const ids = (text: string) => [...model.tokenizer.encode(text)];
+
+/** A choice as a chat endpoint gives it: every token with log-probability -0.1, -0.2, … */
+export function choice(text: string, more: Record<string, unknown> = {}): Record<string, unknown> {
+  const content = ids(text).map((id, index) => ({
+    token: `token_id:${id}`,
+    bytes: null,
+    logprob: -(index + 1) / 10,
+    top_logprobs: [],
+  }));
+  const message = { role: "assistant", content: text.replace("<|im_end|>", ""), refusal: null, tool_calls: null };
+  return { finish_reason: "stop", index: 0, message, logprobs: { content, refusal: null }, ...more };
+}
+
+/** Of one history, whose place is `t`. */
+export function sequencesOf(
+  elements: unknown[],
+  options: Partial<SequenceOptions> = {},
+  more: { tools?: unknown } = {},
+) {
+  const histories = [{ path: "t", messagesAndChoices: elements, tools: more.tools }];
+  return trajectorySequences({ histories }, { template: model, ...options });
+}
+
+/** What the model reads before it answers `hello`. */
+export const prompt = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n";

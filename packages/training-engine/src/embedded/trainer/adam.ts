@@ -6,15 +6,14 @@ import { squaredNorm } from "./arithmetic.js";
 
 const chunk = 16_384;
 
+/** Constants of a step, with all that can be multiplied once for all numbers. */
 interface Step {
   rate: number;
-  beta1: number;
-  beta2: number;
+  keepFirst: number;
+  addFirst: number;
+  keepSecond: number;
+  addSecond: number;
   epsilon: number;
-  /** Gradients are multiplied by this. */
-  clip: number;
-  /** 1 / (1 - beta2^steps) */
-  correction2: number;
   /** Weights are multiplied by this. */
   shrink: number;
 }
@@ -38,13 +37,16 @@ export function adamStep(
     throw new EngineError("failed", `the norm of the gradient is ${norm}: the step was not made`);
   }
   state.steps++;
+  const clip = maxGradientNorm > 0 && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
+  // sqrt(v') is sqrt(v) / unbias.
+  const unbias = Math.sqrt(1 - beta2 ** state.steps);
   const step = {
-    rate: learningRate / (1 - beta1 ** state.steps),
-    beta1,
-    beta2,
-    epsilon,
-    clip: maxGradientNorm > 0 && norm > maxGradientNorm ? maxGradientNorm / norm : 1,
-    correction2: 1 / (1 - beta2 ** state.steps),
+    rate: (learningRate * unbias) / (1 - beta1 ** state.steps),
+    keepFirst: beta1,
+    addFirst: (1 - beta1) * clip,
+    keepSecond: beta2,
+    addSecond: (1 - beta2) * clip * clip,
+    epsilon: epsilon * unbias,
   };
   for (const parameter of weights.parameters) {
     const shrink = decays(parameter) ? 1 - learningRate * weightDecay : 1;
@@ -67,15 +69,15 @@ function adamChunk(
   { first, second }: OptimizerState,
   start: number,
   end: number,
-  { rate, beta1, beta2, epsilon, clip, correction2, shrink }: Step,
+  { rate, keepFirst, addFirst, keepSecond, addSecond, epsilon, shrink }: Step,
 ): void {
   for (let i = start; i < end; i++) {
-    const g = gradient[i]! * clip;
-    const m = beta1 * first[i]! + (1 - beta1) * g;
-    const v = beta2 * second[i]! + (1 - beta2) * g * g;
+    const g = gradient[i]!;
+    const m = keepFirst * first[i]! + addFirst * g;
+    const v = keepSecond * second[i]! + addSecond * g * g;
     first[i] = m;
     second[i] = v;
-    weights[i] = weights[i]! * shrink - (rate * m) / (Math.sqrt(v * correction2) + epsilon);
+    weights[i] = weights[i]! * shrink - (rate * m) / (Math.sqrt(v) + epsilon);
   }
 }
 

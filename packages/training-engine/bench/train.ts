@@ -1,0 +1,288 @@
+/**
+ * Speed and memory of training, beside the bare matrix product measured in the same run.
+ *
+ *   node --import tsx packages/training-engine/bench/train.ts [--steps 20]
+ *
+ * With PROTOTYPE set to a directory that holds a `trainer.mjs` of the same interface as the study's, its steps alternate with
+ * ours. Times are CPU time of the process unless they say otherwise: other work on the machine disturbs it least.
+ */
+import { pathToFileURL } from "node:url";
+import { Graph } from "../src/embedded/graph/onnx.js";
+import { openSession, tensor } from "../src/embedded/session.js";
+import { emptyGradients } from "../src/embedded/trainer/gradients.js";
+import { openNetwork, type ForwardMode } from "../src/embedded/trainer/network.js";
+import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
+import type { ModelConfig } from "../src/model/config.js";
+import { modelParameters, parameterCount } from "../src/model/parameters.js";
+import type { Objective, PolicySequence, TokenSequence } from "../src/port.js";
+import { initialWeights } from "../src/weights/initial-weights.js";
+
+const stepsOption = process.argv.indexOf("--steps");
+const steps = stepsOption === -1 ? 20 : Number(process.argv[stepsOption + 1]);
+const memoryBytes = 2 ** 32;
+const adam = { learningRate: 1e-3, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, maxGradientNorm: 1 };
+
+interface Timed {
+  cpu: number;
+  wall: number;
+}
+type Work = () => Promise<void>;
+
+const shapeA = llama({ hiddenSize: 128, layers: 4, feedForwardSize: 352, vocabularySize: 512 });
+const shapeC = llama({ hiddenSize: 256, layers: 6, feedForwardSize: 704, vocabularySize: 1024 });
+/** 1.1 million weights. */
+const shapeB = llama({ hiddenSize: 128, layers: 5, feedForwardSize: 352, vocabularySize: 1024 });
+
+console.log(`one thread, ${steps} steps each, medians`);
+await benchPretraining("A", shapeA);
+await benchPretraining("C", shapeC);
+await benchThreads("C", shapeC);
+await benchFineTuning(shapeB);
+console.log(`peak resident memory ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB`);
+
+async function benchPretraining(name: string, config: ModelConfig): Promise<void> {
+  const rows = 8;
+  const time = 128;
+  const tokens = rows * time;
+  const weights = initialWeights(config, 1);
+  const sequences = Array.from({ length: rows }, (_, row) => drawn(config, time + 1, row));
+  const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1 });
+  const works: Record<string, Work> = {
+    async step() {
+      await trainer.accumulate({ name: "supervised", sequences, divisor: tokens });
+      await trainer.apply(adam);
+    },
+    kept: await gradientWork(config, sequences, time, "keep"),
+    recomputed: await gradientWork(config, sequences, time, "recompute"),
+  };
+  const prototype = await prototypeStep(config, sequences, rows, time);
+  if (prototype) works["prototype"] = prototype;
+  const products = await matrixProducts(tokens, config);
+  for (const [shape, { run }] of Object.entries(products)) works[shape] = run;
+
+  const times = await alternately(works);
+  const of = (work: string): Timed => times[work] ?? { cpu: NaN, wall: NaN };
+  const peak = Math.max(...Object.entries(products).map(([shape, { operations }]) => operations / of(shape).cpu / 1e6));
+  const matrices = operationsPerPass(config, rows, time);
+  const parameters = parameterCount(modelParameters(config));
+  const speed = (work: string) =>
+    `${(tokens / of(work).wall).toFixed(2)}k tok/s, ${of(work).cpu.toFixed(1)} CPU-ms (${((tokens / of(work).cpu) * 1000).toFixed(0)} tok per CPU-s)`;
+  const share = (work: string, passes: number) =>
+    `${((100 * matrices * passes) / of(work).cpu / 1e6 / peak).toFixed(0)} %`;
+  console.log(`\n${name}: ${(parameters / 1e6).toFixed(2)} M weights, ${tokens} tokens a step`);
+  console.log(
+    `  training step with Adam: ${speed("step")}, ${share("step", 3)} of the f32 matmul peak of ${peak.toFixed(0)} GFLOP/s`,
+  );
+  console.log(`  gradient alone, values kept: ${speed("kept")}, ${share("kept", 3)} of peak`);
+  console.log(
+    `  gradient alone, recomputed: ${speed("recomputed")}, ${share("recomputed", 3)} of peak, ${share("recomputed", 4)} with the recomputation counted`,
+  );
+  if (prototype) {
+    console.log(`  prototype's step: ${speed("prototype")}`);
+    console.log(`  ours takes ${(of("step").cpu / of("prototype").cpu).toFixed(3)} of its CPU time`);
+  }
+  await trainer.close();
+}
+
+async function benchThreads(name: string, config: ModelConfig): Promise<void> {
+  const sequences = Array.from({ length: 16 }, (_, row) => drawn(config, 129, row));
+  const works: Record<string, Work> = {};
+  const close: (() => Promise<void>)[] = [];
+  for (const workers of [1, 2]) {
+    const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers });
+    works[String(workers)] = async () => {
+      await trainer.accumulate({ name: "supervised", sequences, divisor: 2048 });
+      await trainer.apply(adam);
+    };
+    close.push(trainer.close);
+  }
+  const times = await alternately(works);
+  const wall = (workers: string) => times[workers]?.wall ?? NaN;
+  console.log(
+    `\n${name}, 2048 tokens a step: 1 thread ${wall("1").toFixed(0)} ms, 2 threads ${wall("2").toFixed(0)} ms of wall time: ${(wall("1") / wall("2")).toFixed(2)} times`,
+  );
+  for (const each of close) await each();
+}
+
+/** The two tasks that other trainers are compared on. */
+async function benchFineTuning(config: ModelConfig): Promise<void> {
+  const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers: 1 });
+  const supervised = Array.from({ length: 8 }, (_, row) => drawn(config, 221, row));
+  // A prompt of 16 tokens, completions of 16.
+  const rollouts = Array.from({ length: 16 }, (_, row): PolicySequence => {
+    const { tokens, mask } = drawn(config, 32, row);
+    const filled = (value: number) => new Float64Array(32).fill(value);
+    mask.fill(0, 0, 16);
+    return { tokens, mask, weights: filled(1), advantages: filled(row % 2 ? 1 : -1), oldLogprobs: filled(-7) };
+  });
+  const objectives: Record<string, Objective> = {
+    "SFT, 8 x 221 tokens": { name: "supervised", sequences: supervised, divisor: 8 * 220 },
+    "GRPO, 16 x (16 + 16) tokens": {
+      name: "policy",
+      sequences: rollouts,
+      divisor: 16 * 16,
+      settings: { ppo: true, epsilon: 0.2, epsilonHigh: 0.2, importanceSamplingLevel: "token", maskProbRatio: false },
+    },
+  };
+  const works = Object.fromEntries(
+    Object.entries(objectives).map(([name, objective]): [string, Work] => [
+      name,
+      async () => {
+        await trainer.accumulate(objective);
+        await trainer.apply(adam);
+      },
+    ]),
+  );
+  console.log(
+    `\n${(parameterCount(modelParameters(config)) / 1e6).toFixed(2)} M weights, training steps without sampling`,
+  );
+  for (const [name, { cpu, wall }] of Object.entries(await alternately(works))) {
+    console.log(`  ${name}: ${cpu.toFixed(1)} CPU-ms a step, ${wall.toFixed(1)} ms of wall time`);
+  }
+  await trainer.close();
+}
+
+/** Forward and backward passes without Adam. */
+async function gradientWork(
+  config: ModelConfig,
+  sequences: TokenSequence[],
+  time: number,
+  mode: ForwardMode,
+): Promise<Work> {
+  const weights = initialWeights(config, 1);
+  const network = await openNetwork({ config, weights, headRows: 4096 });
+  const gradients = emptyGradients(weights.parameters);
+  const count = sequences.length * time;
+  const rowsOf = (shift: number) => {
+    const all = new Int32Array(count);
+    sequences.forEach(({ tokens }, row) => all.set(tokens.subarray(shift, time + shift), row * time));
+    return all;
+  };
+  const batch = { tokens: rowsOf(0), rows: sequences.length, time };
+  const head = { positions: Int32Array.from({ length: count }, (_, i) => i), targets: rowsOf(1) };
+  const coefficients = new Float32Array(count).fill(-1 / count);
+  return async () => {
+    gradients.clear();
+    await network.backward(await network.forward(batch, mode), head, coefficients, gradients);
+  };
+}
+
+/** Bare products of the shapes that training is made of, and a large square one. */
+async function matrixProducts(
+  rows: number,
+  { hiddenSize, feedForwardSize }: ModelConfig,
+): Promise<Record<string, { operations: number; run: Work }>> {
+  const products: Record<string, { operations: number; run: Work }> = {};
+  const shapes = [
+    [rows, hiddenSize, 2 * feedForwardSize],
+    [rows, feedForwardSize, hiddenSize],
+    [768, 768, 768],
+  ] as const;
+  for (const [m, k, n] of shapes) {
+    const graph = new Graph();
+    const product = graph.op("MatMul", [graph.input("a", [m, k]), graph.input("b", [k, n])]);
+    // One number goes out, so that no copy of the product is measured.
+    graph.output("y", graph.op("ReduceMax", [product], { keepdims: 0 }), []);
+    const session = await openSession(graph.build(), { threads: 1 });
+    const filled = (length: number) => Float32Array.from({ length }, (_, i) => (i % 7) - 3);
+    const feeds = { a: tensor("float32", filled(m * k), [m, k]), b: tensor("float32", filled(k * n), [k, n]) };
+    const repeats = Math.ceil(2e9 / (2 * m * k * n));
+    products[`product ${m} x ${k} x ${n}`] = {
+      operations: 2 * m * k * n * repeats,
+      async run() {
+        for (let i = 0; i < repeats; i++) await session.run(feeds);
+      },
+    };
+  }
+  return products;
+}
+
+/** Multiplications and additions of one forward pass; the way back has twice as many. */
+function operationsPerPass(config: ModelConfig, rows: number, time: number): number {
+  const matrices = modelParameters(config)
+    .filter(({ shape }) => shape.length === 2)
+    .reduce((sum, { size }) => sum + size, 0);
+  const attention = 2 * config.layers * config.heads * config.headSize * time;
+  return 2 * rows * time * (matrices + attention);
+}
+
+async function prototypeStep(
+  { hiddenSize: d, layers: L, heads: H, feedForwardSize: f, vocabularySize: V, normEpsilon: eps }: ModelConfig,
+  sequences: TokenSequence[],
+  B: number,
+  T: number,
+): Promise<Work | undefined> {
+  const directory = process.env["PROTOTYPE"];
+  if (directory === undefined) return undefined;
+  const prototype = (await import(pathToFileURL(`${directory}/trainer.mjs`).href)) as {
+    createTrainer(shape: Record<string, number | boolean>): Promise<Prototype>;
+  };
+  const theirs = await prototype.createTrainer({ d, L, H, f, V, B, T, eps, save: true });
+  sequences.forEach(({ tokens }, row) => {
+    theirs.tok.set(tokens.subarray(0, T), row * T);
+    theirs.tgt.set(tokens.subarray(1), row * T);
+  });
+  return async () => {
+    await theirs.forward();
+    theirs.coef.fill(-1 / (B * T));
+    await theirs.backward();
+    theirs.adam(1e-3);
+  };
+}
+
+interface Prototype {
+  tok: Int32Array;
+  tgt: Int32Array;
+  coef: Float32Array;
+  forward(): Promise<unknown>;
+  backward(): Promise<unknown>;
+  adam(rate: number): void;
+}
+
+/** Medians; the works take turns, so that what happens to the machine happens to all of them. */
+async function alternately(works: Record<string, Work>): Promise<Record<string, Timed>> {
+  const taken: Record<string, Timed[]> = Object.fromEntries(Object.keys(works).map((name) => [name, []]));
+  for (let step = -3; step < steps; step++) {
+    for (const [name, work] of Object.entries(works)) {
+      const cpu = process.cpuUsage();
+      const start = performance.now();
+      await work();
+      const wall = performance.now() - start;
+      const { user, system } = process.cpuUsage(cpu);
+      if (step >= 0) taken[name]?.push({ cpu: (user + system) / 1000, wall });
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(taken).map(([name, all]) => [
+      name,
+      { cpu: median(all.map(({ cpu }) => cpu)), wall: median(all.map(({ wall }) => wall)) },
+    ]),
+  );
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+}
+
+function drawn({ vocabularySize }: ModelConfig, length: number, seed: number): TokenSequence {
+  let token = seed;
+  const tokens = Int32Array.from({ length }, () => (token = (token * 7 + 3) % vocabularySize));
+  return { tokens, mask: new Uint8Array(length).fill(1, 1) };
+}
+
+function llama(shape: Pick<ModelConfig, "hiddenSize" | "layers" | "feedForwardSize" | "vocabularySize">): ModelConfig {
+  const heads = 4;
+  return {
+    ...shape,
+    family: "llama",
+    heads,
+    keyValueHeads: heads,
+    headSize: shape.hiddenSize / heads,
+    contextLength: 512,
+    normEpsilon: 1e-6,
+    rotaryBase: 10_000,
+    tiedEmbeddings: true,
+    queryKeyNorm: false,
+    attentionBias: false,
+  };
+}

@@ -1,0 +1,18 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+test("memory does not grow over hundreds of steps of ever other shapes", async () => {
+  const program = fileURLToPath(new URL("../../../test/varied-shapes.ts", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--import",
+    import.meta.resolve("tsx"),
+    program,
+    "200",
+  ]);
+  const resident = stdout.trim().split("\n").map(Number);
+  expect(resident).toHaveLength(10);
+  // One step's activations alone are several MiB; what is kept of each would be a thousand in the end.
+  expect(Math.max(...resident.slice(5)) - resident[2]!).toBeLessThan(64);
+}, 120_000);

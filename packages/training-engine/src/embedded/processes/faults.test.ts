@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -93,12 +94,18 @@ it("a process that was stopped is killed within the limit, and reported", async 
 
 it("no process of the engine outlives a service that was killed", async () => {
   const script = fileURLToPath(new URL("../../../test/engine-parent.ts", import.meta.url));
-  const parent = spawn(process.execPath, [...fromSource, script], { stdio: ["ignore", "pipe", "inherit"] });
+  // What it leaves behind when it is killed, is removed with this.
+  const directory = mkdtempSync(join(tmpdir(), "heddle-parent-"));
+  const parent = spawn(process.execPath, [...fromSource, script], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, TMPDIR: directory },
+  });
   const [line] = (await once(parent.stdout, "data")) as [Buffer];
   const pids = JSON.parse(line.toString("utf8")) as number[];
   expect(pids.map(isRunning)).toEqual([true, true]);
   parent.kill("SIGKILL");
   await expect.poll(() => pids.map(isRunning), { timeout: 10_000 }).toEqual([false, false]);
+  rmSync(directory, { recursive: true });
 });
 
 it("an engine without onnxruntime-node opens, says why it is none, and refuses with the same words", () => {

@@ -1,5 +1,7 @@
 import { EngineError } from "../../engine-error.js";
+import type { GenerationChunk } from "../../port.js";
 import { createCpuSampler, type CpuSampler } from "../decode/cpu-sampler.js";
+import { answerLimit, mostLogprobs } from "./answer-limit.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { serve } from "./serve.js";
 import { servedWeights, type ServedWeights } from "./served-weights.js";
@@ -20,9 +22,20 @@ serve<SamplerMethods>({
   async generate({ request, stream }, { signal, emit }) {
     const { sampler, weights } = theOpen();
     const loading = weights.acquire(request.weights);
+    const limit = answerLimit(mostLogprobs);
+    const onChunk = (chunk: GenerationChunk): void => {
+      limit.add(chunk);
+      if (stream) emit(chunk);
+    };
     try {
       const { id } = await untilAborted(loading, signal);
-      return await sampler.generate({ ...request, weights: id }, { signal, onChunk: stream ? emit : undefined });
+      const options = { signal: AbortSignal.any([signal, limit.signal]), onChunk };
+      const result = await sampler.generate({ ...request, weights: id }, options);
+      limit.check(result);
+      return result;
+    } catch (error) {
+      limit.check();
+      throw error;
     } finally {
       // Also when the request was aborted before its weights were there.
       void loading.then(

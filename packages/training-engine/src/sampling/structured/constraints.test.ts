@@ -194,7 +194,7 @@ test("a grammar with a mistake names it, without the library's own files", async
 });
 
 test("what is too large to compile is refused, and every other completion goes on where it was", async () => {
-  const constraints = opened({ limits: { memoryBytes: 128 * 2 ** 20 } });
+  const constraints = opened({ limits: { memoryBytes: 128 * 2 ** 20, slowMs: -1 } });
   const waiting = await constraints.compile({ type: "regex", regex: "(ab)+c" });
   write(waiting, "aba");
   const [tooLarge, beside] = await Promise.allSettled([
@@ -209,13 +209,33 @@ test("what is too large to compile is refused, and every other completion goes o
 });
 
 test("what takes too long to compile is refused, and the next constraint works", async () => {
-  const constraints = opened({ limits: { compileMs: 2_000 } });
+  const constraints = opened({ limits: { compileMs: 2_000, slowMs: -1 } });
   const waiting = await constraints.compile({ type: "choice", choices: ["xy"] });
   write(waiting, "x");
   // Its automaton doubles with every count.
   const endless = constraints.compile({ type: "regex", regex: "[ab]*a[ab]{60}" });
   await expect(endless).rejects.toMatchObject({ code: "too_large", path: "regex" });
   expect(await nextTexts(waiting)).toEqual(["y"]);
+});
+
+test("while a constraint takes long to compile, the others go on", async () => {
+  const constraints = opened({ limits: { compileMs: 4_000, slowMs: 2_000 } });
+  const going = await constraints.compile({ type: "regex", regex: "(ab)+" });
+  const endless = constraints.compile({ type: "regex", regex: "[ab]*a[ab]{60}" }).catch(() => "endless");
+  const texts = async () => {
+    write(going, "abab");
+    return nextTexts(going);
+  };
+  expect(await Promise.race([endless, texts()])).toEqual(["a", "END"]);
+});
+
+test("a constraint that turns slow goes on apart from the others, where it was", async () => {
+  const constraints = opened({ limits: { slowMs: 0.5 } });
+  const session = await constraints.compile({ type: "regex", regex: "((a?){0,40}b)+" });
+  for (let step = 0; step < 30; step++) {
+    write(session, step % 3 === 2 ? "b" : "a");
+    expect(await nextTexts(session)).toEqual(step % 3 === 2 ? ["a", "b", "END"] : ["a", "b"]);
+  }
 });
 
 test.each<[string, StructuredOutput]>([

@@ -1,6 +1,6 @@
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
-import { grammarThread, type ThreadSession, type TimeLimits } from "./grammar-thread.js";
+import { type GrammarThread, grammarThread, type ThreadSession, type TimeLimits } from "./grammar-thread.js";
 import type { WorkerData, WorkerValue } from "./worker-protocol.js";
 
 /** What constraints need to know of a tokenizer. */
@@ -12,7 +12,9 @@ export interface ConstraintVocabulary {
 }
 
 interface ConstraintLimits extends TimeLimits {
-  /** For all grammars of this sampler together. */
+  /** A constraint that takes longer for a step is served apart from the others. */
+  slowMs: number;
+  /** For all grammars of one of the two threads together. */
   memoryBytes: number;
   cachedGrammars: number;
   /** Of one constraint, written as JSON. */
@@ -58,40 +60,75 @@ const defaultLimits: ConstraintLimits = {
   startMs: 60_000,
   compileMs: 15_000,
   stepMs: 5_000,
+  slowMs: 400,
   memoryBytes: 512 * 2 ** 20,
   cachedGrammars: 64,
   characters: 256 * 1024,
 };
 
-/** Structured outputs for one vocabulary. No thread is started before the first `compile`. */
+/** Constraints that are remembered as quick. */
+const quickMost = 1_024;
+
+/**
+ * Structured outputs for one vocabulary. No thread is started before the first `compile`. There are two: one tries what is new and
+ * serves what is slow, the other serves what has proved quick, so that nobody waits for somebody else's constraint.
+ */
 export function openConstraints(vocabulary: ConstraintVocabulary, options: ConstraintOptions = {}): Constraints {
   const limits = { ...defaultLimits, ...options.limits };
-  const thread = grammarThread(workerData(vocabulary, options, limits), limits);
+  const quick = new Set<string>();
+  let lanes: { slow: GrammarThread; fast: GrammarThread } | undefined;
+  let closed = false;
   let sessions = 0;
   return {
-    async compile(output) {
+    async compile(given) {
       if ((options.eosIds ?? vocabulary.eosIds).length === 0) {
         throw new EngineError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
       }
-      const session: ThreadSession = {
-        id: ++sessions,
-        output: plainCopy(output, limits.characters),
-        tokens: [],
-        told: 0,
-      };
-      try {
-        return constraintSession(session, await thread.ask(session, "advance"));
-      } catch (error) {
-        thread.forget(session);
-        throw error;
+      const text = plainText(given, limits.characters);
+      const { slow, fast } = openLanes();
+      if (!quick.has(text)) {
+        const tried = await begin(slow, text);
+        if (tried.slow) return constraintSession(tried);
+        slow.forget(tried.session);
+        if (quick.size >= quickMost) quick.clear();
+        quick.add(text);
       }
+      return constraintSession(await begin(fast, text));
     },
-    close: () => thread.close(),
+    async close() {
+      closed = true;
+      await Promise.all([lanes?.slow.close(), lanes?.fast.close()]);
+    },
   };
 
-  function constraintSession(session: ThreadSession, first: WorkerValue): ConstraintSession {
+  function openLanes() {
+    if (closed) throw new EngineError("aborted", "The constraints of this sampler are closed.");
+    if (lanes) return lanes;
+    const data = workerData(vocabulary, options, limits);
+    lanes = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
+    return lanes;
+  }
+
+  async function begin(lane: GrammarThread, text: string, tokens: number[] = []): Promise<Begun> {
+    const output = JSON.parse(text) as StructuredOutput;
+    const session: ThreadSession = { id: ++sessions, output, tokens, told: 0 };
+    try {
+      const first = await lane.ask(session, "advance");
+      return { lane, session, first, slow: isSlow(first) };
+    } catch (error) {
+      lane.forget(session);
+      throw error;
+    }
+  }
+
+  function isSlow({ tookMs = 0 }: WorkerValue): boolean {
+    return tookMs > limits.slowMs;
+  }
+
+  function constraintSession({ lane, session, first }: Begun): ConstraintSession {
+    let [current, serving] = [session, lane];
     let upcoming = Promise.resolve(first);
-    let closed = false;
+    let ended = false;
     return {
       async next() {
         const { mask, onlyEnd } = await upcoming;
@@ -99,13 +136,14 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
         return { mask: mask.slice(), onlyEnd: onlyEnd === true };
       },
       accept(token) {
-        if (closed) return;
-        session.tokens.push(token);
-        const asked = thread.ask(session, "advance");
+        if (ended) return;
+        current.tokens.push(token);
+        const asked = serving.ask(current, "advance");
         const before = upcoming;
         upcoming = asked.then(async (value) => {
           // An earlier refusal stays the answer.
           await before;
+          if (isSlow(value)) makeWay();
           return value;
         });
         // Nobody may ever ask.
@@ -113,14 +151,29 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
       },
       async verify() {
         await upcoming;
-        await thread.ask(session, "verify");
+        await serving.ask(current, "verify");
       },
       close() {
-        if (!closed) thread.forget(session);
-        closed = true;
+        if (!ended) serving.forget(current);
+        ended = true;
       },
     };
+
+    /** Goes on in the slow lane from the next token on. */
+    function makeWay(): void {
+      if (ended || !lanes || serving === lanes.slow) return;
+      serving.forget(current);
+      current = { id: ++sessions, output: current.output, tokens: current.tokens, told: 0 };
+      serving = lanes.slow;
+    }
   }
+}
+
+interface Begun {
+  lane: GrammarThread;
+  session: ThreadSession;
+  first: WorkerValue;
+  slow: boolean;
 }
 
 function workerData(
@@ -144,17 +197,17 @@ function workerData(
   return { bytes: new Uint8Array(Buffer.concat(parts)), ends, vocabularySize, eosIds, memoryBytes, cachedGrammars };
 }
 
-/** As JSON would carry it: no functions, no loops, no surprises while it is read; not larger than `limit`. */
-function plainCopy(output: StructuredOutput, limit: number): StructuredOutput {
+/** As JSON carries it: no functions, no loops, no surprises while it is read; not longer than `limit`. */
+function plainText(output: StructuredOutput, limit: number): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(output);
   } catch {
-    throw new EngineError("invalid", "The constraint must be plain JSON.");
+    // Said below.
   }
   if (text === undefined) throw new EngineError("invalid", "The constraint must be plain JSON.");
   if (text.length > limit) {
     throw new EngineError("too_large", `The constraint has ${text.length} characters, ${limit} are allowed.`);
   }
-  return JSON.parse(text) as StructuredOutput;
+  return text;
 }

@@ -100,8 +100,10 @@ function verify({ compiled, tokens }: Session): WorkerValue {
 
 async function answer(id: number, work: () => Promise<WorkerValue> | WorkerValue): Promise<void> {
   printed.length = 0;
+  const start = performance.now();
   try {
-    reply({ id, value: await work() });
+    const value = await work();
+    reply({ id, value: { ...value, tookMs: performance.now() - start } });
   } catch (error) {
     const known: WorkerFailure | undefined =
       error instanceof EngineError ? { code: error.code, message: error.message, path: error.path } : undefined;

@@ -26,6 +26,7 @@ export type WorkerRequest =
 export interface WorkerValue {
   mask?: Int32Array;
   onlyEnd?: boolean;
+  tookMs?: number;
 }
 
 export interface WorkerFailure {

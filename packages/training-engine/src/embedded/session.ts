@@ -61,6 +61,9 @@ export async function openSession(model: Uint8Array, { threads }: { threads: num
     interOpNumThreads: 1,
     executionMode: "sequential",
     graphOptimizationLevel: "all",
+    // Masked attention is full of numbers too small to be normal, on which a processor takes a hundred times as long. This
+    // makes them zero, in this thread altogether (also for JavaScript), and the first session of a process decides.
+    extra: { session: { set_denormal_as_zero: "1" } },
   }).catch((error: unknown) => {
     throw new EngineError("failed", `the graph could not be prepared: ${reasonOf(error)}`);
   });

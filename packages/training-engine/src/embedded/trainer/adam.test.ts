@@ -19,10 +19,8 @@ test("steps are those of the published formulas, with bias correction, clipping 
   const weights = parameterSet(parameters, Float32Array.of(1, -2, 0.5, 1, 0.25));
   const expected = [...weights.flat];
   const state = { steps: 0, first: new Float32Array(5), second: new Float32Array(5) };
-  const [m, v] = [
-    [0, 0, 0, 0, 0],
-    [0, 0, 0, 0, 0],
-  ];
+  const m = [0, 0, 0, 0, 0];
+  const v = [0, 0, 0, 0, 0];
   for (let t = 1; t <= 4; t++) {
     // The first gradients are longer than 2, the last is shorter.
     const gradient = [3, -1, 0, 2, 1].map((value) => value / t ** 1.5);
@@ -30,11 +28,11 @@ test("steps are those of the published formulas, with bias correction, clipping 
     expect(adamStep(weights, Float32Array.from(gradient), state, settings)).toBeCloseTo(length, 6);
     gradient.forEach((value, i) => {
       const g = length > 2 ? (value * 2) / length : value;
-      m![i] = 0.8 * m![i]! + 0.2 * g;
-      v![i] = 0.9 * v![i]! + 0.1 * g * g;
-      const unbiased = [m![i]! / (1 - 0.8 ** t), v![i]! / (1 - 0.9 ** t)] as const;
+      m[i] = 0.8 * m[i]! + 0.2 * g;
+      v[i] = 0.9 * v[i]! + 0.1 * g * g;
+      const unbiased = { m: m[i] / (1 - 0.8 ** t), v: v[i] / (1 - 0.9 ** t) };
       const decayed = i < 3 ? expected[i]! * (1 - 0.1 * 0.5) : expected[i]!;
-      expected[i] = decayed - (0.1 * unbiased[0]) / (Math.sqrt(unbiased[1]) + 1e-3);
+      expected[i] = decayed - (0.1 * unbiased.m) / (Math.sqrt(unbiased.v) + 1e-3);
     });
     weights.flat.forEach((value, i) => expect(value).toBeCloseTo(expected[i]!, 5));
   }

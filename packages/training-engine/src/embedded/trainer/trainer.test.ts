@@ -306,6 +306,8 @@ describe("an abort", () => {
 });
 
 describe("several threads", () => {
+  // With a small epsilon, the first steps are the signs of gradients, also of those that are only rounding.
+  const smooth = { ...adam, epsilon: 1 };
   // Large enough that a second thread is worth it.
   const large = { ...config, hiddenSize: 64, headSize: 32, feedForwardSize: 192, vocabularySize: 1000, layers: 3 };
   const objective = supervised(Array.from({ length: 30 }, (_, i) => 40 + (i % 20)));
@@ -317,19 +319,18 @@ describe("several threads", () => {
       const progress: number[] = [];
       const one = await alone.accumulate(objective);
       const two = await first.accumulate(objective, { onProgress: (tokens) => progress.push(tokens) });
-      expect(two.loss).toBeCloseTo(one.loss, 4);
+      expect(two.loss).toBeCloseTo(one.loss, 5);
       expect(two.metrics).toEqual(one.metrics);
       expect(progress.at(-1)).toBe(objective.divisor);
       await second.accumulate(objective);
-      const [norm, other] = [await alone.apply(adam), await first.apply(adam)];
-      // Adam's first step is the sign of each gradient, also of those that are only rounding.
-      expect(other.gradientNorm).toBeCloseTo(norm.gradientNorm, step === 0 ? 5 : 3);
-      expect(await second.apply(adam)).toEqual(other);
+      const [norm, other] = [await alone.apply(smooth), await first.apply(smooth)];
+      expect(other.gradientNorm).toBeCloseTo(norm.gradientNorm, 5);
+      expect(await second.apply(smooth)).toEqual(other);
     }
     expect(hash(second.weights)).toBe(hash(first.weights));
     const scores = await first.logprobs(objective.sequences);
     (await alone.logprobs(objective.sequences)).forEach((expected, i) =>
-      expected.forEach((value, j) => j > 0 && expect(Math.abs(scores[i]![j]! - value)).toBeLessThan(1e-3)),
+      expected.forEach((value, j) => j > 0 && expect(Math.abs(scores[i]![j]! - value)).toBeLessThan(1e-4)),
     );
   });
 
@@ -343,7 +344,7 @@ describe("several threads", () => {
     for (let step = 0; step < 2; step++) {
       const { loss } = await alone.accumulate(objective);
       expect((await two.accumulate(objective)).loss).toBeCloseTo(loss, 5);
-      expect((await two.apply(adam)).gradientNorm).toBeCloseTo((await alone.apply(adam)).gradientNorm, 5);
+      expect((await two.apply(smooth)).gradientNorm).toBeCloseTo((await alone.apply(smooth)).gradientNorm, 5);
     }
   });
 
@@ -353,7 +354,7 @@ describe("several threads", () => {
     trainer.weights.flat.fill(NaN);
     await expect(trainer.accumulate(objective)).rejects.toMatchObject({ code: "failed" });
     trainer.weights.flat.set(before);
-    await expect(trainer.apply(adam)).resolves.toMatchObject({ gradientNorm: 0 });
+    await expect(trainer.apply(smooth)).resolves.toMatchObject({ gradientNorm: 0 });
     expect((await trainer.accumulate(objective)).loss).toBeGreaterThan(0);
     const controller = new AbortController();
     const aborted = trainer.accumulate(objective, {

@@ -1,5 +1,6 @@
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
+import { checkFields } from "./constraint-fields.js";
 import { characterClass, literal, oneOf, type RuleBook, ruleBook } from "./ebnf.js";
 import { plainText, regexExpression } from "./regex/regex-grammar.js";
 import { jsonText } from "./schema/json-text.js";
@@ -18,6 +19,7 @@ export type ConstraintSource = ({ grammar: string } | { structuralTag: string })
  * silently widens what it does not know. Rejects with `invalid` or `too_large` and the place.
  */
 export function constraintSource(output: StructuredOutput): ConstraintSource {
+  checkFields(output);
   switch (output.type) {
     case "json_schema": {
       const spacing = spacingOf(output);
@@ -32,7 +34,7 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
       return { grammar: grammarOf(() => choiceExpression(output.choices)) };
     case "grammar":
       return { grammar: userGrammarSource(output.grammar, "grammar") };
-    case "structural_tag":
+    default:
       return {
         structuralTag: structuralTagSource(output.tag, {
           jsonSchema: taggedSchema,
@@ -40,10 +42,6 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
           grammar: userGrammarSource,
         }),
       };
-    default: {
-      const { type } = output as { type: unknown };
-      throw new EngineError("invalid", `There is no constraint of the type ${JSON.stringify(type)}.`, "type");
-    }
   }
 }
 

@@ -1,0 +1,35 @@
+import { EngineError } from "../../engine-error.js";
+import type { StructuredOutput } from "../../port.js";
+
+const fieldsOf: Record<StructuredOutput["type"], Record<string, "string" | "boolean" | "any">> = {
+  json_schema: { schema: "any", whitespace: "boolean", whitespacePattern: "string" },
+  json_object: {},
+  regex: { regex: "string" },
+  choice: { choices: "any" },
+  grammar: { grammar: "string" },
+  structural_tag: { tag: "any" },
+};
+
+/** One constraint and nothing of another: what a type does not know would be ignored, and the text not be what was asked for. */
+export function checkFields({ type, ...fields }: StructuredOutput): void {
+  if (!Object.hasOwn(fieldsOf, type)) {
+    throw new EngineError("invalid", `There is no constraint of the type ${JSON.stringify(type)}.`, "type");
+  }
+  const known = fieldsOf[type];
+  for (const [name, value] of Object.entries(fields)) {
+    const wanted = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (wanted === undefined) {
+      throw new EngineError(
+        "invalid",
+        `A constraint of the type ${type} has no ${name}; give exactly one constraint.`,
+        name,
+      );
+    }
+    if (wanted !== "any" && typeof value !== wanted)
+      throw new EngineError("invalid", `${name} must be a ${wanted}.`, name);
+  }
+  const [needed] = Object.keys(known);
+  if (needed !== undefined && !Object.hasOwn(fields, needed)) {
+    throw new EngineError("invalid", `A constraint of the type ${type} needs ${needed}.`, needed);
+  }
+}

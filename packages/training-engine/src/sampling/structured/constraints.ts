@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
 import { type GrammarThread, grammarThread, type ThreadSession, type TimeLimits } from "./grammar-thread.js";
@@ -86,12 +87,13 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
       }
       const text = plainText(given, limits.characters);
       const { slow, fast } = openLanes();
-      if (!quick.has(text)) {
+      const digest = createHash("sha256").update(text).digest("base64");
+      if (!quick.has(digest)) {
         const tried = await begin(slow, text);
         if (tried.slow) return constraintSession(tried);
         slow.forget(tried.session);
         if (quick.size >= quickMost) quick.clear();
-        quick.add(text);
+        quick.add(digest);
       }
       return constraintSession(await begin(fast, text));
     },
@@ -106,12 +108,14 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
     if (lanes) return lanes;
     const data = workerData(vocabulary, options, limits);
     lanes = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
+    lanes.slow.warm();
+    lanes.fast.warm();
     return lanes;
   }
 
-  async function begin(lane: GrammarThread, text: string, tokens: number[] = []): Promise<Begun> {
+  async function begin(lane: GrammarThread, text: string): Promise<Begun> {
     const output = JSON.parse(text) as StructuredOutput;
-    const session: ThreadSession = { id: ++sessions, output, tokens, told: 0 };
+    const session: ThreadSession = { id: ++sessions, output, tokens: [], told: 0 };
     try {
       const first = await lane.ask(session, "advance");
       return { lane, session, first, slow: isSlow(first) };

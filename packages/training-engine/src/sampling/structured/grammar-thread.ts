@@ -30,6 +30,8 @@ export interface TimeLimits {
  * of the others begin anew in the next worker with the tokens they had.
  */
 export interface GrammarThread {
+  /** Starts the worker before anybody asks. */
+  warm(): void;
   ask(session: ThreadSession, what: "advance" | "verify"): Promise<WorkerValue>;
   forget(session: ThreadSession): void;
   close(): Promise<void>;
@@ -52,6 +54,9 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
   let closed = false;
 
   return {
+    warm() {
+      if (!worker && !closed) start();
+    },
     ask(session, what) {
       return new Promise((resolve, reject) => {
         if (closed || session.closed) reject(closedError());

@@ -15,7 +15,8 @@ export interface DecodeBatch {
   add(from: KeyValueCache, length: number, coming?: number): number;
   /** Another row like the one in `slot`; answers with its slot. */
   fork(slot: number): number;
-  remove(slot: number): void;
+  /** `wipe`: what the row held may not be numbers, which a later row of the slot must not meet. */
+  remove(slot: number, options?: { wipe?: boolean }): void;
   /** Gives room back when many slots are empty; answers with the new slot of every row when they moved. */
   trim(): ReadonlyMap<number, number> | undefined;
   setToken(slot: number, token: number): void;
@@ -87,7 +88,10 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
       occupy(layout, copy, length);
       return copy;
     },
-    remove: (slot) => vacate(layout, slot),
+    remove(slot, { wipe = false } = {}) {
+      vacate(layout, slot);
+      if (wipe) wipeRow(layout.cache, slot);
+    },
     trim() {
       const left = everySlot().filter((slot) => layout.occupied[slot]);
       const rows = roundRows(Math.max(1, left.length));
@@ -166,15 +170,19 @@ function occupy({ occupied, lengths, mask, cache }: Layout, slot: number, length
   mask.fill(0, at, at + length);
 }
 
-/** An empty slot looks at nothing but its own token, and what it held is wiped: a number that is none would spread from there. */
+/** An empty slot looks at nothing but its own token. */
 function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number): void {
   occupied[slot] = 0;
   lengths[slot] = 0;
   tokens[slot] = 0;
   const at = slot * (cache.capacity + 1);
   mask.fill(hidden, at, at + cache.capacity);
-  for (const array of [...cache.keys, ...cache.values]) {
-    const size = array.length / cache.rows;
-    array.fill(0, slot * size, (slot + 1) * size);
+}
+
+/** Not even a share of zero hides a number that is none. */
+function wipeRow({ rows, keys, values }: KeyValueCache, row: number): void {
+  for (const array of [...keys, ...values]) {
+    const size = array.length / rows;
+    array.fill(0, row * size, (row + 1) * size);
   }
 }

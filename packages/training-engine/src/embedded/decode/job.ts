@@ -28,6 +28,8 @@ export interface Job {
   promptLogprobs?: GenerateResult["promptLogprobs"];
   /** Answered, failed or aborted: its rows are to be dropped. */
   readonly settled: boolean;
+  /** Settled without an answer. */
+  readonly failed: boolean;
   emit(chunk: GenerationChunk): void;
   /** Whether anybody listens to chunks. */
   readonly streams: boolean;
@@ -56,6 +58,7 @@ export function createJob({ weights, context, constraints, order, onChunk, resol
   const generations: Generation[] = [];
   let missing = request.n;
   let settled = false;
+  let failed = false;
   const settle = (answer: () => void) => {
     if (settled) return;
     settled = true;
@@ -89,7 +92,13 @@ export function createJob({ weights, context, constraints, order, onChunk, resol
       const { promptLogprobs } = job;
       settle(() => resolve({ generations, cachedTokens: 0, ...(promptLogprobs && { promptLogprobs }) }));
     },
-    fail: (error) => settle(() => reject(error)),
+    get failed() {
+      return failed;
+    },
+    fail(error) {
+      failed ||= !settled;
+      settle(() => reject(error));
+    },
   };
   return job;
 }

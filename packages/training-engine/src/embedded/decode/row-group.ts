@@ -37,7 +37,7 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
       const row = bySlot.get(slot);
       if (row) row.job.rows--;
       bySlot.delete(slot);
-      batch.remove(slot);
+      batch.remove(slot, { wipe: row?.job.failed });
     }
     const moved = batch.trim();
     if (moved) bySlot = new Map([...bySlot].map(([slot, row]) => [moved.get(slot) ?? slot, row]));

@@ -90,7 +90,8 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     if (!group) groups.push((group = createSamplingGroup(weights, job.capacity)));
     const alike = waiting.filter((each) => each.weights === weights && each.capacity === job.capacity && !each.beams);
     const coming = alike.reduce((sum, each) => sum + each.waiting.length, 0);
-    group.join({ job, completion }, prompt, token, Math.min(coming, maxRows - rows() - 1));
+    const room = Math.min(maxRowsPerRun - group.rows, maxRows - rows()) - 1;
+    group.join({ job, completion }, prompt, token, Math.min(coming, room));
   };
   const admit = async (): Promise<void> => {
     let budget = promptTokensPerTurn;

@@ -5,7 +5,7 @@ import type { ModelConfig } from "../../model/config.js";
 import { adapterParameters, adapterTargets, type AdapterConfig, type ParameterSet } from "../../model/parameters.js";
 import { createDecodeBatch, type DecodeBatch } from "./decode-batch.js";
 import { loadBase, type LoadedWeights } from "./loaded-weights.js";
-import { createPromptReader, type ReadPrompt } from "./prompt.js";
+import { createPromptReader, readShortPrompts, type ReadPrompt } from "./prompt.js";
 
 type Factors = { config: AdapterConfig; set: ParameterSet };
 
@@ -89,6 +89,28 @@ test("a prompt of several pieces is read as one", async () => {
   const tokens = Array.from({ length: 280 }, (_, i) => (i * i) % 40);
   const prompt = await readAll(loaded, tokens);
   expect(worst(prompt.logits, expected(config, weights, tokens).at(-1)!)).toBeLessThan(2e-5);
+  await loaded.release();
+});
+
+test("short prompts that are read side by side do not see each other", async () => {
+  const config = smallModels.qwen3;
+  const weights = drawnWeights(config, 6);
+  const loaded = await loadBase(config, weights);
+  const read = await readShortPrompts(
+    loaded,
+    prompts.map((tokens) => Int32Array.from(tokens)),
+  );
+  const batch = createDecodeBatch(loaded);
+  const slots = read.map(({ cache, length }, i) => {
+    expect(worst(read[i]!.logits, expected(config, weights, prompts[i]!).at(-1)!)).toBeLessThan(2e-5);
+    return batch.add(cache, length);
+  });
+  for (const slot of slots) batch.setToken(slot, 17);
+  await batch.step(["logits"]);
+  slots.forEach((slot, i) => {
+    const wanted = expected(config, weights, [...prompts[i]!, 17]).at(-1)!;
+    expect(worst(rowOf(batch, slot, config), wanted)).toBeLessThan(2e-5);
+  });
   await loaded.release();
 });
 

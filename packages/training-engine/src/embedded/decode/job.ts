@@ -4,7 +4,7 @@ import { createCompletion, type Completion, type CompletionContext } from "../..
 import type { ConstraintSession } from "../../sampling/structured/constraints.js";
 import { cacheBytes, roundCapacity } from "./key-value-cache.js";
 import type { LoadedWeights } from "./loaded-weights.js";
-import { createPromptReader, type PromptReader, type ReadPrompt } from "./prompt.js";
+import { createPromptReader, isShortPrompt, readShortPrompts, type PromptReader, type ReadPrompt } from "./prompt.js";
 
 /** A request on its way through the scheduler. */
 export interface Job {
@@ -101,6 +101,24 @@ export function createJob({ weights, context, constraints, order, onChunk, resol
     },
   };
   return job;
+}
+
+/** Reads the prompts of jobs that `canShareReading`, on the same weights. */
+export async function readPrompts(jobs: readonly Job[]): Promise<void> {
+  const [first] = jobs;
+  if (!first) return;
+  const prompts = await readShortPrompts(
+    first.weights,
+    jobs.map(({ context }) => context.request.prompt),
+  );
+  jobs.forEach((job, i) => {
+    if (!job.settled) job.prompt = prompts[i];
+  });
+}
+
+export function canShareReading({ reader, prompt, context }: Job): boolean {
+  const { request } = context;
+  return !reader && !prompt && request.promptLogprobs === undefined && isShortPrompt(request.prompt);
 }
 
 /** The next piece of a job's prompt. */

@@ -24,7 +24,7 @@ export interface PromptReader {
 }
 
 /** Tokens of a prompt that are read at once. */
-const pieceTokens = 256;
+export const pieceTokens = 256;
 const smallestPiece = 16;
 /** Logits of a piece whose log-probabilities are asked for. */
 const mostLogits = 2 ** 24;
@@ -44,13 +44,10 @@ export function createPromptReader(weights: LoadedWeights, prompt: Int32Array, a
     async next() {
       const count = Math.min(most, prompt.length - length);
       const selected = scored ? Array.from({ length: count }, (_, i) => i) : [count - 1];
-      const { logits, probabilities, fresh, padded } = await runPiece(weights, cache, {
-        tokens: prompt.subarray(length, length + count),
-        start: length,
-        selected,
-      });
+      const piece = { tokens: prompt.subarray(length, length + count), start: length };
+      const { logits, probabilities, fresh, padded } = await runPieces(weights, cache, [piece], selected);
       cache = withRoom(weights, cache, length, length + count);
-      writePiece(weights, cache, fresh, { start: length, count, padded });
+      writePiece(weights, cache, fresh, { from: 0, start: length, count, padded });
       if (scored) {
         for (let i = 0; i < count && length + i + 1 < prompt.length; i++) {
           logprobs.push(
@@ -72,25 +69,58 @@ export function createPromptReader(weights: LoadedWeights, prompt: Int32Array, a
   };
 }
 
-interface Piece {
-  tokens: Int32Array;
-  /** Position of its first token; as many are in the cache. */
-  start: number;
-  selected: number[];
+/** Whether a prompt of this length is read together with others. */
+export function isShortPrompt({ length }: Int32Array): boolean {
+  return length <= pieceTokens / 2;
 }
 
-async function runPiece({ config, prefill }: LoadedWeights, cache: KeyValueCache, { tokens, start, selected }: Piece) {
+/** Reads short prompts at once, at most `pieceTokens` tokens of them: the weights are gone through once for all. */
+export async function readShortPrompts(weights: LoadedWeights, prompts: readonly Int32Array[]): Promise<ReadPrompt[]> {
+  const { config } = weights;
+  let end = 0;
+  const ends = prompts.map(({ length }) => (end += length));
+  const pieces = prompts.map((tokens) => ({ tokens, start: 0 }));
+  const nothing = createCache(config, 1, roundCapacity(1));
+  const selected = ends.map((each) => each - 1);
+  const { logits, probabilities, fresh, padded } = await runPieces(weights, nothing, pieces, selected);
+  return prompts.map(({ length }, i) => {
+    const cache = createCache(config, 1, roundCapacity(length));
+    writePiece(weights, cache, fresh, { from: ends[i]! - length, start: 0, count: length, padded });
+    const row = (rows: Float32Array) => rows.slice(i * config.vocabularySize, (i + 1) * config.vocabularySize);
+    return { cache, length, logits: row(logits), probabilities: row(probabilities) };
+  });
+}
+
+interface Piece {
+  tokens: Int32Array;
+  /** Position of its first token; it looks at as many in the cache. */
+  start: number;
+}
+
+/** Runs pieces of prompts side by side, each of which looks at itself alone and at what the cache holds before it. */
+async function runPieces(
+  { config, prefill }: LoadedWeights,
+  cache: KeyValueCache,
+  pieces: readonly Piece[],
+  selected: readonly number[],
+) {
   const { keyValueHeads, headSize, layers, vocabularySize } = config;
-  const padded = Math.max(smallestPiece, roundRows(tokens.length));
+  const total = pieces.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const padded = Math.max(smallestPiece, roundRows(total));
   const ids = new Int32Array(padded);
-  ids.set(tokens);
   const rotary = rotaryRows(config, padded);
-  for (let i = 0; i < padded; i++) rotary.fill(i, start + i);
   const width = cache.capacity + padded;
   const mask = new Float32Array(padded * width).fill(hidden);
-  for (let i = 0; i < padded; i++) {
-    mask.fill(0, i * width, i * width + start);
-    mask.fill(0, i * width + cache.capacity, i * width + cache.capacity + i + 1);
+  let from = 0;
+  for (const { tokens, start } of pieces) {
+    ids.set(tokens, from);
+    for (let i = 0; i < tokens.length; i++) {
+      const row = (from + i) * width;
+      rotary.fill(from + i, start + i);
+      mask.fill(0, row, row + start);
+      mask.fill(0, row + cache.capacity + from, row + cache.capacity + from + i + 1);
+    }
+    from += tokens.length;
   }
   const half = headSize / 2;
   const rows = (data: Float32Array) => tensor("float32", data, [padded, half]);
@@ -126,17 +156,17 @@ function withRoom({ config }: LoadedWeights, cache: KeyValueCache, length: numbe
   return grown;
 }
 
-/** Copies the keys and values of a piece, [2 * layers, keyValueHeads, padded, headSize], behind those before it. */
+/** Copies the keys and values of a piece, from `from` on in [2 * layers, keyValueHeads, padded, headSize], behind those before it. */
 function writePiece(
   { config: { keyValueHeads, headSize } }: LoadedWeights,
   cache: KeyValueCache,
   fresh: Float32Array,
-  { start, count, padded }: { start: number; count: number; padded: number },
+  { from, start, count, padded }: { from: number; start: number; count: number; padded: number },
 ): void {
   const copy = (target: Float32Array, part: number) => {
     for (let head = 0; head < keyValueHeads; head++) {
-      const from = (part * keyValueHeads + head) * padded * headSize;
-      target.set(fresh.subarray(from, from + count * headSize), (head * cache.capacity + start) * headSize);
+      const at = ((part * keyValueHeads + head) * padded + from) * headSize;
+      target.set(fresh.subarray(at, at + count * headSize), (head * cache.capacity + start) * headSize);
     }
   };
   cache.keys.forEach((keys, layer) => copy(keys, 2 * layer));

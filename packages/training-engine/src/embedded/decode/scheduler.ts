@@ -1,5 +1,6 @@
 import { createBeamGroup } from "./beam-group.js";
-import { answerBytes, finalCapacity, promptBytes, readPrompt, type Job } from "./job.js";
+import { answerBytes, canShareReading, finalCapacity, promptBytes, readPrompt, readPrompts, type Job } from "./job.js";
+import { pieceTokens } from "./prompt.js";
 import { cacheBytes, roundRows } from "./key-value-cache.js";
 import { advance, createSamplingGroup, type RowGroup, type SamplingGroup } from "./row-group.js";
 
@@ -22,12 +23,10 @@ export interface Scheduler {
   idle(): Promise<void>;
 }
 
-/** Prompt tokens read per turn while rows wait for their next step. */
-const promptTokensPerTurn = 256;
-
 /**
  * Decodes all jobs together. Per turn: completions that there is room for begin, each with its first token from its job's
- * prompt, which is read once for all of them; then every group of rows takes a step; then the event loop turns.
+ * prompt, which is read once for all of them, and short ones side by side; then every group of rows takes a step; then the
+ * event loop turns.
  *
  * Who begins: the highest priority; among equals the job with the fewest rows, so that one with many completions does not
  * shut the others out; then who came first. A job that must wait for memory or rows lets those that came before it go on, and
@@ -43,17 +42,22 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   let [steps, prefills] = [0, 0];
 
   const rows = () => groups.reduce((sum, group) => sum + group.rows, 0);
-  const fits = (job: Job, group?: RowGroup): boolean => {
-    const more = job.beams ? job.context.request.n : 1;
-    if (rows() + more > maxRows) return false;
+  const rowsToBegin = (job: Job) => (job.beams ? job.context.request.n : 1);
+  /** Memory in use once more of the job begins. */
+  const bytesWith = (job: Job): number => {
+    const more = rowsToBegin(job);
+    const group = job.beams ? undefined : groupOf(job);
     const others = running.filter((each) => each !== job).reduce((sum, each) => sum + each.keptBytes, 0);
     const prompts = [...new Set([...waiting.filter((each) => each.prompt ?? each.reader), job])];
-    const used =
+    return (
       groups.reduce((sum, each) => sum + groupBytes(each, each === group ? more : 0), 0) +
       (group ? 0 : groupBytes({ weights: job.weights, capacity: job.capacity, rows: 0 }, more)) +
-      prompts.reduce((sum, each) => sum + promptBytes(each), 0);
-    return used + others + job.keptBytes <= memoryBytes;
+      prompts.reduce((sum, each) => sum + promptBytes(each), 0) +
+      others +
+      job.keptBytes
+    );
   };
+  const fits = (job: Job) => rows() + rowsToBegin(job) <= maxRows && bytesWith(job) <= memoryBytes;
   const groupOf = (job: Job): SamplingGroup | undefined =>
     groups.find(
       (group): group is SamplingGroup =>
@@ -67,10 +71,29 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     let blocked = Infinity;
     for (const job of byTurn) {
       if (job.order > blocked) continue;
-      if (fits(job, job.beams ? undefined : groupOf(job))) return job;
+      if (fits(job)) return job;
       blocked = job.order;
     }
     return undefined;
+  };
+
+  /** The job and others whose short prompts can be read in the same run, as far as rows and memory go. */
+  const readTogether = (job: Job): Job[] => {
+    if (!canShareReading(job)) return [job];
+    const length = (each: Job) => each.context.request.prompt.length;
+    const together = [job];
+    let tokens = length(job);
+    let bytes = bytesWith(job);
+    let free = maxRows - rows() - rowsToBegin(job);
+    for (const each of waiting) {
+      if (each === job || each.weights !== job.weights || !canShareReading(each)) continue;
+      if (tokens + length(each) > pieceTokens || bytes + promptBytes(each) > memoryBytes || free <= 0) continue;
+      together.push(each);
+      tokens += length(each);
+      bytes += promptBytes(each);
+      free -= rowsToBegin(each);
+    }
+    return together;
   };
 
   const begin = async (job: Job): Promise<void> => {
@@ -94,7 +117,8 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     group.join({ job, completion }, prompt, token, Math.min(coming, room));
   };
   const admit = async (): Promise<void> => {
-    let budget = promptTokensPerTurn;
+    // Prompt tokens read while rows wait for their next step.
+    let budget = pieceTokens;
     for (;;) {
       forgetSettled();
       const job = nextToBegin();
@@ -108,9 +132,12 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
         continue;
       }
       if (budget <= 0 && rows() > 0) return;
-      if (!job.reader) prefills++;
-      await readPrompt(job).catch((error: unknown) => job.fail(error));
-      budget -= Math.min(promptTokensPerTurn, job.context.request.prompt.length);
+      const together = readTogether(job);
+      prefills += together.filter((each) => !each.reader).length;
+      await (together.length > 1 ? readPrompts(together) : readPrompt(job)).catch((error: unknown) => {
+        for (const each of together) each.fail(error);
+      });
+      budget -= together.reduce((sum, each) => sum + Math.min(pieceTokens, each.context.request.prompt.length), 0);
       await turn();
     }
   };

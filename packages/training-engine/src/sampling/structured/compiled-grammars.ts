@@ -49,9 +49,17 @@ export async function compiledGrammars(library: XGrammar, data: WorkerData): Pro
     const check = "schema" in source ? checkFor(source.schema) : undefined;
     const grammar =
       "grammar" in source
-        ? await compiler.compileGrammar(source.grammar)
+        ? await compileText(source.grammar)
         : await compiler.compileStructuralTag(source.structuralTag);
     return { grammar, check };
+  }
+
+  /** Wasm memory is freed by hand: `compileGrammar` of a text would keep what it parsed. */
+  async function compileText(text: string): Promise<CompiledGrammar> {
+    const parsed = await library.Grammar.fromEBNF(text);
+    const compiled = await compiler.compileGrammar(parsed);
+    parsed.dispose();
+    return compiled;
   }
 }
 

@@ -80,6 +80,18 @@ test("the same constraint serves several completions that know nothing of each o
   other.close();
 });
 
+test("a completion goes on after its grammar was forgotten for others", async () => {
+  const constraints = opened({ limits: { cachedGrammars: 1 } });
+  const first = await constraints.compile({ type: "choice", choices: ["ab"] });
+  for (const choice of ["c", "d", "e"]) {
+    const other = await constraints.compile({ type: "choice", choices: [choice] });
+    expect(await nextTexts(other)).toEqual([choice]);
+    other.close();
+  }
+  write(first, "a");
+  expect(await nextTexts(first)).toEqual(["b"]);
+});
+
 test("an endless tool-call text is free until the trigger, then JSON, then free again", async () => {
   const tag = {
     type: "structural_tag",

@@ -89,28 +89,50 @@ export function advance(
   output: Float32Array,
   offset: number,
 ): number | undefined | Promise<number | undefined> {
-  const failed = (error: unknown) => {
+  const waiting = completion.next();
+  return waiting ? advanceBound(job, completion, output, offset, waiting) : take(job, completion, output, offset);
+}
+
+async function advanceBound(
+  job: Job,
+  completion: Completion,
+  output: Float32Array,
+  offset: number,
+  waiting: Promise<NextTokens>,
+): Promise<number | undefined> {
+  try {
+    return await take(job, completion, output, offset, await waiting);
+  } catch (error) {
     job.fail(error);
     return undefined;
-  };
-  const take = (next?: NextTokens): number | undefined | Promise<undefined> => {
-    if (job.settled) return undefined;
+  }
+}
+
+function take(
+  job: Job,
+  completion: Completion,
+  output: Float32Array,
+  offset: number,
+  next?: NextTokens,
+): number | undefined | Promise<undefined> {
+  if (job.settled) return undefined;
+  try {
     const { token, text, finished } = completion.sample(output, offset, next);
     if (job.streams) job.emit({ index: completion.index, text, tokens: [token] });
     if (!finished) return token.token;
-    const finish = (generation: Generation) => {
-      job.finish([generation]);
-      return undefined;
-    };
     const result = completion.result();
-    return result instanceof Promise ? result.then(finish) : finish(result);
-  };
-  try {
-    const waiting = completion.next();
-    if (waiting) return waiting.then(take).catch(failed);
-    const token = take();
-    return token instanceof Promise ? token.catch(failed) : token;
+    if (result instanceof Promise) return finishLater(job, result);
+    job.finish([result]);
   } catch (error) {
-    return failed(error);
+    job.fail(error);
+  }
+  return undefined;
+}
+
+async function finishLater(job: Job, result: Promise<Generation>): Promise<undefined> {
+  try {
+    job.finish([await result]);
+  } catch (error) {
+    job.fail(error);
   }
 }

@@ -52,8 +52,21 @@ export async function engineMissing(): Promise<string | undefined> {
   }
 }
 
-/** Prepares a graph for the CPU. `threads` compute together on one operator; results do not depend on their number. */
-export async function openSession(model: Uint8Array, { threads }: { threads: number }): Promise<Session> {
+export interface SessionOptions {
+  /** So many compute together on one operator; results do not depend on their number. */
+  threads: number;
+  /**
+   * Keep the memory of values for the next run (default). Without, a run takes no more than it needs, and the system makes the
+   * pages anew each time: a third slower where values are large.
+   */
+  keepsMemory?: boolean;
+}
+
+/** Prepares a graph for the CPU. */
+export async function openSession(
+  model: Uint8Array,
+  { threads, keepsMemory = true }: SessionOptions,
+): Promise<Session> {
   const { InferenceSession } = await library();
   const inner = await InferenceSession.create(model, {
     executionProviders: ["cpu"],
@@ -61,6 +74,9 @@ export async function openSession(model: Uint8Array, { threads }: { threads: num
     interOpNumThreads: 1,
     executionMode: "sequential",
     graphOptimizationLevel: "all",
+    enableCpuMemArena: keepsMemory,
+    // A plan of memory per shape of the inputs: where shapes vary it took more memory and was not faster.
+    enableMemPattern: false,
     // Masked attention is full of numbers too small to be normal, on which a processor takes a hundred times as long. This
     // makes them zero, in this thread altogether (also for JavaScript), and the first session of a process decides.
     extra: { session: { set_denormal_as_zero: "1" } },

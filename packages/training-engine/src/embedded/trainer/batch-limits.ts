@@ -12,6 +12,8 @@ const mostLanes = 16;
 const operationsPerWeight = 6;
 /** Less is not worth a thread: about 15 ms of one core. */
 const fewestOperations = 1e9;
+/** What graphs that keep their memory take at most, against what one of them needs. */
+const arenaFactor = 2;
 const fewestHeadRows = 32;
 const arraysOfLogits = 3;
 
@@ -27,6 +29,8 @@ export interface BatchLimits {
   leastBytes(rows: number, time: number): number;
   /** Rows of logits at a time. */
   headRows: number;
+  /** Whether there is memory enough that each graph may keep its own between runs. */
+  roomy: boolean;
 }
 
 /**
@@ -71,5 +75,6 @@ export function batchLimits(
     activationBytes: available,
     leastBytes: (rows, time) => bytes(rows, time, false),
     headRows,
+    roomy: arenaFactor * bytes(1, Math.min(config.contextLength, tokensPerBatch), true) <= available,
   };
 }

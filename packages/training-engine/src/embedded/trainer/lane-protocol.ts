@@ -9,6 +9,7 @@ export interface LaneMemory {
   config: ModelConfig;
   adapter?: AdapterConfig;
   headRows: number;
+  roomy: boolean;
   /** With an adapter, the frozen weights: a copy of its own. */
   base?: Float32Array<ArrayBuffer>;
   /** Shared: the numbers that are trained. */

@@ -10,7 +10,7 @@ import { openNetwork, type Network } from "./network.js";
 // weights are copied from there when they have changed, and sums of gradients are copied there.
 
 const memory = workerData as LaneMemory;
-const { config, adapter, headRows, trained, gradients: shared, stop } = memory;
+const { config, adapter, headRows, roomy, trained, gradients: shared, stop } = memory;
 const own = new Float32Array(trained.length);
 const set = parameterSet(adapter ? adapterParameters(config, adapter) : modelParameters(config), own);
 const gradients = emptyGradients(set.parameters);
@@ -43,7 +43,7 @@ async function answer({ task, weightsChanged }: ToLane): Promise<FromLane> {
 }
 
 function open(): Promise<Network> {
-  if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows });
+  if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, roomy });
   const weights = parameterSet(modelParameters(config), memory.base);
-  return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows });
+  return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, roomy });
 }

@@ -17,6 +17,8 @@ export interface NetworkSettings {
   adapter?: { config: AdapterConfig; set: ParameterSet };
   /** Logits are held for this many rows at a time. */
   headRows: number;
+  /** Whether each graph may keep its memory between runs; default true. */
+  roomy?: boolean;
 }
 
 /** Sequences side by side: `tokens` [rows, time], padded at the end with any token. */
@@ -64,13 +66,13 @@ export interface Network {
   close(): Promise<void>;
 }
 
-export async function openNetwork({ config, weights, adapter, headRows }: NetworkSettings): Promise<Network> {
+export async function openNetwork({ config, weights, adapter, headRows, roomy }: NetworkSettings): Promise<Network> {
   const missing = await engineMissing();
   if (missing !== undefined) throw new EngineError("unsupported", missing);
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
   const learnsAll = !adapter;
-  const sessions = sessionCache();
+  const sessions = sessionCache(roomy);
   const inputsOf = batchInputs(config);
   const tensors = weightTensors(config, weights, adapter);
   const rowsOf = (table: Float32Array, rows: Int32Array) =>
@@ -178,13 +180,16 @@ export async function openNetwork({ config, weights, adapter, headRows }: Networ
 }
 
 /** Sessions are made when first needed: a trainer that never scores has none for it. */
-function sessionCache(): { get(name: string, build: () => Uint8Array): Promise<Session>; close(): Promise<void> } {
+function sessionCache(keepsMemory?: boolean): {
+  get(name: string, build: () => Uint8Array): Promise<Session>;
+  close(): Promise<void>;
+} {
   const sessions = new Map<string, Session>();
   return {
     async get(name, build) {
       const known = sessions.get(name);
       if (known) return known;
-      const opened = await openSession(build(), { threads: 1 });
+      const opened = await openSession(build(), { threads: 1, keepsMemory });
       sessions.set(name, opened);
       return opened;
     },

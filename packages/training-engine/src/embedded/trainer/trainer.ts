@@ -48,14 +48,15 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
   checkOptimizer(optimizer, trained);
   const lanesAtMost = laneCount(config, adapter?.config, memoryBytes, settings.workers);
   const limits = batchLimits(config, adapter?.config, { memoryBytes, lanes: lanesAtMost });
-  const { headRows } = limits;
+  const { headRows, roomy } = limits;
   const gradients = emptyGradients(trained.parameters);
-  const network = await openNetwork({ config, weights, adapter, headRows });
+  const network = await openNetwork({ config, weights, adapter, headRows, roomy });
   const base = adapter && plain(weights.flat);
   const lanes = openLanes({
     config,
     adapter: adapter?.config,
     headRows,
+    roomy,
     base,
     weights: trained.flat,
     network,

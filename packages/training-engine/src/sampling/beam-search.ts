@@ -21,7 +21,7 @@ interface Finished extends Beam {
 }
 
 /** The beams that go on after a step; `parent` is the place, among those before the step, that each goes on from. */
-export interface BeamStep {
+interface BeamStep {
   continues: { parent: number; token: number }[];
 }
 

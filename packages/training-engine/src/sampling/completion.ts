@@ -23,7 +23,7 @@ export interface CompletionContext {
 }
 
 /** One step of a completion, as it is streamed; `finished` on its last one. */
-export interface CompletionStep {
+interface CompletionStep {
   token: SampledToken;
   text: string;
   finished: boolean;
@@ -61,7 +61,6 @@ export function createCompletion(
   const plain = !controls && !constraint && topLogprobs === 0 && drawn === rowSize;
   const untruncated = temperature === 1 && topK <= 0 && topP === 1 && minP === 0;
   const source = plain && (untruncated || temperature === 0) ? "probabilities" : "logits";
-  const scratch = source === "logits" ? new Float64Array(drawn) : undefined;
   const generator = createGenerator((context.seed + index) >>> 0);
   const repeats =
     request.repetitionDetection && request.repetitionDetection.maxPatternSize > 0
@@ -113,7 +112,8 @@ export function createCompletion(
     source,
     next: () => constraint?.next(),
     sample(row, offset, next) {
-      const sampled = scratch ? fromLogits(row, offset, scratch, next) : fromProbabilities(row, offset);
+      const sampled =
+        source === "logits" ? fromLogits(row, offset, scratchOf(drawn), next) : fromProbabilities(row, offset);
       const { token } = sampled;
       tokens.push(sampled);
       controls?.note(token);
@@ -135,6 +135,14 @@ export function createCompletion(
     },
     close: () => constraint?.close(),
   };
+}
+
+let scratch = new Float64Array();
+
+/** Room for one row of logits. One for all completions: nothing of it is needed after a token was sampled. */
+function scratchOf(size: number): Float64Array {
+  if (scratch.length < size) scratch = new Float64Array(size);
+  return scratch.subarray(0, size);
 }
 
 export function notNumbers(): EngineError {

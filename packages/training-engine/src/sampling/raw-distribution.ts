@@ -30,7 +30,7 @@ export function rawDistribution(logits: Float32Array, offset: number, size: numb
 }
 
 /** log(sum(exp(x))) in double precision. Not a number when a logit is not. */
-export function logSumExp(row: Float32Array): number {
+function logSumExp(row: Float32Array): number {
   let most = -Infinity;
   for (let i = 0; i < row.length; i++) if (row[i]! > most) most = row[i]!;
   let sum = 0;

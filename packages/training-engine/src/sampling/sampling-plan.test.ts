@@ -37,6 +37,7 @@ const bad: [path: string, settings: Partial<SamplingRequest>][] = [
   ["prompt.0", { prompt: Int32Array.of(-1) }],
   ["n", { n: 0 }],
   ["n", { n: 1.5 }],
+  ["n", { n: 1025 }],
   ["maxTokens", { maxTokens: 0 }],
   ["minTokens", { minTokens: 6 }],
   ["seed", { seed: -1 }],

@@ -13,6 +13,9 @@ export interface SamplingLimits {
   maxBeams: number;
 }
 
+/** Of one request. */
+const mostCompletions = 1024;
+
 /**
  * Refuses (`invalid`, with the field as path) what can never be sampled: empty or unknown tokens, settings out of their range,
  * prompt and `maxTokens` beyond the context, fields that beam search does not go with.
@@ -21,7 +24,7 @@ export function checkSamplingRequest(request: SamplingRequest, limits: SamplingL
   const { prompt, n, maxTokens, minTokens = 0 } = request;
   const { vocabularySize, contextLength } = limits;
   if (prompt.length === 0) throw invalid("prompt", "a prompt needs at least one token");
-  requireIntegers("n", [n], 1);
+  requireIntegers("n", [n], 1, mostCompletions);
   requireIntegers("maxTokens", [maxTokens], 1);
   if (prompt.length + maxTokens > contextLength) {
     throw new EngineError(

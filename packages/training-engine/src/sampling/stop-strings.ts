@@ -4,7 +4,7 @@ export interface StopStrings {
   push(piece: string): { match?: StopMatch; release: number };
 }
 
-export interface StopMatch {
+interface StopMatch {
   stop: string;
   /** Where it begins and ends in the text that was pushed altogether. */
   start: number;

@@ -11,7 +11,7 @@ export function createBeamGroup(job: Job, beams: BeamSearch, prompt: ReadPrompt)
   const batch = createDecodeBatch(weights);
   /** Slot of each beam. */
   let slots: number[] = [];
-  let begun = false;
+  let begin: ReadPrompt | undefined = prompt;
   job.rows = job.context.request.n;
 
   const end = () => {
@@ -19,10 +19,10 @@ export function createBeamGroup(job: Job, beams: BeamSearch, prompt: ReadPrompt)
     slots = [];
     if (!job.settled) job.finish(beams.result());
   };
-  const begin = () => {
-    const { continues } = beams.step([{ logits: prompt.logits, offset: 0 }]);
+  const beginFrom = ({ cache, length, logits }: ReadPrompt) => {
+    const { continues } = beams.step([{ logits, offset: 0 }]);
     slots = continues.map(({ token }) => {
-      const slot = batch.add(prompt.cache, prompt.length, continues.length - 1);
+      const slot = batch.add(cache, length, continues.length - 1);
       batch.setToken(slot, token);
       return slot;
     });
@@ -49,9 +49,9 @@ export function createBeamGroup(job: Job, beams: BeamSearch, prompt: ReadPrompt)
     async step() {
       if (job.settled) return end();
       try {
-        if (begun) await goOn();
-        else begin();
-        begun = true;
+        if (begin) beginFrom(begin);
+        else await goOn();
+        begin = undefined;
       } catch (error) {
         job.fail(error);
       }

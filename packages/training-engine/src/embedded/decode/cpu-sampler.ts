@@ -2,11 +2,12 @@ import { randomInt } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
 import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
-import type { GenerateRequest, GenerateResult, GenerationChunk } from "../../port.js";
+import type { GenerateRequest, GenerateResult, GenerationChunk, StructuredOutput } from "../../port.js";
 import type { CompletionContext } from "../../sampling/completion.js";
 import { checkSamplingRequest } from "../../sampling/sampling-plan.js";
-import type { Constraints, ConstraintSession } from "../../sampling/structured/constraints.js";
+import type { Constraints } from "../../sampling/structured/constraints.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
+import { compileConstraint, type CompiledConstraint } from "./compiled-constraint.js";
 import { createJob } from "./job.js";
 import { loadBase, type WeightsMode } from "./loaded-weights.js";
 import { createScheduler, leastBytes } from "./scheduler.js";
@@ -60,7 +61,7 @@ export interface CpuSampler {
   close(): Promise<void>;
 }
 
-export interface SamplerStats {
+interface SamplerStats {
   rows: number;
   queued: number;
   /** Prompts read and steps of groups of rows since the sampler was made. */
@@ -90,15 +91,13 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const seed = request.seed ?? newSeed();
     return { request, tokenizer, eosIds: model.eosIds ?? tokenizer.eosIds, rowSize: vocabularySize, seed };
   };
-  const compile = async (request: CpuGenerateRequest, constraints: Constraints): Promise<ConstraintSession[]> => {
-    const { structuredOutput, n } = request;
-    if (!structuredOutput) return [];
-    const compiled = await Promise.allSettled(Array.from({ length: n }, () => constraints.compile(structuredOutput)));
-    const failed = compiled.find(({ status }) => status === "rejected");
-    const sessions = compiled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-    if (failed?.status !== "rejected") return sessions;
-    for (const session of sessions) session.close();
-    throw failed.reason;
+  const compile = async (output: StructuredOutput, constraints: Constraints): Promise<CompiledConstraint> => {
+    preparing++;
+    try {
+      return await compileConstraint(constraints, output);
+    } finally {
+      preparing--;
+    }
   };
   const sample = async (
     request: CpuGenerateRequest,
@@ -117,15 +116,12 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     if (scheduler.queued + preparing >= maxQueued) {
       throw new EngineError("busy", `${maxQueued} requests wait already; try again later`);
     }
-    preparing++;
-    const constraints = await (model.constraints ? compile(request, model.constraints) : Promise.resolve([])).finally(
-      () => {
-        preparing--;
-      },
-    );
+    const { structuredOutput } = request;
+    const bound = structuredOutput && model.constraints;
+    const constraint = bound ? await compile(structuredOutput, bound) : undefined;
     let abort: () => void = () => undefined;
     const result = new Promise<GenerateResult>((resolve, reject) => {
-      const job = createJob({ weights: loaded, context, constraints, order: arrivals++, onChunk, resolve, reject });
+      const job = createJob({ weights: loaded, context, constraint, order: arrivals++, onChunk, resolve, reject });
       abort = () => job.fail(aborted());
       if (closed || signal?.aborted) return abort();
       running.add(abort);

@@ -3,7 +3,7 @@ import { appendFresh, copyRow, createCache, roundCapacity, roundRows, type KeyVa
 import type { LoadedWeights } from "./loaded-weights.js";
 import { rotaryRows, type RotaryRows } from "./rotary-rows.js";
 
-export type ModelOutput = "logits" | "probabilities";
+type ModelOutput = "logits" | "probabilities";
 
 /** Rows of one set of weights that take their steps together. Slots are numbers below `rows`; some may be empty. */
 export interface DecodeBatch {

@@ -1,7 +1,7 @@
 import type { GenerateResult, Generation, GenerationChunk } from "../../port.js";
 import { createBeamSearch, type BeamSearch } from "../../sampling/beam-search.js";
 import { createCompletion, type Completion, type CompletionContext } from "../../sampling/completion.js";
-import type { ConstraintSession } from "../../sampling/structured/constraints.js";
+import type { CompiledConstraint } from "./compiled-constraint.js";
 import { cacheBytes, roundCapacity } from "./key-value-cache.js";
 import type { LoadedWeights } from "./loaded-weights.js";
 import { createPromptReader, isShortPrompt, readShortPrompts, type PromptReader, type ReadPrompt } from "./prompt.js";
@@ -17,9 +17,11 @@ export interface Job {
   readonly capacity: number;
   /** Of what is kept for the answer. */
   readonly keptBytes: number;
-  /** Completions that have not begun. A beam search is all in `beams`. */
-  readonly waiting: Completion[];
+  /** How many completions have not begun; none of a beam search, which is all in `beams`. */
+  readonly waiting: number;
   readonly beams?: BeamSearch;
+  /** The next completion; undefined when all have begun. */
+  begin(): Completion | undefined;
   /** Rows that decode for it. */
   rows: number;
   reader?: PromptReader;
@@ -41,20 +43,18 @@ export interface Job {
 export interface JobInput {
   weights: LoadedWeights;
   context: CompletionContext;
-  /** One per completion, or none. */
-  constraints: readonly ConstraintSession[];
+  /** What the completions may say. */
+  constraint?: CompiledConstraint;
   order: number;
   onChunk?: (chunk: GenerationChunk) => void;
   resolve: (result: GenerateResult) => void;
   reject: (error: unknown) => void;
 }
 
-export function createJob({ weights, context, constraints, order, onChunk, resolve, reject }: JobInput): Job {
+export function createJob({ weights, context, constraint, order, onChunk, resolve, reject }: JobInput): Job {
   const { request } = context;
   const beams = request.beamSearch && createBeamSearch(context);
-  const completions = beams
-    ? []
-    : Array.from({ length: request.n }, (_, index) => createCompletion(context, index, constraints[index]));
+  const begun: Completion[] = [];
   const generations: Generation[] = [];
   let missing = request.n;
   let settled = false;
@@ -62,10 +62,10 @@ export function createJob({ weights, context, constraints, order, onChunk, resol
   const settle = (answer: () => void) => {
     if (settled) return;
     settled = true;
-    job.waiting.length = 0;
     job.reader = undefined;
     job.prompt = undefined;
-    for (const completion of completions) completion.close();
+    constraint?.close();
+    for (const completion of begun) completion.close();
     answer();
   };
   const job: Job = {
@@ -75,8 +75,16 @@ export function createJob({ weights, context, constraints, order, onChunk, resol
     priority: request.priority ?? 0,
     capacity: finalCapacity(context),
     keptBytes: answerBytes(context),
-    waiting: [...completions],
+    get waiting() {
+      return beams || settled ? 0 : request.n - begun.length;
+    },
     beams,
+    begin() {
+      if (job.waiting === 0) return undefined;
+      const completion = createCompletion(context, begun.length, constraint?.session());
+      begun.push(completion);
+      return completion;
+    },
     rows: 0,
     get settled() {
       return settled;

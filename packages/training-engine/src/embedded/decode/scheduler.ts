@@ -1,3 +1,4 @@
+import { EngineError } from "../../engine-error.js";
 import { createBeamGroup } from "./beam-group.js";
 import { answerBytes, canShareReading, finalCapacity, promptBytes, readPrompt, readPrompts, type Job } from "./job.js";
 import { pieceTokens } from "./prompt.js";
@@ -104,21 +105,22 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       job.prompt = undefined;
       return;
     }
-    const completion = job.waiting.shift();
+    const completion = job.begin();
     if (!completion) return;
-    if (job.waiting.length === 0) job.prompt = undefined;
+    if (job.waiting === 0) job.prompt = undefined;
     const token = await advance(job, completion, prompt[completion.source], 0);
     if (token === undefined) return;
     let group = groupOf(job);
     if (!group) groups.push((group = createSamplingGroup(weights, job.capacity)));
     const alike = waiting.filter((each) => each.weights === weights && each.capacity === job.capacity && !each.beams);
-    const coming = alike.reduce((sum, each) => sum + each.waiting.length, 0);
+    const coming = alike.reduce((sum, each) => sum + each.waiting, 0);
     const room = Math.min(maxRowsPerRun - group.rows, maxRows - rows()) - 1;
     group.join({ job, completion }, prompt, token, Math.min(coming, room));
   };
   const admit = async (): Promise<void> => {
     // Prompt tokens read while rows wait for their next step.
     let budget = pieceTokens;
+    let begun = 0;
     for (;;) {
       forgetSettled();
       const job = nextToBegin();
@@ -129,6 +131,8 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       if (!running.includes(job)) running.push(job);
       if (job.prompt) {
         await begin(job);
+        // Completions of one token end here and take no step, between which the event loop would turn.
+        if (++begun % 64 === 0) await turn();
         continue;
       }
       if (budget <= 0 && rows() > 0) return;
@@ -149,7 +153,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     }
   };
   const forgetSettled = () => {
-    waiting = waiting.filter((job) => !job.settled && (job.beams ? job.rows === 0 : job.waiting.length > 0));
+    waiting = waiting.filter((job) => !job.settled && (job.beams ? job.rows === 0 : job.waiting > 0));
     running = running.filter((job) => !job.settled);
   };
   const run = async (): Promise<void> => {
@@ -166,12 +170,24 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     }
   };
 
+  /** What no request is to blame for, such as no memory where there should be some. */
+  const failAll = (error: unknown) => {
+    const reason =
+      error instanceof EngineError ? error : new EngineError("failed", `sampling broke down: ${String(error)}`);
+    for (const job of [...waiting, ...running]) job.fail(reason);
+    waiting = [];
+    groups = [];
+    running = [];
+  };
+
   return {
     add(job) {
       waiting.push(job);
-      loop ??= run().finally(() => {
-        loop = undefined;
-      });
+      loop ??= run()
+        .catch(failAll)
+        .finally(() => {
+          loop = undefined;
+        });
     },
     get queued() {
       return waiting.filter((job) => job.rows === 0).length;

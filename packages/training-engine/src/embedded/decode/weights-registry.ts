@@ -11,7 +11,7 @@ export interface ServedWeights {
   release(): Promise<void>;
 }
 
-export interface WeightsLease {
+interface WeightsLease {
   served: ServedWeights;
   release(): void;
 }

@@ -1,0 +1,52 @@
+import { EngineError } from "../../engine-error.js";
+import type { StructuredOutput } from "../../port.js";
+import type { Constraints, ConstraintSession } from "../../sampling/structured/constraints.js";
+
+/** A constraint that is known to be sound, for any number of completions. */
+export interface CompiledConstraint {
+  /** For one more completion. */
+  session(): ConstraintSession;
+  /** Frees what no completion took. */
+  close(): void;
+}
+
+/** Rejects where the constraint is unsound. Only the first session is opened now, the others when their completions begin. */
+export async function compileConstraint(
+  constraints: Constraints,
+  output: StructuredOutput,
+): Promise<CompiledConstraint> {
+  let first: ConstraintSession | undefined = await constraints.compile(output);
+  return {
+    session() {
+      const session = first ?? lateSession(() => constraints.compile(output));
+      first = undefined;
+      return session;
+    },
+    close() {
+      first?.close();
+      first = undefined;
+    },
+  };
+}
+
+function lateSession(open: () => Promise<ConstraintSession>): ConstraintSession {
+  let session: ConstraintSession | undefined;
+  let closed = false;
+  const opened = (): ConstraintSession => {
+    if (session) return session;
+    throw new EngineError("failed", "a constraint was used before its first mask was awaited");
+  };
+  return {
+    async next() {
+      session ??= await open();
+      if (closed) session.close();
+      return session.next();
+    },
+    accept: (token) => opened().accept(token),
+    verify: () => opened().verify(),
+    close() {
+      closed = true;
+      session?.close();
+    },
+  };
+}

@@ -2,7 +2,7 @@
  * Trains the starter model on its corpus and writes it in bf16 beside its tokenizer. Everything follows from the seed. A run
  * that was stopped, by Ctrl-C for example, goes on from its work directory.
  *
- *   pnpm --filter @heddle/training-engine starter [--size d128] [--steps 3000] [--decay 600] [--peak 0.003]
+ *   pnpm --filter @heddle/training-engine starter [--size d128] [--steps 6500] [--decay 1725] [--peak 0.003]
  *     [--seed 1] [--work .heddle/starter] [--minutes 30] [--score-every 500] [--export]
  *
  * `--minutes` ends this process after so long, with its state kept. `--export` writes models/starter at the end. The
@@ -26,8 +26,8 @@ import { keepState, latestState } from "./training/work-directory.js";
 const { values } = parseArgs({
   options: {
     size: { type: "string", default: "d128" },
-    steps: { type: "string", default: "3000" },
-    decay: { type: "string", default: "600" },
+    steps: { type: "string", default: "6500" },
+    decay: { type: "string", default: "1725" },
     peak: { type: "string", default: "0.003" },
     seed: { type: "string", default: "1" },
     work: { type: "string", default: ".heddle/starter" },

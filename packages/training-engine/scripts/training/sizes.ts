@@ -12,11 +12,10 @@ const shared = {
   attentionBias: false,
 } satisfies Partial<ModelConfig>;
 
-/** The shapes that were compared at equal compute; the card says which one is shipped. */
+/** The shapes that were compared; the model's card has the scores. */
 const sizes: Readonly<Record<string, ModelConfig>> = {
   d96: { ...shared, hiddenSize: 96, layers: 4, heads: 3, keyValueHeads: 3, feedForwardSize: 256 },
   d128: { ...shared, hiddenSize: 128, layers: 4, heads: 4, keyValueHeads: 4, feedForwardSize: 352 },
-  d160: { ...shared, hiddenSize: 160, layers: 5, heads: 5, keyValueHeads: 5, feedForwardSize: 432 },
   d192: { ...shared, hiddenSize: 192, layers: 6, heads: 6, keyValueHeads: 6, feedForwardSize: 512 },
 };
 

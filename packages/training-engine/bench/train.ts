@@ -98,8 +98,9 @@ async function benchThreads(name: string, config: ModelConfig): Promise<void> {
   }
   const times = await alternately(works);
   const wall = (workers: string) => times[workers]?.wall ?? NaN;
+  const cpu = (workers: string) => times[workers]?.cpu ?? NaN;
   console.log(
-    `\n${name}, 2048 tokens a step: 1 thread ${wall("1").toFixed(0)} ms, 2 threads ${wall("2").toFixed(0)} ms of wall time: ${(wall("1") / wall("2")).toFixed(2)} times`,
+    `\n${name}, 2048 tokens a step: 1 thread ${wall("1").toFixed(0)} ms, 2 threads ${wall("2").toFixed(0)} ms of wall time: ${(wall("1") / wall("2")).toFixed(2)} times, with ${(cpu("2") / cpu("1")).toFixed(2)} of the CPU time`,
   );
   for (const each of close) await each();
 }

@@ -31,12 +31,7 @@ export function layerParameters({ config, adapter }: LayerKind): Parameter[] {
     .map((parameter) => Object.assign({}, parameter, { name: parameter.name.slice(prefix.length) }));
 }
 
-/** Names of what a forward pass keeps for the backward pass. */
-export function keptNames(config: ModelConfig): string[] {
-  return Object.keys(keptDimensions(config));
-}
-
-/** Input `x` [tokens, hidden]; output `y` of the same shape and, with `keep`, all of `keptNames`. */
+/** Input `x` [tokens, hidden]; output `y` of the same shape and, with `keep`, all that the way back wants to know. */
 export function layerForwardGraph(kind: LayerKind, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
   const context = begin(kind);
   const { graph, config } = context;

@@ -10,8 +10,8 @@ export interface LaneMemory {
   adapter?: AdapterConfig;
   headRows: number;
   roomy: boolean;
-  /** With an adapter, the frozen weights: a copy of its own. */
-  base?: Float32Array<ArrayBuffer>;
+  /** With an adapter, the frozen weights: the thread gets a copy of its own. */
+  base?: Float32Array;
   /** Shared: the numbers that are trained. */
   trained: Float32Array;
   /** Shared: the sums of the thread's gradients after a task. */

@@ -44,6 +44,7 @@ async function answer({ task, weightsChanged }: ToLane): Promise<FromLane> {
 
 function open(): Promise<Network> {
   if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, roomy });
-  const weights = parameterSet(modelParameters(config), memory.base);
+  // Messages copy what is not shared.
+  const weights = parameterSet(modelParameters(config), memory.base as Float32Array<ArrayBuffer>);
   return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, roomy });
 }

@@ -42,20 +42,30 @@ export function openLanes({ weights, network, gradients, ...rest }: LaneSettings
   };
 
   const run: Lanes["run"] = async (task, { signal, onTrained = () => undefined }) => {
-    const lanes = 1 + Math.max(0, ...task.microbatches.map(({ lane }) => lane));
+    const lanes = task.microbatches.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
     Atomics.store(stop, 0, signal?.aborted ? 1 : 0);
     const end = () => void Atomics.store(stop, 0, 1);
     signal?.addEventListener("abort", end);
-    const control = { stopped: () => Atomics.load(stop, 0) !== 0, onTrained };
+    let thrown: { error: unknown } | undefined;
+    const tell = (tokens: number) => {
+      try {
+        onTrained(tokens);
+      } catch (error) {
+        thrown ??= { error };
+        end();
+      }
+    };
+    const control = { stopped: () => Atomics.load(stop, 0) !== 0, onTrained: tell };
     const remote = lanes > 1 ? remoteLanes(lanes - 1) : [];
     const parts = [
       runLaneTask(partOfTask(task, 0), network, gradients, control),
-      ...remote.map((lane, i) => lane.run(partOfTask(task, i + 1), onTrained)),
+      ...remote.map((lane, i) => lane.run(partOfTask(task, i + 1), tell)),
     ];
     // One that fails ends the others, and all have ended before anything else happens.
     for (const part of parts) part.catch(end);
     const settled = await Promise.allSettled(parts);
     signal?.removeEventListener("abort", end);
+    if (thrown) throw thrown.error;
     const errors = settled.flatMap((part): unknown[] => (part.status === "rejected" ? [part.reason] : []));
     if (errors.length > 0) throw errors.find((error) => !isAbort(error)) ?? errors[0];
     if (task.kind === "accumulate") for (const lane of remote) gradients.addAll(lane.gradients);

@@ -31,7 +31,7 @@ export interface TokenBatch {
 /** `score`: there will be no way back. `keep`: all that the way back needs. `recompute`: inputs of layers only. */
 export type ForwardMode = "score" | "keep" | "recompute";
 
-export interface ForwardPass {
+interface ForwardPass {
   batch: TokenBatch;
   inputs: Tensors;
   /** The residual stream after the last layer: [rows * time, hidden]. */
@@ -45,7 +45,7 @@ export interface HeadRows {
   targets: Int32Array;
 }
 
-export interface HeadResult {
+interface HeadResult {
   logprobs: Float32Array;
   /** In nats, when asked for. */
   entropies?: Float32Array;

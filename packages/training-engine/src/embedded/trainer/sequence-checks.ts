@@ -23,6 +23,8 @@ export function checkSequences(sequences: readonly TokenSequence[], config: Mode
         `${at}.tokens.${wrong}`,
       );
     }
+    const vague = mask.findIndex((each) => each > 1);
+    if (vague >= 0) throw new EngineError("invalid", `${mask[vague]} is neither 0 nor 1`, `${at}.mask.${vague}`);
     if (mask[0]) {
       throw new EngineError("invalid", "the first token cannot be trained: nothing predicts it", `${at}.mask.0`);
     }

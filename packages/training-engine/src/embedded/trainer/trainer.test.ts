@@ -212,6 +212,7 @@ describe("what cannot be trained on is refused with its place, and the trainer g
       { code: "too_large", path: "sequences.1.tokens" },
     ],
     ["a mask of another length", ({ sequences }) => (sequences[0]!.mask = new Uint8Array(3)), at("sequences.0.mask")],
+    ["a mask of neither 0 nor 1", ({ sequences }) => (sequences[0]!.mask[2] = 2), at("sequences.0.mask.2")],
     ["a trained first token", ({ sequences }) => (sequences[0]!.mask[0] = 1), at("sequences.0.mask.0")],
     ["a NaN advantage", ({ sequences }) => (sequences[1]!.advantages[3] = NaN), at("sequences.1.advantages.3")],
     ["an infinite weight", ({ sequences }) => (sequences[0]!.weights[1] = Infinity), at("sequences.0.weights.1")],
@@ -332,6 +333,15 @@ describe("several threads", () => {
     (await alone.logprobs(objective.sequences)).forEach((expected, i) =>
       expected.forEach((value, j) => j > 0 && expect(Math.abs(scores[i]![j]! - value)).toBeLessThan(1e-4)),
     );
+  });
+
+  test("a progress callback that throws fails its call and nothing else", async () => {
+    const trainer = await open({ config: large, workers: 2 });
+    const onProgress = () => {
+      throw new RangeError("no bar to draw");
+    };
+    await expect(trainer.accumulate(objective, { onProgress })).rejects.toThrow("no bar to draw");
+    expect((await trainer.accumulate(objective)).loss).toBeGreaterThan(0);
   });
 
   test("an adapter is trained by several threads too", async () => {

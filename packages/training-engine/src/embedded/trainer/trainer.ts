@@ -37,7 +37,8 @@ export interface CpuTrainer extends Omit<Trainer, "save"> {
 }
 
 /**
- * Calls take turns. An `accumulate` that fails or is aborted discards the gradient so far, also that of earlier calls.
+ * Calls take turns. An `accumulate` that is refused changes nothing; one that fails or is aborted while it computes discards
+ * the gradient so far, also that of earlier calls. While the trainer is open, only `apply` may change the weights.
  * Deterministic: the same weights, sequences, settings and number of workers give the same bits on the same machine.
  */
 export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<CpuTrainer> {
@@ -51,13 +52,12 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
   const { headRows, roomy } = limits;
   const gradients = emptyGradients(trained.parameters);
   const network = await openNetwork({ config, weights, adapter, headRows, roomy });
-  const base = adapter && plain(weights.flat);
   const lanes = openLanes({
     config,
     adapter: adapter?.config,
     headRows,
     roomy,
-    base,
+    base: adapter && weights.flat,
     weights: trained.flat,
     network,
     gradients,
@@ -154,11 +154,6 @@ function checkOptimizer({ first, second }: OptimizerState, { flat }: ParameterSe
     const message = `the optimizer state has ${moment.length} entries for ${flat.length} trained numbers`;
     throw new EngineError("invalid", message, "optimizer");
   }
-}
-
-/** As an array that a message can copy, also when it lies in shared memory. */
-function plain(numbers: Float32Array): Float32Array<ArrayBuffer> {
-  return numbers.buffer instanceof ArrayBuffer ? (numbers as Float32Array<ArrayBuffer>) : new Float32Array(numbers);
 }
 
 /** Runs each piece of work after the one before, whatever became of that. */

@@ -145,12 +145,13 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       await turn();
     }
   };
-  /** Prompts that were read for jobs that now wait for each other's memory; the first of them gets it. */
+  /** Gives back what jobs hold that wait for each other's memory, so that the first of them gets it. */
   const dropPrompts = () => {
     for (const job of waiting) {
       job.prompt = undefined;
       job.reader = undefined;
     }
+    running = running.filter((job) => !job.beams && job.waiting < job.context.request.n);
   };
   const forgetSettled = () => {
     waiting = waiting.filter((job) => !job.settled && (job.beams ? job.rows === 0 : job.waiting > 0));
@@ -180,14 +181,25 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     running = [];
   };
 
+  const start = () => {
+    loop ??= run()
+      .catch(failAll)
+      .finally(() => {
+        loop = undefined;
+        // What was added while the requests of a broken loop were told.
+        if (waiting.length > 0) start();
+      });
+  };
+  const idle = async (): Promise<void> => {
+    if (!loop) return;
+    await loop;
+    await idle();
+  };
+
   return {
     add(job) {
       waiting.push(job);
-      loop ??= run()
-        .catch(failAll)
-        .finally(() => {
-          loop = undefined;
-        });
+      start();
     },
     get queued() {
       return waiting.filter((job) => job.rows === 0).length;
@@ -204,7 +216,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     get cacheBytes() {
       return groups.reduce((sum, group) => sum + groupBytes(group, 0), 0);
     },
-    idle: async () => loop,
+    idle,
   };
 }
 

@@ -1,3 +1,8 @@
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { Graph } from "./graph/onnx.js";
 import { discard, engineMissing, openSession, tensor } from "./session.js";
@@ -71,3 +76,23 @@ test("discarded arrays are gone at once, and their memory does not pile up", asy
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 24);
   await session.release();
 });
+
+test("where the library is not installed, one sentence says so and what to do", async () => {
+  // The module itself, in a place from which no package is found.
+  const directory = await mkdtemp(join(tmpdir(), "heddle-missing-"));
+  try {
+    await mkdir(join(directory, "embedded"));
+    await copyFile(new URL("session.ts", import.meta.url), join(directory, "embedded/session.mts"));
+    await copyFile(new URL("../engine-error.ts", import.meta.url), join(directory, "engine-error.ts"));
+    const program = `import { engineMissing, openSession } from "./embedded/session.mts";
+      console.log(await engineMissing());
+      openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;
+    const options = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program];
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: directory });
+    expect(stdout).toMatch(
+      /^The embedded .* onnxruntime-node, which is not installed: .* HEDDLE_TRAINER_URL\.\nunsupported\n$/,
+    );
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}, 60_000);

@@ -1,5 +1,5 @@
-import { Worker } from "node:worker_threads";
 import { EngineError } from "../engine-error.js";
+import { startThread } from "../start-thread.js";
 import type { TemplateLimits } from "./template-limits.js";
 
 export interface TemplateRequest {
@@ -34,7 +34,7 @@ export function renderInThread(request: TemplateRequest, { timeMs }: { timeMs: n
 }
 
 async function renderNow(request: TemplateRequest, timeMs: number): Promise<string> {
-  const starting = (thread ??= startThread());
+  const starting = (thread ??= openThread());
   const giveUp = (): void => {
     if (thread === starting) thread = undefined;
   };
@@ -61,8 +61,10 @@ async function renderNow(request: TemplateRequest, timeMs: number): Promise<stri
   return reply.text;
 }
 
-async function startThread(): Promise<Thread> {
-  const worker = startWorker();
+async function openThread(): Promise<Thread> {
+  const worker = startThread(new URL("./template-worker.ts", import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, stackSizeMb: 4 },
+  });
   let waiting: { resolve(reply: TemplateReply): void; reject(error: unknown): void } | undefined;
   let dead: unknown;
   const end = (error: unknown): void => {
@@ -101,16 +103,4 @@ async function startThread(): Promise<Thread> {
     },
     terminate: () => worker.terminate(),
   };
-}
-
-function startWorker(): Worker {
-  const options = { resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, stackSizeMb: 4 } };
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL("./template-worker.js", import.meta.url), options);
-  }
-  // From source: a thread does not inherit the TypeScript loader of its process.
-  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const entry = JSON.stringify(new URL("./template-worker.ts", import.meta.url).href);
-  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
-  return new Worker(script, { ...options, eval: true });
 }

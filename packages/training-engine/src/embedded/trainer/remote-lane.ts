@@ -1,5 +1,5 @@
-import { Worker } from "node:worker_threads";
 import { EngineError } from "../../engine-error.js";
+import { startThread } from "../../start-thread.js";
 import { fromWireError } from "../processes/wire-error.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { FromLane, LaneMemory, ToLane } from "./lane-protocol.js";
@@ -18,7 +18,7 @@ export interface RemoteLane {
 }
 
 export function startLane(memory: LaneMemory): RemoteLane {
-  const worker = startWorker(memory);
+  const worker = startThread(new URL("./lane-thread.ts", import.meta.url), { workerData: memory });
   let ended: EngineError | undefined;
   let stale = true;
   let running: { resolve(result: MicrobatchEvaluation[]): void; reject(error: Error): void } | undefined;
@@ -62,15 +62,4 @@ export function startLane(memory: LaneMemory): RemoteLane {
       await worker.terminate();
     },
   };
-}
-
-function startWorker(workerData: LaneMemory): Worker {
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL("./lane-thread.js", import.meta.url), { workerData });
-  }
-  // From source: a thread does not inherit the TypeScript loader of its process.
-  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const entry = JSON.stringify(new URL("./lane-thread.ts", import.meta.url).href);
-  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
-  return new Worker(script, { workerData, eval: true });
 }

@@ -1,0 +1,11 @@
+import { Worker, type WorkerOptions } from "node:worker_threads";
+
+/** Starts a module of this package, named by the URL of its source, as a thread: as it was built when that is what runs here. */
+export function startThread(module: URL, options: WorkerOptions): Worker {
+  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL(module.href.replace(/ts$/u, "js")), options);
+  // A thread does not inherit the TypeScript loader of its process.
+  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+  const entry = JSON.stringify(module.href);
+  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
+  return new Worker(script, { ...options, eval: true });
+}

@@ -3,7 +3,7 @@
  *
  *   npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/training-engine/bench/sample.ts [--rounds 7] [--shapes A,C] [--rows 1,8,64]
  *
- * With PROTOTYPE=<directory of the engine's prototype, with onnxruntime-node in its folder `ort`> its sampler runs beside
+ * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`> that sampler runs beside
  * ours, round by round in the same process; the ratio is ours to its. CPU seconds say more than the clock on a shared machine.
  */
 import { pathToFileURL } from "node:url";

@@ -3,7 +3,7 @@
  *
  *   node --import tsx packages/training-engine/bench/train.ts [--steps 20]
  *
- * With PROTOTYPE set to a directory that holds a `trainer.mjs` of the same interface as the study's, its steps alternate with
+ * With PROTOTYPE set to a directory that holds a `trainer.mjs` with a `createTrainer` of the shape below, its steps alternate with
  * ours. Times are CPU time of the process unless they say otherwise: other work on the machine disturbs it least.
  */
 import { pathToFileURL } from "node:url";

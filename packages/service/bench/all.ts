@@ -37,6 +37,7 @@ const benches: Bench[] = [
   { file: "trace-store/bench/reads.ts", subject: "reads, beside the same statements and the plain table", args: calls },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
   { file: "training-engine/bench/train.ts", subject: "training steps, beside the matmul peak of this machine" },
+  { file: "training-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },
   { file: "training-engine/bench/sample.ts", subject: "sampling with 1, 8 and 64 rows" },
   { file: "service/bench/memory.ts", subject: "memory of service and engine host", args: calls },
 ];

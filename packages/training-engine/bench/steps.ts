@@ -1,9 +1,9 @@
 /**
- * CPU time per training step beside TRL, in turns, one thread each; `bench/trl/compare.sh` prepares TRL and starts this.
+ * CPU time of whole training steps, one thread each; with `--python` in turns with TRL, which `bench/trl/compare.sh` prepares.
  *
- *   node --import tsx packages/training-engine/bench/trl.ts --python <python with trl> [--steps 20] [--rounds 3]
+ *   node --import tsx packages/training-engine/bench/steps.ts [--python <python with trl>] [--steps 20] [--rounds 3]
  *
- * The same Llama of 1.1 million weights and the same work: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to
+ * A Llama of 1.1 million weights: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to
  * a prompt of 16, sampling, rewards and update together and apart. 32 bit floats, Adam, gradients clipped to norm 1.
  */
 import { execFile } from "node:child_process";
@@ -53,7 +53,7 @@ const config: ModelConfig = {
 
 const steps = Number(option("steps") ?? 20);
 const task = option("task");
-if (task === undefined) await compare(option("python") ?? "python3", Number(option("rounds") ?? 3));
+if (task === undefined) await compare(option("python"), Number(option("rounds") ?? 3));
 else console.log(JSON.stringify(task === "sft" ? await sft() : await grpo()));
 
 function option(name: string): string | undefined {
@@ -62,7 +62,7 @@ function option(name: string): string | undefined {
 }
 
 /** Every round is two fresh processes, one after the other, so that what else the machine does happens to both. */
-async function compare(python: string, rounds: number): Promise<void> {
+async function compare(python: string | undefined, rounds: number): Promise<void> {
   const run = promisify(execFile);
   const script = fileURLToPath(new URL("trl/train.py", import.meta.url));
   const self = fileURLToPath(import.meta.url);
@@ -75,19 +75,20 @@ async function compare(python: string, rounds: number): Promise<void> {
     const theirs: Figures[] = [];
     let versions = "";
     for (let round = 0; round < rounds; round++) {
-      const trl = lastLine((await run(python, [script, task, String(steps)])).stdout);
-      if (trl["weights"] !== weights) throw new Error(`TRL trains ${String(trl["weights"])} weights, not ${weights}`);
-      versions = String(trl["versions"]);
-      theirs.push(numbersOf(trl));
+      if (python !== undefined) {
+        const trl = lastLine((await run(python, [script, task, String(steps)])).stdout);
+        if (trl["weights"] !== weights) throw new Error(`TRL trains ${String(trl["weights"])} weights, not ${weights}`);
+        versions = `${String(trl["versions"])}; `;
+        theirs.push(numbersOf(trl));
+      }
       const started = ["--import", "tsx", self, "--task", task, "--steps", String(steps)];
       ours.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
     }
-    console.log(`\n${task}: CPU-ms, medians of the rounds (${versions}; load ${loadavg()[0]?.toFixed(1) ?? "?"})`);
+    console.log(`\n${task}: CPU-ms, medians of the rounds (${versions}load ${loadavg()[0]?.toFixed(1) ?? "?"})`);
     for (const part of Object.keys(ours[0] ?? {})) {
-      const [our, their] = [ours, theirs].map((all) => median(all.map((figures) => figures[part] ?? NaN)));
-      if (our === undefined || their === undefined) continue;
-      const ratio = `Heddle takes ${(our / their).toFixed(2)} of TRL`;
-      console.log(`  ${part.padEnd(9)} Heddle ${our.toFixed(1)}, TRL ${their.toFixed(1)}: ${ratio}`);
+      const [our, their] = [medianOf(ours, part), medianOf(theirs, part)];
+      const beside = `, TRL ${their.toFixed(1)}: Heddle takes ${(our / their).toFixed(2)} of TRL`;
+      console.log(`  ${part.padEnd(9)} Heddle ${our.toFixed(1)}${python === undefined ? "" : beside}`);
     }
   }
 }
@@ -181,6 +182,10 @@ function rollout(prompt: Int32Array, sampled: { token: number; logprob: number }
 function sequence(length: number, seed: number): Int32Array {
   let token = seed;
   return Int32Array.from({ length }, () => (token = (token * 7 + 3) % (config.vocabularySize - 3)) + 3);
+}
+
+function medianOf(all: Figures[], part: string): number {
+  return median(all.map((figures) => figures[part] ?? NaN));
 }
 
 function milliseconds(since: NodeJS.CpuUsage): number {

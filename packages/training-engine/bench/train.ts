@@ -14,7 +14,7 @@ import { openNetwork, type ForwardMode } from "../src/embedded/trainer/network.j
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
-import type { Objective, PolicySequence, TokenSequence } from "../src/port.js";
+import type { TokenSequence } from "../src/port.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
 
 const stepsOption = process.argv.indexOf("--steps");
@@ -31,13 +31,11 @@ type Work = () => Promise<void>;
 const shapeA = llama({ hiddenSize: 128, layers: 4, feedForwardSize: 352, vocabularySize: 512 });
 const shapeC = llama({ hiddenSize: 256, layers: 6, feedForwardSize: 704, vocabularySize: 1024 });
 /** 1.1 million weights. */
-const shapeB = llama({ hiddenSize: 128, layers: 5, feedForwardSize: 352, vocabularySize: 1024 });
 
 console.log(`one thread, ${steps} steps each, medians`);
 await benchPretraining("A", shapeA);
 await benchPretraining("C", shapeC);
 await benchThreads("C", shapeC);
-await benchFineTuning(shapeB);
 console.log(`peak resident memory ${Math.round(process.resourceUsage().maxRSS / 1024)} MiB`);
 
 async function benchPretraining(name: string, config: ModelConfig): Promise<void> {
@@ -103,44 +101,6 @@ async function benchThreads(name: string, config: ModelConfig): Promise<void> {
     `\n${name}, 2048 tokens a step: 1 thread ${wall("1").toFixed(0)} ms, 2 threads ${wall("2").toFixed(0)} ms of wall time: ${(wall("1") / wall("2")).toFixed(2)} times, with ${(cpu("2") / cpu("1")).toFixed(2)} of the CPU time`,
   );
   for (const each of close) await each();
-}
-
-/** The two tasks that other trainers are compared on. */
-async function benchFineTuning(config: ModelConfig): Promise<void> {
-  const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers: 1 });
-  const supervised = Array.from({ length: 8 }, (_, row) => drawn(config, 221, row));
-  // A prompt of 16 tokens, completions of 16.
-  const rollouts = Array.from({ length: 16 }, (_, row): PolicySequence => {
-    const { tokens, mask } = drawn(config, 32, row);
-    const filled = (value: number) => new Float64Array(32).fill(value);
-    mask.fill(0, 0, 16);
-    return { tokens, mask, weights: filled(1), advantages: filled(row % 2 ? 1 : -1), oldLogprobs: filled(-7) };
-  });
-  const objectives: Record<string, Objective> = {
-    "SFT, 8 x 221 tokens": { name: "supervised", sequences: supervised, divisor: 8 * 220 },
-    "GRPO, 16 x (16 + 16) tokens": {
-      name: "policy",
-      sequences: rollouts,
-      divisor: 16 * 16,
-      settings: { ppo: true, epsilon: 0.2, epsilonHigh: 0.2, importanceSamplingLevel: "token", maskProbRatio: false },
-    },
-  };
-  const works = Object.fromEntries(
-    Object.entries(objectives).map(([name, objective]): [string, Work] => [
-      name,
-      async () => {
-        await trainer.accumulate(objective);
-        await trainer.apply(adam);
-      },
-    ]),
-  );
-  console.log(
-    `\n${(parameterCount(modelParameters(config)) / 1e6).toFixed(2)} M weights, training steps without sampling`,
-  );
-  for (const [name, { cpu, wall }] of Object.entries(await alternately(works))) {
-    console.log(`  ${name}: ${cpu.toFixed(1)} CPU-ms a step, ${wall.toFixed(1)} ms of wall time`);
-  }
-  await trainer.close();
 }
 
 /** Forward and backward passes without Adam. */

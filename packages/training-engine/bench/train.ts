@@ -30,7 +30,6 @@ type Work = () => Promise<void>;
 
 const shapeA = llama({ hiddenSize: 128, layers: 4, feedForwardSize: 352, vocabularySize: 512 });
 const shapeC = llama({ hiddenSize: 256, layers: 6, feedForwardSize: 704, vocabularySize: 1024 });
-/** 1.1 million weights. */
 
 console.log(`one thread, ${steps} steps each, medians`);
 await benchPretraining("A", shapeA);

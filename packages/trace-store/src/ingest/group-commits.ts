@@ -17,7 +17,7 @@ export interface CommitQueue<Entry extends CommitEntry> {
 const COMMIT_BYTES = 56 * 1024 * 1024;
 const WAITING_BYTES = 4 * COMMIT_BYTES;
 /** So much is worth a commit of its own at once, and so much hardly gains by waiting for more. */
-const FULL_BYTES = 8 * 1024 * 1024;
+const FULL_BYTES = 1024 * 1024;
 const LARGE_BYTES = 128 * 1024;
 const LARGE_ROWS = 50;
 /** From so many requests in a commit on its cost is well shared. */

@@ -148,7 +148,7 @@ const COUNTS = [
   "cache_creation_tokens",
 ] as const;
 
-/** Calls by trace. */
+/** Calls by trace, in the same order every time. */
 async function* usageCalls(
   { engine, scope, signal }: Source,
   conditions: (p: Parameters) => Omit<CallSelection, "select">,
@@ -162,7 +162,7 @@ async function* usageCalls(
         COUNTS.map((name) => `\`usage.${name}\` AS ${name}`),
       ),
     });
-    return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id LIMIT 1 BY id`, params: p };
+    return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id, id LIMIT 1 BY id`, params: p };
   };
   type Row = Record<(typeof COUNTS)[number], string[]> &
     Pick<UsageCall, "id" | "trace_id" | "parent_id"> & {

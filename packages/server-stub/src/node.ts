@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { ClientGone, type HttpRequest, type HttpResponse, type HttpServer } from "./http.js";
 import { inflateBytes, readBytes } from "./node-body.js";
+import { closeInOrder } from "./node-close.js";
 import { createSink } from "./node-sink.js";
 
 export interface ListenOptions {
@@ -16,7 +17,10 @@ export interface Listening {
   url: string;
   port: number;
   server: Server;
-  /** Stops accepting, lets running requests finish for `grace` milliseconds (default 5000), then cuts them. */
+  /**
+   * Stops accepting, lets running requests finish for `grace` milliseconds (default 5000), then cuts them. Who has
+   * connected before is answered.
+   */
   close(grace?: number): Promise<void>;
 }
 
@@ -48,20 +52,8 @@ export async function listen(
     url: `http://${shown}:${address.port}`,
     port: address.port,
     server: http,
-    close: (grace = 5000) => close(http, running, grace),
+    close: (grace = 5000) => closeInOrder(http, running, grace),
   };
-}
-
-async function close(http: Server, running: ReadonlySet<ServerResponse>, grace: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => http.close(() => resolve()));
-  // A connection would be kept for a next request that nobody answers.
-  for (const outgoing of running) {
-    const { socket } = outgoing;
-    outgoing.once("finish", () => socket?.end());
-  }
-  const cut = setTimeout(() => http.closeAllConnections(), grace);
-  await closed;
-  clearTimeout(cut);
 }
 
 /** A listener for `node:http`, Express, Fastify and whatever else calls `(request, response)`. */

@@ -123,6 +123,17 @@ test("closing lets running requests finish and cuts those that take too long", a
   }
 });
 
+test("closing answers those who are connected and not yet accepted", async () => {
+  const listening = await listen(libraryServer({ readHealth: () => ({}) }));
+  const answers = Array.from({ length: 30 }, () =>
+    raw(listening.port, "GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").catch(String),
+  );
+  // The system connects them in this very turn of the event loop; the server learns of it in the next.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  await listening.close();
+  expect(new Set((await Promise.all(answers)).map((answer) => answer.slice(0, 12)))).toEqual(new Set(["HTTP/1.1 200"]));
+});
+
 test("a client that leaves in the middle of its request is no error of the server", async () => {
   const told: unknown[] = [];
   const listening = await listen(

@@ -1,6 +1,4 @@
-import { Server as NetServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { openBlobStore } from "@heddle/blob-store";
 import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
@@ -31,7 +29,6 @@ export interface StartOptions {
 
 /** How long what was accepted may take when the service stops, and how long the last bytes of it. */
 const drainMs = 4000;
-const lastCallMs = 200;
 const cutMs = 1000;
 
 /** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
@@ -74,9 +71,6 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     });
     closing.push(async () => {
       await app.drain(drainMs);
-      // Only the listening ends here; those who have just connected are still told before idle connections are cut.
-      NetServer.prototype.close.call(server.server);
-      await delay(lastCallMs);
       await server.close(cutMs);
     });
     return { url: server.url, api_key, replaced: lease.replaced, close };

@@ -22,8 +22,9 @@ export async function serveCommand(config: Config, started: number): Promise<voi
     }),
   );
   const asked = new Promise<void>((resolve) => {
-    process.once("SIGTERM", () => resolve());
-    process.once("SIGINT", () => resolve());
+    // Not `once`: pnpm passes a Ctrl-C on to a service that has it from the terminal already. Left to Node, the second
+    // one would end the process in the middle of the stop that the first began.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
   const replaced = await Promise.race([asked, running.replaced]);
   process.stderr.write("Stopping: finishing what was accepted\n");

@@ -29,8 +29,11 @@ export interface HeddleProcess {
   enginePid(): number;
   /** Starts it on the same directory and port and resolves when it answers. */
   start(): Promise<void>;
-  /** Sends a signal and resolves when the process is gone. */
-  end(signal: NodeJS.Signals): Promise<Exit>;
+  /**
+   * Sends a signal and resolves when the process is gone. With `again` a second time, when it has said that it heard the
+   * first: pnpm passes on what the terminal has sent already.
+   */
+  end(signal: NodeJS.Signals, options?: { again?: boolean }): Promise<Exit>;
   /** Ends what is left and removes the directory. */
   remove(): Promise<void>;
 }
@@ -84,11 +87,12 @@ export async function openHeddle({ env = {}, data }: HeddleOptions = {}): Promis
     });
   }
 
-  async function end(signal: NodeJS.Signals): Promise<Exit> {
+  async function end(signal: NodeJS.Signals, { again = false } = {}): Promise<Exit> {
     const life = child;
     if (life === undefined || life.exitCode !== null) throw new Error(`heddle is not running: ${log}`);
     const started = performance.now();
     const closed = once(life, "close");
+    if (again) life.stderr.once("data", () => life.kill(signal));
     life.kill(signal);
     const [code, by] = (await closed) as [number | null, NodeJS.Signals | null];
     child = undefined;

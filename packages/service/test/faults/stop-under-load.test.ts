@@ -28,7 +28,7 @@ test("SIGTERM under load keeps what was acknowledged, says so to everybody else,
     await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount);
     await delay(300);
     stopping = true;
-    const { code, ms } = await heddle.end("SIGTERM");
+    const { code, ms } = await heddle.end("SIGTERM", { again: true });
     stopping = false;
     expect({ code, late: ms > 10_000 }).toEqual({ code: 0, late: false });
     for (const { status, headers, text } of after.filter(({ status }) => status === 503)) {

@@ -1,0 +1,38 @@
+import type { Server, ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
+
+/** Requests that are on their way when the listening ends come within so long. */
+const LAST_CALL_MS = 200;
+
+/** Ends the listening, lets `running` answers finish for `grace` milliseconds, then cuts them. */
+export async function closeInOrder(http: Server, running: ReadonlySet<ServerResponse>, grace: number): Promise<void> {
+  await acceptWaiting(http);
+  // `http.close` would also cut the connections on which the next request is on its way.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(http, () => resolve()));
+  await Promise.race([closed, delay(Math.min(LAST_CALL_MS, grace))]);
+  http.close();
+  // A connection would be kept for a next request that nobody answers.
+  for (const outgoing of running) {
+    const { socket } = outgoing;
+    outgoing.once("finish", () => socket?.end());
+  }
+  const cut = setTimeout(() => http.closeAllConnections(), grace);
+  await closed;
+  clearTimeout(cut);
+}
+
+/**
+ * Resolves when a turn of the event loop brought no connection. The system resets those that it has taken in and nobody
+ * has accepted when the listening ends.
+ */
+async function acceptWaiting(http: Server): Promise<void> {
+  let came = true;
+  const count = () => (came = true);
+  http.on("connection", count);
+  for (let turns = 0; came && turns < 1000; turns++) {
+    came = false;
+    await nextTurn();
+  }
+  http.off("connection", count);
+}

@@ -1,4 +1,5 @@
 import type { JsonText } from "../json/scan.js";
+import type { UsageRow } from "../usage/usage.js";
 
 /** What a client knows when a call begins. Absent optional text may also be "". */
 export interface CallStart {
@@ -20,6 +21,11 @@ export interface CallStart {
   expire_at?: bigint;
   /** Through which door it came, e.g. `otel`. */
   source?: string;
+  /**
+   * Known by who made the texts: `storable` gives `attributes` and `inputs` back as they are, and `findRefs` finds
+   * nothing in `inputs`. Absent means unknown, so that they must be looked through.
+   */
+  plain?: true;
 }
 
 /** What a client knows when a call has ended. */
@@ -33,6 +39,10 @@ export interface CallEnd {
   summary: JsonText;
   exception?: string;
   wb_run_step_end?: number;
+  /** As in {@link CallStart}: nothing to rewrite in `output` and `summary`, no refs in `output`. */
+  plain?: true;
+  /** What `usageOf` reads in `summary`, when it is known without reading. */
+  usage?: readonly UsageRow[];
 }
 
 /** One write of a client. A complete write brings both sides. */

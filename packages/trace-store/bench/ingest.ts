@@ -3,7 +3,7 @@
  *
  *   node --import tsx --conditions @heddle/source packages/trace-store/bench/ingest.ts [batches]
  *
- * The bare insert sends text that was made before the clock started. Rounds alternate, so that both see the same
+ * The bare insert sends rows that were made before the clock started. Rounds alternate, so that both see the same
  * machine; every number is a median over batches.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -57,18 +57,18 @@ async function compare(writers: number): Promise<void> {
     await spread(batches, writers, async (batch) => {
       ours.push(await timed(() => store.ingest(batch)));
     });
-    // The same rows as text; making it is timed by stage and is no part of the bare insert.
-    const texts = batches.map((batch) => {
+    // Making the rows is timed by stage and is no part of the bare insert.
+    const inserts = batches.map((batch) => {
       const start = performance.now();
       const prepared = batch.map((part, index) => preparePart(part, index));
       const middle = performance.now();
-      const text = prepared.map(rowOf).join("");
+      const rows = prepared.map(rowOf);
       encoding.push(performance.now() - middle);
       preparing.push(middle - start);
-      return text;
+      return rows;
     });
-    await spread(texts, writers, async (text) => {
-      theirs.push(await timed(() => bare.insert("bare", CALL_COLUMNS, text)));
+    await spread(inserts, writers, async (rows) => {
+      theirs.push(await timed(() => bare.insert("bare", CALL_COLUMNS, rows)));
     });
   }
   report(writers, { ours, theirs, preparing, encoding });
@@ -94,7 +94,7 @@ function report(
   });
 }
 
-function rowOf(prepared: ReturnType<typeof preparePart>): string {
+function rowOf(prepared: ReturnType<typeof preparePart>): Uint8Array {
   if (!("key" in prepared) || prepared.start === undefined || prepared.end === undefined)
     throw new Error("not complete");
   return callRow(prepared, prepared.start, prepared.end, 1n);

@@ -138,7 +138,7 @@ describe("an error of the engine", () => {
   test("is busy when nobody listens", async () => {
     const nobody = connectEngine({ url: "http://127.0.0.1:9" }, "trace");
     await expect(nobody.rows({ sql: "SELECT 1" })).rejects.toMatchObject({ code: "busy" });
-    await expect(nobody.insert("calls", ["id"], "x\n")).rejects.toMatchObject({ code: "busy" });
+    await expect(nobody.insert("calls", ["id"], [new Uint8Array(1)])).rejects.toMatchObject({ code: "busy" });
     await nobody.close();
   });
 });

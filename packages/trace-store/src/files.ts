@@ -1,6 +1,6 @@
 import { Parameters } from "./parameters.js";
+import { RowWriter } from "./row-binary.js";
 import type { StoreContext } from "./store.js";
-import { textField } from "./tab-separated.js";
 
 /** A file of a project. Its bytes stand in the blob store under `blob_key`, shared by all projects that have them. */
 export interface StoredFile {
@@ -42,9 +42,10 @@ export function openFiles({ engine }: StoreContext): Files {
       const key = `${project_id}\n${digest}`;
       if (seen.has(key)) return;
       if ((await get(file)) === undefined) {
-        const texts = [project_id, digest, name, mime, blob_key].map(textField);
-        const columns = ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"];
-        await engine.insert("files", columns, `${texts.join("\t")}\t${size_bytes}\n`);
+        const row = new RowWriter();
+        for (const text of [project_id, digest, name, mime, blob_key]) row.text(text);
+        row.uint64(size_bytes);
+        await engine.insert("files", ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"], [row.take()]);
       }
       if (seen.size >= remembered) seen.clear();
       seen.add(key);

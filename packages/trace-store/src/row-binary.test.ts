@@ -1,14 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../test/store.js";
-import {
-  integerArrayField,
-  nullableField,
-  secondField,
-  textArrayField,
-  textField,
-  textMapEntries,
-  timeField,
-} from "./tab-separated.js";
+import { RowWriter } from "./row-binary.js";
 
 const db = testDatabase();
 beforeAll(async () => {
@@ -32,20 +24,20 @@ interface Sample {
   second: string;
 }
 
+const row = new RowWriter();
+
 async function roundTrip(id: number, text: string, at: bigint, numbers: bigint[]): Promise<Sample | undefined> {
-  const row = [
-    String(id),
-    textField(text),
-    textField(text),
-    textArrayField([text, "", text]),
-    integerArrayField(numbers),
-    `{${textMapEntries([[text, text]])}}`,
-    nullableField(id % 2 === 0 ? text : undefined, textField),
-    timeField(at),
-    secondField(at),
-  ];
+  row.uint8(id);
+  row.text(text);
+  row.text(text);
+  row.texts([text, "", text]);
+  row.uint64s(numbers);
+  row.textMap([[text, text]]);
+  row.nullable(id % 2 === 0 ? text : undefined, (present) => row.text(present));
+  row.time(at);
+  row.second(at);
   const columns = ["id", "text", "low", "list", "numbers", "pairs", "maybe", "at", "second"];
-  await db.engine.insert("sample", columns, `${row.join("\t")}\n`);
+  await db.engine.insert("sample", columns, [row.take()]);
   const rows = await db.engine.rows<Sample>({
     sql: `SELECT text, low, list, numbers, pairs, maybe, toUnixTimestamp64Micro(at) AS at, toUnixTimestamp(second) AS second FROM sample WHERE id = ${id}`,
   });
@@ -71,6 +63,24 @@ test("text comes back from the engine as it went in, in every kind of column", a
   }
 });
 
+test("texts of every length come back, whatever their characters take", async () => {
+  const lengths = [0, 1, 23, 24, 25, 42, 43, 63, 64, 126, 127, 128, 129, 5461, 5462, 16_383, 16_384, 65_536, 70_000];
+  const wide = lengths.flatMap((length) => ["a", "é", "漢", "🧵"].map((letter) => letter.repeat(length)));
+  await db.engine.command({ sql: "CREATE TABLE lengths (id UInt32, text String) ENGINE=MergeTree ORDER BY id" });
+  const rows = wide.map((text, id) => {
+    row.uint32(id);
+    expect(row.text(text)).toBe(Buffer.byteLength(text));
+    return row.take();
+  });
+  await db.engine.insert("lengths", ["id", "text"], rows);
+  const stored = await db.engine.rows<{ text: string }>({ sql: "SELECT text FROM lengths ORDER BY id" });
+  expect(stored.map(({ text }) => text)).toEqual(wide);
+});
+
+test("a lone surrogate becomes the replacement character", async () => {
+  expect(await roundTrip(150, "a\ud800b", 0n, [])).toMatchObject({ text: "a\ufffdb" });
+});
+
 test("times from 1900 to 2299 keep their microsecond, and 64-bit integers every digit", async () => {
   const times = [
     "1900-01-01T00:00:00Z",
@@ -84,6 +94,14 @@ test("times from 1900 to 2299 keep their microsecond, and 64-bit integers every 
     const sample = await roundTrip(100 + index, "", at, [0n, 2n ** 53n + 1n, 2n ** 64n - 1n]);
     expect(sample).toMatchObject({ at: String(at), numbers: ["0", "9007199254740993", "18446744073709551615"] });
   }
+});
+
+test("whole numbers up to 2^53 - 1 need no bigint", async () => {
+  row.uint64s([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER]);
+  await db.engine.command({ sql: "CREATE TABLE whole (numbers Array(UInt64)) ENGINE=MergeTree ORDER BY ()" });
+  await db.engine.insert("whole", ["numbers"], [row.take()]);
+  const [stored] = await db.engine.rows<{ numbers: string[] }>({ sql: "SELECT numbers FROM whole" });
+  expect(stored?.numbers).toEqual(["0", "1", "2147483648", "4294967295", "4294967296", "9007199254740991"]);
 });
 
 test("a whole-second time outside 1970 to 2106 is clamped", async () => {

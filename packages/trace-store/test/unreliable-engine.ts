@@ -41,7 +41,7 @@ export function unreliableEngine(): UnreliableEngine {
         const [fault] = index < 0 ? [] : faults.splice(index, 1);
         if (fault === undefined || fault.applied) {
           await engine.insert(table, columns, rows);
-          self.inserts.push({ table, rows: rows.split("\n").length - 1 });
+          self.inserts.push({ table, rows: rows.length });
         }
         if (fault !== undefined) throw broken();
       },

@@ -1,14 +1,6 @@
 import { findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
-import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
-import {
-  integerArrayField,
-  nullableField,
-  secondField,
-  textArrayField,
-  textField,
-  textMapEntries,
-  timeField,
-} from "../tab-separated.js";
+import type { CallEnd, CallStart, CallStatus, JsonText } from "@heddle/trace-model";
+import { RowWriter } from "../row-binary.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
 export const START_COLUMNS = [
@@ -31,7 +23,7 @@ export const START_COLUMNS = [
 ] as const;
 
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
-export const END_COLUMNS = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
+export const END_COLUMNS = ["run_step_end", "ended_at", "output", "summary", "output_refs"] as const;
 
 /** What only complete calls have, computed from their end, in the order of {@link EndSide.derived}. */
 export const DERIVED_COLUMNS = [
@@ -45,15 +37,16 @@ export const DERIVED_COLUMNS = [
   "`usage.cache_creation_tokens`",
 ] as const;
 
+/** Originals of what the engine could not read, by column. */
+export type ExactTexts = ReadonlyArray<readonly [column: string, text: JsonText]>;
+
 /**
- * One side of a call, ready to be written. It is made when a part arrives, so that a commit only puts texts together;
- * two sides say the same when their `fields` and `exact` are equal.
+ * One side of a call, ready to be written. It is made when a part arrives, so that a commit only puts bytes together.
  */
 interface Side {
-  /** TabSeparated fields. */
-  fields: string;
-  /** Entries of the `exact` map: originals of what the engine could not read. */
-  exact: string;
+  /** In RowBinary. */
+  fields: Buffer;
+  exact: ExactTexts;
   size_bytes: number;
 }
 
@@ -63,78 +56,93 @@ export interface StartSide extends Side {
 
 export interface EndSide extends Side {
   ended_at: bigint;
-  derived: string;
+  /** Not in `fields`: the column may be NULL in one of the tables. */
+  exception: string;
+  derived: Buffer;
 }
 
 /** `expire_at` of what is kept for ever: 2106-01-01, the column's default. */
 export const NEVER_SECONDS = 4_291_747_200n;
 
+const statusNumbers = { success: 0, error: 1, running: 2, descendant_error: 3 } as const satisfies Record<
+  CallStatus,
+  number
+>;
+
+const out = new RowWriter();
+const uint64 = (value: number) => out.uint64(value);
+const time = (us: bigint) => out.time(us);
+
 export function startSide(start: CallStart): StartSide {
   const exact: [string, string][] = [];
-  const fields = [
-    textField(start.trace_id),
-    textField(start.parent_id ?? ""),
-    textField(start.thread_id ?? ""),
-    textField(start.turn_id ?? ""),
-    textField(start.op_name),
-    textField(opKey(start.op_name)),
-    textField(start.display_name ?? ""),
-    textField(start.wb_user_id ?? ""),
-    textField(start.wb_run_id ?? ""),
-    nullableField(start.wb_run_step, String),
-    textField(start.source ?? ""),
-    timeField(start.started_at),
-    jsonField("attributes", start.attributes, exact),
-    jsonField("inputs", start.inputs, exact),
-    textArrayField(findRefs(start.inputs)),
-    secondField(start.expire_at ?? NEVER_SECONDS * 1_000_000n),
-  ];
-  return {
-    fields: fields.join("\t"),
-    exact: textMapEntries(exact),
-    size_bytes: Buffer.byteLength(start.attributes) + Buffer.byteLength(start.inputs),
-    started_at: start.started_at,
-  };
+  out.text(start.trace_id);
+  out.text(start.parent_id ?? "");
+  out.text(start.thread_id ?? "");
+  out.text(start.turn_id ?? "");
+  out.text(start.op_name);
+  out.text(opKey(start.op_name));
+  out.text(start.display_name ?? "");
+  out.text(start.wb_user_id ?? "");
+  out.text(start.wb_run_id ?? "");
+  out.nullable(start.wb_run_step, uint64);
+  out.text(start.source ?? "");
+  out.time(start.started_at);
+  const plain = start.plain === true;
+  let size_bytes = json("attributes", start.attributes, plain, exact);
+  size_bytes += json("inputs", start.inputs, plain, exact);
+  out.texts(plain ? [] : findRefs(start.inputs));
+  out.second(start.expire_at ?? NEVER_SECONDS * 1_000_000n);
+  return { fields: out.take(), exact, size_bytes, started_at: start.started_at };
 }
 
 export function endSide(end: CallEnd): EndSide {
   const exact: [string, string][] = [];
   const output = end.output ?? "null";
-  const fields = [
-    nullableField(end.wb_run_step_end, String),
-    timeField(end.ended_at),
-    jsonField("output", output, exact),
-    jsonField("summary", end.summary, exact),
-    textField(end.exception ?? ""),
-    textArrayField(findRefs(output)),
-  ];
-  const usage = usageOf(end.summary);
-  const derived = [
-    statusOf(end),
-    textArrayField(usage.map(({ model }) => model)),
-    integerArrayField(usage.map(({ requests }) => requests)),
-    integerArrayField(usage.map(({ prompt_tokens }) => prompt_tokens)),
-    integerArrayField(usage.map(({ completion_tokens }) => completion_tokens)),
-    integerArrayField(usage.map(({ total_tokens }) => total_tokens)),
-    integerArrayField(usage.map(({ cache_read_tokens }) => cache_read_tokens)),
-    integerArrayField(usage.map(({ cache_creation_tokens }) => cache_creation_tokens)),
-  ];
-  return {
-    fields: fields.join("\t"),
-    exact: textMapEntries(exact),
-    // An absent output and null are one; neither takes storage.
-    size_bytes: (output === "null" ? 0 : Buffer.byteLength(output)) + Buffer.byteLength(end.summary),
-    ended_at: end.ended_at,
-    derived: derived.join("\t"),
-  };
+  out.nullable(end.wb_run_step_end, uint64);
+  out.nullable(end.ended_at, time);
+  const plain = end.plain === true;
+  let size_bytes = json("output", output, plain, exact);
+  // An absent output and null are one; neither takes storage.
+  if (output === "null") size_bytes = 0;
+  size_bytes += json("summary", end.summary, plain, exact);
+  out.texts(plain ? [] : findRefs(output));
+  const fields = out.take();
+
+  const usage = end.usage ?? usageOf(end.summary);
+  out.uint8(statusNumbers[statusOf(end)]);
+  out.texts(usage.map(({ model }) => model));
+  out.uint64s(usage.map(({ requests }) => requests));
+  out.uint64s(usage.map(({ prompt_tokens }) => prompt_tokens));
+  out.uint64s(usage.map(({ completion_tokens }) => completion_tokens));
+  out.uint64s(usage.map(({ total_tokens }) => total_tokens));
+  out.uint64s(usage.map(({ cache_read_tokens }) => cache_read_tokens));
+  out.uint64s(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
+  return { fields, exact, size_bytes, ended_at: end.ended_at, exception: end.exception ?? "", derived: out.take() };
 }
 
-export function sameSide(a: Side, b: Side): boolean {
-  return a.fields === b.fields && a.exact === b.exact;
+/** Whether both ends say the same. */
+export function sameEnd(a: EndSide, b: EndSide): boolean {
+  return a.exception === b.exception && sameFields(a, b);
 }
 
-function jsonField(column: string, json: JsonText, exact: [string, string][]): string {
-  const stored = storable(json);
+/** Whether both starts say the same. */
+export function sameStart(a: StartSide, b: StartSide): boolean {
+  return sameFields(a, b);
+}
+
+function sameFields(a: Side, b: Side): boolean {
+  return (
+    a.fields.equals(b.fields) &&
+    a.exact.length === b.exact.length &&
+    a.exact.every(([column, text], index) => column === b.exact[index]?.[0] && text === b.exact[index][1])
+  );
+}
+
+/** Returns the bytes of the text as it came. */
+function json(column: string, text: JsonText, plain: boolean, exact: [string, string][]): number {
+  if (plain) return out.text(text);
+  const stored = storable(text);
   if (stored.exact !== undefined) exact.push([column, stored.exact]);
-  return textField(stored.text);
+  const bytes = out.text(stored.text);
+  return stored.text === text ? bytes : Buffer.byteLength(text);
 }

@@ -4,7 +4,7 @@ import type { CallKey } from "./call-key.js";
 import { closedRow, HIDDEN_COLUMNS, hiddenRow, PART_COLUMNS } from "./rows.js";
 import type { Half } from "./rows.js";
 import { HAS_END, HAS_START } from "./state.js";
-import { insertText, unlessSuspect } from "./write-calls.js";
+import { insertSound, unlessSuspect } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 
 /**
@@ -29,7 +29,7 @@ export async function deleteCalls(
       return hiddenRow({ project_id, id }, { version: 0n, started_at, hidden_by: user }, version);
     });
     state.projectsWithHidden.add(project_id);
-    await unlessSuspect(state, insertText(engine, "call_hidden", HIDDEN_COLUMNS, rows));
+    await unlessSuspect(state, insertSound(engine, "call_hidden", HIDDEN_COLUMNS, rows));
     const keys = fresh.map((id) => ({ project_id, id }));
     await closeHalves(context, keys);
     for (const call of keys) {
@@ -45,7 +45,7 @@ export async function deleteCalls(
 export async function closeHalves({ engine, clock, state }: IngestContext, calls: readonly CallKey[]): Promise<void> {
   if (calls.length === 0) return;
   const version = clock.next();
-  const rows: string[] = [];
+  const rows: Uint8Array[] = [];
   const closed: string[] = [];
   for (const call of calls) {
     const key = keyText(call);
@@ -56,7 +56,7 @@ export async function closeHalves({ engine, clock, state }: IngestContext, calls
     if (parts.length > 0) closed.push(key);
     for (const part of parts) rows.push(closedRow(call, part, version));
   }
-  await unlessSuspect(state, insertText(engine, "call_parts", PART_COLUMNS, rows));
+  await unlessSuspect(state, insertSound(engine, "call_parts", PART_COLUMNS, rows));
   for (const key of closed) {
     state.halves.delete(key);
     state.cache.delete(key);

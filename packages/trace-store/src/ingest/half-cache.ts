@@ -19,8 +19,15 @@ export class HalfCache {
 
   set(key: string, halves: StoredHalves): void {
     this.delete(key);
-    const bytes = 200 + 2 * ((halves.start?.side.fields.length ?? 0) + (halves.end?.side.fields.length ?? 0));
-    this.#entries.set(key, { halves, bytes });
+    const { start, end } = halves;
+    const kept: StoredHalves = {
+      ...(start && { start: { ...start, side: { ...start.side, fields: copy(start.side.fields) } } }),
+      ...(end && {
+        end: { ...end, side: { ...end.side, fields: copy(end.side.fields), derived: copy(end.side.derived) } },
+      }),
+    };
+    const bytes = 600 + (start?.side.fields.length ?? 0) + (end?.side.fields.length ?? 0);
+    this.#entries.set(key, { halves: kept, bytes });
     this.#bytes += bytes;
     for (const [oldest] of this.#entries) {
       if (this.#bytes <= this.#limit) break;
@@ -37,4 +44,11 @@ export class HalfCache {
     this.#entries.clear();
     this.#bytes = 0;
   }
+}
+
+/** What is kept for long must not keep the request that it came with. */
+function copy(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
 }

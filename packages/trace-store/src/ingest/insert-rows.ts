@@ -7,7 +7,7 @@ import { isOneOf } from "./stored-calls.js";
 
 /** A row on its way into the engine, and the call it belongs to. */
 export interface PendingRow extends CallKey {
-  text: string;
+  bytes: Uint8Array;
 }
 
 export interface RefusedRow<Row> {
@@ -34,7 +34,11 @@ export async function insertRows<Row extends PendingRow>(
   if (rows.length === 0) return [];
   let refused: EngineError;
   try {
-    await engine.insert(table, columns, rows.map(({ text }) => text).join(""));
+    await engine.insert(
+      table,
+      columns,
+      rows.map(({ bytes }) => bytes),
+    );
     return [];
   } catch (error) {
     if (!(error instanceof EngineError) || !ROW_FAULTS.has(error.number)) throw error;

@@ -179,6 +179,19 @@ test("calls from 1900 to 2299 are kept, others are refused one by one", async ()
   expect(seen.map(({ us }) => us)).toEqual(times.slice(1, 4).map(String));
 });
 
+test("steps that no column can hold are refused one by one", async () => {
+  const project_id = newProject();
+  const steps = [0, -1, 1.5, 1e300, Number.MAX_SAFE_INTEGER];
+  const starts = steps.map((wb_run_step) => startPart({ project_id, wb_run_step }));
+  const ends = steps.map((wb_run_step_end) => endPart({ project_id, id: newId(), wb_run_step_end }));
+  const message = (name: string) => `${name} must be a whole number from 0 to 2^53 - 1`;
+  expect(await store.ingest([...starts, ...ends])).toEqual([
+    ...[1, 2, 3].map((index) => ({ index, message: message("wb_run_step") })),
+    ...[6, 7, 8].map((index) => ({ index, message: message("wb_run_step_end") })),
+  ]);
+  expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
+});
+
 test("ids of 256 characters are kept, longer, empty and broken ones are refused", async () => {
   const project_id = newProject();
   const ids = ["x".repeat(256), "y".repeat(257), "", "\ud800", "🧵 '\\\n\u0000"];

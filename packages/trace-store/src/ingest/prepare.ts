@@ -32,7 +32,9 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
     badId("trace_id", start?.trace_id) ??
     badId("parent_id", start?.parent_id || undefined) ??
     badTime("started_at", start?.started_at) ??
-    badTime("ended_at", end?.ended_at);
+    badTime("ended_at", end?.ended_at) ??
+    badStep("wb_run_step", start?.wb_run_step) ??
+    badStep("wb_run_step_end", end?.wb_run_step_end);
   if (message !== undefined) return { index, message };
   return {
     index,
@@ -51,6 +53,11 @@ function badId(name: string, id: string | undefined): string | undefined {
 
 function badTime(name: string, us: bigint | undefined): string | undefined {
   return us === undefined || isStorableTime(us) ? undefined : `${name} must lie between the years 1900 and 2299`;
+}
+
+function badStep(name: string, step: number | undefined): string | undefined {
+  const good = step === undefined || (Number.isSafeInteger(step) && step >= 0);
+  return good ? undefined : `${name} must be a whole number from 0 to 2^53 - 1`;
 }
 
 function hint(us: bigint | undefined): bigint | undefined {

@@ -4,7 +4,7 @@ import type { CallKey } from "./call-key.js";
 import type { SoughtCall } from "./find-stored.js";
 import { HIDDEN_COLUMNS, hiddenRow } from "./rows.js";
 import type { IncomingCall } from "./settle.js";
-import { insertText, writeCalls } from "./write-calls.js";
+import { insertSound, writeCalls } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 
 /** So many ids at most are compared in one statement. */
@@ -67,7 +67,7 @@ async function hideOlderVersions({ engine, clock, state }: IngestContext, since:
       GROUP BY project_id, id HAVING uniqExact(version) > 1`;
     const rows = await engine.rows<Versions>({ sql, params });
     const rowVersion = clock.next();
-    const hidden: string[] = [];
+    const hidden: Uint8Array[] = [];
     for (const { versions, ...call } of rows) {
       const newest = versions.at(-1);
       for (const [version, us] of versions.slice(0, -1)) {
@@ -76,6 +76,6 @@ async function hideOlderVersions({ engine, clock, state }: IngestContext, since:
       state.projectsWithHidden.add(call.project_id);
       if (newest !== undefined) state.known.add(keyText(call), BigInt(newest[1]));
     }
-    await insertText(engine, "call_hidden", HIDDEN_COLUMNS, hidden);
+    await insertSound(engine, "call_hidden", HIDDEN_COLUMNS, hidden);
   }
 }

@@ -1,4 +1,4 @@
-import { sameSide } from "./call-sides.js";
+import { sameEnd, sameStart } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 import { callRow, closedRow, hiddenRow, openEndRow, openStartRow } from "./rows.js";
@@ -18,11 +18,11 @@ export interface StoredState extends StoredHalves {
 /** The rows that bring a call from what is stored to what is known now. */
 export interface CallWrites {
   /** Row of `calls`. */
-  complete?: string;
+  complete?: Uint8Array;
   /** Rows of `call_parts`: halves that are closed, or opened. */
-  parts: string[];
+  parts: Uint8Array[];
   /** Rows of `call_hidden`. */
-  hidden: string[];
+  hidden: Uint8Array[];
   /** The call afterwards: when its complete row starts, and which halves are open. */
   after: { started_at?: bigint; start?: StartSide; end?: EndSide };
 }
@@ -34,13 +34,13 @@ export interface CallWrites {
 export function settle(call: IncomingCall, stored: StoredState, version: bigint): CallWrites {
   const start = call.start ?? newest(stored.start, stored.call, "start");
   const end = call.end ?? newest(stored.end, stored.call, "end");
-  const parts: string[] = [];
+  const parts: Uint8Array[] = [];
   if (start !== undefined && end !== undefined) {
     if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
     const writes: CallWrites = { parts, hidden: [], after: { started_at: start.started_at } };
     const old = stored.call;
-    if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
+    if (old !== undefined && sameStart(old.start, start) && sameEnd(old.end, end)) return writes;
     writes.complete = callRow(call, start, end, version);
     if (old !== undefined) {
       const replaced = { version: old.version, started_at: old.start.started_at, hidden_by: "" };
@@ -48,10 +48,10 @@ export function settle(call: IncomingCall, stored: StoredState, version: bigint)
     }
     return writes;
   }
-  if (start !== undefined && !(stored.start && sameSide(stored.start.side, start))) {
+  if (start !== undefined && !(stored.start && sameStart(stored.start.side, start))) {
     parts.push(openStartRow(call, start, version));
   }
-  if (end !== undefined && !(stored.end && sameSide(stored.end.side, end))) {
+  if (end !== undefined && !(stored.end && sameEnd(stored.end.side, end))) {
     parts.push(openEndRow(call, end, version));
   }
   return { parts, hidden: [], after: { start, end } };

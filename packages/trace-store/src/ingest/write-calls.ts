@@ -23,6 +23,10 @@ export interface NameChange extends CallKey {
   display_name: string;
 }
 
+interface PendingCall extends PendingRow {
+  key: string;
+}
+
 interface SettledCall extends CallKey {
   key: string;
   writes: CallWrites;
@@ -70,18 +74,19 @@ async function insertAll(
   version: bigint,
 ): Promise<Map<string, string>> {
   const refused = new Map<string, string>();
-  const complete = settled.flatMap((call) => pending(call, call.writes.complete ?? []));
+  const complete: PendingCall[] = [];
+  for (const call of settled) if (call.writes.complete) complete.push(pending(call, call.writes.complete));
   for (const { row, message } of await insertRows(engine, "calls", CALL_COLUMNS, complete, version)) {
     refused.set(row.key, message);
   }
   const rest = refused.size === 0 ? settled : settled.filter(({ key }) => !refused.has(key));
-  const parts = rest.flatMap((call) => pending(call, call.writes.parts));
+  const parts = rest.flatMap((call) => call.writes.parts.map((bytes) => pending(call, bytes)));
   const hidden = rest.flatMap(({ writes }) => writes.hidden);
   const nameRows = names.map((name) => nameRow(name, name.display_name, version));
   const [refusedParts] = await settleAll([
     insertRows(engine, "call_parts", PART_COLUMNS, parts, version),
-    insertText(engine, "call_hidden", HIDDEN_COLUMNS, hidden),
-    insertText(engine, "call_names", NAME_COLUMNS, nameRows),
+    insertSound(engine, "call_hidden", HIDDEN_COLUMNS, hidden),
+    insertSound(engine, "call_names", NAME_COLUMNS, nameRows),
   ]);
   for (const { row, message } of refusedParts) refused.set(row.key, message);
   return refused;
@@ -97,19 +102,18 @@ export async function unlessSuspect<T>(state: IngestState, inserts: Promise<T>):
   }
 }
 
-function pending({ key, project_id, id }: SettledCall, texts: string | readonly string[]) {
-  const list = typeof texts === "string" ? [texts] : texts;
-  return list.map((text): PendingRow & { key: string } => ({ key, project_id, id, text }));
+function pending({ key, project_id, id }: SettledCall, bytes: Uint8Array): PendingCall {
+  return { key, project_id, id, bytes };
 }
 
 /** Inserts rows that carry nothing an engine could refuse. */
-export async function insertText(
+export async function insertSound(
   engine: Engine,
   table: string,
   columns: readonly string[],
-  rows: readonly string[],
+  rows: readonly Uint8Array[],
 ): Promise<void> {
-  if (rows.length > 0) await engine.insert(table, columns, rows.join(""));
+  if (rows.length > 0) await engine.insert(table, columns, rows);
 }
 
 /** As Promise.all, but it waits for all of them: nothing may still be on its way when a recovery begins. */

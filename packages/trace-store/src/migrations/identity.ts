@@ -1,6 +1,6 @@
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
-import { textField } from "../tab-separated.js";
+import { RowWriter } from "../row-binary.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 
@@ -17,7 +17,9 @@ export async function claimDatabase(engine: Engine, placement: Placement, contro
   await engine.command({ sql: ddl(OWNERS, placement) });
   let owner = await ownerOf(engine, placement);
   if (owner === undefined) {
-    await engine.insert(`${placement.database}.control_plane`, ["id"], `${textField(controlPlaneId)}\n`);
+    const row = new RowWriter();
+    row.text(controlPlaneId);
+    await engine.insert(`${placement.database}.control_plane`, ["id"], [row.take()]);
     owner = await ownerOf(engine, placement);
   }
   if (owner !== controlPlaneId) {

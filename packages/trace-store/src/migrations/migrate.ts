@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
-import { textField } from "../tab-separated.js";
+import { RowWriter } from "../row-binary.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 import { MIGRATIONS } from "./migrations.js";
@@ -42,11 +42,11 @@ export async function migrate(
     }
     for (const statement of step.statements) await bootstrap.command({ sql: ddl(statement, placement) });
     if (before === undefined) {
-      await bootstrap.insert(
-        `${database}.schema_migrations`,
-        ["version", "name", "checksum"],
-        `${step.version}\t${textField(step.name)}\t${checksumOf(step)}\n`,
-      );
+      const row = new RowWriter();
+      row.uint32(step.version);
+      row.text(step.name);
+      row.text(checksumOf(step));
+      await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], [row.take()]);
     }
   }
 }

@@ -2,9 +2,10 @@ import { isAlias, isTag } from "@heddle/trace-model";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../parameters.js";
+import { RowWriter } from "../row-binary.js";
 import type { StoreContext } from "../store.js";
-import { textField } from "../tab-separated.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
+import { kindNumbers } from "./rows.js";
 import { type Version, inProject, liveVersion } from "./versions.js";
 
 /** One tag or alias of one version; `deleted` takes it away. */
@@ -26,12 +27,17 @@ export async function writeLabels(
   deleted: boolean,
 ): Promise<void> {
   if (labels.length === 0) return;
-  const lines = labels.map(({ kind, object_id, digest, label }) => {
-    const fields = [textField(project_id), kind, textField(object_id), textField(digest), textField(label)];
-    return `${fields.join("\t")}\t${deleted ? 1 : 0}\t${clock.next()}\n`;
+  const row = new RowWriter();
+  const rows = labels.map(({ kind, object_id, digest, label }) => {
+    row.text(project_id);
+    row.uint8(kindNumbers[kind]);
+    for (const text of [object_id, digest, label]) row.text(text);
+    row.uint8(deleted ? 1 : 0);
+    row.uint64(clock.next());
+    return row.take();
   });
   const columns = ["project_id", "kind", "object_id", "digest", columnOf[table], "deleted", "version"];
-  await engine.insert(table, columns, lines.join(""));
+  await engine.insert(table, columns, rows);
 }
 
 /** The labels of a name, sorted. */

@@ -283,7 +283,8 @@ test("a value the engine cannot take fails alone, those created with it are stor
     wrapEngine: (engine) => ({
       ...engine,
       async insert(...row) {
-        if (row[2].includes("poison")) throw new EngineError("cannot parse", 27, "CANNOT_PARSE");
+        if (row[2].some((bytes) => Buffer.from(bytes).includes("poison")))
+          throw new EngineError("cannot parse", 27, "CANNOT_PARSE");
         await engine.insert(...row);
       },
     }),

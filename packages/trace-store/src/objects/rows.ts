@@ -1,6 +1,7 @@
 import type { Engine } from "../engine.js";
-import { nullableField, textArrayField, textField, timeField } from "../tab-separated.js";
+import { RowWriter } from "../row-binary.js";
 import type { Draft } from "./draft.js";
+import type { ObjectKind } from "./requests.js";
 
 /** A row of `objects` as written. Writing the same key with a greater `version` replaces it. */
 export interface ObjectRow extends Draft {
@@ -30,28 +31,31 @@ const columns = [
   "version",
 ] as const;
 
+/** The values of the `kind` columns. */
+export const kindNumbers = { object: 1, op: 2 } as const satisfies Record<ObjectKind, number>;
+
 export async function insertObjects(engine: Engine, rows: readonly ObjectRow[]): Promise<void> {
-  if (rows.length > 0) await engine.insert("objects", columns, rows.map(lineOf).join(""));
+  const writer = new RowWriter();
+  const written = rows.map((row) => rowBytes(writer, row));
+  if (written.length > 0) await engine.insert("objects", columns, written);
 }
 
-function lineOf(row: ObjectRow): string {
-  const fields = [
-    textField(row.project_id),
-    row.kind,
-    textField(row.object_id),
-    textField(row.digest),
-    String(row.version_index),
-    textField(row.base_class),
-    textField(row.leaf_class),
-    textField(row.val),
-    textField(row.exact),
-    textArrayField(row.refs),
-    String(row.size_bytes),
-    textField(row.user_id),
-    timeField(row.created_at),
-    timeField(row.published_at),
-    nullableField(row.deleted_at, timeField),
-    String(row.version),
-  ];
-  return `${fields.join("\t")}\n`;
+function rowBytes(writer: RowWriter, row: ObjectRow): Uint8Array {
+  writer.text(row.project_id);
+  writer.uint8(kindNumbers[row.kind]);
+  writer.text(row.object_id);
+  writer.text(row.digest);
+  writer.uint32(row.version_index);
+  writer.text(row.base_class);
+  writer.text(row.leaf_class);
+  writer.text(row.val);
+  writer.text(row.exact);
+  writer.texts(row.refs);
+  writer.uint64(row.size_bytes);
+  writer.text(row.user_id);
+  writer.time(row.created_at);
+  writer.time(row.published_at);
+  writer.nullable(row.deleted_at, (deleted_at) => writer.time(deleted_at));
+  writer.uint64(row.version);
+  return writer.take();
 }

@@ -1,6 +1,6 @@
 import type { Engine } from "../engine.js";
 import { Parameters } from "../parameters.js";
-import { textArrayField, textField } from "../tab-separated.js";
+import { RowWriter } from "../row-binary.js";
 import type { TableOf } from "./requests.js";
 
 /** Stores the order of a table's rows under its digest. */
@@ -9,8 +9,11 @@ export async function insertTable(
   { project_id, digest }: TableOf,
   rowDigests: readonly string[],
 ): Promise<void> {
-  const fields = [textField(project_id), digest, textArrayField(rowDigests)];
-  await engine.insert("tables", ["project_id", "digest", "row_digests"], `${fields.join("\t")}\n`);
+  const row = new RowWriter();
+  row.text(project_id);
+  row.text(digest);
+  row.texts(rowDigests);
+  await engine.insert("tables", ["project_id", "digest", "row_digests"], [row.take()]);
 }
 
 /** The row digests from one position on, in order; undefined for an unknown table. */

@@ -3,10 +3,10 @@ import { setImmediate } from "node:timers/promises";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../parameters.js";
-import { textField } from "../tab-separated.js";
+import { RowWriter } from "../row-binary.js";
 
-/** About so many characters of rows go into one insert. */
-const insertChars = 8 * 1024 * 1024;
+/** About so many bytes of rows go into one insert. */
+const insertBytes = 8 * 1024 * 1024;
 /** Digests are computed in slices, so that a big table does not hold up everybody else. */
 const digestSlice = 500;
 
@@ -31,24 +31,25 @@ export async function insertRows(
   rows: readonly JsonText[],
   digests: readonly string[],
 ): Promise<void> {
-  const project = textField(project_id);
+  const writer = new RowWriter();
   const done = new Set<string>();
-  let lines: string[] = [];
-  let chars = 0;
+  let written: Uint8Array[] = [];
+  let bytes = 0;
   const flush = async () => {
-    if (lines.length > 0) await engine.insert("table_rows", ["project_id", "digest", "val", "exact"], lines.join(""));
-    lines = [];
-    chars = 0;
+    if (written.length > 0) await engine.insert("table_rows", ["project_id", "digest", "val", "exact"], written);
+    written = [];
+    bytes = 0;
   };
   for (const [index, row] of rows.entries()) {
     const digest = digests[index] ?? "";
     if (done.has(digest)) continue;
     done.add(digest);
     const { text, exact = "" } = storable(row);
-    const line = `${project}\t${digest}\t${textField(text)}\t${textField(exact)}\n`;
-    lines.push(line);
-    chars += line.length;
-    if (chars >= insertChars) await flush();
+    for (const field of [project_id, digest, text, exact]) writer.text(field);
+    const taken = writer.take();
+    written.push(taken);
+    bytes += taken.length;
+    if (bytes >= insertBytes) await flush();
   }
   await flush();
 }

@@ -45,6 +45,11 @@ test("a boundary may be quoted", () => {
   });
 });
 
+test("headers full of blanks are read in milliseconds, not in minutes", () => {
+  const part = `--xyz\r\ncontent-type: a${" ".repeat(16_000)}b\r\n\r\n\r\n`;
+  expect(read(`${part.repeat(100)}--xyz--`)).toEqual({});
+});
+
 describe("refused", () => {
   test.each([
     ["no boundary", "--xyz--", "multipart/form-data", 415, "send multipart/form-data with a boundary"],

@@ -67,7 +67,7 @@ function readPart(headers: string): PartHeaders {
   return {
     name: attribute(disposition, "name"),
     filename: extended(disposition) ?? attribute(disposition, "filename"),
-    mediaType: /^content-type:\s*(.*?)\s*$/im.exec(headers)?.[1] ?? "application/octet-stream",
+    mediaType: /^content-type:(.*)$/im.exec(headers)?.[1]?.trim() ?? "application/octet-stream",
   };
 }
 

@@ -52,24 +52,32 @@ const computed = {
   trace_name: "text",
 } as const satisfies Record<string, ValueType>;
 
+/** Free JSON is at most 200 levels deep, so what goes on leads nowhere. */
+const maxSteps = 200;
+const maxLength = 10_000;
+
 /**
  * Reads a field path of calls: a column, a dotted path into free JSON (a dot inside a key is written `\.`),
  * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `forbidden_field` for others.
  */
 export function parseCallField(text: string, loc: ReadonlyArray<string | number> = []): CallField {
+  if (text.length > maxLength)
+    throw forbidden(`${text.slice(0, 40)}…: a path has at most ${maxLength} characters`, loc);
   const [root = "", ...path] = splitPath(text);
   if (path.length === 0 && isColumn(root)) return { kind: "column", name: root, text, ...columns[root] };
   if (root === "summary" && path[0] === "weave" && path.length === 2 && isComputed(path[1])) {
     return { kind: "weave", name: path[1], text, type: computed[path[1]] };
   }
+  if (path.length > maxSteps) throw forbidden(`${root}…: a path has at most ${maxSteps} steps`, loc);
   if (isJsonColumn(root)) return { kind: "json", column: root, path, text, type: "text" };
   if (text === "annotation_queue_items.queue_id") return { kind: "queue", text, type: "text" };
   const feedback = parseFeedbackField(text);
   if (feedback) return feedback;
-  throw new InvalidInput(`calls cannot be queried by the field ${text}`, {
-    loc,
-    reason: "forbidden_field",
-  });
+  throw forbidden(text, loc);
+}
+
+function forbidden(what: string, loc: ReadonlyArray<string | number>): InvalidInput {
+  return new InvalidInput(`calls cannot be queried by the field ${what}`, { loc, reason: "forbidden_field" });
 }
 
 /** Segments of a dotted path; `\.` stands for a dot inside a segment. */
@@ -79,7 +87,7 @@ export function splitPath(text: string): string[] {
 }
 
 function parseFeedbackField(text: string): CallField | undefined {
-  const match = /^feedback\.\[(.+?)\]\.(payload|runnable_ref|trigger_ref)(?:\.(.+))?$/.exec(text);
+  const match = /^feedback\.\[([^\]]+)\]\.(payload|runnable_ref|trigger_ref)(?:\.(.+))?$/s.exec(text);
   const [, feedback_type, part, rest] = match ?? [];
   if (feedback_type === undefined) return undefined;
   if (part === "payload") {

@@ -31,6 +31,21 @@ test("a query has a bounded number of operators, counted as often as they are ev
   expect(failure(() => parse(lists))).toMatchObject({ reason: "shape" });
 });
 
+test("fields and literals have a bounded length together", () => {
+  const long = "x".repeat(400_000);
+  const contains = (substr: unknown) => ({ $contains: { input: get("inputs.a"), substr: lit(substr) } });
+  expect(() => parse({ $and: [contains(long), contains(long)] })).not.toThrow();
+  for (const condition of [
+    { $and: [contains(long), contains(long), contains(long)] },
+    { $in: [get("inputs.a"), [lit(long), lit(long), lit(long)]] },
+    { $in: [get("inputs.a"), Array.from({ length: 60_000 }, () => lit(1.234567890123456))] },
+    contains([long, long, long]),
+    { $and: Array.from({ length: 200 }, () => ({ $eq: [get(`inputs.${"k".repeat(9000)}`), lit(1)] })) },
+  ]) {
+    expect(failure(() => parse(condition))).toMatchObject({ reason: "shape" });
+  }
+});
+
 describe("fields of calls", () => {
   test.each([
     ["id", { kind: "column", name: "id", nullable: false, type: "text" }],
@@ -71,6 +86,16 @@ describe("fields of calls", () => {
   ])("%s may not be queried", (text) => {
     expect(failure(() => parseCallField(text, ["here"]))).toEqual({ reason: "forbidden_field", loc: "here" });
     expect(failure(() => parse({ $eq: [get(text), lit(1)] })).reason).toBe("forbidden_field");
+  });
+
+  test("a path that is longer than free JSON is deep, or than anybody's key, may not be queried", () => {
+    expect(() => parseCallField(`inputs.${"0.".repeat(199)}a`)).not.toThrow();
+    const feedback = "feedback.[" + "].payload.a".repeat(30_000);
+    for (const text of [`inputs.${"a.".repeat(200)}a`, `inputs.${"a.".repeat(200_000)}a`, `${feedback}\n`]) {
+      expect(() => parseCallField(text)).toThrow(
+        expect.objectContaining({ reason: "forbidden_field", message: expect.stringMatching(/^.{0,200}$/) }),
+      );
+    }
   });
 
   test("a dot inside a key is escaped", () => {
@@ -272,6 +297,7 @@ describe("sorting", () => {
     [[{ direction: "asc" }], "shape", "body.sort_by.0.field"],
     [[{ field: "id", direction: "asc", order: "asc" }], "shape", "body.sort_by.0.order"],
     [[{ field: "storage_size_bytes", direction: "asc" }], "forbidden_field", "body.sort_by.0.field"],
+    [Array.from({ length: 101 }, () => ({ field: "id", direction: "asc" })), "shape", "body.sort_by"],
   ])("%j is refused", (sort_by, reason, loc) => {
     expect(failure(() => parseSort(sort_by, parseCallField))).toEqual({ reason, loc });
   });

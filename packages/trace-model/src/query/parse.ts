@@ -35,11 +35,15 @@ export function parseQuery<F extends TypedField>(
   return new QueryParser(parseField).operand(root.$expr, at);
 }
 
+/** Characters of all fields and literals together; printing ten times as many for the engine takes seconds. */
+const maxText = 1_000_000;
+
 class QueryParser<F extends TypedField> {
   readonly #parseField: FieldParser<F>;
   #depth = 0;
   /** Operators of the expression, each counted as often as it will be evaluated. */
   #operators = 0;
+  #text = 0;
 
   constructor(parseField: FieldParser<F>) {
     this.#parseField = parseField;
@@ -59,6 +63,20 @@ class QueryParser<F extends TypedField> {
     if (this.#operators > maxOperators) {
       throw new InvalidInput(`the query has more than ${maxOperators} operators`, { loc });
     }
+  }
+
+  #read(text: string, loc: Loc): string {
+    this.#text += text.length;
+    if (this.#text > maxText) {
+      throw new InvalidInput(`the fields and literals of the query have more than ${maxText} characters`, { loc });
+    }
+    return text;
+  }
+
+  #literal(value: unknown, loc: Loc): Extract<Expression<F>, { op: "literal" }> {
+    const literal = literalAt(value);
+    this.#read(String(literal), loc);
+    return { op: "literal", value: literal };
   }
 
   #operation(operator: string, content: unknown, loc: Loc): Expression<F> {
@@ -83,10 +101,10 @@ class QueryParser<F extends TypedField> {
       case "$contains":
         return this.#contains(content, loc);
       case "$literal":
-        return { op: "literal", value: literalAt(content) };
+        return this.#literal(content, loc);
       case "$getField":
         if (typeof content !== "string") throw new InvalidInput("$getField needs a path", { loc });
-        return { op: "field", field: this.#parseField(content, loc) };
+        return { op: "field", field: this.#parseField(this.#read(content, loc), loc) };
       case "$convert":
         return this.#convert(content, loc);
       case "$size":
@@ -139,7 +157,7 @@ class QueryParser<F extends TypedField> {
     return listAt(content, loc).map((item, index) => {
       const at = [...loc, index];
       const [operator, value] = soleEntry(item, at);
-      return operator === "$literal" ? { op: "literal", value: literalAt(value) } : this.operand(item, at);
+      return operator === "$literal" ? this.#literal(value, at) : this.operand(item, at);
     });
   }
 

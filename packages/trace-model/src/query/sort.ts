@@ -7,6 +7,9 @@ export interface SortKey<F extends TypedField> {
   direction: "asc" | "desc";
 }
 
+/** Each key of free JSON is three of the engine's. */
+const maxKeys = 100;
+
 /** Reads a list of `{field, direction}`. Throws InvalidInput like `parseQuery`. */
 export function parseSort<F extends TypedField>(
   sort_by: unknown,
@@ -14,6 +17,7 @@ export function parseSort<F extends TypedField>(
   loc: ReadonlyArray<string | number> = ["body", "sort_by"],
 ): Array<SortKey<F>> {
   if (!Array.isArray(sort_by)) throw new InvalidInput("sort_by must be a list", { loc });
+  if (sort_by.length > maxKeys) throw new InvalidInput(`sort_by has more than ${maxKeys} keys`, { loc });
   return sort_by.map((item: unknown, index) => {
     const at = [...loc, index];
     if (typeof item !== "object" || item === null) {

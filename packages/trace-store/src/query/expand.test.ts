@@ -30,3 +30,11 @@ it("a path that no ref is expanded on needs no join", () => {
   const plan = planCalls({ project_id: "e/p", query, expand_columns: ["inputs.model", "output.x", "started_at"] });
   expect(compileCalls(plan, scope, new Parameters()).joins).toEqual([]);
 });
+
+it("more columns than anybody has are refused", () => {
+  const columns = Array.from({ length: 1001 }, (_, index) => `inputs.k${index}`);
+  expect(() => planCalls({ project_id: "e/p", expand_columns: columns.slice(1) })).not.toThrow();
+  expect(() => planCalls({ project_id: "e/p", expand_columns: columns })).toThrowError(
+    expect.objectContaining({ code: "invalid", loc: ["body", "expand_columns"] }),
+  );
+});

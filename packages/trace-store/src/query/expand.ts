@@ -12,9 +12,17 @@ type JsonField = Extract<CallField, { kind: "json" }>;
 /** Refs that one statement may look through. Each reads the calls of the filter again. */
 const MAX_REFS = 8;
 
+/** Every field of a query is looked up among all of them. */
+const MAX_COLUMNS = 1000;
+
 /** Reads `expand_columns`, shallow paths first. Paths that lead to no free JSON hold no refs and are left out. */
-export function parseExpand(columns: readonly string[] | undefined): JsonField[] {
-  const fields = (columns ?? []).map((text, index) => parseCallField(text, ["body", "expand_columns", index]));
+export function parseExpand(columns: readonly string[] = []): JsonField[] {
+  if (columns.length > MAX_COLUMNS) {
+    throw new StoreError("invalid", `expand_columns has more than ${MAX_COLUMNS} entries`, {
+      loc: ["body", "expand_columns"],
+    });
+  }
+  const fields = columns.map((text, index) => parseCallField(text, ["body", "expand_columns", index]));
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 

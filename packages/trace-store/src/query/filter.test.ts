@@ -46,3 +46,11 @@ it("refuses a list of more than 1,000 entries and names it", () => {
     expect.objectContaining({ code: "invalid", loc: ["body", "filter", "call_ids"] }),
   );
 });
+
+it("refuses lists of more than four million characters together", () => {
+  const long = Array.from({ length: 1000 }, () => "x".repeat(2400));
+  checkFilter({ op_names: long });
+  expect(() => checkFilter({ op_names: long, input_refs: long })).toThrowError(
+    expect.objectContaining({ code: "invalid", loc: ["body", "filter", "input_refs"] }),
+  );
+});

@@ -17,15 +17,19 @@ export interface CallsFilter {
 }
 
 const MAX_ENTRIES = 1000;
+/** Of all lists together. Full lists of the longest ids stay below; printing many more takes the engine's client seconds. */
+const MAX_TEXT = 4_000_000;
 
-/** Throws `invalid` when a list has more than 1,000 entries. */
+/** Throws `invalid` when a list has more than 1,000 entries, or all have more than four million characters. */
 export function checkFilter(filter: CallsFilter): void {
+  let text = 0;
   for (const [name, list] of Object.entries(filter)) {
-    if (Array.isArray(list) && list.length > MAX_ENTRIES) {
-      throw new StoreError("invalid", `${name} has more than ${MAX_ENTRIES} entries`, {
-        loc: ["body", "filter", name],
-      });
-    }
+    if (!Array.isArray(list)) continue;
+    const fail = (what: string) =>
+      new StoreError("invalid", `${name} has more than ${what}`, { loc: ["body", "filter", name] });
+    if (list.length > MAX_ENTRIES) throw fail(`${MAX_ENTRIES} entries`);
+    for (const entry of list) text += String(entry).length;
+    if (text > MAX_TEXT) throw fail(`${MAX_TEXT} characters, or the lists before it have`);
   }
 }
 

@@ -19,12 +19,12 @@ const JSON_HEADERS = { "content-type": "application/json", ...SECURITY };
 const STREAM_TYPES = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
 
 /** Turns what a handler returned into a response. */
-export async function answerOf(
+export function answerOf(
   result: unknown,
   { id, answer }: OperationEntry,
   request: HttpRequest,
   validators: Validators,
-): Promise<HttpResponse> {
+): HttpResponse | Promise<HttpResponse> {
   const given = result instanceof Reply ? result : undefined;
   const body: unknown = given ? given.body : result;
   const status = given?.status ?? answer.status;
@@ -35,12 +35,13 @@ export async function answerOf(
     const headers = headersOf(STREAM_TYPES[answer.stream], own);
     const items = body as AsyncIterable<unknown>;
     const encoder = encoderOf(answer.stream, (item) => check(id, item, validatorOf(checked, answer.itemValidator)));
-    return { status, headers, body: await openStream(items, encoder, request) };
+    return openStream(items, encoder, request).then((stream) => ({ status, headers, body: stream }));
   }
   if (body instanceof Uint8Array) return { status, headers: bytesHeaders(answer, own), body };
   if (isStream(body)) {
     const encoder = { encode: asBytes, eager: true };
-    return { status, headers: bytesHeaders(answer, own), body: await openStream(body, encoder, request) };
+    const headers = bytesHeaders(answer, own);
+    return openStream(body, encoder, request).then((stream) => ({ status, headers, body: stream }));
   }
   if (!answer.json && body === undefined) return { status, headers: { ...SECURITY, ...own } };
   check(id, body, validatorOf(checked, answer.validator));

@@ -30,9 +30,7 @@ function requestOf(request: Request, gone: AbortController): HttpRequest {
     method: request.method,
     target: pathname + search,
     header: (name) => request.headers.get(name) ?? undefined,
-    get signal() {
-      return gone.signal;
-    },
+    signal: gone.signal,
     bytes: (limit) =>
       Number(request.headers.get("content-length") ?? 0) > limit
         ? Promise.reject(new BodyTooLarge())
@@ -83,13 +81,12 @@ function streamOf(body: StreamBody, gone: AbortController): ReadableStream<Uint8
     {
       start(controller) {
         gone.signal.addEventListener("abort", () => {
+          sink.closed = true;
           controller.error(gone.signal.reason);
           wanted?.();
         });
         const sink = {
-          get closed() {
-            return gone.signal.aborted;
-          },
+          closed: gone.signal.aborted,
           write: (chunk: string | Uint8Array) => {
             if (gone.signal.aborted) return undefined;
             controller.enqueue(typeof chunk === "string" ? encoder.encode(chunk) : chunk);

@@ -2,17 +2,25 @@ import type { ServerResponse } from "node:http";
 import type { Sink } from "./http.js";
 
 /** Writes to a `node:http` response and waits for `drain` when it is full; leaves no listener behind. */
-export function createSink(outgoing: ServerResponse): Sink {
-  return {
-    get closed() {
-      return outgoing.destroyed || outgoing.closed;
-    },
-    write: (chunk) => (outgoing.write(chunk) || outgoing.destroyed ? undefined : drained(outgoing)),
-    onClose: (callback) => {
-      if (outgoing.destroyed || outgoing.closed) callback();
-      else outgoing.once("close", () => outgoing.writableFinished || callback());
-    },
-  };
+export class NodeSink implements Sink {
+  private readonly outgoing: ServerResponse;
+
+  constructor(outgoing: ServerResponse) {
+    this.outgoing = outgoing;
+  }
+
+  get closed(): boolean {
+    return this.outgoing.destroyed || this.outgoing.closed;
+  }
+
+  write(chunk: string | Uint8Array): Promise<void> | undefined {
+    return this.outgoing.write(chunk) || this.outgoing.destroyed ? undefined : drained(this.outgoing);
+  }
+
+  onClose(callback: () => void): void {
+    if (this.closed) callback();
+    else this.outgoing.once("close", () => this.outgoing.writableFinished || callback());
+  }
 }
 
 function drained(outgoing: ServerResponse): Promise<void> {

@@ -33,13 +33,9 @@ export async function readRequestBody(
 
 /** The tracing interface reads JSON whatever the header says, because its clients often send none. */
 function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: Definition["interface"]): void {
+  if (entry.kind === "json" && kind === "tracing") return;
   const mediaType = mediaTypeOf(request);
-  if (
-    entry.kind === "json" &&
-    (kind === "tracing" || mediaType === "" || /^application\/([^/]+\+)?json$/.test(mediaType))
-  ) {
-    return;
-  }
+  if (entry.kind === "json" && (mediaType === "" || /^application\/([^/]+\+)?json$/.test(mediaType))) return;
   if (entry.mediaTypes.includes(mediaType)) return;
   const wanted = entry.mediaTypes.join(", ");
   throw new Problem(415, `${mediaType || "a body without content-type"} is not supported; send ${wanted}`, {

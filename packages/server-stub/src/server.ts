@@ -10,6 +10,7 @@ import {
   type StreamBody,
 } from "./http.js";
 import { linkPlans } from "./json-plan.js";
+import { withSignal } from "./lazy-signal.js";
 import { Problem } from "./problem.js";
 import { readRequestBody } from "./request-body.js";
 import { readParameters } from "./parameters.js";
@@ -71,10 +72,8 @@ export function createServer<Caller>(
         : NONE,
       body: entry.body && (await readRequestBody(request, entry.body, definition, plans)),
       remoteAddress: request.remoteAddress,
-      get signal() {
-        return request.signal;
-      },
     };
+    withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group, incoming, caller);
     return answerOf(result, entry, request, answers && (await answers));
   }

@@ -1,0 +1,24 @@
+import { setFlagsFromString } from "node:v8";
+import { expect, test } from "vitest";
+import { withSignal } from "./lazy-signal.js";
+
+test("the signal is made when somebody asks for it, and goes along when the request is spread", () => {
+  let made = 0;
+  const { signal } = new AbortController();
+  const request = withSignal({ method: "GET" }, () => {
+    made++;
+    return signal;
+  });
+  expect(made).toBe(0);
+  expect({ ...request, target: "/" }).toMatchObject({ method: "GET", target: "/", signal });
+  expect(made).toBe(1);
+});
+
+test("a request is a plain object with known places: one with an accessor of its own outlives its answer", () => {
+  setFlagsFromString("--allow-natives-syntax");
+  // oxlint-disable-next-line typescript/no-implied-eval -- only text can hold a native call
+  const hasPlaces = new Function("object", "return %HasFastProperties(object)") as (object: object) => boolean;
+  setFlagsFromString("--no-allow-natives-syntax");
+  const requests = Array.from({ length: 3 }, (_, id) => withSignal({ id }, () => AbortSignal.timeout(id)));
+  expect(requests.map((request) => hasPlaces(request))).toEqual([true, true, true]);
+});

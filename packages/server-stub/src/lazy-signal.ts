@@ -1,0 +1,23 @@
+const MAKE = Symbol("make the signal");
+
+interface Lazy {
+  [MAKE]?: () => AbortSignal;
+}
+
+/** One getter for all objects. */
+const SIGNAL = {
+  enumerable: true,
+  get(this: Lazy): AbortSignal | undefined {
+    return this[MAKE]?.();
+  },
+};
+
+/**
+ * Gives the object a property `signal` that is made when somebody asks for it: few do, and a signal costs as much as
+ * reading the request. A getter inside an object literal would be a new function each time. V8 notes each in a cell among
+ * the old objects, and that keeps what the function sees, a whole request, until the next full garbage collection.
+ */
+export function withSignal<T extends object>(object: T & Lazy, make: () => AbortSignal) {
+  object[MAKE] = make;
+  return Object.defineProperty(object, "signal", SIGNAL) as T & { readonly signal: AbortSignal };
+}

@@ -31,7 +31,7 @@ export function fileHandlers({ control, store, blobs }: Services): TracingHandle
       allowRead(caller, body.project_id);
       const file = await store.files.get(body);
       if (file === undefined) throw new Problem(404, `no file ${body.digest} in ${body.project_id}`);
-      return (await blobs.get(file.blob_key)).stream;
+      return (await blobs.get(file.blob_key, { verify: true })).stream;
     },
 
     async filesStats({ body }, caller) {

@@ -1,6 +1,6 @@
 import { Problem, reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { decodeTraces, encodeTracesResponse, spansToCalls, type CallPart } from "@heddle/trace-model";
+import { decodeTraces, encodeTracesResponse, spansToCalls, type CallPart, type SpanCall } from "@heddle/trace-model";
 import { allowWrite } from "../access.js";
 import type { Caller, Services } from "../services.js";
 import { OtelOps } from "./otel-ops.js";
@@ -12,17 +12,25 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       const decoded = decodeTraces(body.bytes, body.media_type);
       const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
 
-      const refused = await refusedProjects(services, caller, new Set(calls.map(({ start }) => start.project_id)));
+      const projects = callsByProject(calls);
+      const refused = await refusedProjects(services, caller, projects.keys());
       const parts: CallPart[] = [];
-      for (const { start, end, op_object_id } of calls) {
-        const problem = refused.get(start.project_id);
+      for (const [project_id, ofProject] of projects) {
+        const problem = refused.get(project_id);
         if (problem !== undefined) {
-          const why = problem.status === 403 ? `this key may not write to ${start.project_id}` : problem.message;
-          rejected.push({ message: `span ${start.id}: ${why}` });
+          const why = problem.status === 403 ? `this key may not write to ${project_id}` : problem.message;
+          for (const { start } of ofProject) rejected.push({ message: `span ${start.id}: ${why}` });
           continue;
         }
-        const op_name = await ops.ref(start.project_id, op_object_id);
-        parts.push({ part: "complete", start: { ...start, op_name, wb_user_id: caller.user_id }, end });
+        const refs = await ops.refs(
+          project_id,
+          ofProject.map(({ op_object_id }) => op_object_id),
+        );
+        for (const { start, end, op_object_id } of ofProject) {
+          start.op_name = refs.get(op_object_id) ?? start.op_name;
+          start.wb_user_id = caller.user_id;
+          parts.push({ part: "complete", start, end });
+        }
       }
       const [first] = refused.values();
       if (parts.length === 0 && first !== undefined) throw first;
@@ -37,11 +45,23 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   };
 }
 
-/** Projects of an export that cannot be written, and why; one export may carry resources of several. */
+/** One export may carry resources of several projects. */
+function callsByProject(calls: readonly SpanCall[]): Map<string, SpanCall[]> {
+  const projects = new Map<string, SpanCall[]>();
+  for (const call of calls) {
+    const { project_id } = call.start;
+    const ofProject = projects.get(project_id);
+    if (ofProject === undefined) projects.set(project_id, [call]);
+    else ofProject.push(call);
+  }
+  return projects;
+}
+
+/** Projects of an export that cannot be written, and why. */
 async function refusedProjects(
   services: Services,
   caller: Caller,
-  project_ids: Set<string>,
+  project_ids: Iterable<string>,
 ): Promise<Map<string, Problem>> {
   const refused = new Map<string, Problem>();
   for (const project_id of project_ids) {

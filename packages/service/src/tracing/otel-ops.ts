@@ -20,8 +20,16 @@ export class OtelOps {
     this.#services = services;
   }
 
-  /** The op ref for an object id that is already fit to be one. */
-  async ref(project_id: string, object_id: string): Promise<string> {
+  /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
+  async refs(project_id: string, object_ids: Iterable<string>): Promise<Map<string, string>> {
+    const refs = [...new Set(object_ids)].map(async (object_id): Promise<[string, string]> => [
+      object_id,
+      await this.#ref(project_id, object_id),
+    ]);
+    return new Map(await Promise.all(refs));
+  }
+
+  #ref(project_id: string, object_id: string): Promise<string> {
     const key = `${project_id}/${object_id}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;

@@ -9,7 +9,7 @@ import { groupCommits } from "./group-commits.js";
 import type { InFlight } from "./in-flight.js";
 import { keyText } from "./call-key.js";
 import type { EndSide, StartSide } from "./call-sides.js";
-import { cleanUpHalves, scheduleMaintenance } from "./maintenance.js";
+import { scheduleMaintenance } from "./maintenance.js";
 import { withPatience } from "./patience.js";
 import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
@@ -57,8 +57,6 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   let checking: Promise<void> | undefined;
   await recover(context);
   const maintenance = scheduleMaintenance(context, queue, ready);
-  // Not waited for: it only makes reading faster.
-  queue.alone(() => cleanUpHalves(context)).catch(() => {});
 
   async function ready(): Promise<void> {
     if (state.suspect) await recover(context);
@@ -107,8 +105,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
         if ("key" in result) prepared.push(result);
         else rejected.push(result);
       }
-      if (prepared.length > 0) rejected.push(...(await submit(prepared, [])));
-      return rejected;
+      return prepared.length === 0 ? rejected : rejected.concat(await submit(prepared, []));
     },
     async rename(project_id, id, display_name) {
       if (state.deleted.has(keyText({ project_id, id }))) return;
@@ -138,7 +135,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     },
     maintain: (force) => maintenance.run(force),
     async close() {
-      maintenance.stop();
+      await maintenance.stop();
       await queue.close();
     },
   };

@@ -1,5 +1,5 @@
 import { BlobError } from "./errors.js";
-import { type SendS3, textOf } from "./s3-request.js";
+import { type S3, textOf } from "./s3-request.js";
 import { elementOf, elementsOf } from "./xml.js";
 
 export interface S3Entry {
@@ -14,7 +14,7 @@ export interface S3Entry {
  * operation serves: the second only adds opaque tokens, which not every server that calls itself S3 has right.
  */
 export async function* listObjects(
-  send: SendS3,
+  send: S3["send"],
   bucket: string,
   prefix: string,
   page: number,
@@ -22,8 +22,9 @@ export async function* listObjects(
   let marker = "";
   for (;;) {
     const query = { prefix, marker, "max-keys": String(page) };
-    const found = await textOf(await send({ method: "GET", key: "", query }), bucket);
-    for (const entry of elementsOf(found, "Contents")) {
+    const found = textOf(await send({ method: "GET", key: "", query }), bucket);
+    const entries = elementsOf(found, "Contents");
+    for (const entry of entries) {
       marker = elementOf(entry, "Key") ?? "";
       yield {
         key: marker,
@@ -31,7 +32,7 @@ export async function* listObjects(
         modified_at: timeOf(elementOf(entry, "LastModified")),
       };
     }
-    if (elementOf(found, "IsTruncated") !== "true") return;
+    if (elementOf(found, "IsTruncated") !== "true" || entries.length === 0) return;
   }
 }
 
@@ -42,10 +43,10 @@ export interface S3Upload {
 }
 
 /** Uploads that were neither completed nor aborted. */
-export async function* listUploads(send: SendS3, bucket: string, prefix: string): AsyncGenerator<S3Upload> {
+export async function* listUploads(send: S3["send"], bucket: string, prefix: string): AsyncGenerator<S3Upload> {
   let marker: Record<string, string> | undefined = {};
   while (marker !== undefined) {
-    const page: string = await textOf(
+    const page: string = textOf(
       await send({ method: "GET", key: "", query: { uploads: "", prefix, ...marker } }),
       bucket,
     );
@@ -69,6 +70,6 @@ export async function* listUploads(send: SendS3, bucket: string, prefix: string)
 /** A time of S3's, of either kind: in lists and in headers. */
 export function timeOf(text: string | null | undefined): bigint {
   const ms = Date.parse(text ?? "");
-  if (Number.isNaN(ms)) throw new BlobError("busy", `S3 gives no time: ${text}`);
+  if (Number.isNaN(ms)) throw new BlobError("busy", `the file store gives no time: ${text}`);
   return BigInt(ms) * 1000n;
 }

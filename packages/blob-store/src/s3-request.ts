@@ -21,16 +21,37 @@ interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
+  /** S3 moves bytes on its side before it answers, up to some gigabytes. */
+  long?: boolean;
 }
 
-/** Sends one request, again when it fails for want of luck. Answers 2xx and 404; anything else is thrown. */
-export type SendS3 = (request: S3Request) => Promise<Response>;
+interface S3Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+export interface S3 {
+  /** Sends one request and reads its answer, again when it fails for want of luck. Answers 2xx and 404. */
+  send: (request: S3Request) => Promise<S3Answer>;
+  /** {@link send} for what is long: the body comes piece by piece. Answers 206 only; `not_found` for 404. */
+  receive: (request: S3Request) => AsyncGenerator<Uint8Array>;
+}
 
 const attempts = 4;
-/** Until the answer begins; a part of 8 MB takes its time on a slow line. */
-const patienceMs = 60_000;
 
-export function s3Sender(bucket: string, access: S3Access): SendS3 {
+export interface S3Patience {
+  /** Until an answer is there, or the next bytes of one; after that there is no further attempt. */
+  ms: number;
+  /** What a body may take besides: a slow line. */
+  bytes_per_ms: number;
+  /** For the answers that take S3 long. */
+  long_ms: number;
+}
+
+export const usualPatience: S3Patience = { ms: 10_000, bytes_per_ms: 200, long_ms: 120_000 };
+
+export function s3Client(bucket: string, access: S3Access, patience: S3Patience = usualPatience): S3 {
   const client = new AwsClient({
     accessKeyId: access.access_key_id,
     secretAccessKey: access.secret_access_key,
@@ -40,56 +61,128 @@ export function s3Sender(bucket: string, access: S3Access): SendS3 {
   });
   const base = baseOf(bucket, access);
 
-  async function once({ method, key, query, headers, body }: S3Request): Promise<Response> {
-    const url = new URL(key.split("/").map(encodeURIComponent).join("/"), base);
+  async function once({ method, key, query, headers, body }: S3Request, signal: AbortSignal): Promise<Response> {
+    const url = new URL(pathOf(key), base);
     // The bucket itself has no slash behind its name.
     if (key === "" && url.pathname !== "/") url.pathname = url.pathname.slice(0, -1);
-    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value);
+    url.search = Object.entries(query ?? {})
+      .map(([name, value]) => `${name}=${encoded(value)}`)
+      .join("&");
     const signed = await client.sign(url.href, {
       method,
       // S3 checks the body against its digest, so a broken line cannot store broken bytes.
       headers: { ...headers, "x-amz-content-sha256": sha256Of(body ?? new Uint8Array()) },
       ...(body !== undefined && { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) }),
     });
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs);
+    // A proxy that compresses would take away the sizes. Not signed, as proxies change it.
+    signed.headers.set("accept-encoding", "identity");
+    // Requests go where they are configured to go, and nowhere else.
+    return await fetch(signed, { signal, redirect: "manual" });
+  }
+
+  /** Resolves as `work` does, unless that takes too long: then `abort` ends it. */
+  async function within<T>(ms: number, abort: AbortController, work: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => abort.abort(new Error(`nothing came for ${Math.round(ms / 100) / 10} s`)), ms);
     try {
-      return await fetch(signed, { signal: patience.signal });
+      return await work;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  return async (request) => {
-    for (let attempt = 1; ; attempt++) {
+  async function tried<T>(attempt: (abort: AbortController) => Promise<T>): Promise<T> {
+    const started = performance.now();
+    for (let count = 1; ; count++) {
       let failure: BlobError;
+      const abort = new AbortController();
       try {
-        const response = await once(request);
-        if (response.ok || response.status === 404) return response;
-        failure = await refusal(response, bucket, base);
-        if (failure.code !== "busy") throw failure;
+        return await attempt(abort);
       } catch (error) {
-        if (error instanceof BlobError) throw error;
-        failure = new BlobError("busy", `no answer from S3 at ${base.origin}: ${reasonOf(error)}`);
+        failure = error instanceof BlobError ? error : noAnswer(base, reasonOf(error));
+        abort.abort();
+        if (failure.code !== "busy") throw failure;
       }
-      if (attempt === attempts) throw failure;
-      await pause(100 * 2 ** attempt * (0.5 + Math.random()));
+      if (count === attempts || performance.now() - started >= patience.ms) throw failure;
+      await pause(100 * 2 ** count * (0.5 + Math.random()));
     }
+  }
+
+  return {
+    async send(request) {
+      const { body, long = false } = request;
+      const ms = (long ? patience.long_ms : patience.ms) + (body?.length ?? 0) / patience.bytes_per_ms;
+      return await tried(async (abort) => {
+        const answer = await within(
+          ms,
+          abort,
+          once(request, abort.signal).then(async (response) => ({
+            status: response.status,
+            headers: response.headers,
+            text: await response.text(),
+          })),
+        );
+        if ((answer.status < 200 || answer.status > 299) && answer.status !== 404) throw refusal(answer, bucket, base);
+        return answer;
+      });
+    },
+
+    async *receive(request) {
+      const { body, abort } = await tried(async (aborting) => {
+        const response = await within(patience.ms, aborting, once(request, aborting.signal));
+        if (response.status === 404) throw new BlobError("not_found", "the blob was deleted while it was read");
+        if (response.status === 206 && response.body !== null) return { body: response.body, abort: aborting };
+        const text = await within(patience.ms, aborting, response.text());
+        throw refusal({ status: response.status, headers: response.headers, text }, bucket, base);
+      });
+      const reader = body.getReader();
+      try {
+        for (;;) {
+          const { done, value } = await within(patience.ms, abort, reader.read());
+          if (done) return;
+          yield value;
+        }
+      } catch (error) {
+        throw noAnswer(base, `broke off: ${reasonOf(error)}`);
+      } finally {
+        abort.abort();
+      }
+    },
   };
 }
 
-/** Reads the answer to a request for something that must be there. */
-export async function textOf(response: Response, bucket: string): Promise<string> {
-  const text = await response.text();
+/** The text of an answer to a request for something that must be there. */
+export function textOf({ status, text }: S3Answer, bucket: string): string {
   const code = elementOf(text, "Code");
-  if (response.status === 404) {
-    throw code === "NoSuchBucket"
-      ? new BlobError("denied", `S3 has no bucket "${bucket}": make it, or mend HEDDLE_BLOBS_URL`)
-      : new BlobError("not_found", `S3 answers ${code ?? "404"}`);
+  if (status === 404 && code === "NoSuchBucket") {
+    throw denied(`S3 has no bucket "${bucket}": make it, or mend HEDDLE_BLOBS_URL`);
   }
   // Copying and completing can fail after the status was sent.
-  if (/^\s*(<\?xml[^>]*>\s*)?<Error>/.test(text)) throw new BlobError("busy", `S3 answers ${code}`);
+  if (status === 404 || /^\s*(<\?xml[^>]*>\s*)?<Error>/.test(text)) {
+    throw new BlobError("busy", "the file store does not answer", {
+      cause: new Error(`S3 answers ${code ?? `${status} without a reason: is it S3 that answers?`}`),
+    });
+  }
   return text;
+}
+
+/** For people whose bucket is not what it should be. */
+export function denied(reason: string): BlobError {
+  return new BlobError("denied", "the file store refuses this service", { cause: new Error(reason) });
+}
+
+/** A key as it stands in URLs. */
+export function pathOf(key: string): string {
+  return key.split("/").map(encoded).join("/");
+}
+
+/** As signatures want it, so that nobody on the way has another spelling: more than the platform escapes, and no "+". */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function noAnswer(base: URL, reason: string): BlobError {
+  const cause = new Error(`no answer from S3 at ${base.origin}: ${reason}`);
+  return new BlobError("busy", "the file store does not answer", { cause });
 }
 
 function baseOf(bucket: string, { endpoint, region }: S3Access): URL {
@@ -100,15 +193,14 @@ function baseOf(bucket: string, { endpoint, region }: S3Access): URL {
     : new URL(`https://${bucket}.s3.${region}.amazonaws.com/`);
 }
 
-async function refusal(response: Response, bucket: string, base: URL): Promise<BlobError> {
-  const text = await response.text();
-  const code = elementOf(text, "Code") ?? String(response.status);
-  if (response.status >= 500 || response.status === 429 || code === "RequestTimeout" || code === "SlowDown") {
-    return new BlobError("busy", `S3 at ${base.origin} answers ${code}`);
+function refusal({ status, text }: S3Answer, bucket: string, base: URL): BlobError {
+  const code = elementOf(text, "Code") ?? String(status);
+  const again = status < 300 || (status >= 500 && status !== 501) || status === 429;
+  if (again || code === "RequestTimeout" || code === "SlowDown") {
+    return noAnswer(base, `it says ${code}`);
   }
   const message = elementOf(text, "Message");
-  return new BlobError(
-    "denied",
+  return denied(
     `S3 refuses the bucket "${bucket}" at ${base.origin}: ${code}${message === undefined ? "" : ` (${message})`}`,
   );
 }

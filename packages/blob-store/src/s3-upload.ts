@@ -1,6 +1,6 @@
 import { BlobError } from "./errors.js";
 import type { BlobSource } from "./port.js";
-import { type SendS3, textOf } from "./s3-request.js";
+import { pathOf, type S3, textOf } from "./s3-request.js";
 import { elementOf } from "./xml.js";
 
 /** Most parts that S3 takes in one upload. */
@@ -17,10 +17,10 @@ export interface Upload {
   abort(): Promise<void>;
 }
 
-export async function beginUpload(send: SendS3, bucket: string, key: string): Promise<Upload> {
-  const begun = await textOf(await send({ method: "POST", key, query: { uploads: "" } }), bucket);
+export async function beginUpload(send: S3["send"], bucket: string, key: string): Promise<Upload> {
+  const begun = textOf(await send({ method: "POST", key, query: { uploads: "" } }), bucket);
   const uploadId = elementOf(begun, "UploadId");
-  if (uploadId === undefined) throw new BlobError("busy", "S3 began no upload");
+  if (uploadId === undefined) throw new BlobError("busy", "the file store began no upload");
   const etags: string[] = [];
 
   const nextPart = (): Record<string, string> => {
@@ -31,21 +31,21 @@ export async function beginUpload(send: SendS3, bucket: string, key: string): Pr
   return {
     async add(bytes) {
       const response = await send({ method: "PUT", key, query: nextPart(), body: bytes });
-      await textOf(response, bucket);
+      textOf(response, bucket);
       etags.push(response.headers.get("etag") ?? "");
     },
     async copy(source, start, end) {
       const headers = {
-        "x-amz-copy-source": encodeURI(`/${bucket}/${source}`),
+        "x-amz-copy-source": `/${bucket}/${pathOf(source)}`,
         "x-amz-copy-source-range": `bytes=${start}-${end - 1}`,
       };
-      const copied = await textOf(await send({ method: "PUT", key, query: nextPart(), headers }), bucket);
+      const copied = textOf(await send({ method: "PUT", key, query: nextPart(), headers, long: true }), bucket);
       etags.push(elementOf(copied, "ETag") ?? "");
     },
     async complete() {
       const parts = etags.map((etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
       const body = Buffer.from(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`);
-      await textOf(await send({ method: "POST", key, query: { uploadId }, body }), bucket);
+      textOf(await send({ method: "POST", key, query: { uploadId }, body, long: true }), bucket);
     },
     async abort() {
       await send({ method: "DELETE", key, query: { uploadId } }).catch(() => undefined);

@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { blobStoreCases } from "../test/cases.js";
 import { startS3Server } from "../test/s3-server.js";
@@ -89,11 +91,16 @@ describe("blobs in S3", () => {
       yield randomBytes(1000);
     }
     await expect(store.put(crash())).rejects.toMatchObject({ code: "busy" });
-    expect(server.unfinished()).toHaveLength(1);
-    const now = BigInt(Date.now()) * 1000n;
-    await store.discardDrafts(now - hour);
-    expect(server.unfinished()).toHaveLength(1);
-    await store.discardDrafts(now + hour);
+    const left = server.unfinished();
+    expect(left).toHaveLength(1);
+    await store.discardDrafts(BigInt(Date.now()) * 1000n - hour);
+    await openS3(`s3://${bucket}/small`, server.access, small);
+    expect(server.unfinished()).toEqual(left);
+    // A day later the next start does it, of its own prefix.
+    server.age(left[0] ?? "");
+    await openS3(`s3://${bucket}/smal`, server.access, small);
+    expect(server.unfinished()).toEqual(left);
+    await openS3(`s3://${bucket}/small`, server.access, small);
     expect(server.unfinished()).toEqual([]);
   });
 
@@ -104,28 +111,126 @@ describe("blobs in S3", () => {
     expect(await listed(many)).toEqual(keys.toSorted());
   });
 
+  test("an answer that breaks off is no whole blob", async () => {
+    const { key } = await store.put(randomBytes(5000));
+    const { stream } = await store.get(key);
+    await server.failNext(-1);
+    await expect(drained(stream)).rejects.toMatchObject({
+      code: "busy",
+      cause: { message: expect.stringContaining("broke off") },
+    });
+    expect((await contentOf(store, key)).length).toBe(5000);
+  });
+
+  test("a server that hangs is busy, at every step, and serves again when it wakes", async () => {
+    const impatient = { ms: 300, bytes_per_ms: 200, long_ms: 300 };
+    const url = `s3://${bucket}/hangs`;
+    const hanging = await openS3(url, server.access, small, impatient);
+    const content = randomBytes(2500);
+    const { key } = await hanging.put(content);
+    const busy = { code: "busy", cause: { message: expect.stringContaining("nothing came for 0.3 s") } };
+    async function* stopping() {
+      yield randomBytes(1500);
+      server.stop();
+      yield randomBytes(1500);
+    }
+    try {
+      await expect(hanging.put(stopping())).rejects.toMatchObject(busy);
+      await expect(openS3(url, server.access, small, impatient)).rejects.toMatchObject(busy);
+      await expect(hanging.get(key)).rejects.toMatchObject(busy);
+      await expect(listed(hanging)).rejects.toMatchObject(busy);
+    } finally {
+      server.resume();
+    }
+    await expect.poll(async () => await hanging.stat(key).catch(() => undefined)).toMatchObject({ size: 2500 });
+    expect(await contentOf(hanging, key)).toEqual(content);
+  });
+
+  test("a prefix may hold spaces and signs, but does not lead out of the bucket", async () => {
+    const odd = await openS3(`s3://${bucket}/a b/100%/ü~`, server.access, small);
+    const content = randomBytes(4500);
+    const { key } = await odd.put(chunked(content, 300));
+    expect(await contentOf(odd, key)).toEqual(content);
+    expect(await listed(odd)).toEqual([key]);
+    await expect(openS3(`s3://${bucket}/../x`, server.access)).rejects.toMatchObject({ code: "invalid" });
+  });
+
+  test("temporary credentials and the region are sent, and a redirect is not followed", async () => {
+    const asked: IncomingMessage[] = [];
+    const elsewhere = await httpServer((request, response) => {
+      asked.push(request);
+      response.end();
+    });
+    const here = await httpServer((request, response) => {
+      asked.push(request);
+      response.writeHead(307, { location: elsewhere.url }).end("<Error><Code>TemporaryRedirect</Code></Error>");
+    });
+    const access = { ...server.access, endpoint: here.url, region: "eu-west-7", session_token: "for an hour" };
+    await expect(openS3(`s3://${bucket}`, access)).rejects.toMatchObject({
+      code: "denied",
+      cause: { message: expect.stringContaining("TemporaryRedirect") },
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.headers).toMatchObject({
+      "x-amz-security-token": "for an hour",
+      authorization: expect.stringContaining("/eu-west-7/s3/aws4_request"),
+    });
+    await Promise.all([here.close(), elsewhere.close()]);
+  });
+
+  test("a server that is none of S3 is told apart", async () => {
+    for (const status of [200, 404]) {
+      const website = await httpServer((_, response) => response.writeHead(status).end("<html>hello</html>"));
+      const opened = openS3(`s3://${bucket}`, { ...server.access, endpoint: website.url });
+      await expect(opened).rejects.toMatchObject({ cause: { message: expect.stringContaining("S3") } });
+      await website.close();
+    }
+  });
+
   test("a missing bucket, wrong credentials and a server that is not there are told apart", async () => {
     const { access } = server;
+    const refused = { code: "denied", message: "the file store refuses this service" };
     await expect(openBlobStore({ url: "s3://no-such-bucket/x", s3: access })).rejects.toMatchObject({
-      code: "denied",
-      message: 'S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL',
+      ...refused,
+      cause: { message: 'S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL' },
     });
     const stranger = { ...access, secret_access_key: "wrong" };
     await expect(openBlobStore({ url: `s3://${bucket}`, s3: stranger })).rejects.toMatchObject({
-      code: "denied",
-      message: expect.stringContaining(
-        `S3 refuses the bucket "${bucket}" at ${access.endpoint}: SignatureDoesNotMatch`,
-      ),
+      ...refused,
+      cause: {
+        message: expect.stringContaining(
+          `S3 refuses the bucket "${bucket}" at ${access.endpoint}: SignatureDoesNotMatch`,
+        ),
+      },
     });
     const nowhere = { ...access, endpoint: "http://127.0.0.1:9" };
     await expect(openBlobStore({ url: `s3://${bucket}`, s3: nowhere })).rejects.toMatchObject({
       code: "busy",
-      message: expect.stringContaining("no answer from S3 at http://127.0.0.1:9"),
+      message: "the file store does not answer",
+      cause: { message: expect.stringContaining("no answer from S3 at http://127.0.0.1:9") },
     });
     await expect(openBlobStore({ url: "s3://Not_A_Bucket", s3: access })).rejects.toMatchObject({ code: "invalid" });
     await expect(openBlobStore({ url: `s3://${bucket}` })).rejects.toMatchObject({ code: "invalid" });
   });
 });
+
+async function httpServer(listener: RequestListener): Promise<{ url: string; close(): Promise<void> }> {
+  const http = createServer(listener).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const address = http.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`,
+    async close() {
+      http.closeAllConnections();
+      http.close();
+      await once(http, "close");
+    },
+  };
+}
+
+async function drained(stream: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of stream);
+}
 
 async function* broken(): AsyncGenerator<Uint8Array> {
   yield randomBytes(2500);

@@ -6,7 +6,7 @@ import { digestOf, keyOf } from "./keys.js";
 import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
 import { resolveRange } from "./range.js";
 import { listObjects, listUploads, timeOf } from "./s3-list.js";
-import { type S3Access, s3Sender, textOf } from "./s3-request.js";
+import { denied, pathOf, type S3Access, s3Client, type S3Patience, textOf } from "./s3-request.js";
 import { beginUpload, inParts } from "./s3-upload.js";
 import { verified } from "./verify.js";
 
@@ -25,6 +25,11 @@ const sizes: S3Sizes = { part_bytes: 8 * megabyte, copy_bytes: 1024 * megabyte, 
 /** A blob put within this time is not sent again. Collectors must leave younger ones alone. */
 const young = 600_000_000n;
 
+const madeHere = /^(tmp\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha256\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64})$/;
+
+/** An upload that was begun so long ago is of a process that died. */
+const abandoned = 86_400_000_000n;
+
 /**
  * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is whole
  * and its digest is known: small content is sent in one request, a stream to a key under `tmp/` and copied from there.
@@ -33,18 +38,22 @@ export async function openS3(
   url: string,
   access: S3Access,
   { part_bytes, copy_bytes, page }: S3Sizes = sizes,
+  patience?: S3Patience,
 ): Promise<BlobStore> {
   const { bucket, prefix } = placeOf(url);
-  const send = s3Sender(bucket, access);
+  const { send, receive } = s3Client(bucket, access, patience);
   const locked = keyLocks();
-  await textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
+  const found = textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
+  if (!found.includes("<ListBucketResult"))
+    throw denied("what answers at AWS_ENDPOINT_URL is not S3: it lists nothing");
 
   async function entryOf(key: string): Promise<BlobEntry | undefined> {
     const sha256 = digestOf(key);
-    const response = await send({ method: "HEAD", key: prefix + key });
-    if (response.status === 404) return undefined;
-    const modified_at = timeOf(response.headers.get("last-modified"));
-    return { key, size: Number(response.headers.get("content-length")), sha256, modified_at };
+    const { status, headers } = await send({ method: "HEAD", key: prefix + key });
+    if (status === 404) return undefined;
+    const size = headers.get("content-length");
+    if (size === null) throw new BlobError("busy", "the file store gives no size");
+    return { key, size: Number(size), sha256, modified_at: timeOf(headers.get("last-modified")) };
   }
 
   async function stat(key: string): Promise<BlobInfo | undefined> {
@@ -59,7 +68,7 @@ export async function openS3(
     await locked(key, async () => {
       const found = await entryOf(key);
       if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modified_at < young) return;
-      await textOf(await send({ method: "PUT", key: prefix + key, body: bytes }), bucket);
+      textOf(await send({ method: "PUT", key: prefix + key, body: bytes }), bucket);
     });
     return { key, size: bytes.length, sha256 };
   }
@@ -91,8 +100,8 @@ export async function openS3(
 
   async function copy(from: string, to: string, size: number): Promise<void> {
     if (size <= copy_bytes) {
-      const headers = { "x-amz-copy-source": encodeURI(`/${bucket}/${from}`) };
-      await textOf(await send({ method: "PUT", key: to, headers }), bucket);
+      const headers = { "x-amz-copy-source": `/${bucket}/${pathOf(from)}` };
+      textOf(await send({ method: "PUT", key: to, headers, long: true }), bucket);
       return;
     }
     const upload = await beginUpload(send, bucket, to);
@@ -108,22 +117,35 @@ export async function openS3(
   }
 
   async function remove(key: string): Promise<void> {
-    await (await send({ method: "DELETE", key })).body?.cancel();
+    await send({ method: "DELETE", key });
   }
 
   async function* read(key: string, start: number, end: number): AsyncGenerator<Uint8Array> {
     if (start === end) return;
-    const response = await send({ method: "GET", key: prefix + key, headers: { range: `bytes=${start}-${end - 1}` } });
-    if (response.status === 404) throw new BlobError("not_found", "the blob was deleted while it was read");
-    if (response.status !== 206 || response.body === null) throw new BlobError("busy", "S3 sends no range");
+    const headers = { range: `bytes=${start}-${end - 1}` };
     let left = end - start;
-    for await (const chunk of response.body) {
+    for await (const chunk of receive({ method: "GET", key: prefix + key, headers })) {
       yield chunk.length <= left ? chunk : chunk.subarray(0, left);
       left -= chunk.length;
       if (left <= 0) return;
     }
-    throw new BlobError("busy", "S3 broke off");
+    throw new BlobError("busy", "the file store broke off");
   }
+
+  /** A bucket may be shared, and somebody else's may lie beside what we put there. */
+  const isOurs = (key: string): boolean => key.startsWith(prefix) && madeHere.test(key.slice(prefix.length));
+
+  async function discardDrafts(begun_before: bigint): Promise<void> {
+    for await (const { key, upload_id, begun_at } of listUploads(send, bucket, prefix)) {
+      if (begun_at < begun_before && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
+    }
+    for await (const { key, modified_at } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
+      if (modified_at < begun_before && isOurs(key)) await remove(key);
+    }
+  }
+
+  // Not every server lists uploads, and not every account may: then the bucket's own rules have to do it.
+  await discardDrafts(BigInt(Date.now()) * 1000n - abandoned).catch(() => undefined);
 
   return {
     async put(source: BlobSource, options = {}) {
@@ -167,14 +189,7 @@ export async function openS3(
       }
     },
 
-    async discardDrafts(begun_before) {
-      for await (const { key, upload_id, begun_at } of listUploads(send, bucket, prefix)) {
-        if (begun_at < begun_before) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
-      }
-      for await (const { key, modified_at } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
-        if (modified_at < begun_before) await remove(key);
-      }
-    },
+    discardDrafts,
 
     close: async () => {},
   };
@@ -185,6 +200,8 @@ function placeOf(url: string): { bucket: string; prefix: string } {
   const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/.exec(url) ?? [];
   if (bucket === undefined) throw new BlobError("invalid", `not an S3 URL, s3://bucket/prefix: ${url}`);
   const folders = path.split("/").filter((folder) => folder !== "");
+  // In a URL these would lead out of the bucket.
+  if (folders.includes(".") || folders.includes("..")) throw new BlobError("invalid", `no folder of a bucket: ${url}`);
   return { bucket, prefix: folders.map((folder) => `${folder}/`).join("") };
 }
 

@@ -26,7 +26,8 @@ const server = createServer((request, response) => {
 function serve(url: URL, request: IncomingMessage, response: ServerResponse): void {
   requests.push(`${request.method} ${url.pathname}`);
   const failure = failures.shift();
-  if (failure !== undefined) fail(request, response, failure);
+  if (failure === -1) cut(request, response);
+  else if (failure !== undefined) fail(request, response, failure);
   else if (request.method === "DELETE" && url.searchParams.has("uploadId")) {
     rmSync(join(uploads, url.searchParams.get("uploadId") ?? ""), { recursive: true, force: true });
     response.writeHead(204).end();
@@ -46,8 +47,16 @@ function fail(request: IncomingMessage, response: ServerResponse, status: number
   else response.writeHead(status).end("<Error><Code>SlowDown</Code></Error>");
 }
 
+/** The real answer, up to the middle of its first piece. */
+function cut(request: IncomingMessage, response: ServerResponse): void {
+  const write = response.write.bind(response);
+  response.write = (piece: Buffer) => write(piece.subarray(0, piece.length / 2), () => request.socket.destroy());
+  answer(request, response);
+}
+
 function uploadList(): string {
-  const entries = (existsSync(uploads) ? readdirSync(uploads) : []).map((id) => {
+  const ids = (existsSync(uploads) ? readdirSync(uploads) : []).filter((id) => existsSync(join(uploads, id, "key")));
+  const entries = ids.map((id) => {
     const key = readFileSync(join(uploads, id, "key"), "utf8");
     const begun = statSync(join(uploads, id, "key")).mtime.toISOString();
     return `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${begun}</Initiated></Upload>`;

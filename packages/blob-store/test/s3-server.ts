@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,15 @@ export async function startS3Server(bucket: string) {
       const answer = await fetch(`${endpoint}/-/requests`);
       return (await answer.json()) as string[];
     },
-    /** Answers the next requests with these status codes; 0 breaks the connection. */
+    /** Makes an unfinished upload two days old. */
+    age(id: string): void {
+      const then = Date.now() / 1000 - 172_800;
+      utimesSync(join(uploads, id, "key"), then, then);
+    },
+    /** Stops the process, or lets it go on: it still takes connections and answers nothing. */
+    stop: (): boolean => server.kill("SIGSTOP"),
+    resume: (): boolean => server.kill("SIGCONT"),
+    /** Answers the next requests with these status codes; 0 breaks the connection, -1 breaks it within the answer. */
     async failNext(...codes: number[]): Promise<void> {
       await fetch(`${endpoint}/-/failures`, { method: "POST", body: JSON.stringify(codes) });
     },

@@ -3,7 +3,7 @@ import type { Role } from "./callers.js";
 import type { Database, Row } from "./database.js";
 import { integerOf, textOf } from "./database.js";
 import { ControlPlaneError } from "./errors.js";
-import { checkName, checkPathName } from "./names.js";
+import { checkName, checkPathName, isStorable } from "./names.js";
 import { newSecret, secretHash } from "./secret.js";
 import type { Users } from "./users.js";
 
@@ -89,9 +89,11 @@ export async function findKey(
 
 /** Ends a key for good. Revoking it again keeps the first time. */
 export async function revokeKey(database: Database, id: string, now: bigint): Promise<ApiKey> {
+  const missing = () => new ControlPlaneError("not_found", `no API key ${id}`, ["id"]);
+  if (!isStorable(id)) throw missing();
   await database.run("UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, now]);
   const key = await findKey(database, "k.id", id);
-  if (key === undefined) throw new ControlPlaneError("not_found", `no API key ${id}`, ["id"]);
+  if (key === undefined) throw missing();
   return key;
 }
 

@@ -17,13 +17,15 @@ interface Renewal {
   /** When the statement that took it was sent, monotonic. */
   asked: number;
   duration_ms: number;
-  onLapse?: (() => void) | undefined;
+  onLapse?: () => void;
+  onFailure?: (error: Error) => void;
 }
 
-export function keepLease(database: Database, { name, token, asked, duration_ms, onLapse }: Renewal): Lease {
+export function keepLease(database: Database, { name, token, asked, duration_ms, ...events }: Renewal): Lease {
   let state: "ours" | "lost" | "released" = "ours";
   let confirmed = moment(asked);
   let timer: NodeJS.Timeout | undefined;
+  let failing = false;
   let renewing: Promise<void> = Promise.resolve();
   let reportLoss: (holder: string) => void;
   const lost = new Promise<string>((resolve) => {
@@ -39,8 +41,9 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
       [name, token],
     );
     if (renewed.length > 0) {
-      if (!fresh()) onLapse?.();
+      if (!fresh()) events.onLapse?.();
       confirmed = sent;
+      failing = false;
       return;
     }
     state = "lost";
@@ -51,7 +54,11 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
   function schedule(): void {
     timer = setTimeout(() => {
       renewing = renew()
-        .catch(() => undefined) // Tried again soon; meanwhile the lease goes stale.
+        .catch((error: unknown) => {
+          // Tried again soon; meanwhile the lease goes stale.
+          if (!failing && error instanceof Error) events.onFailure?.(error);
+          failing = true;
+        })
         .finally(() => {
           if (state === "ours") schedule();
         });

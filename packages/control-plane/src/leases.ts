@@ -14,6 +14,8 @@ interface LeaseOptions {
   onLapse?: () => void;
   /** Called when a lease has to be watched first, which takes up to `duration_ms`, with its holder. */
   onWait?: (holder: string) => void;
+  /** Called when the lease cannot be renewed, once until it is. */
+  onFailure?: (error: Error) => void;
 }
 
 export interface Leases {
@@ -30,11 +32,11 @@ const usualDurationMs = 12_000;
 
 export function openLeases(database: Database): Leases {
   return {
-    async acquire(name, { holder, duration_ms = usualDurationMs, onLapse, onWait }) {
+    async acquire(name, { holder, duration_ms = usualDurationMs, onWait, ...events }) {
       const token = randomUUID();
       // From before the statement: the others count from when they see its result.
       let asked = performance.now();
-      const keep = () => keepLease(database, { name, token, asked, duration_ms, onLapse });
+      const keep = () => keepLease(database, { name, token, asked, duration_ms, ...events });
       let seen: Sighting | undefined;
       for (;;) {
         asked = performance.now();

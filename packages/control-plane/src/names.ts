@@ -15,6 +15,11 @@ export function checkName(name: string, ...path: (string | number)[]): string {
   return name;
 }
 
+/** Whether a back end could hold the text: one that cannot be there is not asked for, as Postgres refuses the question. */
+export function isStorable(text: string): boolean {
+  return !unstorable.test(text);
+}
+
 /** Whether `checkPathName` lets the name pass. */
 export function isPathName(name: string): boolean {
   return !name.includes("/") && name.trim() !== "" && name.length <= 256 && !unstorable.test(name);

@@ -1,27 +1,41 @@
+import { DatabaseError } from "pg";
 import { ControlPlaneError } from "./errors.js";
 
-/** The server is there but cannot serve now: connections, resources, operator intervention, deadlocks. */
-const busyStates = /^(08|53|57P|40001|40P01|55P03)/;
-/** It turns us away: password, unknown database, missing rights. */
-const refusedStates = /^(28|3D|42501)/;
-const unreachable = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EPIPE", "ENOENT"]);
+/**
+ * The server is there but cannot serve now: connections, read-only mode (a standby, a full disk), transactions that
+ * were undone, resources, locks and closed databases, cancelled statements and shut-downs, its own files.
+ */
+const busyStates = /^(08|25006|25P|40|53|55|57|58)/;
+/** It turns us away: password, unknown database or schema, missing rights. */
+const refusedStates = /^(28|3D|3F|42501)/;
+/** The driver says so in words only: no password for a server that wants one, no TLS where it is asked for. */
+const refusedByDriver = /SASL|SSL|certificate/i;
 
 /** Turns what the driver throws into an error of ours; a fault in our own SQL stays as it is. */
 export function postgresFailure(error: unknown, url: string): unknown {
   if (!(error instanceof Error)) return error;
-  const code = "code" in error ? String(error.code) : "";
   const place = placeOf(url);
-  if (refusedStates.test(code)) {
-    return new ControlPlaneError("invalid", `the Postgres server at ${place} refuses: ${error.message}`, ["url"]);
+  const refused = (): ControlPlaneError =>
+    new ControlPlaneError("busy", "the control plane refuses this service", [], {
+      cause: new Error(`the Postgres server at ${place} refuses: ${error.message}`, { cause: error }),
+    });
+  const silent = (what: string): ControlPlaneError =>
+    new ControlPlaneError("busy", "the control plane does not answer", [], {
+      cause: new Error(`${what}: ${error.message || codeOf(error)}`, { cause: error }),
+    });
+  if (error instanceof DatabaseError) {
+    const { code = "" } = error;
+    if (refusedStates.test(code)) return refused();
+    if (busyStates.test(code)) return silent(`the Postgres server at ${place} is not ready`);
+    return error;
   }
-  if (busyStates.test(code)) {
-    return new ControlPlaneError("busy", `the Postgres server at ${place} is not ready: ${error.message}`);
-  }
-  // The driver's own errors carry no code.
-  if (unreachable.has(code) || /timeout|terminated|not queryable/i.test(code === "" ? error.message : "")) {
-    return new ControlPlaneError("busy", `no answer from the Postgres server at ${place}: ${error.message || code}`);
-  }
-  return error;
+  if (error instanceof TypeError || error instanceof RangeError) return error;
+  if (refusedByDriver.test(error.message)) return refused();
+  return silent(`no answer from the Postgres server at ${place}`);
+}
+
+function codeOf(error: Error): string {
+  return "code" in error ? String(error.code) : error.name;
 }
 
 /** Host and database of a URL, without its password. */

@@ -13,14 +13,72 @@ if (postgresUrl !== undefined) {
   controlPlaneCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
-    test("a database or user that Postgres does not know is refused in one line without the password", async () => {
+    test("a database that Postgres does not know is refused, and the cause names the place without the password", async () => {
       const url = new URL(server);
       url.pathname = "/no_such_database";
       url.password = "hush";
       await expect(openControlPlane({ url: url.href })).rejects.toMatchObject({
-        code: "invalid",
-        message: `the Postgres server at ${url.host}/no_such_database refuses: database "no_such_database" does not exist`,
+        code: "busy",
+        message: "the control plane refuses this service",
+        cause: {
+          message: `the Postgres server at ${url.host}/no_such_database refuses: database "no_such_database" does not exist`,
+        },
       });
+    });
+
+    test("a user without the right to make tables, or to one more connection, is refused in words", async () => {
+      const database = await databases.make();
+      const admin = openPostgres(database);
+      const role = new URL(database).pathname.slice(1);
+      await admin.run(`CREATE ROLE ${role} LOGIN PASSWORD 'p@ss:w/rd#? %41'`);
+      const url = new URL(database);
+      url.username = role;
+      url.password = encodeURIComponent("p@ss:w/rd#? %41");
+      const refusal = async (reason: string) =>
+        await expect(openControlPlane({ url: url.href })).rejects.toMatchObject({
+          code: "busy",
+          cause: { message: expect.stringContaining(reason) },
+        });
+      await refusal("refuses: permission denied for schema public");
+      await admin.run(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
+      await refusal("is not ready: too many connections for role");
+      await admin.run(`DROP ROLE ${role}`);
+      await admin.close();
+    });
+
+    test("TLS that the server does not speak is refused, a certificate that is not there is named", async () => {
+      await expect(openControlPlane({ url: `${server}?sslmode=no-verify` })).rejects.toMatchObject({
+        code: "busy",
+        cause: { message: expect.stringContaining("refuses: The server does not support SSL connections") },
+      });
+      const url = `${server}?sslmode=verify-full&sslrootcert=/no/such.crt`;
+      await expect(openControlPlane({ url })).rejects.toMatchObject({
+        code: "invalid",
+        message: "the database URL cannot be used: ENOENT: no such file or directory, open '/no/such.crt'",
+      });
+    });
+
+    test("a Unix socket serves as well", async () => {
+      const { port, username, pathname } = new URL(await databases.make());
+      const admin = openPostgres(server);
+      const [row] = await admin.rows("SHOW unix_socket_directories");
+      await admin.close();
+      const folder = encodeURIComponent(String(row?.["unix_socket_directories"]));
+      const plane = await openControlPlane({
+        url: `postgres://${pathname}?host=${folder}&port=${port}&user=${username}`,
+      });
+      expect(await plane.users.ensure("ann")).toMatchObject({ name: "ann" });
+      await plane.close();
+    });
+
+    test.each([
+      ["read-only", "default_transaction_read_only=on", "CREATE TABLE notes (id TEXT)"],
+      ["slow", "statement_timeout=20", "SELECT pg_sleep(5)"],
+    ])("a server that is %s is busy", async (_, setting, statement) => {
+      const database = openPostgres(`${await databases.make()}?options=-c%20${setting}`);
+      await expect(database.run(statement)).rejects.toMatchObject({ code: "busy" });
+      expect(await database.rows("SELECT 1 AS one")).toEqual([{ one: 1n }]);
+      await database.close();
     });
 
     test("a connection that Postgres ends is replaced, and what ran on it is busy", async () => {
@@ -29,6 +87,24 @@ if (postgresUrl !== undefined) {
       await expect(ended).rejects.toMatchObject({ code: "busy" });
       expect(await database.rows("SELECT 1 AS one")).toEqual([{ one: 1n }]);
       await database.close();
+    });
+
+    test("a connection that Postgres ends between two statements of a transaction undoes it, and nothing else", async () => {
+      const url = await databases.make();
+      const [database, other] = [openPostgres(url), openPostgres(url)];
+      await database.run("CREATE TABLE notes (id TEXT)");
+      const ended = database.transaction(async (inside) => {
+        await inside.run("INSERT INTO notes (id) VALUES ($1)", ["half"]);
+        const [row] = await inside.rows("SELECT pg_backend_pid() AS pid");
+        await other.rows("SELECT pg_terminate_backend($1)", [row?.["pid"] ?? null]);
+        // The news comes while nothing runs on the connection.
+        const gone = "SELECT count(*) AS n FROM pg_stat_activity WHERE pid = $1";
+        await expect.poll(async () => await other.rows(gone, [row?.["pid"] ?? null])).toEqual([{ n: 0n }]);
+        await inside.run("INSERT INTO notes (id) VALUES ($1)", ["other half"]);
+      });
+      await expect(ended).rejects.toMatchObject({ code: "busy" });
+      expect(await database.rows("SELECT count(*) AS n FROM notes")).toEqual([{ n: 0n }]);
+      await Promise.all([database.close(), other.close()]);
     });
 
     test("transactions of two services do not overlap", async () => {
@@ -48,7 +124,7 @@ if (postgresUrl !== undefined) {
   });
 }
 
-test("a Postgres server that is not there is busy, in one line", async () => {
+test("a Postgres server that is not there is busy, and the cause says where", async () => {
   const nobody = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => nobody.once("listening", resolve));
   const address = nobody.address();
@@ -56,6 +132,9 @@ test("a Postgres server that is not there is busy, in one line", async () => {
   await new Promise((resolve) => nobody.close(resolve));
   await expect(openControlPlane({ url: `postgres://ann:hush@127.0.0.1:${port}/heddle` })).rejects.toMatchObject({
     code: "busy",
-    message: `no answer from the Postgres server at 127.0.0.1:${port}/heddle: connect ECONNREFUSED 127.0.0.1:${port}`,
+    message: "the control plane does not answer",
+    cause: {
+      message: `no answer from the Postgres server at 127.0.0.1:${port}/heddle: connect ECONNREFUSED 127.0.0.1:${port}`,
+    },
   });
 });

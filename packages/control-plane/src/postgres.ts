@@ -1,5 +1,6 @@
-import { type ClientBase, Pool, TypeOverrides, types } from "pg";
+import { Client, type ClientBase, Pool, TypeOverrides, types } from "pg";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
+import { ControlPlaneError } from "./errors.js";
 import { postgresFailure } from "./postgres-failure.js";
 
 const integers = new TypeOverrides();
@@ -11,10 +12,11 @@ for (const type of [types.builtins.INT2, types.builtins.INT4, types.builtins.INT
 const transactionLock = 4_680_001n;
 
 /**
- * The Postgres driver: a pool of connections. A server that does not answer is `busy`, one that turns us away
- * `invalid`. How durable a commit is, the server's own configuration says.
+ * The Postgres driver: a pool of connections. A server that does not answer or turns us away is `busy`: both are for
+ * the operator to mend, and then the next statement works. How durable a commit is, the server's own configuration says.
  */
 export function openPostgres(url: string): Database {
+  checkUrl(url);
   const pool = new Pool({
     connectionString: url,
     max: 8,
@@ -24,8 +26,10 @@ export function openPostgres(url: string): Database {
     application_name: "heddle",
     types: integers,
   });
-  // An idle connection broke: the next statement makes a new one.
+  // A connection broke: what ran on it fails by itself, the next statement makes a new one.
   pool.on("error", () => {});
+  // The pool listens to idle ones only, and what nobody listens to ends the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
 
   const failed = (error: unknown): never => {
     throw postgresFailure(error, url);
@@ -56,4 +60,14 @@ export function openPostgres(url: string): Database {
     },
     close: async () => await pool.end(),
   };
+}
+
+/** A URL that the driver cannot read, or that names a certificate which is not there, would fail every connection. */
+function checkUrl(url: string): void {
+  try {
+    void new Client({ connectionString: url });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ControlPlaneError("invalid", `the database URL cannot be used: ${reason}`, ["url"]);
+  }
 }

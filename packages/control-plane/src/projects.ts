@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database, Row } from "./database.js";
 import { integerOf, textOf } from "./database.js";
-import { checkPathName } from "./names.js";
+import { checkPathName, isPathName, isStorable } from "./names.js";
 
 export interface Project {
   /** Internal id, a UUID: what clients that hash internal refs are told. */
@@ -38,8 +38,9 @@ export function openProjects(database: Database, now: () => bigint): Projects {
   };
 
   async function get(entity: string, name: string): Promise<Project | undefined> {
-    // A name that holds a slash could pass for another project's external id.
-    const known = name.includes("/") ? undefined : seen.get(`${entity}/${name}`);
+    // Not only of use to the database: a name that holds a slash could pass for another project's external id.
+    if (!isPathName(entity) || !isPathName(name)) return undefined;
+    const known = seen.get(`${entity}/${name}`);
     if (known !== undefined) return known;
     const rows = await database.rows(`SELECT ${columns} FROM projects WHERE entity = $1 AND name = $2`, [entity, name]);
     return remember(rows[0]);
@@ -61,7 +62,7 @@ export function openProjects(database: Database, now: () => bigint): Projects {
     },
     get,
     async byId(id) {
-      if (id.includes("/")) return undefined;
+      if (id.includes("/") || !isStorable(id)) return undefined;
       return seen.get(id) ?? remember((await database.rows(`SELECT ${columns} FROM projects WHERE id = $1`, [id]))[0]);
     },
     async list(entity) {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -38,6 +38,23 @@ test("a database URL without a back end is refused by name", async () => {
   await expect(openControlPlane({ url: "mysql://host/heddle" })).rejects.toMatchObject({
     code: "invalid",
     message: expect.stringContaining("no back end for mysql:"),
+  });
+});
+
+test("a database file that cannot be opened or is none is named", async () => {
+  const file = await path();
+  const missing = pathToFileURL(join(file, "no", "such", "control.db")).href;
+  await expect(openControlPlane({ url: missing })).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining(
+      `the control-plane database ${join(file, "no", "such", "control.db")} cannot be opened`,
+    ),
+  });
+  await writeFile(file, "no database at all, but long enough to have a header that could be read as one ".repeat(20));
+  await expect(openControlPlane({ url: pathToFileURL(file).href })).rejects.toMatchObject({
+    code: "busy",
+    message: "the control plane is damaged",
+    cause: { message: `${file}: restore it from a backup` },
   });
 });
 

@@ -90,16 +90,21 @@ function connect(path: string): Libsql.Database {
     return connection;
   } catch (error) {
     connection?.close();
-    throw sqliteFailure(error, path);
+    const failure = sqliteFailure(error, path);
+    if (failure instanceof ControlPlaneError) throw failure;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ControlPlaneError("invalid", `the control-plane database ${path} cannot be opened: ${reason}`, ["url"]);
   }
 }
 
 /** Errors of the place, not of our SQL. */
 function sqliteFailure(error: unknown, path: string): unknown {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!(error instanceof Error) || !("code" in error)) return error;
+  const code = String(error.code);
+  const busy = (message: string, reason = error.message): ControlPlaneError =>
+    new ControlPlaneError("busy", message, [], { cause: new Error(`${path}: ${reason}`, { cause: error }) });
   if (code === "SQLITE_FULL") return new ControlPlaneError("busy", "the disk of the control plane is full");
-  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
-    return new ControlPlaneError("invalid", `the control-plane database ${path} is damaged: restore it from a backup`);
-  }
+  if (/^SQLITE_(READONLY|IOERR|CANTOPEN)/.test(code)) return busy("the control plane cannot use its disk");
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return busy("the control plane is damaged", "restore it from a backup");
   return error;
 }

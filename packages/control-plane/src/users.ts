@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database, Row } from "./database.js";
 import { integerOf, textOf } from "./database.js";
-import { checkName } from "./names.js";
+import { checkName, isStorable } from "./names.js";
 
 /** Whoever stands behind a key: the `wb_user_id`, annotator and viewer of the wire. */
 export interface User {
@@ -30,6 +30,7 @@ export function openUsers(database: Database, now: () => bigint): Users {
       return userOf(row ?? {});
     },
     async get(id) {
+      if (!isStorable(id)) return undefined;
       const [row] = await database.rows("SELECT id, name, created_at FROM users WHERE id = $1", [id]);
       return row && userOf(row);
     },

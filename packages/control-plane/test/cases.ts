@@ -126,6 +126,17 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await plane.users.list()).toHaveLength(8);
     });
 
+    test("what no back end could hold is not found", async () => {
+      const plane = await fresh();
+      for (const text of ["nul\0", "\ud800lone", "a/b", "x".repeat(5000)]) {
+        expect(await plane.users.get(text)).toBeUndefined();
+        expect(await plane.projects.get("acme", text)).toBeUndefined();
+        expect(await plane.projects.get(text, "demo")).toBeUndefined();
+        expect(await plane.projects.byId(text)).toBeUndefined();
+        await expect(plane.keys.revoke(text)).rejects.toMatchObject({ code: "not_found" });
+      }
+    });
+
     test("a project is made once, however many writers come first", async () => {
       const url = await make();
       const planes = await Promise.all([open({ url }), open({ url })]);
@@ -255,6 +266,18 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await lease.lost).toBe("them");
       expect(lease.held()).toBe(false);
       await lease.release();
+    });
+
+    test("whoever cannot renew a lease is told why, once", async () => {
+      const plane = await openControlPlane({ url: await make() });
+      const failures: Error[] = [];
+      const onFailure = (error: Error) => failures.push(error);
+      const lease = await plane.leases.acquire("thing", { holder: "us", duration_ms: 120, onFailure });
+      await plane.close();
+      await expect.poll(() => lease.held(), { timeout: 5000 }).toBe(false);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await lease.release();
+      expect(failures).toHaveLength(1);
     });
 
     test("statements outside a transaction wait for its end, and a failed one undoes its own writes only", async () => {

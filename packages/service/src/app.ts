@@ -1,4 +1,4 @@
-import type { HttpServer } from "@heddle/server-stub";
+import type { HttpServer, Problem } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "./access.js";
@@ -23,20 +23,24 @@ export interface AppOptions {
   validateResponses?: boolean;
   /** Told of errors that nobody expected, each answered with a 500. */
   onUnexpected?: (error: unknown) => void;
+  /** Told of stores that cannot serve, each answered with a 503. */
+  onOutage?: (error: Error) => void;
 }
 
 /** Everything that answers on the one port: both interfaces, documentation, and the doors that SDKs need at start-up. */
 export function createApp(
   services: Services,
-  { docs_dir, validateResponses, onUnexpected }: AppOptions = {},
+  { docs_dir, validateResponses, onUnexpected, onOutage }: AppOptions = {},
 ): HttpServer {
+  const onError = (error: unknown): Problem | undefined => {
+    const problem = problemOf(error);
+    if (problem === undefined) onUnexpected?.(error);
+    else if (problem.status === 503 && error instanceof Error) onOutage?.(error);
+    return problem;
+  };
   const options = {
     authenticate: (credentials: Parameters<typeof authenticate>[1]) => authenticate(services.control, credentials),
-    onError(error: unknown) {
-      const problem = problemOf(error);
-      if (problem === undefined) onUnexpected?.(error);
-      return problem;
-    },
+    onError,
     validateResponses,
   };
   const training = createTrainingServer({ health: healthHandlers(services) }, options);
@@ -53,7 +57,8 @@ export function createApp(
     },
     { ...options, prefixes: ["/traces"] },
   );
-  const api = graphqlRoute(services, (request) => (isTraining(request.target) ? training(request) : tracing(request)));
+  const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
+  const api = graphqlRoute(services, onError, interfaces);
   return docs_dir === undefined ? api : docsSite(docs_dir, api);
 }
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
+import { ControlPlaneError } from "@heddle/control-plane";
 import { ConfigError, readConfig, variables } from "./config.js";
 import { backupCommand, backupUsage } from "./cli/backup.js";
 import { keysCommand, keysUsage } from "./cli/keys.js";
 import { restoreCommand, restoreUsage } from "./cli/restore.js";
 import { serveCommand } from "./cli/serve.js";
 import { UsageError } from "./cli/usage.js";
+import { operatorLine } from "./outages.js";
 import { version } from "./version.js";
 
 const usage = `heddle serve             run the service
@@ -43,7 +45,8 @@ try {
   process.exit(0);
 } catch (error) {
   if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
-  else if (error instanceof ConfigError) process.stderr.write(`heddle: ${error.message}\n`);
+  else if (error instanceof ConfigError || error instanceof ControlPlaneError)
+    process.stderr.write(`heddle: ${operatorLine(error)}\n`);
   else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);
 }

@@ -7,6 +7,8 @@ interface CodedError extends Error {
   reason?: string;
   /** Names the field at fault, with or without the leading "body". */
   loc?: readonly (string | number)[];
+  /** The control plane's: which of its strings cannot be kept. */
+  path?: readonly (string | number)[];
   /** More keys for the answer's body, for example `deleted_at`. */
   details?: Readonly<Record<string, unknown>>;
 }
@@ -19,6 +21,7 @@ const statuses: Record<string, number> = {
   conflict: 409,
   too_large: 413,
   busy: 503,
+  denied: 503,
 };
 
 /** Seconds after which a busy engine is worth another try: a restart of it takes less. */
@@ -33,6 +36,9 @@ export function problemOf(error: unknown): Problem | undefined {
   const loc = bodyPlace(error.loc);
   if (error.reason === "forbidden_field") {
     return Problem.invalid([{ loc: loc ?? ["body"], msg: error.message, type: "value_error" }]);
+  }
+  if (error.code === "invalid" && error.path !== undefined) {
+    return Problem.invalid([{ loc: ["body", ...error.path], msg: error.message, type: "value_error" }]);
   }
   return new Problem(status, loc === undefined ? error.message : `${loc.join(".")}: ${error.message}`, {
     extras: { ...error.details },

@@ -8,6 +8,7 @@ import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
+import { operatorLine, outageLog } from "./outages.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -65,7 +66,8 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     host?.on("restart", () => opened.engineRestarted());
 
     const services: Services = { config, control, store: opened, blobs, version };
-    const app = drainable(createApp(services, { docs_dir, onUnexpected: (error) => log(describe(error)) }));
+    const onUnexpected = (error: unknown) => log(describe(error));
+    const app = drainable(createApp(services, { docs_dir, onUnexpected, onOutage: outageLog(log) }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
       throw listenError(error, config);
     });
@@ -77,7 +79,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
   } catch (error) {
     await close();
     if (error instanceof EngineError) throw new ConfigError(`the tracing database cannot be opened: ${lineOf(error)}`);
-    throw isExpected(error) ? new ConfigError(error.message) : error;
+    throw isExpected(error) ? new ConfigError(operatorLine(error)) : error;
   }
 }
 

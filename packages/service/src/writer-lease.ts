@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import type { ControlPlane } from "@heddle/control-plane";
 import { ConfigError, type Config } from "./config.js";
+import { operatorLine } from "./outages.js";
 
 /** The right to be the one service that writes the tracing database of a control plane. */
 export interface WriterLease {
@@ -24,8 +25,8 @@ const alone: WriterLease = {
 };
 
 /**
- * Takes the lease; waits up to 12 s for that of a service that died. Throws {@link ConfigError} when another service
- * is alive. A tracing database belongs to one control plane for good, so one lease per control plane is enough.
+ * Takes the lease; waits 12 s for that of a service that gives no sign of life, as a dead one cannot be told from one
+ * that is cut off or stopped. Throws {@link ConfigError} when another service is alive. A tracing database belongs to one control plane for good, so one lease per control plane is enough.
  */
 export async function takeWriterLease(
   config: Config,
@@ -36,7 +37,12 @@ export async function takeWriterLease(
   const lease = await control.leases
     .acquire("tracing database", {
       holder: `${hostname()} (process ${process.pid}, ${config.data_dir})`,
-      onWait: (holder) => events.log(`the tracing database was in use by ${holder}: looking whether it is alive`),
+      onWait: (holder) =>
+        events.log(
+          `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within 12 s`,
+        ),
+      onFailure: (error) =>
+        events.log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
       onLapse() {
         events.log("the lease of the tracing database is renewed again: checking what is stored before the next write");
         events.onLapse();

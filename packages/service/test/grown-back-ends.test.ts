@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startS3Server } from "@heddle/blob-store/testing";
 import { createTracingClient } from "@heddle/client/tracing";
-import { postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
+import { openDatabase, postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../src/config.js";
 import { startService } from "../src/start.js";
+import { openTestService, type TestService } from "./test-service.js";
 
 const bucket = "heddle-service";
 const directory = mkdtempSync(join(tmpdir(), "heddle-grown-"));
@@ -21,15 +22,13 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+const s3Settings = () => ({
+  AWS_ACCESS_KEY_ID: s3.access.access_key_id,
+  AWS_SECRET_ACCESS_KEY: s3.access.secret_access_key,
+  AWS_ENDPOINT_URL: s3.access.endpoint ?? "",
+});
 function settings(env: Record<string, string>) {
-  return readConfig({
-    HEDDLE_DATA_DIR: directory,
-    HEDDLE_PORT: "0",
-    AWS_ACCESS_KEY_ID: s3.access.access_key_id,
-    AWS_SECRET_ACCESS_KEY: s3.access.secret_access_key,
-    AWS_ENDPOINT_URL: s3.access.endpoint,
-    ...env,
-  });
+  return readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PORT: "0", ...s3Settings(), ...env });
 }
 const log = () => {};
 
@@ -57,11 +56,75 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
       await expect(startService(settings(env), { log })).rejects.toThrow(new ConfigError(line));
     await refused(
       { HEDDLE_BLOBS_URL: "s3://no-such-bucket" },
-      'S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL',
+      'the file store refuses this service: S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL',
     );
     await refused(
       { HEDDLE_DATABASE_URL: "postgres://ann:hush@127.0.0.1:9/heddle" },
-      "no answer from the Postgres server at 127.0.0.1:9/heddle: connect ECONNREFUSED 127.0.0.1:9",
+      "the control plane does not answer: no answer from the Postgres server at 127.0.0.1:9/heddle: connect ECONNREFUSED 127.0.0.1:9",
+    );
+    await refused(
+      { HEDDLE_DATABASE_URL: `file://${directory}/no/such/control.db` },
+      `the control-plane database ${directory}/no/such/control.db cannot be opened: ConnectionFailed("Unable to open connection to local database ${directory}/no/such/control.db: 14")`,
     );
   });
+
+  test("tells its clients to come again while S3 fails, and the operator alone why", async () => {
+    const service = await openTestService({ ...s3Settings(), HEDDLE_BLOBS_URL: `s3://${bucket}/trouble` });
+    const upload = async () => {
+      const body = new FormData();
+      body.append("project_id", "local/grown");
+      body.append("file", new File(["a file"], "note.txt"));
+      return await answerOf(service, "/file/create", { body });
+    };
+    for (const [codes, reason] of [
+      [[403], "the file store refuses this service"],
+      [[503, 503, 503, 503], "the file store does not answer"],
+    ] as const) {
+      await s3.failNext(...codes);
+      expect(await upload()).toEqual({ status: 503, retry_after: "1", body: { reason } });
+    }
+    expect(await upload()).toMatchObject({ status: 200 });
+    expect(service.outages).toEqual([
+      `the file store refuses this service: S3 refuses the bucket "${bucket}" at ${s3.access.endpoint}: 403`,
+      `the file store does not answer: no answer from S3 at ${s3.access.endpoint}: it says 503`,
+    ]);
+    await service.close();
+  });
+
+  test.runIf(databases !== undefined)(
+    "tells its clients to come again while Postgres turns it away, and the operator alone why",
+    async () => {
+      const url = new URL((await databases?.make()) ?? "");
+      const name = url.pathname.slice(1);
+      const service = await openTestService({ HEDDLE_DATABASE_URL: url.href });
+      const secret = await service.key({ role: "read" });
+      const read = async () =>
+        await answerOf(service, "/call/read", {
+          headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+          body: JSON.stringify({ project_id: "acme/grown", id: "none" }),
+        });
+      expect(await read()).toMatchObject({ status: 200 });
+      const admin = openDatabase(postgresUrl ?? "");
+      await admin.run(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+      await admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
+      // A key is believed for a second.
+      const busy = { status: 503, retry_after: "1", body: { reason: "the control plane does not answer" } };
+      await expect.poll(read, { timeout: 10_000 }).toEqual(busy);
+      expect(service.outages).toContainEqual(
+        `the control plane does not answer: the Postgres server at ${url.host}/${name} is not ready: database "${name}" is not currently accepting connections`,
+      );
+      await admin.run(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+      expect(await read()).toMatchObject({ status: 200 });
+      expect(service.unexpected).toEqual([]);
+      await admin.close();
+      await service.close();
+    },
+  );
 });
+
+async function answerOf(service: TestService, path: string, request: Omit<RequestInit, "method">) {
+  const headers = { authorization: `Bearer ${service.owner_key}` };
+  const response = await service.fetch(`http://in-process${path}`, { method: "POST", headers, ...request });
+  const body: unknown = await response.json();
+  return { status: response.status, retry_after: response.headers.get("retry-after"), body };
+}

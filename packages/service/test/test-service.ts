@@ -11,6 +11,7 @@ import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
+import { outageLog } from "../src/outages.js";
 import type { Services } from "../src/services.js";
 
 const ownerKey = "o".repeat(40);
@@ -19,19 +20,24 @@ const ownerKey = "o".repeat(40);
  * The service as it runs, on the engine of the test run with a database of its own; answers are checked against the
  * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one.
  */
-export async function openTestService() {
+export async function openTestService(env: Record<string, string> = {}) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
-  const config = readConfig({ HEDDLE_DATA_DIR: directory });
+  const config = readConfig({ HEDDLE_DATA_DIR: directory, ...env });
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
     owner: { secret: ownerKey, entity: config.default_entity },
   });
   const database = testDatabase();
   const store = await database.open({ control_plane_id: control.identity });
-  const blobs = await openBlobStore({ url: config.blobs_url });
+  const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
   const services: Services = { config, control, store, blobs, version: "1.2.3" };
   const unexpected: unknown[] = [];
-  const app = createApp(services, { validateResponses: true, onUnexpected: (error) => unexpected.push(error) });
+  const outages: string[] = [];
+  const app = createApp(services, {
+    validateResponses: true,
+    onUnexpected: (error) => unexpected.push(error),
+    onOutage: outageLog((line) => outages.push(line)),
+  });
   const fetch = toFetch(app);
   const closing: (() => Promise<unknown>)[] = [];
   const options = { baseUrl: "http://in-process", fetch, retries: 0 };
@@ -42,6 +48,8 @@ export async function openTestService() {
     owner_key: ownerKey,
     /** Errors that were answered with a 500: a test that expects none looks here. */
     unexpected,
+    /** What the operator was told of stores that could not serve. */
+    outages,
     tracing: (apiKey: string = ownerKey) => createTracingClient({ ...options, apiKey }),
     training: (apiKey: string = ownerKey) => createTrainingClient({ ...options, apiKey }),
     /** Secret of a new key. */

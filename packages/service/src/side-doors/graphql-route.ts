@@ -8,14 +8,17 @@ import {
   type HttpServer,
 } from "@heddle/server-stub";
 import { authenticate } from "../access.js";
-import { problemOf } from "../problems.js";
 import type { Services } from "../services.js";
 import { answerGraphql, GraphqlError, type GraphqlContext, type GraphqlRequest } from "./graphql.js";
 
 const maxBytes = 1024 * 1024;
 
-/** `POST /graphql`; everything else goes on to `next`. */
-export function graphqlRoute(services: Services, next: HttpServer): HttpServer {
+/** `POST /graphql`; everything else goes on to `next`. What was thrown becomes what `onError` makes of it, or a 500. */
+export function graphqlRoute(
+  services: Services,
+  onError: (error: unknown) => Problem | undefined,
+  next: HttpServer,
+): HttpServer {
   return async (request) => {
     const path = request.target.split("?", 1)[0]?.replace(/^\/+/, "/");
     if (path !== "/graphql") return next(request);
@@ -24,7 +27,7 @@ export function graphqlRoute(services: Services, next: HttpServer): HttpServer {
       const caller = await authenticate(services.control, readCredentials(request));
       return json(200, await answerGraphql(await readRequest(request), contextOf(services, caller)));
     } catch (error) {
-      const problem = problemOf(error) ?? new Problem(500, "Internal server error");
+      const problem = onError(error) ?? new Problem(500, "Internal server error");
       return json(problem.status, { errors: [{ message: problem.message }] }, problem.headers);
     }
   };

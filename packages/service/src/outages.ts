@@ -1,0 +1,25 @@
+/**
+ * What a store says when it cannot serve, with the cause, where places and accounts stand: one line for the operator.
+ */
+export function operatorLine({ message, cause }: Error): string {
+  return cause instanceof Error ? `${firstLine(message)}: ${firstLine(cause.message)}` : firstLine(message);
+}
+
+const firstLine = (text: string): string => text.trim().split("\n", 1)[0] ?? "";
+
+const pauseMs = 60_000;
+const remembered = 100;
+
+/** Tells the operator why requests are answered 503, each reason once a minute: their clients are not told the cause. */
+export function outageLog(log: (line: string) => void): (error: Error) => void {
+  const told = new Map<string, number>();
+  return (error) => {
+    if (error.cause === undefined) return;
+    const line = operatorLine(error);
+    const now = performance.now();
+    if (now - (told.get(line) ?? -Infinity) < pauseMs) return;
+    if (told.size >= remembered) told.clear();
+    told.set(line, now);
+    log(line);
+  };
+}

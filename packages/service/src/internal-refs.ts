@@ -5,6 +5,9 @@ import { mayRead } from "./access.js";
 /** Finds the external project of an internal id; undefined for an id that nobody was given. */
 export type ProjectOf = (internal_id: string) => string | undefined;
 
+/** Each is looked up. Clients name the projects of one request, of which there are few. */
+const maxIds = 1000;
+
 const internalRef = /weave-trace-internal:\/\/\/([^/"\\]+)\//g;
 
 /**
@@ -17,6 +20,7 @@ export async function internalProjects(control: ControlPlane, caller: Caller, bo
   const ids = new Set<string>();
   collect(body, ids);
   if (ids.size === 0) return () => undefined;
+  if (ids.size > maxIds) throw new Problem(413, `Request too large: refs of more than ${maxIds} internal projects`);
   const projects = new Map<string, string>();
   for (const id of ids) {
     const project = await control.projects.byId(id);

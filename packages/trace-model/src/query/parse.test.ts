@@ -297,7 +297,7 @@ describe("sorting", () => {
     [[{ direction: "asc" }], "shape", "body.sort_by.0.field"],
     [[{ field: "id", direction: "asc", order: "asc" }], "shape", "body.sort_by.0.order"],
     [[{ field: "storage_size_bytes", direction: "asc" }], "forbidden_field", "body.sort_by.0.field"],
-    [Array.from({ length: 101 }, () => ({ field: "id", direction: "asc" })), "shape", "body.sort_by"],
+    [Array.from({ length: 21 }, () => ({ field: "id", direction: "asc" })), "shape", "body.sort_by"],
   ])("%j is refused", (sort_by, reason, loc) => {
     expect(failure(() => parseSort(sort_by, parseCallField))).toEqual({ reason, loc });
   });

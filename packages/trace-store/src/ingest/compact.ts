@@ -1,4 +1,5 @@
 import { Parameters } from "../parameters.js";
+import { PROJECTS_WITH_HIDDEN } from "./load-state.js";
 import type { IngestContext } from "./write-calls.js";
 
 /** Marks rows instead of rewriting parts, and waits until it is done. Patch parts give wrong results on this engine. */
@@ -12,45 +13,54 @@ const DELETE_SETTINGS = {
  * Removes the rows that `call_hidden` hides and tells readers that they need not hide them any more. Rows of deleted
  * calls stay in `call_hidden` as the guard against late parts; those of replaced versions go with the next compaction.
  * Repeating it after a failure is harmless.
+ *
+ * Commits go on beside it: what they hide after the version `upTo` is left to the next time.
  */
-export async function compactHidden({ engine, clock, state }: IngestContext): Promise<void> {
+export async function compactHidden({ engine, clock }: IngestContext, upTo: bigint): Promise<void> {
   const settings = DELETE_SETTINGS;
-  const pending = "FROM call_hidden FINAL WHERE compacted_at IS NULL";
+  const pending = (params: Parameters) =>
+    `FROM call_hidden FINAL WHERE compacted_at IS NULL AND row_version <= ${params.bind("UInt64", upTo)}`;
+  const count = new Parameters();
   const [bounds] = await engine.rows<{ rows: string; replaced: string; deleted: string; from: string; to: string }>({
     sql: `SELECT count() AS rows, countIf(version > 0) AS replaced, countIf(version = 0) AS deleted,
-      toUnixTimestamp64Micro(min(started_at)) AS from, toUnixTimestamp64Micro(max(started_at)) AS to ${pending}`,
+      toUnixTimestamp64Micro(min(started_at)) AS from, toUnixTimestamp64Micro(max(started_at)) AS to ${pending(count)}`,
+    params: count,
   });
-  if (bounds === undefined || bounds.rows === "0") {
-    state.projectsWithHidden.clear();
-    return;
-  }
+  if (bounds === undefined || bounds.rows === "0") return;
   // By key: a row that was not compacted yet may still stand under the one that was.
   const done = "SELECT project_id, id, version FROM call_hidden FINAL WHERE version > 0 AND compacted_at IS NOT NULL";
   await engine.command({ sql: `DELETE FROM call_hidden WHERE (project_id, id, version) IN (${done})` }, { settings });
   if (bounds.replaced !== "0") {
     const params = new Parameters();
     const span = `started_at >= ${params.time(BigInt(bounds.from))} AND started_at <= ${params.time(BigInt(bounds.to))}`;
-    const versions = `SELECT project_id, id, version ${pending} AND version > 0`;
+    const versions = `SELECT project_id, id, version ${pending(params)} AND version > 0`;
     await engine.command(
       { sql: `DELETE FROM calls WHERE ${span} AND (project_id, id, version) IN (${versions})`, params },
       { settings },
     );
   }
   if (bounds.deleted !== "0") {
-    const rows = `${pending} AND version = 0`;
-    // The single columns serve the indexes, the pair decides.
-    const deleted = `project_id IN (SELECT project_id ${rows}) AND id IN (SELECT id ${rows})`;
     for (const table of ["calls", "call_parts", "call_names"]) {
+      const params = new Parameters();
+      const rows = `${pending(params)} AND version = 0`;
+      // The single columns serve the indexes, the pair decides.
+      const deleted = `project_id IN (SELECT project_id ${rows}) AND id IN (SELECT id ${rows})`;
       const sql = `DELETE FROM ${table} WHERE ${deleted} AND (project_id, id) IN (SELECT project_id, id ${rows})`;
-      await engine.command({ sql }, { settings });
+      await engine.command({ sql, params }, { settings });
     }
   }
   const params = new Parameters();
   const columns = "project_id, id, version, started_at, reason, hidden_by, hidden_at";
   await engine.command({
     sql: `INSERT INTO call_hidden (${columns}, compacted_at, row_version)
-      SELECT ${columns}, now64(3), ${params.bind("UInt64", clock.next())} ${pending}`,
+      SELECT ${columns}, now64(3), ${params.bind("UInt64", clock.next())} ${pending(params)}`,
     params,
   });
+}
+
+/** Readers need not look for hidden rows in any other project. No commit may be under way. */
+export async function forgetCompacted({ engine, state }: IngestContext): Promise<void> {
+  const pending = await engine.rows<{ project_id: string }>({ sql: PROJECTS_WITH_HIDDEN });
   state.projectsWithHidden.clear();
+  for (const { project_id } of pending) state.projectsWithHidden.add(project_id);
 }

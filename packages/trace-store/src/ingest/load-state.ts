@@ -5,6 +5,9 @@ import type { Half } from "./rows.js";
 import { HAS_END, HAS_START } from "./state.js";
 import type { IngestContext } from "./write-calls.js";
 
+/** Those with rows that readers must not see. */
+export const PROJECTS_WITH_HIDDEN = "SELECT DISTINCT project_id FROM call_hidden FINAL WHERE compacted_at IS NULL";
+
 /** What a crash can leave among the open halves. */
 export interface Leftovers {
   /** Calls both of whose halves are open. */
@@ -25,8 +28,8 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
   return leftovers;
 
   async function loadProjects(): Promise<void> {
-    const hidden = "SELECT DISTINCT project_id FROM call_hidden FINAL WHERE compacted_at IS NULL";
-    for (const { project_id } of await engine.rows<CallKey>({ sql: hidden })) state.projectsWithHidden.add(project_id);
+    const hidden = await engine.rows<CallKey>({ sql: PROJECTS_WITH_HIDDEN });
+    for (const { project_id } of hidden) state.projectsWithHidden.add(project_id);
     const named = "SELECT DISTINCT project_id FROM call_names";
     for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
   }

@@ -1,7 +1,10 @@
-import type { CommitQueue } from "./group-commits.js";
-import { compactHidden } from "./compact.js";
+import type { Engine } from "../engine.js";
+import { StoreError } from "../errors.js";
 import type { WriteRequest } from "./commit-parts.js";
-import { repair } from "./repair.js";
+import { compactHidden, forgetCompacted } from "./compact.js";
+import { findDamage } from "./find-damage.js";
+import type { CommitQueue } from "./group-commits.js";
+import { mend } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
 
 const MINUTE_MS = 60_000;
@@ -14,64 +17,103 @@ const CLEAN_UP_HALVES = 20_000;
 export interface Maintenance {
   /** Does now what is done once a minute; `force` leaves nothing for later. */
   run(force?: boolean): Promise<void>;
-  stop(): void;
+  /** Breaks off what runs, which is then done another time, and resolves when it has ended. */
+  stop(): Promise<void>;
 }
 
-/** What happens between commits: mending, compaction, clean-up. A failure is left to the next time. */
+/**
+ * Mending, compaction, clean-up. What takes long runs beside the commits, which would otherwise have to wait for
+ * seconds; only what it finds, and what readers are told of it, has its turn between two of them. A failure is left to
+ * the next time.
+ */
 export function scheduleMaintenance(
-  context: IngestContext,
+  store: IngestContext,
   queue: CommitQueue<WriteRequest>,
   ready: () => Promise<void>,
 ): Maintenance {
-  const { clock, state } = context;
+  const { clock, state } = store;
+  const stopping = new AbortController();
+  const context = { ...store, engine: untilAborted(store.engine, stopping.signal) };
   let mendedUpTo = clock.last();
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  let running: Promise<void> = Promise.resolve();
 
-  async function run(force = false): Promise<void> {
-    await queue.alone(async () => {
+  /** Everything up to this version is stored: no commit is under way when it is asked for. */
+  const settledUpTo = () =>
+    queue.alone(async () => {
       await ready();
-      const since = mendedUpTo;
-      const upTo = clock.last();
-      if (upTo > since) await repair(context, since);
+      return clock.last();
+    });
+
+  async function run(force: boolean): Promise<void> {
+    const upTo = await settledUpTo();
+    if (upTo > mendedUpTo) {
+      const damage = await findDamage(context, mendedUpTo);
+      if (damage.open.length > 0 || damage.doubled.length > 0) {
+        await queue.alone(async () => {
+          await ready();
+          await mend(context, damage);
+        });
+      }
       mendedUpTo = upTo;
-    });
-    await queue.alone(async () => {
-      await ready();
-      if (force || (await compactionDue(context))) await compactHidden(context);
-    });
-    await queue.alone(async () => {
-      if (force || state.closedHalves >= CLEAN_UP_HALVES) await cleanUpHalves(context);
-    });
+    }
+    if (force || (await compactionDue(context))) {
+      await compactHidden(context, await settledUpTo());
+      await queue.alone(async () => {
+        await ready();
+        await forgetCompacted(context);
+      });
+    }
+    if (force || state.closedHalves >= CLEAN_UP_HALVES) await cleanUpHalves(context);
+  }
+
+  /** One after the other. */
+  function next(work: () => Promise<void>): Promise<void> {
+    stopping.signal.throwIfAborted();
+    const result = running.then(work);
+    running = result.catch(() => {});
+    return result;
   }
 
   function schedule(delay: number): void {
-    if (stopped) return;
+    if (stopping.signal.aborted) return;
     timer = setTimeout(() => {
       const start = performance.now();
       const again = () => {
         // Never more than a fiftieth of the time, however large the store has become.
         schedule(Math.max(MINUTE_MS, 50 * (performance.now() - start)));
       };
-      run().then(again, again);
+      next(() => run(false)).then(again, again);
     }, delay);
     timer.unref();
   }
 
   schedule(MINUTE_MS);
+  // What an earlier life left only makes reading slower.
+  next(() => cleanUpHalves(context)).catch(() => {});
   return {
-    run,
-    stop() {
-      stopped = true;
+    run: async (force = false) => await next(() => run(force)),
+    async stop() {
       clearTimeout(timer);
+      stopping.abort(new StoreError("busy", "The store is closing"));
+      await running;
     },
   };
 }
 
+function untilAborted(engine: Engine, signal: AbortSignal): Engine {
+  return {
+    ...engine,
+    rows: (statement, options) => engine.rows(statement, { ...options, signal }),
+    command: (statement, options) => engine.command(statement, { ...options, signal }),
+  };
+}
+
 /** Merges `call_parts` and drops closed halves; an ordinary merge keeps them. */
-export async function cleanUpHalves({ engine, state }: IngestContext): Promise<void> {
+async function cleanUpHalves({ engine, state }: IngestContext): Promise<void> {
+  const closed = state.closedHalves;
   await engine.command({ sql: "OPTIMIZE TABLE call_parts FINAL CLEANUP" });
-  state.closedHalves = 0;
+  state.closedHalves -= closed;
 }
 
 async function compactionDue({ engine, state }: IngestContext): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { completePart, newProject, startPart, visibleCalls } from "../test/call-parts.js";
+import { listCalls } from "../test/list-calls.js";
 import { testDatabase } from "../test/store.js";
 
 const db = testDatabase();
@@ -35,6 +36,39 @@ test("a writer that comes back knows what the other one wrote meanwhile", async 
   stores[0].engineRestarted();
   await stores[0].ingest([completePart({ project_id, id: "handed-over" }), startPart({ project_id, id: "new" })]);
   expect((await visibleCalls(db.engine, project_id)).map(({ id }) => id).toSorted()).toEqual(["handed-over", "new"]);
+});
+
+test("objects that somebody else may have written meanwhile are not answered from memory", async () => {
+  const project_id = newProject();
+  let first = true;
+  const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
+  const publish = async (writer: 0 | 1, val: string) =>
+    await stores[writer].objects.create({ project_id, object_id: "prompt", val });
+  const latest = async () => await stores[0].objects.read({ project_id, object_id: "prompt", digest: "latest" });
+  await publish(0, '"one"');
+  first = false;
+  await publish(1, '"two"');
+  // It remembers that this is the latest, which it is no more.
+  await expect(publish(0, '"one"')).rejects.toMatchObject({ code: "busy" });
+  first = true;
+  stores[0].engineRestarted();
+  expect(await publish(0, '"one"')).toMatchObject({ version_index: 0 });
+  expect(await latest()).toMatchObject({ val: '"one"' });
+  expect(await publish(0, '"three"')).toMatchObject({ version_index: 2 });
+});
+
+test("what somebody else deletes and renames meanwhile is deleted and renamed for readers", async () => {
+  const project_id = newProject();
+  let first = true;
+  const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
+  const parts = ["kept", "deleted"].map((id) => completePart({ project_id, id }));
+  await stores[0].ingest(parts);
+  first = false;
+  stores[1].engineRestarted();
+  await stores[1].calls.delete(project_id, ["deleted"], "ann");
+  await stores[1].calls.rename(project_id, "kept", "new name");
+  const seen = await listCalls(stores[0], { project_id });
+  expect(seen).toMatchObject([{ id: "kept", display_name: "new name" }]);
 });
 
 test("a commit that loses the right to write in the middle is mended before the next", async () => {

@@ -3,7 +3,7 @@ import { callReads } from "./calls.js";
 import type { CallReads } from "./calls.js";
 import { connectEngine } from "./engine.js";
 import type { Engine, EngineConnection } from "./engine.js";
-import { guardWrites } from "./guard-writes.js";
+import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
 import type { Ingest } from "./ingest/ingest.js";
 import type { RejectedPart } from "./ingest/prepare.js";
@@ -92,7 +92,8 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   }
   const connected = connectEngine(options.client, placement.database);
   const wrapped = options.wrapEngine?.(connected) ?? connected;
-  const engine = options.mayWrite === undefined ? wrapped : guardWrites(wrapped, options.mayWrite);
+  const { mayWrite = () => true } = options;
+  const engine = guardWrites(wrapped, mayWrite);
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
   const context = { engine: limitReads(engine, READ_SLOTS), clock, now };
@@ -101,19 +102,24 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
     await connected.close();
     throw error;
   });
+  const inFlight = guardReads(ingest.inFlight, mayWrite);
+  const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
     calls: {
-      ...callReads({ ...context, lookups, inFlight: ingest.inFlight, refs: openRefs({ ...context, engine: lookups }) }),
+      ...callReads({ ...context, lookups, inFlight, refs: openRefs({ ...context, engine: lookups }) }),
       delete: ingest.delete,
       rename: ingest.rename,
     },
-    objects: openObjects(context),
+    objects,
     tables: openTables(context),
     files: openFiles(context),
     refs: openRefs(context),
     checkWrites: () => ingest.check(),
-    engineRestarted: () => ingest.engineRestarted(),
+    engineRestarted() {
+      ingest.engineRestarted();
+      objects.forget();
+    },
     maintain: (force) => ingest.maintain(force),
     async close() {
       await ingest.close();

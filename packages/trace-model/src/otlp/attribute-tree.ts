@@ -1,102 +1,49 @@
-import { InvalidInput } from "../invalid-input.js";
 import { exceedsNesting } from "../json/nesting.js";
 import type { JsonText } from "../json/scan.js";
 import { readable, storable } from "../json/storable.js";
-import { leafAt } from "../query/leaf.js";
-import { type Attribute, type AttributeValue, maxValueNesting } from "./traces.js";
-import { valueJson } from "./value-json.js";
+import { findRefs } from "../refs/find.js";
+import { type AttributeLayout, nodeJson } from "./attribute-layout.js";
+import type { Attributes, AttributeValue } from "./traces.js";
+import { maxValueNesting, valueJson } from "./value-json.js";
 
-/** Flat dotted attributes unfolded: `a.b.0` becomes a list in `b` in `a`. */
-export type AttributeTree = Map<string, AttributeTree | JsonText>;
+/** Attributes unfolded: `values` are the JSON texts for the places of the layout. */
+export interface AttributeTree {
+  layout: AttributeLayout;
+  values: readonly JsonText[];
+  /** As for the parts of a call: `storable` would change nothing in the values, and none is a ref or holds one. */
+  plain: boolean;
+}
 
 /**
- * Unfolds attributes. A text that holds a JSON object or list becomes that value, written as it was. Throws
- * InvalidInput when one key is both a value and the parent of others.
+ * A text that holds a JSON object or list becomes that value, written as it was. Where keys conflict (see `problem` of
+ * the layout) they stay flat.
  */
-export function attributeTree(attributes: readonly Attribute[]): AttributeTree {
-  const root: AttributeTree = new Map();
-  for (const { key, value } of attributes) {
-    const segments = segmentsOf(key);
-    const last = segments.at(-1) ?? "";
-    if (segments.length > maxValueNesting + 1) throw new InvalidInput(`the attribute ${key} is too deep`);
-    let tree = root;
-    for (let index = 0; index < segments.length - 1; index++) {
-      const segment = segments[index] ?? "";
-      let next = tree.get(segment);
-      if (typeof next === "string") throw conflict(key);
-      if (!next) {
-        next = new Map();
-        tree.set(segment, next);
-      }
-      tree = next;
-    }
-    if (tree.get(last) instanceof Map) throw conflict(key);
-    tree.set(last, unfolded(value));
+export function attributeTree({ shape, values }: Attributes): AttributeTree {
+  const tree = { layout: shape.layout, values: [] as JsonText[], plain: true };
+  for (const value of values) {
+    const embedded = typeof value === "string" ? embeddedJson(value) : undefined;
+    const json = embedded ?? valueJson(value);
+    tree.values.push(json);
+    tree.plain &&= embedded === undefined ? isPlainValue(value) : isPlain(embedded);
   }
-  return root;
+  return tree;
 }
 
-/** Spans of one program carry the same few keys. */
-const knownSegments = new Map<string, readonly string[]>();
-
-function segmentsOf(key: string): readonly string[] {
-  let segments = knownSegments.get(key);
-  if (segments === undefined) {
-    segments = key.split(".");
-    if (knownSegments.size >= 1000) knownSegments.clear();
-    if (key.length <= 100) knownSegments.set(key, segments);
-  }
-  return segments;
+export function treeJson({ layout, values }: AttributeTree): JsonText {
+  return nodeJson(layout.root, values);
 }
 
-/** The JSON text of a tree; keys 0, 1, … n make a list. */
-export function treeJson(tree: AttributeTree): JsonText {
-  const isList = tree.has("0") && [...tree.keys()].every((_, index) => tree.has(String(index)));
-  if (isList) {
-    return `[${[...tree.keys()].map((_, index) => nodeJson(tree.get(String(index)))).join(",")}]`;
-  }
-  let result = "";
-  for (const [key, node] of tree) {
-    const name = plainKey.test(key) ? `"${key}":` : `${JSON.stringify(key)}:`;
-    result += (result === "" ? name : `,${name}`) + nodeJson(node);
-  }
-  return `{${result}}`;
+/** Nothing that is shorter is a ref, or a number too great for the store. */
+const shortest = 19;
+
+/** Whether it is plain, given that no text in it holds lone surrogates. */
+function isPlainValue(value: AttributeValue): boolean {
+  if (typeof value === "string") return !value.startsWith("weave:");
+  return value.json.length < shortest || isPlain(value.json);
 }
 
-/** The value at a dotted path, also inside a JSON value; null counts as absent. */
-export function findAttribute(tree: AttributeTree, path: readonly string[]): JsonText | undefined {
-  let node: AttributeTree | JsonText | undefined = tree;
-  for (let index = 0; index < path.length; index++) {
-    if (typeof node === "string") return leafAt(node, path.slice(index));
-    node = node.get(path[index] ?? "");
-    if (node === undefined) return undefined;
-  }
-  const json = nodeJson(node);
-  return json === "null" ? undefined : json;
-}
-
-/** Attributes of what surrounds a span: where they conflict they stay flat, as that is no reason to lose the span. */
-export function attributesJson(attributes: readonly Attribute[]): JsonText {
-  if (attributes.length === 0) return "{}";
-  try {
-    return treeJson(attributeTree(attributes));
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
-    return treeJson(new Map(attributes.map(({ key, value }) => [key, unfolded(value)])));
-  }
-}
-
-/** Needs no escapes. */
-const plainKey = /^[\w-]*$/;
-
-function nodeJson(node: AttributeTree | JsonText | undefined): JsonText {
-  if (node === undefined) return "null";
-  return typeof node === "string" ? node : treeJson(node);
-}
-
-function unfolded(value: AttributeValue): JsonText {
-  if (typeof value !== "string") return value.json;
-  return embeddedJson(value) ?? valueJson(value);
+function isPlain(json: JsonText): boolean {
+  return storable(json).text === json && findRefs(json).length === 0;
 }
 
 function embeddedJson(text: string): JsonText | undefined {
@@ -124,10 +71,4 @@ function withoutBareNumbers(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function conflict(key: string): InvalidInput {
-  return new InvalidInput(
-    `the attribute ${key} conflicts with another one: a key cannot hold both a value and further keys`,
-  );
 }

@@ -1,11 +1,12 @@
 import { InvalidInput } from "../invalid-input.js";
 import { stringEnd } from "../json/scan.js";
+import { fromNanoseconds } from "../time.js";
 import { attempt } from "./rejection.js";
 import {
-  type Attribute,
+  type Attributes,
   type AttributeValue,
   emptySpan,
-  maxValueNesting,
+  noAttributes,
   type RejectedSpan,
   type ResourceSpans,
   type Span,
@@ -13,7 +14,7 @@ import {
   statusCodes,
   type Traces,
 } from "./traces.js";
-import { jsonNumber, valueJson } from "./value-json.js";
+import { jsonNumber, maxValueNesting, valueJson } from "./value-json.js";
 
 type Fields = Record<string, unknown>;
 
@@ -29,7 +30,9 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
   } catch {
     throw new InvalidInput("the body is not a JSON document");
   }
-  const traces: Traces = { resources: [], rejected: [] };
+  // The bytes hold no surrogates, but escapes may.
+  const well_formed = /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
+  const traces: Traces = { resources: [], rejected: [], well_formed };
   for (const item of list(fields(request), "resourceSpans")) {
     traces.resources.push(resourceSpans(fields(item), traces.rejected));
   }
@@ -64,14 +67,14 @@ function span(value: Fields): Span {
     trace_state: string(value, "traceState"),
     name: string(value, "name"),
     kind: enumeration(pick(value, "kind"), "SPAN_KIND_", spanKinds),
-    start_ns: nanoseconds(value, "startTimeUnixNano"),
-    end_ns: nanoseconds(value, "endTimeUnixNano"),
+    start_us: microseconds(value, "startTimeUnixNano"),
+    end_us: microseconds(value, "endTimeUnixNano"),
     attributes: attributes(value),
     events: list(value, "events").map((item) => {
       const event = fields(item);
       return {
         name: string(event, "name"),
-        time_ns: nanoseconds(event, "timeUnixNano"),
+        time_us: microseconds(event, "timeUnixNano"),
         attributes: attributes(event),
         dropped_attributes_count: count(event, "droppedAttributesCount"),
       };
@@ -94,11 +97,17 @@ function span(value: Fields): Span {
   };
 }
 
-function attributes(value: Fields): Attribute[] {
-  return list(value, "attributes").map((item) => keyValue(fields(item), 0));
+function attributes(value: Fields): Attributes {
+  const result = noAttributes();
+  for (const item of list(value, "attributes")) {
+    const attribute = keyValue(fields(item), 0);
+    result.shape = result.shape.with(attribute.key);
+    result.values.push(attribute.value);
+  }
+  return result;
 }
 
-function keyValue(value: Fields, depth: number): Attribute {
+function keyValue(value: Fields, depth: number): { key: string; value: AttributeValue } {
   return { key: string(value, "key"), value: anyValue(fields(pick(value, "value") ?? {}), depth) };
 }
 
@@ -185,8 +194,8 @@ function count(value: Fields, name: string): number {
   return Number(pick(value, name)) || 0;
 }
 
-function nanoseconds(value: Fields, name: string): bigint {
-  return integer(pick(value, name) ?? 0, name);
+function microseconds(value: Fields, name: string): bigint {
+  return fromNanoseconds(integer(pick(value, name) ?? 0, name));
 }
 
 function integer(value: unknown, name: string): bigint {

@@ -1,12 +1,13 @@
 import { InvalidInput } from "../invalid-input.js";
+import type { AttributeShape } from "./attribute-shape.js";
 import { ProtobufReader } from "./protobuf-reader.js";
 import { attempt } from "./rejection.js";
 import {
-  type Attribute,
+  type Attributes,
   type AttributeValue,
   emptyResource,
   emptySpan,
-  maxValueNesting,
+  noAttributes,
   type RejectedSpan,
   type ResourceSpans,
   type Span,
@@ -14,14 +15,14 @@ import {
   type SpanLink,
   type Traces,
 } from "./traces.js";
-import { jsonNumber, valueJson } from "./value-json.js";
+import { jsonNumber, maxValueNesting, valueJson } from "./value-json.js";
 
 /* Field numbers are those of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto. */
 
 /** Decodes an ExportTraceServiceRequest. Throws InvalidInput unless at least its frame can be read. */
 export function decodeProtobufTraces(bytes: Uint8Array): Traces {
   const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  const traces: Traces = { resources: [], rejected: [] };
+  const traces: Traces = { resources: [], rejected: [], well_formed: true };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) traces.resources.push(resourceSpans(reader.message(), traces.rejected));
     else reader.skip();
@@ -42,7 +43,7 @@ function resourceSpans(reader: ProtobufReader, rejected: RejectedSpan[]): Resour
 
 function resource(reader: ProtobufReader, result: ResourceSpans): void {
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) result.attributes.push(keyValue(reader.message(), 0));
+    if (field === 1) attribute(reader, result.attributes);
     else if (field === 2) result.dropped_attributes_count = reader.int32();
     else reader.skip();
   }
@@ -78,9 +79,9 @@ function span(reader: ProtobufReader): Span {
     else if (field === 4) result.parent_span_id = reader.hex();
     else if (field === 5) result.name = reader.string();
     else if (field === 6) result.kind = reader.int32();
-    else if (field === 7) result.start_ns = reader.fixed64();
-    else if (field === 8) result.end_ns = reader.fixed64();
-    else if (field === 9) result.attributes.push(keyValue(reader.message(), 0));
+    else if (field === 7) result.start_us = reader.microseconds();
+    else if (field === 8) result.end_us = reader.microseconds();
+    else if (field === 9) attribute(reader, result.attributes);
     else if (field === 11) result.events.push(event(reader.message()));
     else if (field === 13) result.links.push(link(reader.message()));
     else if (field === 15) status(reader.message(), result.status);
@@ -90,11 +91,11 @@ function span(reader: ProtobufReader): Span {
 }
 
 function event(reader: ProtobufReader): SpanEvent {
-  const result: SpanEvent = { name: "", time_ns: 0n, attributes: [], dropped_attributes_count: 0 };
+  const result: SpanEvent = { name: "", time_us: 0n, attributes: noAttributes(), dropped_attributes_count: 0 };
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) result.time_ns = reader.fixed64();
+    if (field === 1) result.time_us = reader.microseconds();
     else if (field === 2) result.name = reader.string();
-    else if (field === 3) result.attributes.push(keyValue(reader.message(), 0));
+    else if (field === 3) attribute(reader, result.attributes);
     else if (field === 4) result.dropped_attributes_count = reader.int32();
     else reader.skip();
   }
@@ -106,7 +107,7 @@ function link(reader: ProtobufReader): SpanLink {
     trace_id: "",
     span_id: "",
     trace_state: "",
-    attributes: [],
+    attributes: noAttributes(),
     dropped_attributes_count: 0,
     flags: 0,
   };
@@ -114,7 +115,7 @@ function link(reader: ProtobufReader): SpanLink {
     if (field === 1) result.trace_id = reader.hex();
     else if (field === 2) result.span_id = reader.hex();
     else if (field === 3) result.trace_state = reader.string();
-    else if (field === 4) result.attributes.push(keyValue(reader.message(), 0));
+    else if (field === 4) attribute(reader, result.attributes);
     else if (field === 5) result.dropped_attributes_count = reader.int32();
     else if (field === 6) result.flags = reader.fixed32();
     else reader.skip();
@@ -130,48 +131,78 @@ function status(reader: ProtobufReader, result: Span["status"]): void {
   }
 }
 
-function keyValue(reader: ProtobufReader, depth: number): Attribute {
-  const result: Attribute = { key: "", value: { json: "null" } };
+const nothing: AttributeValue = { json: "null" };
+
+function attribute(reader: ProtobufReader, attributes: Attributes): void {
+  const outer = reader.enter();
+  const { shape, values } = attributes;
+  let next: AttributeShape | undefined;
+  let value = nothing;
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) result.key = reader.string();
-    else if (field === 2) result.value = anyValue(reader.message(), depth);
+    if (field === 1) next = shapeWithKey(shape, reader);
+    else if (field === 2) value = anyValue(reader, 0);
     else reader.skip();
   }
-  return result;
+  reader.leave(outer);
+  attributes.shape = next ?? shape.with("");
+  values.push(value);
+}
+
+/** The text of a key is made only when it is not the one that followed before. */
+function shapeWithKey(shape: AttributeShape, reader: ProtobufReader): AttributeShape {
+  const { likely } = shape;
+  return likely !== undefined && reader.skipText(likely.keyBytes) ? likely : shape.with(reader.string());
 }
 
 function anyValue(reader: ProtobufReader, depth: number): AttributeValue {
   if (depth > maxValueNesting) throw new InvalidInput("an attribute value is nested too deep");
-  let result: AttributeValue = { json: "null" };
+  const outer = reader.enter();
+  let result = nothing;
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) result = reader.string();
     else if (field === 2) result = { json: reader.int32() === 0 ? "false" : "true" };
     else if (field === 3) result = { json: reader.int64() };
     else if (field === 4) result = { json: jsonNumber(reader.double()) };
-    else if (field === 5) result = { json: list(reader.message(), depth + 1) };
-    else if (field === 6) result = { json: map(reader.message(), depth + 1) };
+    else if (field === 5) result = { json: list(reader, depth + 1) };
+    else if (field === 6) result = { json: map(reader, depth + 1) };
     else if (field === 7) result = reader.base64();
     else reader.skip();
   }
+  reader.leave(outer);
   return result;
 }
 
 function list(reader: ProtobufReader, depth: number): string {
+  const outer = reader.enter();
   const items: string[] = [];
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) items.push(valueJson(anyValue(reader.message(), depth)));
+    if (field === 1) items.push(valueJson(anyValue(reader, depth)));
     else reader.skip();
   }
+  reader.leave(outer);
   return `[${items.join(",")}]`;
 }
 
 function map(reader: ProtobufReader, depth: number): string {
+  const outer = reader.enter();
   const members: string[] = [];
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) {
-      const { key, value } = keyValue(reader.message(), depth);
-      members.push(`${JSON.stringify(key)}:${valueJson(value)}`);
-    } else reader.skip();
+    if (field === 1) members.push(member(reader, depth));
+    else reader.skip();
   }
+  reader.leave(outer);
   return `{${members.join(",")}}`;
+}
+
+function member(reader: ProtobufReader, depth: number): string {
+  const outer = reader.enter();
+  let key = "";
+  let value = nothing;
+  for (let field = reader.next(); field; field = reader.next()) {
+    if (field === 1) key = reader.string();
+    else if (field === 2) value = anyValue(reader, depth);
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return `${JSON.stringify(key)}:${valueJson(value)}`;
 }

@@ -1,15 +1,12 @@
+import { withOtelSpan } from "../calls/otel-span.js";
 import { withMembers } from "../json/edit.js";
 import { jsonType, objectEntries, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
-import { type AttributeTree, attributesJson, findAttribute, treeJson } from "./attribute-tree.js";
-import type { SpanEvent } from "./traces.js";
+import { emptyUsage, type UsageRow } from "../usage/usage.js";
+import { isList } from "./attribute-layout.js";
+import { first, type Hit, type SpanData, sources, type Sources } from "./sources.js";
 
-/* Which attributes mean what. Of each list the first one that is present wins; `event` names an event of the span. */
-
-interface Source {
-  name: string;
-  path?: readonly string[];
-}
+/* Which attributes mean what. */
 
 const inputSources = sources(
   "ai.prompt",
@@ -42,7 +39,7 @@ const outputSources = sources(
   "outputs",
 );
 
-const attributeSources: ReadonlyArray<readonly [string, readonly Source[]]> = [
+const attributeSources: ReadonlyArray<readonly [string, Sources]> = [
   ["system", sources("gen_ai.system", "llm.system", "gen_ai.system_instructions", "system_prompt")],
   ["kind", sources("weave.span.kind", "traceloop.span.kind", "openinference.span.kind")],
   ["model", sources("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")],
@@ -62,6 +59,7 @@ const completionTokens = sources(
   "ai.usage.completionTokens",
 );
 const totalTokens = sources("llm.usage.total_tokens", "llm.token_count.total");
+const ownSources = sources("wandb.attributes");
 
 /** What a span says of a model call, as JSON texts of the call's fields. */
 export interface SpanContent {
@@ -69,60 +67,65 @@ export interface SpanContent {
   output?: JsonText;
   attributes: JsonText;
   summary: JsonText;
+  /** What `usageOf` reads in the summary. */
+  usage: UsageRow[];
 }
 
-/** Maps the attributes and events of a span. When nothing is recognised, all attributes go into `attributes`. */
-export function spanContent(tree: AttributeTree, events: readonly SpanEvent[]): SpanContent {
-  const input = first(inputSources, tree, events);
-  const output = first(outputSources, tree, events);
-  const recognised = recognisedAttributes(tree, events);
-  const usage = usageJson(tree, events);
-  const nothing = !input && !output && !usage && Object.keys(recognised).length === 0;
+/**
+ * Maps the attributes and events of a span. When nothing is recognised, all attributes go into `attributes`. The whole
+ * span stands there too, where `all` and `otel_span` are the texts of the two.
+ */
+export function spanContent(data: SpanData, all: JsonText, otel_span: JsonText): SpanContent {
+  const input = first(inputSources, data);
+  const output = first(outputSources, data);
+  const recognised = recognisedAttributes(data);
+  const counts = tokenCounts(data);
+  const nothing = !input && !output && !counts && recognised.length === 0;
+  const model = modelOf(recognised);
   return {
     inputs: input ? unwrappedInput(input) : "{}",
     output: output && unwrappedOutput(output),
-    attributes: withMembers(nothing ? allAttributes(tree) : "{}", { ...recognised, ...ownAttributes(tree) }),
-    summary: usage ? `{"usage":{${JSON.stringify(usageKey(recognised))}:${usage}}}` : "{}",
+    attributes: nothing ? withSpan(all, data, otel_span) : recognisedJson(recognised, data, otel_span),
+    summary: counts ? `{"usage":{${JSON.stringify(model)}:${countsJson(counts)}}}` : "{}",
+    usage: counts ? usageRows(model, counts) : [],
   };
 }
 
-function recognisedAttributes(tree: AttributeTree, events: readonly SpanEvent[]): Record<string, JsonText> {
-  const recognised: Record<string, JsonText> = {};
+type Members = Array<[name: string, value: JsonText]>;
+
+function recognisedAttributes(data: SpanData): Members {
+  const recognised: Members = [];
   for (const [name, candidates] of attributeSources) {
-    const hit = first(candidates, tree, events);
-    if (hit) recognised[name] = hit.value;
+    const hit = first(candidates, data);
+    if (hit) recognised.push([name, hit.value]);
   }
   return recognised;
 }
 
-/** What the user set as `wandb.attributes` wins over what the conventions say. */
-function ownAttributes(tree: AttributeTree): Record<string, JsonText> {
-  const own = findAttribute(tree, ["wandb", "attributes"]);
-  if (own === undefined || jsonType(own) !== "object") return {};
-  return Object.fromEntries(objectEntries(own).map(({ key, value }) => [key, value]));
+function recognisedJson(recognised: Members, data: SpanData, otel_span: JsonText): JsonText {
+  const own = ownAttributes(data);
+  if (own.length > 0) return withOtelSpan(membersJson("{}", [...recognised, ...own]), otel_span);
+  return `{${recognised.map(([name, value]) => `"${name}":${value},`).join("")}"otel_span":${otel_span}}`;
 }
 
-interface Hit {
-  name: string;
-  value: JsonText;
-}
-
-function sources(...names: string[]): Source[] {
-  return names.map((name) => (name.startsWith("event ") ? { name: name.slice(6) } : { name, path: name.split(".") }));
-}
-
-function first(candidates: readonly Source[], tree: AttributeTree, events: readonly SpanEvent[]): Hit | undefined {
-  for (const { name, path } of candidates) {
-    const value = path ? findAttribute(tree, path) : eventContent(name, events);
-    if (value !== undefined) return { name, value };
+function withSpan(all: JsonText, data: SpanData, otel_span: JsonText): JsonText {
+  const own = ownAttributes(data);
+  const { root } = data.tree.layout;
+  if (own.length > 0 || isList(root) || root.children.has("otel_span")) {
+    return withOtelSpan(membersJson(all, own), otel_span);
   }
-  return undefined;
+  return `${all.slice(0, -1)}${root.children.size === 0 ? "" : ","}"otel_span":${otel_span}}`;
 }
 
-/** Several events of one name make a list, as a conversation has several messages. */
-function eventContent(name: string, events: readonly SpanEvent[]): JsonText | undefined {
-  const contents = events.filter((event) => event.name === name).map((event) => attributesJson(event.attributes));
-  return contents.length > 1 ? `[${contents.join(",")}]` : contents[0];
+/** What the user set as `wandb.attributes` wins over what the conventions say. */
+function ownAttributes(data: SpanData): Members {
+  const own = first(ownSources, data)?.value;
+  if (own === undefined || jsonType(own) !== "object") return [];
+  return objectEntries(own).map(({ key, value }) => [key, value]);
+}
+
+function membersJson(object: JsonText, members: Members): JsonText {
+  return withMembers(object, Object.fromEntries(members));
 }
 
 function unwrappedInput({ name, value }: Hit): JsonText {
@@ -134,39 +137,53 @@ function unwrappedOutput({ name, value }: Hit): JsonText {
   return name === "output" || name === "outputs" ? value : `{${JSON.stringify(name)}:${value}}`;
 }
 
-function allAttributes(tree: AttributeTree): JsonText {
-  return tree.size === 0 ? "{}" : treeJson(tree);
+function modelOf(recognised: Members): string {
+  const model = recognised.find(([name]) => name === "model")?.[1];
+  return (model && stringValue(model)) || "usage";
 }
 
-function usageKey(recognised: Readonly<Record<string, JsonText>>): string {
-  const model = recognised.model === undefined ? undefined : stringValue(recognised.model);
-  return model || "usage";
+interface TokenCount {
+  name: string;
+  value: number;
+}
+
+interface TokenCounts {
+  sent: TokenCount | undefined;
+  received: TokenCount | undefined;
+  total: number;
 }
 
 /**
  * Token counts. Exporters that follow two conventions report one count under both names; only one of them is taken,
  * as the two are added wherever usage is summed.
  */
-function usageJson(tree: AttributeTree, events: readonly SpanEvent[]): JsonText | undefined {
-  const input = tokenCount(inputTokens, tree, events);
-  const prompt = input === undefined ? tokenCount(promptTokens, tree, events) : undefined;
-  const output = tokenCount(outputTokens, tree, events);
-  const completion = output === undefined ? tokenCount(completionTokens, tree, events) : undefined;
-  const reported = tokenCount(totalTokens, tree, events);
-  const counts = { input_tokens: input, prompt_tokens: prompt, completion_tokens: completion, output_tokens: output };
-  const known = Object.values(counts).filter((value) => value !== undefined);
-  if (known.length === 0 && reported === undefined) return undefined;
-  const total_tokens = reported ?? known.reduce((sum, value) => sum + value, 0);
-  return JSON.stringify({ ...counts, total_tokens });
+function tokenCounts(data: SpanData): TokenCounts | undefined {
+  const sent = tokenCount("input_tokens", inputTokens, data) ?? tokenCount("prompt_tokens", promptTokens, data);
+  const received =
+    tokenCount("output_tokens", outputTokens, data) ?? tokenCount("completion_tokens", completionTokens, data);
+  const reported = tokenCount("total_tokens", totalTokens, data);
+  if (!sent && !received && !reported) return undefined;
+  return { sent, received, total: reported?.value ?? (sent?.value ?? 0) + (received?.value ?? 0) };
 }
 
-function tokenCount(
-  candidates: readonly Source[],
-  tree: AttributeTree,
-  events: readonly SpanEvent[],
-): number | undefined {
-  const hit = first(candidates, tree, events);
+function tokenCount(name: string, candidates: Sources, data: SpanData): TokenCount | undefined {
+  const hit = first(candidates, data);
   if (!hit) return undefined;
   const value = Math.trunc(Number(stringValue(hit.value) ?? hit.value));
-  return Number.isSafeInteger(value) ? value : undefined;
+  return Number.isSafeInteger(value) ? { name, value } : undefined;
+}
+
+function countsJson({ sent, received, total }: TokenCounts): JsonText {
+  return `{${countJson(sent)}${countJson(received)}"total_tokens":${total}}`;
+}
+
+function countJson(count: TokenCount | undefined): string {
+  return count === undefined ? "" : `"${count.name}":${count.value},`;
+}
+
+function usageRows(model: string, { sent, received, total }: TokenCounts): UsageRow[] {
+  const prompt_tokens = Math.max(sent?.value ?? 0, 0);
+  const completion_tokens = Math.max(received?.value ?? 0, 0);
+  const total_tokens = Math.min(Math.max(total, 0) || prompt_tokens + completion_tokens, Number.MAX_SAFE_INTEGER);
+  return total_tokens === 0 ? [] : [{ ...emptyUsage(model), prompt_tokens, completion_tokens, total_tokens }];
 }

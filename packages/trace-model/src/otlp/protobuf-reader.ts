@@ -1,13 +1,13 @@
 import { InvalidInput } from "../invalid-input.js";
 
 /**
- * Reads protobuf wire format within bounds; anything that would read beyond them is InvalidInput. A nested message is
- * a reader of its own range, so a broken one cannot disturb its neighbours.
+ * Reads protobuf wire format within bounds; anything that would read beyond them is InvalidInput. What must not
+ * disturb its neighbours when it is broken gets a reader of its own.
  */
 export class ProtobufReader {
   readonly #bytes: Buffer;
-  readonly #end: number;
   #at: number;
+  #end: number;
   #wireType = 0;
 
   constructor(bytes: Buffer, from = 0, to: number = bytes.length) {
@@ -34,14 +34,39 @@ export class ProtobufReader {
     else throw new InvalidInput(`protobuf: unknown wire type ${this.#wireType}`);
   }
 
+  /** A nested message with a reader of its own. */
   message(): ProtobufReader {
     const from = this.#delimited();
     return new ProtobufReader(this.#bytes, from, this.#at);
   }
 
+  /** Goes into a nested message; `leave` with the result goes on behind it. */
+  enter(): number {
+    const outer = this.#end;
+    const from = this.#delimited();
+    this.#end = this.#at;
+    this.#at = from;
+    return outer;
+  }
+
+  leave(outer: number): void {
+    this.#at = this.#end;
+    this.#end = outer;
+  }
+
   string(): string {
     const from = this.#delimited();
     return this.#bytes.toString("utf8", from, this.#at);
+  }
+
+  /** Reads a text if it is this one. */
+  skipText(utf8: Uint8Array): boolean {
+    const before = this.#at;
+    const from = this.#delimited();
+    let equal = this.#at - from === utf8.length;
+    for (let index = 0; equal && index < utf8.length; index++) equal = this.#bytes[from + index] === utf8[index];
+    if (!equal) this.#at = before;
+    return equal;
   }
 
   hex(): string {
@@ -54,9 +79,14 @@ export class ProtobufReader {
     return this.#bytes.toString("base64", from, this.#at);
   }
 
-  fixed64(): bigint {
+  /** A 64-bit number of nanoseconds, cut to microseconds. */
+  microseconds(): bigint {
     this.#expect(1);
-    return this.#bytes.readBigUInt64LE(this.#advance(8));
+    const from = this.#advance(8);
+    const high = this.#bytes.readUInt32LE(from + 4);
+    const rest = (high % 1000) * 2 ** 32 + this.#bytes.readUInt32LE(from);
+    const whole = Math.floor(high / 1000) * 2 ** 32 + Math.floor(rest / 1000);
+    return Number.isSafeInteger(whole) ? BigInt(whole) : this.#bytes.readBigUInt64LE(from) / 1000n;
   }
 
   double(): number {
@@ -88,10 +118,12 @@ export class ProtobufReader {
   }
 
   #varint(): number | bigint {
-    let value = 0;
-    for (let index = 0; index < 7; index++) {
+    let value = this.#byte();
+    if (value < 0x80) return value;
+    value &= 0x7f;
+    for (let scale = 2 ** 7; scale < 2 ** 49; scale *= 2 ** 7) {
       const byte = this.#byte();
-      value += (byte & 0x7f) * 2 ** (7 * index);
+      value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
     }
     let large = BigInt(value);

@@ -1,51 +1,78 @@
 import type { JsonText } from "../json/scan.js";
-import { formatTime, fromNanoseconds } from "../time.js";
-import { attributesJson } from "./attribute-tree.js";
-import { type ResourceSpans, type Span, spanKinds, statusCodes } from "./traces.js";
+import { formatTime } from "../time.js";
+import { attributeTree, treeJson } from "./attribute-tree.js";
+import {
+  type Attributes,
+  type ResourceSpans,
+  type Span,
+  type SpanEvent,
+  type SpanLink,
+  spanKinds,
+  statusCodes,
+} from "./traces.js";
 
-/** The whole span as it is kept under `attributes.otel_span`; `attributes` and `resource` are given as JSON texts. */
+/** A JSON text beside the attributes of a span, and whether the attributes in it are plain (see `AttributeTree`). */
+export interface SpanPart {
+  json: JsonText;
+  plain: boolean;
+}
+
+/** The whole span as it is kept under `attributes.otel_span`; the parts are JSON texts. */
 export function spanJson(
   span: Span,
-  attributes: JsonText,
-  resource: JsonText,
-  scope: { name: string; version: string },
+  parts: { attributes: JsonText; events: readonly SpanPart[]; links: readonly SpanPart[]; origin: JsonText },
 ): JsonText {
-  const { trace_id, span_id, trace_state, status } = span;
+  const { trace_id, span_id, parent_span_id, status } = span;
   const code = statusCodes[status.code] ?? "UNSET";
   return (
     `{"name":${JSON.stringify(span.name)}` +
-    `,"context":{"trace_id":"${trace_id}","span_id":"${span_id}","trace_state":${JSON.stringify(trace_state)}}` +
+    `,"context":{"trace_id":"${trace_id}","span_id":"${span_id}","trace_state":${JSON.stringify(span.trace_state)}}` +
     `,"kind":"${spanKinds[span.kind] ?? "UNSPECIFIED"}"` +
-    `,"parent_id":${span.parent_span_id === "" ? "null" : `"${span.parent_span_id}"`}` +
-    `,"start_time":"${timeText(span.start_ns)}","end_time":"${timeText(span.end_ns)}"` +
+    `,"parent_id":${parent_span_id === "" ? "null" : `"${parent_span_id}"`}` +
+    `,"start_time":"${formatTime(span.start_us)}","end_time":"${formatTime(span.end_us)}"` +
     `,"status":{"code":"${code}","message":${JSON.stringify(status.message)}}` +
-    `,"attributes":${attributes}` +
-    `,"events":[${span.events.map(eventJson).join(",")}]` +
-    `,"links":[${span.links.map(linkJson).join(",")}]` +
-    `,"resource":${resource}` +
-    `,"scope":{"name":${JSON.stringify(scope.name)},"version":${JSON.stringify(scope.version)}}}`
+    `,"attributes":${parts.attributes}` +
+    `,"events":${listJson(parts.events)},"links":${listJson(parts.links)},${parts.origin}}`
   );
 }
 
-/** The resource a span came from; the same text for all its spans. */
-export function resourceJson({ attributes, dropped_attributes_count }: ResourceSpans): JsonText {
-  return `{"attributes":${attributesJson(attributes)},"dropped_attributes_count":${dropped_attributes_count}}`;
+/** The members that are the same for all spans of a scope. */
+export function originJson(resource: JsonText, scope: { name: string; version: string }): JsonText {
+  return `"resource":${resource},"scope":{"name":${JSON.stringify(scope.name)},"version":${JSON.stringify(scope.version)}}`;
 }
 
-function eventJson(event: Span["events"][number]): JsonText {
-  return (
-    `{"name":${JSON.stringify(event.name)},"timestamp":"${timeText(event.time_ns)}"` +
-    `,"attributes":${attributesJson(event.attributes)},"dropped_attributes_count":${event.dropped_attributes_count}}`
-  );
+/** The resource a span came from. */
+export function resourcePart({ attributes, dropped_attributes_count }: ResourceSpans): SpanPart {
+  const content = attributesPart(attributes);
+  return {
+    json: `{"attributes":${content.json},"dropped_attributes_count":${dropped_attributes_count}}`,
+    plain: content.plain,
+  };
 }
 
-function linkJson(link: Span["links"][number]): JsonText {
-  return (
+/** An event; its attributes once more on their own. */
+export function eventPart(event: SpanEvent): SpanPart & { name: string; attributes: JsonText } {
+  const { json: attributes, plain } = attributesPart(event.attributes);
+  const json =
+    `{"name":${JSON.stringify(event.name)},"timestamp":"${formatTime(event.time_us)}"` +
+    `,"attributes":${attributes},"dropped_attributes_count":${event.dropped_attributes_count}}`;
+  return { name: event.name, attributes, json, plain };
+}
+
+export function linkPart(link: SpanLink): SpanPart {
+  const { json: attributes, plain } = attributesPart(link.attributes);
+  const json =
     `{"trace_id":"${link.trace_id}","span_id":"${link.span_id}","trace_state":${JSON.stringify(link.trace_state)}` +
-    `,"attributes":${attributesJson(link.attributes)},"dropped_attributes_count":${link.dropped_attributes_count},"flags":${link.flags}}`
-  );
+    `,"attributes":${attributes},"dropped_attributes_count":${link.dropped_attributes_count},"flags":${link.flags}}`;
+  return { json, plain };
 }
 
-function timeText(ns: bigint): string {
-  return formatTime(fromNanoseconds(ns));
+/** Attributes of what surrounds a span: where they conflict they stay flat, as that is no reason to lose the span. */
+function attributesPart(attributes: Attributes): SpanPart {
+  const tree = attributeTree(attributes);
+  return { json: treeJson(tree), plain: tree.plain };
+}
+
+function listJson(parts: readonly SpanPart[]): JsonText {
+  return parts.length === 0 ? "[]" : `[${parts.map(({ json }) => json).join(",")}]`;
 }

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { opObjectId, spanOpName } from "./op-object.js";
 import { spansToCalls } from "./to-calls.js";
-import { type Attribute, emptyResource, emptySpan, type Span, type Traces } from "./traces.js";
+import { type Attributes, emptyResource, emptySpan, noAttributes, type Span, type Traces } from "./traces.js";
 
-function attributes(values: Record<string, unknown>): Attribute[] {
-  return Object.entries(values).map(([key, value]) => ({
-    key,
-    value: typeof value === "string" ? value : { json: JSON.stringify(value) },
-  }));
+function attributes(values: Record<string, unknown>): Attributes {
+  const result = noAttributes();
+  for (const [key, value] of Object.entries(values)) {
+    result.shape = result.shape.with(key);
+    result.values.push(typeof value === "string" ? value : { json: JSON.stringify(value) });
+  }
+  return result;
 }
 
 function span(values: Record<string, unknown> = {}, more: Partial<Span> = {}): Span {
@@ -16,15 +18,15 @@ function span(values: Record<string, unknown> = {}, more: Partial<Span> = {}): S
     trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
     span_id: "00f067aa0ba902b7",
     name: "work",
-    start_ns: 1_775_811_600_000_000_999n,
-    end_ns: 1_775_811_601_000_000_000n,
+    start_us: 1_775_811_600_000_000n,
+    end_us: 1_775_811_601_000_000n,
     attributes: attributes(values),
     ...more,
   };
 }
 
 function event(name: string, values: Record<string, unknown>): Span["events"][number] {
-  return { name, time_ns: 0n, attributes: attributes(values), dropped_attributes_count: 0 };
+  return { name, time_us: 0n, attributes: attributes(values), dropped_attributes_count: 0 };
 }
 
 function traces(spans: Span[], resource: Record<string, unknown> = {}): Traces {
@@ -182,7 +184,7 @@ describe("fields of the call", () => {
   });
 
   test("a span without an end has taken no time", () => {
-    const { start, end } = callOf({}, { end_ns: 0n });
+    const { start, end } = callOf({}, { end_us: 0n });
     expect(end?.ended_at).toBe(start?.started_at);
   });
 
@@ -190,7 +192,7 @@ describe("fields of the call", () => {
     const status = { code: 2, message: "" };
     const exception = {
       name: "exception",
-      time_ns: 0n,
+      time_us: 0n,
       attributes: attributes({ "exception.type": "ValueError", "exception.message": "no" }),
       dropped_attributes_count: 0,
     };
@@ -220,14 +222,14 @@ describe("spans that cannot be stored", () => {
     ["a short span id", span({}, { span_id: "00f067" }), /span id must be 8 bytes/],
     ["a span id of zeros", span({}, { span_id: "0".repeat(16) }), /span id/],
     ["a long parent id", span({}, { parent_span_id: "00".repeat(16) }), /parent span id/],
-    ["a time after 2299", span({}, { end_ns: 2n ** 64n - 1n }), /years 1900 to 2299/],
+    ["a time after 2299", span({}, { end_us: 2n ** 64n / 1000n }), /years 1900 to 2299/],
     ["a key of a thousand parts", span({ [".".repeat(1000)]: 1 }), /too deep/],
   ])("%s", (_, bad, message) => {
     expect(messages(span(), bad, span())).toEqual([expect.stringMatching(message)]);
   });
 
   test("conflicts around a span do not cost the span", () => {
-    const event = { name: "e", time_ns: 0n, attributes: attributes({ a: 1, "a.b": 2 }), dropped_attributes_count: 0 };
+    const event = { name: "e", time_us: 0n, attributes: attributes({ a: 1, "a.b": 2 }), dropped_attributes_count: 0 };
     expect(callOf({}, { events: [event] }).otel_span).toMatchObject({ events: [{ attributes: { a: 1, "a.b": 2 } }] });
   });
 });

@@ -1,15 +1,27 @@
-import { withOtelSpan } from "../calls/otel-span.js";
 import type { CallEnd, CallStart } from "../calls/part.js";
 import { InvalidInput } from "../invalid-input.js";
 import { stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { fromNanoseconds, isStorableTime, parseTime } from "../time.js";
-import { type AttributeTree, attributeTree, findAttribute, treeJson } from "./attribute-tree.js";
+import { keysOf } from "./attribute-shape.js";
+import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
 import { opObjectId, spanOpName } from "./op-object.js";
 import { attempt } from "./rejection.js";
-import { resourceJson, spanJson } from "./span-json.js";
-import type { Attribute, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
+import { first, type SpanData, sources, type Sources } from "./sources.js";
+import { eventPart, linkPart, originJson, resourcePart, spanJson } from "./span-json.js";
+import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
+
+const threadIds = sources("wandb.thread_id");
+const sessionIds = sources("gcp.vertex.agent.session_id");
+const turnMarks = sources("wandb.is_turn");
+const displayNames = sources("wandb.display_name");
+const runIds = sources("wandb.wb_run_id");
+const runSteps = sources("wandb.wb_run_step");
+const lastRunSteps = sources("wandb.wb_run_step_end");
+/** Langfuse's own times win over those of the span. */
+const startTimes = sources("langfuse.startTime");
+const endTimes = sources("langfuse.endTime");
 
 /** A complete call made from a span. `op_name` is still plain: the op object `op_object_id` is the store's to write. */
 export interface SpanCall {
@@ -34,15 +46,18 @@ export function spansToCalls(
     throw new InvalidInput(noProject);
   }
   for (const resource of traces.resources) {
+    const { json, plain } = resourcePart(resource);
     const project_id = projectOf(resource, options.project_id);
-    const context = {
-      project_id,
-      resource: resourceJson(resource),
-      wb_run_id: attributeText(resource.attributes, "wandb.wb_run_id"),
-    };
+    const wb_run_id = attributeText(resource.attributes, "wandb.wb_run_id");
     for (const scope of resource.scopes) {
+      const context: Context = {
+        project_id,
+        wb_run_id,
+        origin: originJson(json, scope),
+        plain: plain && traces.well_formed === true,
+      };
       for (const span of scope.spans) {
-        const call = attempt(() => spanCall(span, scope, context), rejected);
+        const call = attempt(() => spanCall(span, context), rejected);
         if (call) calls.push(call);
       }
     }
@@ -58,27 +73,38 @@ function spanCount(resources: readonly ResourceSpans[]): number {
 const noProject =
   "no project: set the resource attributes wandb.entity and wandb.project, or send the header project_id: entity/project";
 
+/** What the spans of a scope have in common. */
 interface Context {
   project_id: string | undefined;
-  resource: JsonText;
   wb_run_id: string | undefined;
+  origin: JsonText;
+  /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
+  plain: boolean;
 }
 
-function spanCall(span: Span, scope: { name: string; version: string }, context: Context): SpanCall {
+function spanCall(span: Span, context: Context): SpanCall {
   const { project_id } = context;
   if (!project_id) throw new InvalidInput(`span ${span.name}: ${noProject}`);
   checkIds(span);
-  const tree = treeOf(span);
-  const started_at = overriddenTime(tree, "startTime") ?? fromNanoseconds(span.start_ns);
-  const ended_at = overriddenTime(tree, "endTime") ?? fromNanoseconds(span.end_ns || span.start_ns);
+  const tree = attributeTree(span.attributes);
+  const { problem } = tree.layout;
+  if (problem !== undefined) throw new InvalidInput(`span ${span.name}: ${problem}`);
+  const events = span.events.map(eventPart);
+  const links = span.links.map(linkPart);
+  const data: SpanData = { tree, events };
+  const started_at = overriddenTime(startTimes, data) ?? span.start_us;
+  const ended_at = overriddenTime(endTimes, data) ?? (span.end_us || span.start_us);
   if (!isStorableTime(started_at) || !isStorableTime(ended_at)) {
     throw new InvalidInput(`span ${span.name}: its times are outside the years 1900 to 2299`);
   }
-  const content = spanContent(tree, span.events);
+  const attributes = treeJson(tree);
+  const otel_span = spanJson(span, { attributes, events, links, origin: context.origin });
+  const content = spanContent(data, attributes, otel_span);
+  const plain = context.plain && tree.plain && [...events, ...links].every((part) => part.plain) ? true : undefined;
   const op_name = spanOpName(span.name);
-  const session = text(tree, "gcp", "vertex", "agent", "session_id");
-  const thread_id = text(tree, "wandb", "thread_id") ?? session;
-  const isTurn = session !== undefined || findAttribute(tree, ["wandb", "is_turn"]) === "true";
+  const session = text(sessionIds, data);
+  const thread_id = text(threadIds, data) ?? session;
+  const isTurn = session !== undefined || first(turnMarks, data)?.value === "true";
   const start: CallStart = {
     project_id,
     id: span.span_id,
@@ -86,17 +112,15 @@ function spanCall(span: Span, scope: { name: string; version: string }, context:
     parent_id: span.parent_span_id || undefined,
     op_name,
     started_at,
-    display_name: text(tree, "wandb", "display_name")?.slice(0, 1024),
+    display_name: text(displayNames, data)?.slice(0, 1024),
     thread_id,
     turn_id: thread_id !== undefined && isTurn ? span.span_id : undefined,
-    wb_run_id: runId(project_id, context.wb_run_id ?? text(tree, "wandb", "wb_run_id")),
-    wb_run_step: runStep(tree, "wb_run_step"),
-    attributes: withOtelSpan(
-      content.attributes,
-      spanJson(span, tree.size === 0 ? "{}" : treeJson(tree), context.resource, scope),
-    ),
+    wb_run_id: runId(project_id, context.wb_run_id ?? text(runIds, data)),
+    wb_run_step: runStep(runSteps, data),
+    attributes: content.attributes,
     inputs: content.inputs,
     source: "otel",
+    plain,
   };
   const end: CallEnd = {
     project_id,
@@ -106,29 +130,25 @@ function spanCall(span: Span, scope: { name: string; version: string }, context:
     output: content.output,
     summary: content.summary,
     exception: exceptionOf(span),
-    wb_run_step_end: runStep(tree, "wb_run_step_end"),
+    wb_run_step_end: runStep(lastRunSteps, data),
+    plain,
+    usage: content.usage,
   };
   return { start, end, op_object_id: opObjectId(op_name) };
 }
 
+const noTraceId = "0".repeat(32);
+const noSpanId = "0".repeat(16);
+
 function checkIds({ name, trace_id, span_id, parent_span_id }: Span): void {
-  if (trace_id.length !== 32 || /^0*$/.test(trace_id)) {
+  if (trace_id.length !== 32 || trace_id === noTraceId) {
     throw new InvalidInput(`span ${name}: the trace id must be 16 bytes, not all zero`);
   }
-  if (span_id.length !== 16 || /^0*$/.test(span_id)) {
+  if (span_id.length !== 16 || span_id === noSpanId) {
     throw new InvalidInput(`span ${name}: the span id must be 8 bytes, not all zero`);
   }
   if (parent_span_id !== "" && parent_span_id.length !== 16) {
     throw new InvalidInput(`span ${name}: the parent span id must be 8 bytes`);
-  }
-}
-
-function treeOf(span: Span): AttributeTree {
-  try {
-    return attributeTree(span.attributes);
-  } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
-    throw new InvalidInput(`span ${span.name}: ${error.message}`);
   }
 }
 
@@ -148,13 +168,13 @@ function projectOf({ attributes }: ResourceSpans, fallback: string | undefined):
   return entity && project ? `${entity}/${project}` : fallback;
 }
 
-function attributeText(attributes: readonly Attribute[], key: string): string | undefined {
-  const value = attributes.findLast((attribute) => attribute.key === key)?.value;
+function attributeText({ shape, values }: Attributes, key: string): string | undefined {
+  const value = values[keysOf(shape).lastIndexOf(key)];
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function text(tree: AttributeTree, ...path: string[]): string | undefined {
-  const json = findAttribute(tree, path);
+function text(candidates: Sources, data: SpanData): string | undefined {
+  const json = first(candidates, data)?.value;
   return json === undefined ? undefined : (stringValue(json) ?? json) || undefined;
 }
 
@@ -163,14 +183,14 @@ function runId(project_id: string, id: string | undefined): string | undefined {
   return id === undefined || id.includes("/") ? id : `${project_id}/${id}`;
 }
 
-function runStep(tree: AttributeTree, name: string): number | undefined {
-  const value = Number(text(tree, "wandb", name));
+function runStep(candidates: Sources, data: SpanData): number | undefined {
+  const value = Number(text(candidates, data));
   return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Langfuse's own times: ISO text, unix nanoseconds as a whole number, or unix seconds with a fraction. */
-function overriddenTime(tree: AttributeTree, name: "startTime" | "endTime"): bigint | undefined {
-  const value = text(tree, "langfuse", name);
+/** ISO text, unix nanoseconds as a whole number, or unix seconds with a fraction. */
+function overriddenTime(candidates: Sources, data: SpanData): bigint | undefined {
+  const value = text(candidates, data);
   if (value === undefined) return undefined;
   if (/^\d{14,20}$/.test(value)) return fromNanoseconds(BigInt(value));
   return parseTime(value);

@@ -1,17 +1,19 @@
 import type { JsonText } from "../json/scan.js";
+import { type AttributeShape, emptyShape } from "./attribute-shape.js";
 
 /** Text stays text, as it may hold JSON of its own; every other value is kept as JSON text, exact to the digit. */
 export type AttributeValue = string | { json: JsonText };
 
-export interface Attribute {
-  key: string;
-  value: AttributeValue;
+/** In the order they were sent: each key of the shape has its value. */
+export interface Attributes {
+  shape: AttributeShape;
+  values: AttributeValue[];
 }
 
 export interface SpanEvent {
   name: string;
-  time_ns: bigint;
-  attributes: Attribute[];
+  time_us: bigint;
+  attributes: Attributes;
   dropped_attributes_count: number;
 }
 
@@ -19,12 +21,12 @@ export interface SpanLink {
   trace_id: string;
   span_id: string;
   trace_state: string;
-  attributes: Attribute[];
+  attributes: Attributes;
   dropped_attributes_count: number;
   flags: number;
 }
 
-/** Ids are lowercase hex; times are nanoseconds since 1970. */
+/** Ids are lowercase hex; times are microseconds since 1970, 0 when there is none. */
 export interface Span {
   trace_id: string;
   span_id: string;
@@ -33,16 +35,16 @@ export interface Span {
   trace_state: string;
   name: string;
   kind: number;
-  start_ns: bigint;
-  end_ns: bigint;
-  attributes: Attribute[];
+  start_us: bigint;
+  end_us: bigint;
+  attributes: Attributes;
   events: SpanEvent[];
   links: SpanLink[];
   status: { code: number; message: string };
 }
 
 export interface ResourceSpans {
-  attributes: Attribute[];
+  attributes: Attributes;
   dropped_attributes_count: number;
   scopes: Array<{ name: string; version: string; spans: Span[] }>;
 }
@@ -56,14 +58,17 @@ export interface RejectedSpan {
 export interface Traces {
   resources: ResourceSpans[];
   rejected: RejectedSpan[];
+  /** No text holds a lone surrogate; absent when that is not known. */
+  well_formed?: true;
 }
 
 /** Names by number. */
 export const spanKinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
 export const statusCodes = ["UNSET", "OK", "ERROR"];
 
-/** Values of values of values…: what a request may nest before a span is refused. */
-export const maxValueNesting = 64;
+export function noAttributes(): Attributes {
+  return { shape: emptyShape(), values: [] };
+}
 
 export function emptySpan(): Span {
   return {
@@ -73,9 +78,9 @@ export function emptySpan(): Span {
     trace_state: "",
     name: "",
     kind: 0,
-    start_ns: 0n,
-    end_ns: 0n,
-    attributes: [],
+    start_us: 0n,
+    end_us: 0n,
+    attributes: noAttributes(),
     events: [],
     links: [],
     status: { code: 0, message: "" },
@@ -83,5 +88,5 @@ export function emptySpan(): Span {
 }
 
 export function emptyResource(): ResourceSpans {
-  return { attributes: [], dropped_attributes_count: 0, scopes: [] };
+  return { attributes: noAttributes(), dropped_attributes_count: 0, scopes: [] };
 }

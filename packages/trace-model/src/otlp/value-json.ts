@@ -1,6 +1,9 @@
 import { pythonFloat } from "../json/python-number.js";
 import type { AttributeValue } from "./traces.js";
 
+/** Values of values of values…: what a request may nest before a span is refused. */
+export const maxValueNesting = 64;
+
 /** A value as JSON text. */
 export function valueJson(value: AttributeValue): string {
   return typeof value === "string" ? JSON.stringify(value) : value.json;

@@ -1,0 +1,79 @@
+import type { JsonText } from "../json/scan.js";
+import { leafAt } from "../query/leaf.js";
+import { type AttributeLayout, type AttributeNode, nodeJson } from "./attribute-layout.js";
+import type { AttributeTree } from "./attribute-tree.js";
+
+/** Where something may be told: at a path in the attributes, also inside a JSON value, or by events of that name. */
+interface Source {
+  name: string;
+  path?: readonly string[];
+}
+
+/** The first one that is present wins. */
+export type Sources = readonly Source[];
+
+/** A source that the keys of a span allow: a node, and what is left of the path below it. No node means events. */
+export interface PresentSource {
+  name: string;
+  node?: AttributeNode;
+  rest: readonly string[];
+}
+
+/** A span as far as sources look into it; the attributes of its events are JSON texts. */
+export interface SpanData {
+  tree: AttributeTree;
+  events: ReadonlyArray<{ name: string; attributes: JsonText }>;
+}
+
+export interface Hit {
+  name: string;
+  value: JsonText;
+}
+
+/** Dotted paths in the attributes; `event …` names events. */
+export function sources(...names: string[]): Sources {
+  return names.map((name) => (name.startsWith("event ") ? { name: name.slice(6) } : { name, path: name.split(".") }));
+}
+
+/** The value of the first source that is there; null counts as absent. */
+export function first(candidates: Sources, { tree, events }: SpanData): Hit | undefined {
+  for (const { name, node, rest } of presentOf(candidates, tree.layout)) {
+    const value = node === undefined ? eventContent(name, events) : valueAt(node, rest, tree);
+    if (value !== undefined) return { name, value };
+  }
+  return undefined;
+}
+
+function valueAt(node: AttributeNode, rest: readonly string[], { values }: AttributeTree): JsonText | undefined {
+  const json = nodeJson(node, values);
+  if (rest.length > 0) return leafAt(json, rest);
+  return json === "null" ? undefined : json;
+}
+
+/** Several events of one name make a list, as a conversation has several messages. */
+function eventContent(name: string, events: SpanData["events"]): JsonText | undefined {
+  if (events.length === 0) return undefined;
+  const contents = events.filter((event) => event.name === name).map(({ attributes }) => attributes);
+  return contents.length > 1 ? `[${contents.join(",")}]` : contents[0];
+}
+
+function presentOf(candidates: Sources, layout: AttributeLayout): PresentSource[] {
+  let present = layout.present.get(candidates);
+  if (present === undefined) {
+    present = candidates.map((source) => located(source, layout)).filter((source) => source !== undefined);
+    layout.present.set(candidates, present);
+  }
+  return present;
+}
+
+function located({ name, path }: Source, { root }: AttributeLayout): PresentSource | undefined {
+  if (path === undefined) return { name, node: undefined, rest: [] };
+  let node: AttributeNode = root;
+  for (const [index, segment] of path.entries()) {
+    if (typeof node === "number") return { name, node, rest: path.slice(index) };
+    const child = node.children.get(segment);
+    if (child === undefined) return undefined;
+    node = child;
+  }
+  return { name, node, rest: [] };
+}

@@ -10,17 +10,11 @@ export function pythonNumber(token: string): string {
 
 /** Python's `repr` of a float; NaN and infinities as its JSON encoder spells them. */
 export function pythonFloat(value: number): string {
+  const magnitude = Math.abs(value);
+  // Here JavaScript writes the same digits, but for the `.0`.
+  if (magnitude >= 1e-4 && magnitude < 1e16) return Number.isInteger(value) ? `${value}.0` : String(value);
+  if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
   if (!Number.isFinite(value)) return String(value);
-  const sign = value < 0 || Object.is(value, -0) ? "-" : "";
-  const [mantissa = "0", power = "0"] = Math.abs(value).toExponential().split("e");
-  const digits = mantissa.replace(".", "");
-  const exponent = Number(power);
-  if (exponent < -4 || exponent >= 16) {
-    const padded = String(Math.abs(exponent)).padStart(2, "0");
-    const fraction = digits.length > 1 ? `.${digits.slice(1)}` : "";
-    return `${sign}${digits[0]}${fraction}e${exponent < 0 ? "-" : "+"}${padded}`;
-  }
-  if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits}`;
-  const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
-  return `${sign}${whole}.${digits.slice(exponent + 1) || "0"}`;
+  const [mantissa = "", power = ""] = value.toExponential().split("e");
+  return `${mantissa}e${power.slice(0, 1)}${power.slice(1).padStart(2, "0")}`;
 }

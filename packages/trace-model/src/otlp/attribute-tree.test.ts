@@ -5,6 +5,7 @@ import { emptyShape } from "./attribute-shape.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
 import { first, sources } from "./sources.js";
 import { type Attributes, type AttributeValue, noAttributes } from "./traces.js";
+import { textJson } from "./value-json.js";
 
 type Entry = readonly [key: string, value: AttributeValue];
 type Tree = Map<string, Tree | string>;
@@ -113,4 +114,18 @@ describe("attributes unfolded by their shape", () => {
     expect(treeJson(attributeTree(used))).toBe('{"a":{"b":"x"}}');
     expect(treeJson(attributeTree(attributesOf([["a.b", "y"]])))).toBe('{"a":{"b":"y"}}');
   });
+});
+
+test("texts are quoted as JSON.stringify does", () => {
+  const unit = fc.oneof(
+    fc.constantFrom('"', "\\", "\n", "\0", "\x1f", " ", "\x7f", "\u2028", "\ud800", "\udc00", "\uffff"),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(unit), (units) => {
+      const text = units.join("");
+      expect(textJson(text)).toBe(JSON.stringify(text));
+    }),
+    { numRuns: 500 },
+  );
 });

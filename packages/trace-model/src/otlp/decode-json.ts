@@ -14,7 +14,7 @@ import {
   statusCodes,
   type Traces,
 } from "./traces.js";
-import { jsonNumber, maxValueNesting, valueJson } from "./value-json.js";
+import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
 
 type Fields = Record<string, unknown>;
 
@@ -130,7 +130,7 @@ function anyValue(value: Fields, depth: number): AttributeValue {
     }
     case "kvlistValue": {
       const members = list(fields(content), "values").map((item) => keyValue(fields(item), depth + 1));
-      const texts = members.map(({ key, value }) => `${JSON.stringify(key)}:${valueJson(value)}`);
+      const texts = members.map(({ key, value }) => `${textJson(key)}:${valueJson(value)}`);
       return { json: `{${texts.join(",")}}` };
     }
     default:

@@ -15,7 +15,7 @@ import {
   type SpanLink,
   type Traces,
 } from "./traces.js";
-import { jsonNumber, maxValueNesting, valueJson } from "./value-json.js";
+import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
 
 /* Field numbers are those of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto. */
 
@@ -204,5 +204,5 @@ function member(reader: ProtobufReader, depth: number): string {
     else reader.skip();
   }
   reader.leave(outer);
-  return `${JSON.stringify(key)}:${valueJson(value)}`;
+  return `${textJson(key)}:${valueJson(value)}`;
 }

@@ -5,6 +5,7 @@ import type { JsonText } from "../json/scan.js";
 import { emptyUsage, type UsageRow } from "../usage/usage.js";
 import { isList } from "./attribute-layout.js";
 import { first, type Hit, type SpanData, sources, type Sources } from "./sources.js";
+import { textJson } from "./value-json.js";
 
 /* Which attributes mean what. */
 
@@ -86,7 +87,7 @@ export function spanContent(data: SpanData, all: JsonText, otel_span: JsonText):
     inputs: input ? unwrappedInput(input) : "{}",
     output: output && unwrappedOutput(output),
     attributes: nothing ? withSpan(all, data, otel_span) : recognisedJson(recognised, data, otel_span),
-    summary: counts ? `{"usage":{${JSON.stringify(model)}:${countsJson(counts)}}}` : "{}",
+    summary: counts ? `{"usage":{${textJson(model)}:${countsJson(counts)}}}` : "{}",
     usage: counts ? usageRows(model, counts) : [],
   };
 }
@@ -130,11 +131,11 @@ function membersJson(object: JsonText, members: Members): JsonText {
 
 function unwrappedInput({ name, value }: Hit): JsonText {
   const lone = (name === "input" || name === "inputs") && jsonType(value) === "object";
-  return lone ? value : `{${JSON.stringify(name)}:${value}}`;
+  return lone ? value : `{${textJson(name)}:${value}}`;
 }
 
 function unwrappedOutput({ name, value }: Hit): JsonText {
-  return name === "output" || name === "outputs" ? value : `{${JSON.stringify(name)}:${value}}`;
+  return name === "output" || name === "outputs" ? value : `{${textJson(name)}:${value}}`;
 }
 
 function modelOf(recognised: Members): string {

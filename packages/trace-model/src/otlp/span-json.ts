@@ -10,6 +10,7 @@ import {
   spanKinds,
   statusCodes,
 } from "./traces.js";
+import { textJson } from "./value-json.js";
 
 /** A JSON text beside the attributes of a span, and whether the attributes in it are plain (see `AttributeTree`). */
 export interface SpanPart {
@@ -25,12 +26,12 @@ export function spanJson(
   const { trace_id, span_id, parent_span_id, status } = span;
   const code = statusCodes[status.code] ?? "UNSET";
   return (
-    `{"name":${JSON.stringify(span.name)}` +
-    `,"context":{"trace_id":"${trace_id}","span_id":"${span_id}","trace_state":${JSON.stringify(span.trace_state)}}` +
+    `{"name":${textJson(span.name)}` +
+    `,"context":{"trace_id":"${trace_id}","span_id":"${span_id}","trace_state":${textJson(span.trace_state)}}` +
     `,"kind":"${spanKinds[span.kind] ?? "UNSPECIFIED"}"` +
     `,"parent_id":${parent_span_id === "" ? "null" : `"${parent_span_id}"`}` +
     `,"start_time":"${formatTime(span.start_us)}","end_time":"${formatTime(span.end_us)}"` +
-    `,"status":{"code":"${code}","message":${JSON.stringify(status.message)}}` +
+    `,"status":{"code":"${code}","message":${textJson(status.message)}}` +
     `,"attributes":${parts.attributes}` +
     `,"events":${listJson(parts.events)},"links":${listJson(parts.links)},${parts.origin}}`
   );
@@ -38,7 +39,7 @@ export function spanJson(
 
 /** The members that are the same for all spans of a scope. */
 export function originJson(resource: JsonText, scope: { name: string; version: string }): JsonText {
-  return `"resource":${resource},"scope":{"name":${JSON.stringify(scope.name)},"version":${JSON.stringify(scope.version)}}`;
+  return `"resource":${resource},"scope":{"name":${textJson(scope.name)},"version":${textJson(scope.version)}}`;
 }
 
 /** The resource a span came from. */
@@ -54,7 +55,7 @@ export function resourcePart({ attributes, dropped_attributes_count }: ResourceS
 export function eventPart(event: SpanEvent): SpanPart & { name: string; attributes: JsonText } {
   const { json: attributes, plain } = attributesPart(event.attributes);
   const json =
-    `{"name":${JSON.stringify(event.name)},"timestamp":"${formatTime(event.time_us)}"` +
+    `{"name":${textJson(event.name)},"timestamp":"${formatTime(event.time_us)}"` +
     `,"attributes":${attributes},"dropped_attributes_count":${event.dropped_attributes_count}}`;
   return { name: event.name, attributes, json, plain };
 }
@@ -62,7 +63,7 @@ export function eventPart(event: SpanEvent): SpanPart & { name: string; attribut
 export function linkPart(link: SpanLink): SpanPart {
   const { json: attributes, plain } = attributesPart(link.attributes);
   const json =
-    `{"trace_id":"${link.trace_id}","span_id":"${link.span_id}","trace_state":${JSON.stringify(link.trace_state)}` +
+    `{"trace_id":"${link.trace_id}","span_id":"${link.span_id}","trace_state":${textJson(link.trace_state)}` +
     `,"attributes":${attributes},"dropped_attributes_count":${link.dropped_attributes_count},"flags":${link.flags}}`;
   return { json, plain };
 }

@@ -64,7 +64,8 @@ export function ownerKey(directory: DataDirectory, configured: string | undefine
       if (byte < 248 && key.length < 40) key += alphabet[byte % 62];
     }
   }
-  writeFileSync(file, `${key}\n`, { mode: 0o600 });
+  // Whoever was shown it has it after a power cut, too.
+  writeFileSync(file, `${key}\n`, { mode: 0o600, flush: true });
   return key;
 }
 

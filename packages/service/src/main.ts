@@ -39,13 +39,16 @@ async function run([command = "serve", ...args]: string[]): Promise<void> {
   throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);
 }
 
+/** What the system refuses (no space, no access, no such file) is for whoever runs it, not a fault of ours. */
+const isSystemError = (error: unknown): error is Error => error instanceof Error && "syscall" in error;
+
 try {
   await run(process.argv.slice(2));
   // The engine's client keeps sockets for a moment longer than anybody needs them.
   process.exit(0);
 } catch (error) {
   if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
-  else if (error instanceof ConfigError || error instanceof ControlPlaneError)
+  else if (error instanceof ConfigError || error instanceof ControlPlaneError || isSystemError(error))
     process.stderr.write(`heddle: ${operatorLine(error)}\n`);
   else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);

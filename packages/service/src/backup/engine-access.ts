@@ -30,7 +30,7 @@ export async function reachEngine(config: Config): Promise<EngineAccess> {
     return { run: (sql) => ask(socket, sql), close: async () => {} };
   }
   try {
-    const host = await startEngineHost({ directory });
+    const host = await startEngineHost({ directory, memory_bytes: config.engine_memory_bytes });
     return {
       run: (sql) => ask(host.socket_path ?? "", sql),
       async close() {
@@ -54,11 +54,19 @@ function holdUnlessRunning(path: string): { release(): void } | undefined {
 }
 
 async function ask(socketPath: string, sql: string): Promise<string[]> {
-  const asked = request({ socketPath, path: "/?max_execution_time=0", method: "POST", agent: false });
-  asked.end(sql);
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  let status: number | undefined;
   let text = "";
-  for await (const chunk of answer.setEncoding("utf8")) text += String(chunk);
-  if (answer.statusCode !== 200) throw new ConfigError(`the trace engine refuses: ${text.trim().split("\n")[0]}`);
+  try {
+    const asked = request({ socketPath, path: "/?max_execution_time=0", method: "POST", agent: false });
+    asked.end(sql);
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    for await (const chunk of answer.setEncoding("utf8")) text += String(chunk);
+    status = answer.statusCode;
+  } catch (error) {
+    throw new ConfigError(
+      `the trace engine does not answer: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  if (status !== 200) throw new ConfigError(`the trace engine refuses: ${text.trim().split("\n")[0]}`);
   return text.split("\n").filter((line) => line !== "");
 }

@@ -32,10 +32,13 @@ export async function writeManifest(directory: string, manifest: Manifest): Prom
 
 /** Throws a {@link ConfigError} for what is no backup, or one of a format that this version does not know. */
 export function readManifest(directory: string): Manifest {
-  let manifest: Manifest;
+  let manifest: Manifest | null = null;
   try {
-    manifest = JSON.parse(readFileSync(join(directory, name), "utf8")) as Manifest;
+    manifest = JSON.parse(readFileSync(join(directory, name), "utf8")) as Manifest | null;
   } catch {
+    // Missing, or cut short.
+  }
+  if (manifest === null) {
     throw new ConfigError(`${directory} has no ${name}: it is no backup, or one that did not finish.`);
   }
   if (manifest.format !== 1) {

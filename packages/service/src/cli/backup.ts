@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "libsql";
+import { writeChecksums } from "../backup/checksums.js";
 import { copyFiles, moveDirectory, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { writeManifest, type Part } from "../backup/manifest.js";
@@ -51,6 +52,7 @@ export async function backupCommand(args: string[], config: Config, print: (line
   const key = join(config.data_dir, "api-key");
   if (existsSync(key)) copyFileSync(key, join(to, "api-key"));
   elsewhere(config, print);
+  await writeChecksums(to);
   await syncTree(to);
   await writeManifest(to, { format: 1, heddle: version, made_at: new Date().toISOString(), parts });
   await syncTree(to);
@@ -59,6 +61,7 @@ export async function backupCommand(args: string[], config: Config, print: (line
 
 async function backupTraces(config: Config, to: string): Promise<number> {
   const engine = await reachEngine(config);
+  removeAbandoned(engineBackups(config));
   const name = `heddle-${process.pid}-${Date.now()}`;
   const made = join(engineBackups(config), name);
   try {
@@ -81,6 +84,24 @@ async function backupTraces(config: Config, to: string): Promise<number> {
   } finally {
     rmSync(made, { recursive: true, force: true });
     await engine.close();
+  }
+}
+
+/** What a backup that was killed has left, a copy of the traces at worst. */
+function removeAbandoned(directory: string): void {
+  if (!existsSync(directory)) return;
+  for (const name of readdirSync(directory)) {
+    const pid = Number(/^heddle-(\d+)-/.exec(name)?.[1] ?? 0);
+    if (pid !== 0 && !isAlive(pid)) rmSync(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Somebody else's process is alive, too.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
 

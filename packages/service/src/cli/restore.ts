@@ -1,5 +1,6 @@
 import { constants, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { verifyChecksums } from "../backup/checksums.js";
 import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { readManifest } from "../backup/manifest.js";
@@ -10,7 +11,8 @@ import { UsageError } from "./usage.js";
 
 export const restoreUsage = `heddle restore FROM
 
-Fills an empty data directory (HEDDLE_DATA_DIR) from a backup. Start the service afterwards.`;
+Fills an empty data directory (HEDDLE_DATA_DIR) from a backup, when every file of it is as it was written. Start the
+service afterwards.`;
 
 /** `heddle restore FROM`. A directory that it could not fill to the end is refused by every later start. */
 export async function restoreCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
@@ -24,6 +26,7 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   const controlPlane = controlPlaneFile(config);
   if (controlPlane !== undefined && existsSync(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
   print(`backup of ${made_at}, made by Heddle ${heddle}`);
+  print(`checked: ${await verifyChecksums(from)} files`);
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 });
 
   if (parts.includes("traces") && config.clickhouse_url === undefined) {

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -59,6 +60,9 @@ test("a backup of a running, busy instance restores to what was there when it be
   await second.all();
 
   // What is acknowledged now must be in the backup; what comes while it is made may be.
+  // One that was killed leaves its copy of the traces behind.
+  const abandoned = `heddle-${spawnSync("true").pid}-1`;
+  mkdirSync(join(before.data, "clickhouse", "backups", abandoned), { recursive: true });
   const acked: Ledger = { ...openLedger(), calls: structuredClone(moving.calls), contents: [...moving.contents] };
   const { code, out, err } = await run(["backup", backup], before.data);
   expect({ code, err }, out).toEqual({ code: 0, err: "" });
@@ -101,13 +105,46 @@ test("a backup of a running, busy instance restores to what was there when it be
   }
 }, 240_000);
 
-test("what is no backup, and a restore that did not finish, are one clear line", async () => {
+test("a backup with a damaged, a missing or a strange file is refused before anything is written", async () => {
+  const target = join(directory, "never");
+  const all = readdirSync(backup, { recursive: true, encoding: "utf8" });
+  const rows = all.find((path) => path.endsWith(".bin")) ?? "";
+  const blob = all.find((path) => /^files\/sha256\/.*\/.*[0-9a-f]{32}/.test(path)) ?? "";
+  const damages: Array<[what: string, path: string, change: (file: string) => void]> = [
+    ["is not as it was written", rows, flipByte],
+    ["is not as it was written", "control.db", flipByte],
+    ["is missing", blob, (file) => rmSync(file)],
+    ["is not as it was written", "traces/more", (file) => writeFileSync(file, "")],
+  ];
+  for (const [what, path, change] of damages) {
+    const damaged = join(directory, "damaged");
+    cpSync(backup, damaged, { recursive: true });
+    change(join(damaged, path));
+    const { code, err } = await run(["restore", damaged], target);
+    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${damaged} is damaged: ${path} ${what}.\n` });
+    rmSync(damaged, { recursive: true });
+  }
+  expect(existsSync(target)).toBe(false);
+});
+
+function flipByte(file: string): void {
+  const bytes = readFileSync(file);
+  const last = bytes.length - 1;
+  bytes.writeUInt8((bytes.at(last) ?? 0) ^ 1, last);
+  writeFileSync(file, bytes);
+}
+
+test("what is no backup, a place that cannot be written, and a restore that did not finish, are one clear line", async () => {
   const empty = join(directory, "empty");
   mkdirSync(empty);
   expect(await run(["restore", empty], join(directory, "other"))).toMatchObject({
     code: 1,
     err: `heddle: ${empty} has no manifest.json: it is no backup, or one that did not finish.\n`,
   });
+  const below = join(directory, "file", "below");
+  writeFileSync(join(directory, "file"), "");
+  const { code, err } = await run(["backup", below], before.data);
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/^heddle: ENOTDIR: .*\n$/) });
   const half = join(directory, "half");
   mkdirSync(half);
   writeFileSync(join(half, "restoring"), "");

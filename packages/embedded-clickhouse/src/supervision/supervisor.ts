@@ -72,7 +72,7 @@ export class Supervisor {
     const closing = this.#closing.signal;
     let pause = 0;
     for (let host: HostProcess | undefined = first; ;) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       if (host) {
         const watchdog = watch(host, (reason) => (this.#killedBecause = reason));
         const why = await host.exited;
@@ -81,7 +81,7 @@ export class Supervisor {
         if (closing.aborted) return;
         this.#fail(this.#killedBecause ?? why);
       }
-      pause = Date.now() - startedAt > soundMs ? 0 : pause;
+      pause = performance.now() - startedAt > soundMs ? 0 : pause;
       await delay(pause, undefined, { signal: closing }).catch(() => undefined);
       if (closing.aborted) return;
       pause = Math.min(Math.max(pause * 2, firstPauseMs), longestPauseMs);

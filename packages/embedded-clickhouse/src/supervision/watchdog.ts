@@ -6,10 +6,10 @@ const silenceMs = 3000;
 /** Kills the host when its engine has not answered a query for three seconds. */
 export function watch(host: HostProcess, onKill: (reason: string) => void): { stop(): void } {
   let asking = false;
-  let silentSince = Date.now();
-  let askedAt = Date.now();
+  let silentSince = performance.now();
+  let askedAt = performance.now();
   const timer = setInterval(() => {
-    const now = Date.now();
+    const now = performance.now();
     // When this process itself stood still, the host had no chance to answer.
     if (now - askedAt > 2 * everyMs) silentSince = now;
     askedAt = now;
@@ -27,7 +27,7 @@ export function watch(host: HostProcess, onKill: (reason: string) => void): { st
   async function ask(): Promise<void> {
     await host.probe();
     asking = false;
-    silentSince = Date.now();
+    silentSince = performance.now();
   }
   const stop = (): void => clearInterval(timer);
   return { stop };

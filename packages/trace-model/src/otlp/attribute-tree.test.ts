@@ -98,7 +98,7 @@ describe("attributes unfolded by their shape", () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 

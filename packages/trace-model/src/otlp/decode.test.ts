@@ -88,6 +88,34 @@ describe("protobuf", () => {
     });
   });
 
+  test("keeps every key, whatever keys there were before", () => {
+    const key = fc.oneof(
+      fc.constantFrom("gen_ai.system", "gen_ai.prompt", "é", "").map((name) => Buffer.from(name)),
+      fc.uint8Array({ maxLength: 3 }).map((bytes) => Buffer.from(bytes)),
+    );
+    const value = message([2, 0, 1]);
+    fc.assert(
+      fc.property(fc.array(fc.array(key, { maxLength: 4 }), { maxLength: 4 }), (spans) => {
+        const body = request(
+          ...spans.map((keys) => message(...keys.map((bytes): Field => [9, 2, message([1, 2, bytes], [2, 2, value])]))),
+        );
+        const decoded = decode(body).resources[0]?.scopes[0]?.spans ?? [];
+        const names = spans.map((keys) => keys.map((bytes) => bytes.toString("utf8")));
+        expect(decoded.map(({ attributes }) => keysOf(attributes.shape))).toEqual(names);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("cuts times to the microsecond", () => {
+    const edge = fc.constantFrom(0n, 999n, 1000n, 2n ** 53n * 1000n - 1n, 2n ** 53n * 1000n, 2n ** 64n - 1n);
+    fc.assert(
+      fc.property(fc.oneof(edge, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })), (ns) => {
+        expect(onlySpan(decode(request(message([7, 1, ns]))))?.start_us).toBe(ns / 1000n);
+      }),
+    );
+  });
+
   test("skips fields it does not know", () => {
     const unknown: Field[] = [
       [60, 0, 2n ** 64n - 1n],

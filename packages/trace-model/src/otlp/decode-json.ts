@@ -31,7 +31,7 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
     throw new InvalidInput("the body is not a JSON document");
   }
   // The bytes hold no surrogates, but escapes may.
-  const well_formed = /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
+  const well_formed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
   const traces: Traces = { resources: [], rejected: [], well_formed };
   for (const item of list(fields(request), "resourceSpans")) {
     traces.resources.push(resourceSpans(fields(item), traces.rejected));
@@ -113,7 +113,8 @@ function keyValue(value: Fields, depth: number): { key: string; value: Attribute
 
 function anyValue(value: Fields, depth: number): AttributeValue {
   if (depth > maxValueNesting) throw new InvalidInput("an attribute value is nested too deep");
-  const [[name, content] = ["", null]] = Object.entries(value);
+  const [name = ""] = Object.keys(value);
+  const content = value[name] ?? null;
   switch (content === null ? "" : camelCase(name)) {
     case "stringValue":
     case "bytesValue":
@@ -165,11 +166,23 @@ function fields(value: unknown): Fields {
 
 /** The member under its camelCase name, else under its snake_case name. */
 function pick(value: Fields, name: string): unknown {
-  return value[name] ?? value[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+  return value[name] ?? value[snakeCase(name)];
 }
 
+function snakeCase(name: string): string {
+  let result = snakeNames.get(name);
+  if (result === undefined) {
+    result = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    snakeNames.set(name, result);
+  }
+  return result;
+}
+
+/** Most fields of a span are absent, so that both names of them are asked for. */
+const snakeNames = new Map<string, string>();
+
 function camelCase(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return name.includes("_") ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name;
 }
 
 function list(value: Fields, name: string): unknown[] {

@@ -91,6 +91,6 @@ test("what is said of the texts is true for any span", () => {
       }
       expect([...findRefs(start.inputs), ...findRefs(output)]).toEqual([]);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

@@ -33,8 +33,8 @@ export interface Engine {
   /** Rows one by one, with back-pressure. Leaving the loop or aborting stops the statement. */
   stream<T>(statement: StatementSource, options?: StatementOptions): AsyncIterable<T>;
   /**
-   * Stores rows, each in the RowBinary format of the columns (`RowWriter` writes it), and resolves when they are on
-   * disk. Never repeated: after `busy` it is unknown whether they are stored.
+   * Stores rows, each a line in the TabSeparated format (`RowWriter` writes it), and resolves when they are on disk.
+   * Never repeated: after `busy` it is unknown whether they are stored.
    */
   insert(table: string, columns: readonly string[], rows: readonly Uint8Array[]): Promise<void>;
   /** DDL and maintenance. Parameters travel in the URL: no lists here. Never repeated. */
@@ -142,7 +142,7 @@ async function insert(
   const values = Readable.from([Buffer.concat(rows)], { objectMode: false });
   try {
     const result = await client.exec({
-      query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT RowBinary`,
+      query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
       values,
       clickhouse_settings: INSERT_SETTINGS,
     });

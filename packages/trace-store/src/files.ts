@@ -1,5 +1,5 @@
 import { Parameters } from "./parameters.js";
-import { RowWriter } from "./row-binary.js";
+import { RowWriter } from "./tab-separated.js";
 import type { StoreContext } from "./store.js";
 
 /** A file of a project. Its bytes stand in the blob store under `blob_key`, shared by all projects that have them. */
@@ -42,10 +42,12 @@ export function openFiles({ engine }: StoreContext): Files {
       const key = `${project_id}\n${digest}`;
       if (seen.has(key)) return;
       if ((await get(file)) === undefined) {
-        const row = new RowWriter();
-        for (const text of [project_id, digest, name, mime, blob_key]) row.text(text);
-        row.uint64(size_bytes);
-        await engine.insert("files", ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"], [row.take()]);
+        const writer = new RowWriter();
+        const row = writer.rowOf(() => {
+          for (const text of [project_id, digest, name, mime, blob_key]) writer.text(text);
+          writer.integer(size_bytes);
+        });
+        await engine.insert("files", ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"], [row]);
       }
       if (seen.size >= remembered) seen.clear();
       seen.add(key);

@@ -21,6 +21,7 @@ export async function insertBody(thread: SessionThread, { sql, data, statement }
   let size = 0;
 
   async function send(bytes: Buffer): Promise<void> {
+    refuseEmptyLine(bytes);
     const { written } = await thread.call({ do: "insert", sql, bytes });
     total.writtenRows += written?.rowsWritten ?? 0;
     total.writtenBytes += written?.bytesWritten ?? 0;
@@ -46,4 +47,14 @@ export async function insertBody(thread: SessionThread, { sql, data, statement }
   const inlineData = statement.format === undefined;
   if (inlineData || rest.byteLength > 0) await send(rest);
   return total;
+}
+
+/**
+ * The engine is handed statement and data as one text, and takes what follows an empty line as a statement of its own:
+ * what may be somebody's text must never get there. Formats that escape line feeds have no empty lines.
+ */
+function refuseEmptyLine(bytes: Buffer): void {
+  if (bytes[0] !== newline && !bytes.includes("\n\n")) return;
+  const text = "The embedded engine takes no data with an empty line; TabSeparated escapes line feeds.";
+  throw ServerError.of(48, "NOT_IMPLEMENTED", text);
 }

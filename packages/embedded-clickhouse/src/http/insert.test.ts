@@ -60,6 +60,21 @@ test("bytes of a binary format arrive unchanged", async () => {
   expect(await result.text()).toBe('"00FF0A80"\n');
 });
 
+test.each([
+  ["at its start", Buffer.from("\n")],
+  ["in a text", Buffer.from("\x04a\n\nb", "latin1")],
+  ["before a statement", Buffer.from("\x01a\n\nCREATE TABLE intruder (x UInt8) ENGINE = Memory", "latin1")],
+])("data with an empty line %s is refused, as the engine would run what follows it", async (_, bytes) => {
+  const table = await newTable("bytes String");
+  const values = Readable.from([bytes], { objectMode: false });
+  await expect(client.exec({ query: `INSERT INTO ${table} FORMAT RowBinary`, values })).rejects.toMatchObject({
+    type: "NOT_IMPLEMENTED",
+  });
+  expect(await content(table)).toEqual([]);
+  const exists = await client.query({ query: "EXISTS TABLE intruder", format: "TabSeparated" });
+  expect(await exists.text()).toBe("0\n");
+});
+
 test("data may stand in the statement itself", async () => {
   const table = await newTable();
   await client.command({ query: `INSERT INTO ${table} VALUES (1, 'a;b'), (2, 'c')` });

@@ -1,6 +1,6 @@
 import { findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
-import type { CallEnd, CallStart, CallStatus, JsonText } from "@heddle/trace-model";
-import { RowWriter } from "../row-binary.js";
+import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
+import { RowWriter } from "../tab-separated.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
 export const START_COLUMNS = [
@@ -23,7 +23,7 @@ export const START_COLUMNS = [
 ] as const;
 
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
-export const END_COLUMNS = ["run_step_end", "ended_at", "output", "summary", "output_refs"] as const;
+export const END_COLUMNS = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
 
 /** What only complete calls have, computed from their end, in the order of {@link EndSide.derived}. */
 export const DERIVED_COLUMNS = [
@@ -44,7 +44,6 @@ export type ExactTexts = ReadonlyArray<readonly [column: string, text: JsonText]
  * One side of a call, ready to be written. It is made when a part arrives, so that a commit only puts bytes together.
  */
 interface Side {
-  /** In RowBinary. */
   fields: Buffer;
   exact: ExactTexts;
   size_bytes: number;
@@ -56,81 +55,72 @@ export interface StartSide extends Side {
 
 export interface EndSide extends Side {
   ended_at: bigint;
-  /** Not in `fields`: the column may be NULL in one of the tables. */
-  exception: string;
   derived: Buffer;
 }
 
 /** `expire_at` of what is kept for ever: 2106-01-01, the column's default. */
 export const NEVER_SECONDS = 4_291_747_200n;
 
-const statusNumbers = { success: 0, error: 1, running: 2, descendant_error: 3 } as const satisfies Record<
-  CallStatus,
-  number
->;
-
 const out = new RowWriter();
-const uint64 = (value: number) => out.uint64(value);
-const time = (us: bigint) => out.time(us);
+const integer = (value: number) => out.integer(value);
 
 export function startSide(start: CallStart): StartSide {
   const exact: [string, string][] = [];
-  out.text(start.trace_id);
-  out.text(start.parent_id ?? "");
-  out.text(start.thread_id ?? "");
-  out.text(start.turn_id ?? "");
-  out.text(start.op_name);
-  out.text(opKey(start.op_name));
-  out.text(start.display_name ?? "");
-  out.text(start.wb_user_id ?? "");
-  out.text(start.wb_run_id ?? "");
-  out.nullable(start.wb_run_step, uint64);
-  out.text(start.source ?? "");
-  out.time(start.started_at);
   const plain = start.plain === true;
-  let size_bytes = json("attributes", start.attributes, plain, exact);
-  size_bytes += json("inputs", start.inputs, plain, exact);
-  out.texts(plain ? [] : findRefs(start.inputs));
-  out.second(start.expire_at ?? NEVER_SECONDS * 1_000_000n);
-  return { fields: out.take(), exact, size_bytes, started_at: start.started_at };
+  let size_bytes = 0;
+  const fields = out.fieldsOf(() => {
+    out.text(start.trace_id);
+    out.text(start.parent_id ?? "");
+    out.text(start.thread_id ?? "");
+    out.text(start.turn_id ?? "");
+    out.text(start.op_name);
+    out.text(opKey(start.op_name));
+    out.text(start.display_name ?? "");
+    out.text(start.wb_user_id ?? "");
+    out.text(start.wb_run_id ?? "");
+    out.nullable(start.wb_run_step, integer);
+    out.text(start.source ?? "");
+    out.time(start.started_at);
+    size_bytes += json("attributes", start.attributes, plain, exact);
+    size_bytes += json("inputs", start.inputs, plain, exact);
+    out.texts(plain ? [] : findRefs(start.inputs));
+    out.second(start.expire_at ?? NEVER_SECONDS * 1_000_000n);
+  });
+  return { fields, exact, size_bytes, started_at: start.started_at };
 }
 
 export function endSide(end: CallEnd): EndSide {
   const exact: [string, string][] = [];
   const output = end.output ?? "null";
-  out.nullable(end.wb_run_step_end, uint64);
-  out.nullable(end.ended_at, time);
   const plain = end.plain === true;
-  let size_bytes = json("output", output, plain, exact);
-  // An absent output and null are one; neither takes storage.
-  if (output === "null") size_bytes = 0;
-  size_bytes += json("summary", end.summary, plain, exact);
-  out.texts(plain ? [] : findRefs(output));
-  const fields = out.take();
+  let size_bytes = 0;
+  const fields = out.fieldsOf(() => {
+    out.nullable(end.wb_run_step_end, integer);
+    out.time(end.ended_at);
+    const output_bytes = json("output", output, plain, exact);
+    // An absent output and null are one; neither takes storage.
+    if (output !== "null") size_bytes += output_bytes;
+    size_bytes += json("summary", end.summary, plain, exact);
+    out.text(end.exception ?? "");
+    out.texts(plain ? [] : findRefs(output));
+  });
 
   const usage = end.usage ?? usageOf(end.summary);
-  out.uint8(statusNumbers[statusOf(end)]);
-  out.texts(usage.map(({ model }) => model));
-  out.uint64s(usage.map(({ requests }) => requests));
-  out.uint64s(usage.map(({ prompt_tokens }) => prompt_tokens));
-  out.uint64s(usage.map(({ completion_tokens }) => completion_tokens));
-  out.uint64s(usage.map(({ total_tokens }) => total_tokens));
-  out.uint64s(usage.map(({ cache_read_tokens }) => cache_read_tokens));
-  out.uint64s(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
-  return { fields, exact, size_bytes, ended_at: end.ended_at, exception: end.exception ?? "", derived: out.take() };
+  const derived = out.fieldsOf(() => {
+    out.text(statusOf(end));
+    out.texts(usage.map(({ model }) => model));
+    out.integers(usage.map(({ requests }) => requests));
+    out.integers(usage.map(({ prompt_tokens }) => prompt_tokens));
+    out.integers(usage.map(({ completion_tokens }) => completion_tokens));
+    out.integers(usage.map(({ total_tokens }) => total_tokens));
+    out.integers(usage.map(({ cache_read_tokens }) => cache_read_tokens));
+    out.integers(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
+  });
+  return { fields, exact, size_bytes, ended_at: end.ended_at, derived };
 }
 
-/** Whether both ends say the same. */
-export function sameEnd(a: EndSide, b: EndSide): boolean {
-  return a.exception === b.exception && sameFields(a, b);
-}
-
-/** Whether both starts say the same. */
-export function sameStart(a: StartSide, b: StartSide): boolean {
-  return sameFields(a, b);
-}
-
-function sameFields(a: Side, b: Side): boolean {
+/** Whether two starts, or two ends, say the same. */
+export function sameSide(a: Side, b: Side): boolean {
   return (
     a.fields.equals(b.fields) &&
     a.exact.length === b.exact.length &&

@@ -1,4 +1,4 @@
-import { sameEnd, sameStart } from "./call-sides.js";
+import { sameSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 import { callRow, closedRow, hiddenRow, openEndRow, openStartRow } from "./rows.js";
@@ -40,7 +40,7 @@ export function settle(call: IncomingCall, stored: StoredState, version: bigint)
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
     const writes: CallWrites = { parts, hidden: [], after: { started_at: start.started_at } };
     const old = stored.call;
-    if (old !== undefined && sameStart(old.start, start) && sameEnd(old.end, end)) return writes;
+    if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
     writes.complete = callRow(call, start, end, version);
     if (old !== undefined) {
       const replaced = { version: old.version, started_at: old.start.started_at, hidden_by: "" };
@@ -48,10 +48,10 @@ export function settle(call: IncomingCall, stored: StoredState, version: bigint)
     }
     return writes;
   }
-  if (start !== undefined && !(stored.start && sameStart(stored.start.side, start))) {
+  if (start !== undefined && !(stored.start && sameSide(stored.start.side, start))) {
     parts.push(openStartRow(call, start, version));
   }
-  if (end !== undefined && !(stored.end && sameEnd(stored.end.side, end))) {
+  if (end !== undefined && !(stored.end && sameSide(stored.end.side, end))) {
     parts.push(openEndRow(call, end, version));
   }
   return { parts, hidden: [], after: { start, end } };

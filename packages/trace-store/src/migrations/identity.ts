@@ -1,6 +1,6 @@
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
-import { RowWriter } from "../row-binary.js";
+import { RowWriter } from "../tab-separated.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 
@@ -18,8 +18,7 @@ export async function claimDatabase(engine: Engine, placement: Placement, contro
   let owner = await ownerOf(engine, placement);
   if (owner === undefined) {
     const row = new RowWriter();
-    row.text(controlPlaneId);
-    await engine.insert(`${placement.database}.control_plane`, ["id"], [row.take()]);
+    await engine.insert(`${placement.database}.control_plane`, ["id"], [row.rowOf(() => row.text(controlPlaneId))]);
     owner = await ownerOf(engine, placement);
   }
   if (owner !== controlPlaneId) {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
-import { RowWriter } from "../row-binary.js";
+import { RowWriter } from "../tab-separated.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 import { MIGRATIONS } from "./migrations.js";
@@ -43,10 +43,12 @@ export async function migrate(
     for (const statement of step.statements) await bootstrap.command({ sql: ddl(statement, placement) });
     if (before === undefined) {
       const row = new RowWriter();
-      row.uint32(step.version);
-      row.text(step.name);
-      row.text(checksumOf(step));
-      await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], [row.take()]);
+      const applied = row.rowOf(() => {
+        row.integer(step.version);
+        row.text(step.name);
+        row.text(checksumOf(step));
+      });
+      await bootstrap.insert(`${database}.schema_migrations`, ["version", "name", "checksum"], [applied]);
     }
   }
 }

@@ -2,10 +2,9 @@ import { isAlias, isTag } from "@heddle/trace-model";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../parameters.js";
-import { RowWriter } from "../row-binary.js";
+import { RowWriter } from "../tab-separated.js";
 import type { StoreContext } from "../store.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
-import { kindNumbers } from "./rows.js";
 import { type Version, inProject, liveVersion } from "./versions.js";
 
 /** One tag or alias of one version; `deleted` takes it away. */
@@ -27,15 +26,14 @@ export async function writeLabels(
   deleted: boolean,
 ): Promise<void> {
   if (labels.length === 0) return;
-  const row = new RowWriter();
-  const rows = labels.map(({ kind, object_id, digest, label }) => {
-    row.text(project_id);
-    row.uint8(kindNumbers[kind]);
-    for (const text of [object_id, digest, label]) row.text(text);
-    row.uint8(deleted ? 1 : 0);
-    row.uint64(clock.next());
-    return row.take();
-  });
+  const writer = new RowWriter();
+  const rows = labels.map(({ kind, object_id, digest, label }) =>
+    writer.rowOf(() => {
+      for (const text of [project_id, kind, object_id, digest, label]) writer.text(text);
+      writer.integer(deleted ? 1 : 0);
+      writer.integer(clock.next());
+    }),
+  );
   const columns = ["project_id", "kind", "object_id", "digest", columnOf[table], "deleted", "version"];
   await engine.insert(table, columns, rows);
 }

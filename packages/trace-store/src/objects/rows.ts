@@ -1,7 +1,6 @@
 import type { Engine } from "../engine.js";
-import { RowWriter } from "../row-binary.js";
+import { RowWriter } from "../tab-separated.js";
 import type { Draft } from "./draft.js";
-import type { ObjectKind } from "./requests.js";
 
 /** A row of `objects` as written. Writing the same key with a greater `version` replaces it. */
 export interface ObjectRow extends Draft {
@@ -31,31 +30,27 @@ const columns = [
   "version",
 ] as const;
 
-/** The values of the `kind` columns. */
-export const kindNumbers = { object: 1, op: 2 } as const satisfies Record<ObjectKind, number>;
-
 export async function insertObjects(engine: Engine, rows: readonly ObjectRow[]): Promise<void> {
   const writer = new RowWriter();
-  const written = rows.map((row) => rowBytes(writer, row));
+  const written = rows.map((row) => writer.rowOf(() => writeFields(writer, row)));
   if (written.length > 0) await engine.insert("objects", columns, written);
 }
 
-function rowBytes(writer: RowWriter, row: ObjectRow): Uint8Array {
+function writeFields(writer: RowWriter, row: ObjectRow): void {
   writer.text(row.project_id);
-  writer.uint8(kindNumbers[row.kind]);
+  writer.text(row.kind);
   writer.text(row.object_id);
   writer.text(row.digest);
-  writer.uint32(row.version_index);
+  writer.integer(row.version_index);
   writer.text(row.base_class);
   writer.text(row.leaf_class);
   writer.text(row.val);
   writer.text(row.exact);
   writer.texts(row.refs);
-  writer.uint64(row.size_bytes);
+  writer.integer(row.size_bytes);
   writer.text(row.user_id);
   writer.time(row.created_at);
   writer.time(row.published_at);
   writer.nullable(row.deleted_at, (deleted_at) => writer.time(deleted_at));
-  writer.uint64(row.version);
-  return writer.take();
+  writer.integer(row.version);
 }

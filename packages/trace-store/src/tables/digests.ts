@@ -1,6 +1,6 @@
 import type { Engine } from "../engine.js";
 import { Parameters } from "../parameters.js";
-import { RowWriter } from "../row-binary.js";
+import { RowWriter } from "../tab-separated.js";
 import type { TableOf } from "./requests.js";
 
 /** Stores the order of a table's rows under its digest. */
@@ -9,11 +9,13 @@ export async function insertTable(
   { project_id, digest }: TableOf,
   rowDigests: readonly string[],
 ): Promise<void> {
-  const row = new RowWriter();
-  row.text(project_id);
-  row.text(digest);
-  row.texts(rowDigests);
-  await engine.insert("tables", ["project_id", "digest", "row_digests"], [row.take()]);
+  const writer = new RowWriter();
+  const row = writer.rowOf(() => {
+    writer.text(project_id);
+    writer.text(digest);
+    writer.texts(rowDigests);
+  });
+  await engine.insert("tables", ["project_id", "digest", "row_digests"], [row]);
 }
 
 /** The row digests from one position on, in order; undefined for an unknown table. */

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../parameters.js";
-import { RowWriter } from "../row-binary.js";
+import { RowWriter } from "../tab-separated.js";
 
 /** About so many bytes of rows go into one insert. */
 const insertBytes = 8 * 1024 * 1024;
@@ -45,10 +45,11 @@ export async function insertRows(
     if (done.has(digest)) continue;
     done.add(digest);
     const { text, exact = "" } = storable(row);
-    for (const field of [project_id, digest, text, exact]) writer.text(field);
-    const taken = writer.take();
-    written.push(taken);
-    bytes += taken.length;
+    const line = writer.rowOf(() => {
+      for (const field of [project_id, digest, text, exact]) writer.text(field);
+    });
+    written.push(line);
+    bytes += line.length;
     if (bytes >= insertBytes) await flush();
   }
   await flush();

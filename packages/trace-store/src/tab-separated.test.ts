@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../test/store.js";
-import { RowWriter } from "./row-binary.js";
+import { RowWriter } from "./tab-separated.js";
 
 const db = testDatabase();
 beforeAll(async () => {
@@ -27,17 +27,19 @@ interface Sample {
 const row = new RowWriter();
 
 async function roundTrip(id: number, text: string, at: bigint, numbers: bigint[]): Promise<Sample | undefined> {
-  row.uint8(id);
-  row.text(text);
-  row.text(text);
-  row.texts([text, "", text]);
-  row.uint64s(numbers);
-  row.textMap([[text, text]]);
-  row.nullable(id % 2 === 0 ? text : undefined, (present) => row.text(present));
-  row.time(at);
-  row.second(at);
+  const sample = row.rowOf(() => {
+    row.integer(id);
+    row.text(text);
+    row.text(text);
+    row.texts([text, "", text]);
+    row.integers(numbers);
+    row.textMap([[text, text]]);
+    row.nullable(id % 2 === 0 ? text : undefined, (present) => row.text(present));
+    row.time(at);
+    row.second(at);
+  });
   const columns = ["id", "text", "low", "list", "numbers", "pairs", "maybe", "at", "second"];
-  await db.engine.insert("sample", columns, [row.take()]);
+  await db.engine.insert("sample", columns, [sample]);
   const rows = await db.engine.rows<Sample>({
     sql: `SELECT text, low, list, numbers, pairs, maybe, toUnixTimestamp64Micro(at) AS at, toUnixTimestamp(second) AS second FROM sample WHERE id = ${id}`,
   });
@@ -67,14 +69,37 @@ test("texts of every length come back, whatever their characters take", async ()
   const lengths = [0, 1, 23, 24, 25, 42, 43, 63, 64, 126, 127, 128, 129, 5461, 5462, 16_383, 16_384, 65_536, 70_000];
   const wide = lengths.flatMap((length) => ["a", "é", "漢", "🧵"].map((letter) => letter.repeat(length)));
   await db.engine.command({ sql: "CREATE TABLE lengths (id UInt32, text String) ENGINE=MergeTree ORDER BY id" });
-  const rows = wide.map((text, id) => {
-    row.uint32(id);
-    expect(row.text(text)).toBe(Buffer.byteLength(text));
-    return row.take();
-  });
+  const rows = wide.map((text, id) =>
+    row.rowOf(() => {
+      row.integer(id);
+      expect(row.text(text)).toBe(Buffer.byteLength(text));
+    }),
+  );
   await db.engine.insert("lengths", ["id", "text"], rows);
   const stored = await db.engine.rows<{ text: string }>({ sql: "SELECT text FROM lengths ORDER BY id" });
   expect(stored.map(({ text }) => text)).toEqual(wide);
+});
+
+test("no text can end its row and be taken for a statement", async () => {
+  await db.engine.command({ sql: "CREATE TABLE lines (text String, more String) ENGINE=MergeTree ORDER BY text" });
+  const blanks = [
+    "\n\n",
+    "\r\n\r\n",
+    "x\n\nCREATE TABLE intruder (x UInt8) ENGINE=Memory",
+    "\n\n;\n\nSELECT 1",
+    "\t\n\n",
+  ];
+  for (const text of blanks) {
+    const line = row.rowOf(() => {
+      row.text(text);
+      row.text(text);
+    });
+    await db.engine.insert("lines", ["text", "more"], [line]);
+  }
+  const stored = await db.engine.rows<{ text: string; more: string }>({ sql: "SELECT text, more FROM lines" });
+  expect(stored.map(({ text }) => text).toSorted()).toEqual(blanks.toSorted());
+  expect(stored.every(({ text, more }) => text === more)).toBe(true);
+  expect(await db.engine.rows({ sql: "SELECT name FROM system.tables WHERE name = 'intruder'" })).toEqual([]);
 });
 
 test("a lone surrogate becomes the replacement character", async () => {
@@ -96,12 +121,19 @@ test("times from 1900 to 2299 keep their microsecond, and 64-bit integers every 
   }
 });
 
-test("whole numbers up to 2^53 - 1 need no bigint", async () => {
-  row.uint64s([0, 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32, Number.MAX_SAFE_INTEGER]);
-  await db.engine.command({ sql: "CREATE TABLE whole (numbers Array(UInt64)) ENGINE=MergeTree ORDER BY ()" });
-  await db.engine.insert("whole", ["numbers"], [row.take()]);
-  const [stored] = await db.engine.rows<{ numbers: string[] }>({ sql: "SELECT numbers FROM whole" });
-  expect(stored?.numbers).toEqual(["0", "1", "2147483648", "4294967295", "4294967296", "9007199254740991"]);
+test("a row that could not be written whole leaves nothing in the next", () => {
+  const broken = () =>
+    row.rowOf(() => {
+      row.text("begun");
+      throw new Error("stopped");
+    });
+  expect(broken).toThrow("stopped");
+  expect(row.rowOf(() => row.text("whole")).toString()).toBe("whole\n");
+});
+
+test("bytes that were handed out stay as they are", () => {
+  const rows = Array.from({ length: 2000 }, (_, index) => row.rowOf(() => row.text(String(index).repeat(100))));
+  for (const [index, bytes] of rows.entries()) expect(bytes.toString()).toBe(`${String(index).repeat(100)}\n`);
 });
 
 test("a whole-second time outside 1970 to 2106 is clamped", async () => {

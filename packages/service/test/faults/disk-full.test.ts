@@ -3,49 +3,63 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { check } from "./check.js";
-import { openHeddle } from "./heddle-process.js";
+import { openRig } from "./engine-rig.js";
+import { openHeddle, type HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire, type Wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
 
+/** A service whose disk can be filled. */
+interface Disk {
+  heddle: HeddleProcess;
+  /** Leaves not one block; to be repeated, as a refused write gives back those of its draft. */
+  fill(): void;
+  free(): void;
+  close(): Promise<void>;
+}
+
 const directory = mkdtempSync(join(tmpdir(), "heddle-full-"));
 const mounted = mount();
-console.log(
-  mounted
-    ? "disk full: on a file system of 96 MB, mounted for this test"
-    : "disk full: mounting is refused here, only the injected errors in the tests of the stores run",
-);
+afterAll(() => {
+  if (mounted) execFileSync("sh", ["-c", 'umount -l "$0"', directory]);
+  rmSync(directory, { recursive: true, force: true });
+});
+const disks: Record<string, () => Promise<Disk>> = {
+  ...(mounted && { "on a file system of 96 MB, mounted for this test": openMounted }),
+  "by the engine's own error for it, injected": openInjected,
+};
+console.log(`disk full: ${Object.keys(disks).join("; and ")}${mounted ? "" : " (mounting is refused here)"}`);
 
 const project_id = "faults/full";
 
-test.runIf(mounted)(
-  "a full disk: writes are told so, reads go on, writes resume when there is space, nothing acknowledged is lost",
-  async () => {
-    const heddle = await openHeddle({ data: directory });
-    const client = wire(heddle.url);
+test.each(Object.keys(disks))(
+  "a disk that is full, %s: writes are told so, reads go on, writes resume when there is space, nothing acknowledged is lost",
+  async (kind) => {
+    const disk = await disks[kind]?.();
+    if (disk === undefined) throw new Error("no such disk");
+    const client = wire(disk.heddle.url);
     const ledger = openLedger();
     let stopped = false;
     try {
       const writers = writeAll({ wire: client, project_id, ledger, random: random(96), stopped: () => stopped });
       await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount);
       const [somebody] = ledger.calls.keys();
-      fill();
+      disk.fill();
       for (const [path, body] of Object.entries(writes())) {
         await expect
-          .poll(async () => (fill(), outcome(client, path, body)), { timeout: 60_000 })
+          .poll(async () => (disk.fill(), outcome(client, path, body)), { timeout: 60_000 })
           .toEqual({ status: 503, full: true, retry: true });
       }
-      // A refused write gives back the blocks of its draft, so the disk is filled again before each look.
       await expect
-        .poll(async () => (fill(), health(client)), { timeout: 60_000 })
+        .poll(async () => (disk.fill(), health(client)), { timeout: 60_000 })
         .toEqual({ status: 503, text: expect.stringMatching(/disk .* is full/) });
       expect(await client.rows("/calls/stream_query", { project_id })).not.toEqual([]);
       expect((await client.post("/call/read", { project_id, id: somebody })).status).toBe(200);
 
-      rmSync(join(directory, "ballast"));
+      disk.free();
       for (const [path, body] of Object.entries(writes())) {
         await expect.poll(async () => (await client.post(path, body)).status, { timeout: 60_000 }).toBe(200);
       }
@@ -54,7 +68,7 @@ test.runIf(mounted)(
       await writers;
       const { missing, doubled, wrong, acked, checked } = await check(client, project_id, ledger);
       console.log(
-        `disk full: ${acked} acked, ${checked} checked, ${missing.length} missing, ${doubled.length} doubled`,
+        `disk full, ${kind}: ${acked} acked, ${checked} checked, ${missing.length} missing, ${doubled.length} doubled`,
       );
       expect({ missing, doubled, wrong, hung: client.hung() }).toEqual({
         missing: [],
@@ -63,9 +77,8 @@ test.runIf(mounted)(
         hung: 0,
       });
     } finally {
-      await heddle.remove();
-      execFileSync("sh", ["-c", 'umount -l "$0"', directory]);
-      rmSync(directory, { recursive: true, force: true });
+      stopped = true;
+      await disk.close();
     }
   },
   240_000,
@@ -97,16 +110,34 @@ async function health(client: Wire) {
   return { status, text };
 }
 
-/** Leaves not one block. */
-function fill(): void {
-  for (const size of [1 << 20, 1 << 12]) {
-    const ballast = Buffer.alloc(size);
-    try {
-      while (statfsSync(directory).bavail > 0) appendFileSync(join(directory, "ballast"), ballast);
-    } catch {
-      // No space left on the device, as intended.
-    }
-  }
+async function openMounted(): Promise<Disk> {
+  const heddle = await openHeddle({ data: directory });
+  const ballast = join(directory, "ballast");
+  return {
+    heddle,
+    fill() {
+      for (const size of [1 << 20, 1 << 12]) {
+        const piece = Buffer.alloc(size);
+        try {
+          while (statfsSync(directory).bavail > 0) appendFileSync(ballast, piece);
+        } catch {
+          // No space left on the device, as intended.
+        }
+      }
+    },
+    free: () => rmSync(ballast),
+    close: () => heddle.remove(),
+  };
+}
+
+async function openInjected(): Promise<Disk> {
+  const rig = await openRig();
+  return {
+    heddle: rig.heddle,
+    fill: () => rig.setFull(true),
+    free: () => rig.setFull(false),
+    close: () => rig.close(),
+  };
 }
 
 function mount(): boolean {

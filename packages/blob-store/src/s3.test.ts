@@ -87,7 +87,7 @@ describe("blobs in S3", () => {
     async function* crash() {
       yield randomBytes(2500);
       // The next two requests are the last part and the abort.
-      await server.failNext(...Array.from({ length: 12 }, () => 503));
+      await server.failNext(...Array.from({ length: 8 }, () => 503));
       yield randomBytes(1000);
     }
     await expect(store.put(crash())).rejects.toMatchObject({ code: "busy" });

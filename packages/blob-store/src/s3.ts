@@ -78,6 +78,7 @@ export async function openS3(
     const draft = `${prefix}tmp/${randomUUID()}`;
     const upload = await beginUpload(send, bucket, draft);
     let size = 0;
+    let whole = false;
     try {
       for await (const part of parts) {
         hash.update(part);
@@ -86,14 +87,15 @@ export async function openS3(
       }
       const sha256 = hash.digest("hex");
       checkDigest(sha256, expected);
+      whole = true;
       await upload.complete();
       const key = keyOf(sha256);
       await locked(key, async () => await copy(draft, prefix + key, size));
       await remove(draft).catch(() => undefined);
       return { key, size, sha256 };
     } catch (error) {
-      await upload.abort();
-      await remove(draft).catch(() => undefined);
+      // Completing may have failed or not.
+      await Promise.all([upload.abort(), whole && remove(draft).catch(() => undefined)]);
       throw error;
     }
   }

@@ -21,7 +21,7 @@ export function openPostgres(url: string): Database {
     connectionString: url,
     max: 8,
     connectionTimeoutMillis: 5000,
-    query_timeout: 10_000,
+    query_timeout: 5000,
     keepAlive: true,
     application_name: "heddle",
     types: integers,

@@ -22,7 +22,7 @@ afterAll(async () => {
 const sqlite = ["SQLite", async () => pathToFileURL(join(root, "control.db")).href] as const;
 const ends = databases === undefined ? [sqlite] : [sqlite, ["Postgres", () => databases.make()] as const];
 
-describe.each(ends)("services that share a control plane on %s", (name, makeDatabase) => {
+describe.concurrent.each(ends)("services that share a control plane on %s", (name, makeDatabase) => {
   let engine: EngineHost;
   let database_url: string;
   beforeAll(async () => {
@@ -94,7 +94,12 @@ describe.each(ends)("services that share a control plane on %s", (name, makeData
     await once(second, "close");
     const third = start("third");
     const started = performance.now();
+    let told = "";
+    third.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
     const thirdUrl = await ready(third);
+    expect(told).toMatch(
+      / in use by \S+ \(process \d+, .*-second\): taking over unless it gives a sign of life within 12 s\n/,
+    );
     // The lease runs 12 s; the rest is the start of a process.
     expect(performance.now() - started).toBeGreaterThan(11_000);
     expect(await stored(thirdUrl)).toEqual(["one", "three", "two"]);

@@ -39,9 +39,9 @@ export function fromSchema(schema: Schema, context: SchemaContext, name = "", de
     return fc.oneof(...open.map((choice) => fromSchema(choice, context, name, depth - 1)));
   }
   const types = [schema.type ?? []].flat();
-  const known = types.some((type) => type === "string" || type === "number") ? context.words(name) : undefined;
+  const known = types.some((type) => ["string", "number", "integer"].includes(type)) ? context.words(name) : undefined;
   const plain = types.map((type) => ofType(type, schema, inner));
-  if (known !== undefined) return fc.oneof({ arbitrary: known, weight: 5 }, ...plain);
+  if (known !== undefined) return fc.oneof({ arbitrary: known, weight: 12 }, ...plain);
   return plain.length === 0 ? fc.jsonValue({ maxDepth: 2 }) : fc.oneof(...plain);
 }
 
@@ -82,10 +82,14 @@ function objectOf(
   const known = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, inner(part, name)]));
   // Many optional properties at once would contradict each other: most are left out.
   const optional = Object.keys(known).filter((name) => !required.includes(name));
+  const most = Math.min(4, optional.length);
   const base = fc
     .tuple(
       fc.record(known, { noNullPrototype: true }),
-      fc.subarray(optional, { maxLength: Math.min(4, optional.length) }),
+      fc.oneof(
+        { arbitrary: fc.subarray(optional, { minLength: Math.min(1, optional.length), maxLength: most }), weight: 3 },
+        fc.constant<string[]>([]),
+      ),
     )
     .map(([all, kept]) =>
       Object.fromEntries(Object.entries(all).filter(([name]) => required.includes(name) || kept.includes(name))),

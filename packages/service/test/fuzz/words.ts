@@ -1,14 +1,7 @@
 import * as fc from "fast-check";
+import type { SpecOperation } from "../spec-requests.js";
 import type { Words } from "./from-schema.js";
-
-/** What the seeded project holds, so that requests meet something. */
-export interface Seeded {
-  project_id: string;
-  object: string;
-  table: string;
-  rows: string[];
-  file: string;
-}
+import { seededObjects, type Seeded } from "./seed.js";
 
 /** Ids that several requests share; every other id is one request's own. */
 export const sharedIds = ["a", "b", "c", "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10", "eee19b7ec3c1b174"];
@@ -29,6 +22,9 @@ const time = fc.oneof(
   ),
   fc.integer({ min: 0, max: 4_000_000_000 }),
 );
+
+/** A day in which most calls began, so that ranges of time meet some. */
+const range = { start: "2026-04-10T00:00:00Z", end: "2026-04-11T00:00:00Z" };
 
 const field = fc.oneof(
   fc.constantFrom("id", "trace_id", "parent_id", "op_name", "display_name", "started_at", "ended_at", "exception"),
@@ -58,51 +54,71 @@ const field = fc.oneof(
   ),
 );
 
-/** Words for the properties and parameters of the spec, by name. */
-export function wordsOf({ project_id, object, table, rows, file }: Seeded): Words {
+/** Mostly one of these, now and then one that is refused. */
+function mostly<Value>(good: fc.Arbitrary<Value>, ...refused: Value[]): fc.Arbitrary<Value> {
+  return fc.oneof({ arbitrary: good, weight: 15 }, fc.constantFrom(...refused));
+}
+
+/** Words for the properties and parameters of an operation, by name: most requests made of them are accepted. */
+export function wordsOf(
+  { project_id, object, table, rows, file }: Seeded,
+  { id: operation, group }: SpecOperation,
+): Words {
   const [entity = "", project = ""] = project_id.split("/");
   const id = fc.oneof(fc.constantFrom(...sharedIds), fc.uuid());
-  const refs = [
+  const objects = [
     `weave:///${project_id}/object/questions:${object}`,
     `weave:///${project_id}/object/questions:${object}/attr/rows/id/${rows[0] ?? ""}/key/a`,
     `weave:///${project_id}/object/questions:latest`,
+  ];
+  const others = [
     `weave:///${project_id}/table/${table}`,
     `weave:///${project_id}/call/a`,
     `weave:///rival/p/object/questions:${object}`,
     `weave:///${project_id}/op/op:*`,
   ];
-  const digest = fc.oneof(
-    fc.constantFrom(object, table, file, "latest", "v0", "v1", "production"),
-    fc.stringMatching(/^[A-Za-z0-9]{43}$/),
-  );
+  const ref = fc.constantFrom(...objects, ...others);
+  const stored = group === "tables" ? [table] : group === "files" ? [file] : [object, object, "latest"];
+  const digest = mostly(fc.constantFrom(...stored), "production", "v0", "v1", "z".repeat(43), object, table, file);
+  // What an object once was it must stay, so new ones need names of their own.
+  const fresh = fc.stringMatching(/^[a-z0-9]{1,10}$/);
+  const object_id =
+    operation === "objCreate" ? mostly(fresh, "n1", "n2") : mostly(fc.constantFrom(...seededObjects), "n1", "n2");
   const byName: Record<string, fc.Arbitrary<unknown>> = {
     entity: fc.constant(entity),
     project: fc.constant(project),
-    op_name: fc.constantFrom("op", "answer", ...refs),
-    op_names: fc.constantFrom("op", "answer", ...refs),
-    object_id: fc.constantFrom("questions", "o1", "o2"),
-    object_ids: fc.constantFrom("questions", "o1", "o2"),
-    row_digests: fc.constantFrom(...rows),
-    aliases: fc.constantFrom("production", "best one", "latest", "v1"),
-    tags: fc.constantFrom("reviewed", "two words", "ä"),
-    refs: fc.constantFrom(...refs),
-    ref: fc.constantFrom(...refs),
+    op_name: fc.constantFrom("op", "answer", ...objects, ...others),
+    op_names: fc.constantFrom("op", "answer", ...objects, ...others),
+    object_id,
+    object_ids: fc.constantFrom(...seededObjects, "n1"),
+    builtin_object_class: mostly(fc.constantFrom("Leaderboard", "Provider", "SavedView"), "Spreadsheet"),
+    set_base_object_class: mostly(fc.constantFrom("Leaderboard", "ActionSpec"), "Spreadsheet"),
+    row_digests: mostly(fc.constantFrom(...rows), "z".repeat(43)),
+    expected_digest: mostly(fc.constant(undefined), object, file),
+    aliases: mostly(fc.constantFrom("production", "best one", "staging", "a.b", "ä"), "latest", "v1"),
+    tags: mostly(fc.constantFrom("reviewed", "two words", "a-b", "B2"), "ä", "a\n"),
+    refs: operation === "refsReadBatch" ? mostly(fc.constantFrom(...objects), ...others) : ref,
+    ref,
     columns: field,
     expand_columns: fc.constantFrom("inputs.a", "output", "inputs"),
     $getField: field,
     field,
-    timezone: fc.constantFrom("UTC", "Europe/Berlin", "Asia/Kathmandu", "Mars/Olympus"),
-    start: time,
-    end: time,
+    display_name: fc.constantFrom("a", "Zoë", "", "two words"),
+    limit: mostly(fc.integer({ min: 1, max: 50 }), 0, -1, 2 ** 53),
+    offset: mostly(fc.integer({ min: 0, max: 5 }), -1, 2 ** 53),
+    index: mostly(fc.constantFrom(0, 1), 2, 50, -1),
+    timezone: mostly(fc.constantFrom("UTC", "Europe/Berlin", "Asia/Kathmandu"), "Mars/Olympus"),
+    start: fc.oneof({ arbitrary: fc.constant(range.start), weight: 6 }, time),
+    end: fc.oneof({ arbitrary: fc.constant(range.end), weight: 6 }, time),
     "X-Weave-Retry-Id": fc.uuid(),
   };
   return (name) => {
     if (/^project_ids?$/.test(name)) return fc.constant(project_id);
-    if (byName[name] !== undefined) return byName[name];
+    if (Object.hasOwn(byName, name)) return byName[name];
     if (name.endsWith("_at")) return time;
     if (/digests?$/.test(name)) return digest;
     if (/(^|_)ids?$/.test(name)) return id;
-    if (/refs?$/.test(name)) return fc.constantFrom(...refs);
+    if (/refs?$/.test(name)) return ref;
     return undefined;
   };
 }

@@ -1,0 +1,27 @@
+import type { TestService } from "../test-service.js";
+
+/** What the project of the requests holds, so that they meet something. */
+export interface Seeded {
+  project_id: string;
+  object: string;
+  table: string;
+  rows: string[];
+  file: string;
+}
+
+/** Objects of one value, so that any of the names goes with the one digest. */
+export const seededObjects = ["questions", "o1", "o2", "o3", "o4", "o5", "o6", "o7"];
+
+/** Stores it, or what was deleted of it again. */
+export async function seed(service: TestService, project_id: string): Promise<Seeded> {
+  const tracing = service.tracing();
+  const { digest: table, row_digests: rows } = await tracing.tableCreate({
+    table: { project_id, rows: [{ a: 1 }, { a: "x" }] },
+  });
+  const val = { rows: `weave:///${project_id}/table/${table}` };
+  const made = await Promise.all(
+    seededObjects.map(async (object_id) => tracing.objCreate({ obj: { project_id, object_id, val } })),
+  );
+  const { digest: file } = await tracing.fileCreate({ project_id, file: new TextEncoder().encode("hello") });
+  return { project_id, object: made[0]?.digest ?? "", table, rows, file };
+}

@@ -49,7 +49,7 @@ export interface S3Patience {
   long_ms: number;
 }
 
-export const usualPatience: S3Patience = { ms: 10_000, bytes_per_ms: 500, long_ms: 120_000 };
+const usualPatience: S3Patience = { ms: 10_000, bytes_per_ms: 500, long_ms: 120_000 };
 
 export function s3Client(bucket: string, access: S3Access, patience: S3Patience = usualPatience): S3 {
   const client = new AwsClient({

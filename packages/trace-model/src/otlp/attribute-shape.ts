@@ -12,7 +12,7 @@ export class AttributeShape {
   /** The last key. */
   readonly key: string;
   readonly #room: { left: number };
-  readonly #next = new Map<string, AttributeShape>();
+  #next: Map<string, AttributeShape> | undefined;
   #likely: AttributeShape | undefined;
   #keyBytes: Uint8Array | undefined;
   #layout: AttributeLayout | undefined;
@@ -25,10 +25,11 @@ export class AttributeShape {
 
   /** The shape with one more key. */
   with(key: string): AttributeShape {
-    let next = this.#next.get(key);
+    let next = this.#next?.get(key);
     if (next === undefined) {
       next = new AttributeShape(this.#room, this, key);
       if (!this.#reserve(600 + 4 * key.length)) return next;
+      this.#next ??= new Map();
       this.#next.set(key, next);
     }
     this.#likely = next;

@@ -114,7 +114,7 @@ function keyValue(value: Fields, depth: number): { key: string; value: Attribute
 function anyValue(value: Fields, depth: number): AttributeValue {
   if (depth > maxValueNesting) throw new InvalidInput("an attribute value is nested too deep");
   const [name = ""] = Object.keys(value);
-  const content = value[name] ?? null;
+  const content: unknown = value[name] ?? null;
   switch (content === null ? "" : camelCase(name)) {
     case "stringValue":
     case "bytesValue":

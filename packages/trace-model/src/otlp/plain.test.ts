@@ -66,7 +66,7 @@ test("what is said of the texts is true for any span", () => {
   const texts = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom(ref, "weave:", `["${ref}"]`, "[1e999]", '{"a":NaN}', '{"model":"m"}', String.raw`{"\ud800":1}`),
-    fc.json(),
+    fc.array(fc.oneof(fc.string(), fc.double()), { maxLength: 3 }).map((items) => JSON.stringify(items)),
   );
   const value: fc.Arbitrary<Value> = fc.oneof(
     texts.map(text),
@@ -91,6 +91,6 @@ test("what is said of the texts is true for any span", () => {
       }
       expect([...findRefs(start.inputs), ...findRefs(output)]).toEqual([]);
     }),
-    { numRuns: 100 },
+    { numRuns: 200 },
   );
 });

@@ -2,11 +2,12 @@
 const FIRST_SLAB_BYTES = 4 * 1024;
 const SLAB_BYTES = 256 * 1024;
 /** Up to so many characters a text is copied by hand: a call into node costs more. */
-const SHORT_CHARS = 24;
+const SHORT_CHARS = 40;
 /** Beyond so many the bytes are counted first, instead of making room for three per character. */
 const LONG_CHARS = 64 * 1024;
 const TAB = 9;
 const LINE_FEED = 10;
+const BACKSLASH = 92;
 const GREATEST_SECOND = 4_294_967_295n;
 
 /**
@@ -43,6 +44,7 @@ export class RowWriter {
 
   /** `String`, `LowCardinality(String)` or the name of an `Enum`. Returns the bytes of the text in UTF-8. */
   text(value: string): number {
+    if (value.length <= SHORT_CHARS && this.#short(value)) return value.length;
     const field = escaped(value);
     const bytes = this.#write(field);
     return field === value ? bytes : Buffer.byteLength(value);
@@ -50,35 +52,37 @@ export class RowWriter {
 
   /** `Array(String)`. */
   texts(values: readonly string[]): void {
-    this.#write(values.length === 0 ? "[]" : `[${values.map(quoted).join(",")}]`);
+    if (values.length === 0) this.#short("[]");
+    else this.#write(`[${values.map(quoted).join(",")}]`);
   }
 
   /** `Map(String, String)`. */
   textMap(entries: ReadonlyArray<readonly [string, string]>): void {
-    const texts = entries.map(([key, value]) => `${quoted(key)}:${quoted(value)}`);
-    this.#write(`{${texts.join(",")}}`);
+    if (entries.length === 0) this.#short("{}");
+    else this.#write(`{${entries.map(([key, value]) => `${quoted(key)}:${quoted(value)}`).join(",")}}`);
   }
 
   /** Any integer column. */
   integer(value: bigint | number): void {
-    this.#write(String(value));
+    this.#short(String(value));
   }
 
   /** `Array` of integers. */
   integers(values: readonly (bigint | number)[]): void {
-    this.#write(values.length === 0 ? "[]" : `[${values.join(",")}]`);
+    if (values.length === 0) this.#short("[]");
+    else this.#write(`[${values.join(",")}]`);
   }
 
   /** `DateTime64(6,'UTC')` from microseconds since 1970, 1900 to 2299. */
   time(us: bigint): void {
-    this.#write(timeText(us));
+    this.#short(timeText(us));
   }
 
   /** `DateTime('UTC')` (whole seconds, 1970 to 2106) from microseconds since 1970, clamped into that range. */
   second(us: bigint): void {
     const seconds = us < 0n ? 0n : us / 1_000_000n;
     // Shorter numbers would be read as a year.
-    this.#write(String(seconds > GREATEST_SECOND ? GREATEST_SECOND : seconds).padStart(10, "0"));
+    this.#short(String(seconds > GREATEST_SECOND ? GREATEST_SECOND : seconds).padStart(10, "0"));
   }
 
   /** A `Nullable` column: NULL, or what `write` writes. */
@@ -91,19 +95,23 @@ export class RowWriter {
   #write(field: string): number {
     const chars = field.length;
     this.#room(1 + (chars > LONG_CHARS ? Buffer.byteLength(field) : 3 * chars));
-    let bytes = chars;
-    if (chars > SHORT_CHARS || !this.#ascii(field)) bytes = this.#bytes.write(field, this.#at);
+    const bytes = this.#bytes.write(field, this.#at);
     this.#at += bytes;
     this.#bytes[this.#at++] = TAB;
     return bytes;
   }
 
-  #ascii(field: string): boolean {
-    for (let index = 0; index < field.length; index++) {
+  /** Writes a field unless it has wide characters or some to be escaped. */
+  #short(field: string): boolean {
+    const chars = field.length;
+    this.#room(chars + 1);
+    for (let index = 0; index < chars; index++) {
       const code = field.charCodeAt(index);
-      if (code > 127) return false;
+      if (code > 127 || code === BACKSLASH || code < 32) return false;
       this.#bytes[this.#at + index] = code;
     }
+    this.#at += chars;
+    this.#bytes[this.#at++] = TAB;
     return true;
   }
 

@@ -59,7 +59,7 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
     service: "s3",
     region: access.region,
   });
-  const base = baseOf(bucket, access);
+  const base = addressOf(bucket, access);
 
   async function once({ method, key, query, headers, body }: S3Request, signal: AbortSignal): Promise<Response> {
     const url = new URL(pathOf(key), base);
@@ -185,7 +185,8 @@ function noAnswer(base: URL, reason: string): BlobError {
   return new BlobError("busy", "the file store does not answer", { cause });
 }
 
-function baseOf(bucket: string, { endpoint, region }: S3Access): URL {
+/** Where a bucket is asked for its objects. */
+export function addressOf(bucket: string, { endpoint, region }: S3Access): URL {
   if (endpoint !== undefined) return new URL(`${bucket}/`, endpoint.endsWith("/") ? endpoint : `${endpoint}/`);
   // The certificate of AWS covers one label in front.
   return bucket.includes(".")

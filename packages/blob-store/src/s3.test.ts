@@ -6,6 +6,7 @@ import { blobStoreCases } from "../test/cases.js";
 import { startS3Server } from "../test/s3-server.js";
 import { openBlobStore } from "./open.js";
 import type { BlobStore } from "./port.js";
+import { addressOf } from "./s3-request.js";
 import { openS3 } from "./s3.js";
 
 const bucket = "heddle-test";
@@ -18,7 +19,20 @@ afterAll(async () => {
   await server.close();
 });
 
-blobStoreCases("S3", async () => await openBlobStore({ url: `s3://${bucket}/some/prefix`, s3: server.access }));
+blobStoreCases(
+  "S3",
+  async () => await openBlobStore({ url: `s3://${bucket}/some/prefix`, s3: server.access }),
+  (key) => server.age({ key: `some/prefix/${key}` }),
+);
+
+test.each([
+  ["a bucket on AWS", "traces", {}, "https://traces.s3.eu-west-1.amazonaws.com/"],
+  ["one with a dot in its name", "my.traces", {}, "https://s3.eu-west-1.amazonaws.com/my.traces/"],
+  ["one on another server", "traces", { endpoint: "http://minio:9000/s3" }, "http://minio:9000/s3/traces/"],
+])("%s has its address", (_, name, place, address) => {
+  const access = { region: "eu-west-1", access_key_id: "a", secret_access_key: "b", ...place };
+  expect(addressOf(name, access).href).toBe(address);
+});
 
 describe("blobs in S3", () => {
   let store: BlobStore;
@@ -97,7 +111,7 @@ describe("blobs in S3", () => {
     await openS3(`s3://${bucket}/small`, server.access, small);
     expect(server.unfinished()).toEqual(left);
     // A day later the next start does it, of its own prefix.
-    server.age(left[0] ?? "");
+    server.age({ upload: left[0] ?? "" });
     await openS3(`s3://${bucket}/smal`, server.access, small);
     expect(server.unfinished()).toEqual(left);
     await openS3(`s3://${bucket}/small`, server.access, small);

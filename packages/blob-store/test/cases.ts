@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type BlobStore, collectGarbage } from "../src/index.js";
 
-/** What a user may expect of any back end. `open` gives an empty store. */
-export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>): void {
+/** What a user may expect of any back end. `open` gives an empty store, `age` makes a blob of it two hours old. */
+export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, age: (key: string) => void): void {
   describe(`a blob store in ${backEnd}`, () => {
     let store: BlobStore;
     beforeAll(async () => {
@@ -121,6 +121,25 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>):
       expect(await collectGarbage(store, { put_before: now + 10_000_000n, named })).toEqual({ deleted: 1, bytes: 16 });
       expect(await store.stat(lost)).toBeUndefined();
       expect(await text(store, kept)).toBe("named");
+    });
+
+    test.each([
+      ["before its turn", true],
+      ["at the same moment", false],
+    ])("content that is put again while garbage is collected, %s, stays", async (when, waits) => {
+      const content = bytes(`nearly garbage, ${when}`);
+      const { key } = await store.put(content);
+      age(key);
+      let again: Promise<unknown> | undefined;
+      const named = async (asked: readonly string[]) => {
+        again = store.put(content);
+        if (waits) await again;
+        return new Set(asked.filter((other) => other !== key));
+      };
+      await collectGarbage(store, { put_before: BigInt(Date.now()) * 1000n - 3_600_000_000n, named });
+      expect(again).toBeDefined();
+      await again;
+      expect(await store.stat(key)).toMatchObject({ size: content.length });
     });
 
     test("keys that are not exactly a digest's are refused", async () => {

@@ -30,10 +30,11 @@ export async function startS3Server(bucket: string) {
       const answer = await fetch(`${endpoint}/-/requests`);
       return (await answer.json()) as string[];
     },
-    /** Makes an unfinished upload two days old. */
-    age(id: string): void {
+    /** Makes an object, or an unfinished upload, two days old. */
+    age(what: { key: string } | { upload: string }): void {
       const then = Date.now() / 1000 - 172_800;
-      utimesSync(join(uploads, id, "key"), then, then);
+      const path = "key" in what ? `${what.key}._S3rver_object` : join("._S3rver_uploads", what.upload, "key");
+      utimesSync(join(directory, bucket, path), then, then);
     },
     /** Stops the process, or lets it go on: it still takes connections and answers nothing. */
     stop: (): boolean => server.kill("SIGSTOP"),

@@ -10,7 +10,10 @@ import { maxValueNesting, valueJson } from "./value-json.js";
 export interface AttributeTree {
   layout: AttributeLayout;
   values: readonly JsonText[];
-  /** As for the parts of a call: `storable` would change nothing in the values, and none is a ref or holds one. */
+  /**
+   * As for the parts of a call: `storable` would change nothing in the values, and none is a ref or holds one. It goes
+   * without lone surrogates in the texts; whether there are any is told with the request.
+   */
   plain: boolean;
 }
 

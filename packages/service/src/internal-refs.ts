@@ -13,8 +13,8 @@ const internalRef = /weave-trace-internal:\/\/\/([^/"\\]+)\//g;
 /**
  * Refs are stored in their external form. A client that got internal project ids from /service/projects_info may send
  * refs that name them; this looks up the ids found anywhere in the body, once, before the body is used.
- * The function returned throws a 400 for a project that the caller may not read, so that of a batch only the item that
- * names it is refused; the rewriting says the same of an id that nobody was given.
+ * A project that the caller may not read is unknown like an id that nobody was given: the rewriting then refuses the
+ * item that names it, and of a batch only that one.
  */
 export async function internalProjects(control: ControlPlane, caller: Caller, body: unknown): Promise<ProjectOf> {
   const ids = new Set<string>();
@@ -24,15 +24,9 @@ export async function internalProjects(control: ControlPlane, caller: Caller, bo
   const projects = new Map<string, string>();
   for (const id of ids) {
     const project = await control.projects.byId(id);
-    if (project !== undefined) projects.set(id, project.project_id);
+    if (project !== undefined && mayRead(caller, project.project_id)) projects.set(id, project.project_id);
   }
-  return (id) => {
-    const project_id = projects.get(id);
-    if (project_id !== undefined && !mayRead(caller, project_id)) {
-      throw new Problem(400, `a ref names the internal project ${id}, which this key may not read`);
-    }
-    return project_id;
-  };
+  return (id) => projects.get(id);
 }
 
 function collect(value: unknown, ids: Set<string>): void {

@@ -20,7 +20,7 @@ export interface PartContext {
   index: number;
   /** Where the item stands in the request, for error places. */
   loc: readonly (string | number)[];
-  /** External project of an internal id the client was given; throws for one it may not read. */
+  /** External project of an internal id; undefined for one that the client was not given. */
   projectOf: (internal_id: string) => string | undefined;
 }
 

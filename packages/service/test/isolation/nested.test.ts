@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newProject, openTestService, type TestService } from "../test-service.js";
+import { secret, withoutNames } from "./worlds.js";
+
+// The matrix asks for ids where operations take them. Here they stand further inside: in payloads, in refs on the way
+// to something else, and in what is read later. A key that may write to its own project asks for them.
+
+let service: TestService;
+let key: string;
+/** Names of things in a project of somebody else, and such that nothing has. */
+interface Names {
+  project_id: string;
+  internal_id: string;
+  object: string;
+  table: string;
+  row: string;
+  call: string;
+}
+const names = {} as Record<"foreign" | "missing", Names>;
+
+beforeAll(async () => {
+  service = await openTestService();
+  key = await service.key({ role: "write" });
+  const owner = service.tracing();
+  const project_id = newProject("rival");
+  const { digest: table, row_digests } = await owner.tableCreate({ table: { project_id, rows: [{ secret }] } });
+  const val = { secret, rows: `weave:///${project_id}/table/${table}` };
+  const { digest: object } = await owner.objCreate({ obj: { project_id, object_id: "o", val } });
+  const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
+  await owner.callStart({ start: { ...plain(project_id), id: call, trace_id: call, inputs: { secret } } });
+  const [info] = await owner.projectsInfo({ project_ids: [project_id] });
+  names.foreign = {
+    project_id,
+    internal_id: info?.internal_project_id ?? "",
+    object,
+    table,
+    row: row_digests[0] ?? "",
+    call,
+  };
+  names.missing = {
+    project_id: newProject("rival"),
+    internal_id: "0b8f4b5e-9d0c-4d5e-8a52-3f0f4c3f7a11",
+    object: `0${"m".repeat(42)}`,
+    table: "ab".repeat(32),
+    row: `0${"n".repeat(42)}`,
+    call: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e11",
+  };
+});
+afterAll(() => service.close());
+
+function plain(project_id: string) {
+  return { project_id, op_name: "op", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
+}
+const refsOf = ({ project_id, object, table, row, call }: Names): string[] => [
+  `weave:///${project_id}/object/o:${object}`,
+  `weave:///${project_id}/object/o:latest`,
+  `weave:///${project_id}/object/o:${object}/attr/secret`,
+  `weave:///${project_id}/object/o:${object}/attr/rows/id/${row}`,
+  `weave:///${project_id}/object/o:${object}/attr/rows/id/${row}/key/secret`,
+  `weave:///${project_id}/table/${table}`,
+  `weave:///${project_id}/call/${call}`,
+];
+
+type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
+
+/** Each does something in a project of its own, `mine`, and gives all that was answered. */
+const stories: Record<string, (send: Send, mine: string, there: Names) => Promise<void>> = {
+  async "refs in inputs are expanded, filtered and sorted by"(send, project_id, there) {
+    const start = (ref: string, index: number) => ({
+      mode: "start",
+      req: { start: { ...plain(project_id), id: `c${index}`, trace_id: "t", inputs: { ref } } },
+    });
+    await send("/call/upsert_batch", { batch: refsOf(there).map(start) });
+    const expand_columns = ["inputs.ref", "inputs.ref.rows"];
+    const filter = { input_refs: refsOf(there) };
+    await send("/calls/query", { project_id, expand_columns });
+    await send("/calls/query", { project_id, filter, columns: ["inputs.ref.secret"], expand_columns });
+    for (const field of ["inputs.ref.secret", "inputs.ref.rows.secret"]) {
+      const query = { $expr: { $eq: [{ $getField: field }, { $literal: secret }] } };
+      await send("/calls/query_stats", { project_id, query, expand_columns });
+      const sort_by = [{ field, direction: "desc" }];
+      await send("/calls/query", { project_id, sort_by, expand_columns, return_expanded_column_values: false });
+    }
+  },
+
+  async "an own object leads there"(send, project_id, there) {
+    const refs = refsOf(there);
+    await send("/obj/create", {
+      obj: { project_id, object_id: "way", val: refs.map((ref) => ({ ref, deeper: [ref] })) },
+    });
+    const ways = ["ref", "ref/attr/secret", `ref/id/${there.row}`, "deeper/index/0/key/secret"];
+    const read = (index: number, way: string) =>
+      send("/refs/read_batch", { refs: [`weave:///${project_id}/object/way:latest/index/${index}/key/${way}`] });
+    for (const index of refs.keys()) await Promise.all(ways.map(async (way) => read(index, way)));
+  },
+
+  async "an own table is made of its rows"(send, project_id, there) {
+    const { digest } = await send("/table/create_from_digests", { project_id, row_digests: [there.row, there.row] });
+    await send("/table/query", { project_id, digest });
+    await send("/table/query_stats", { project_id, digest });
+    await send("/table/query_stats_batch", { project_id, digests: [digest, there.table], include_storage_size: true });
+    await send("/table/update", { project_id, base_digest: there.table, updates: [{ append: { row: {} } }] });
+    await send("/table/query", { project_id, digest: there.table, filter: { row_digests: [there.row] } });
+  },
+
+  async "own calls are children of its call, and have its id"(send, project_id, { call }) {
+    const start = { ...plain(project_id), trace_id: call };
+    await send("/call/start", { start: { ...start, id: "child", parent_id: call } });
+    await send("/call/end", { end: { project_id, id: call, ended_at: "2026-04-10T09:00:01Z", summary: {} } });
+    await send("/calls/query", { project_id, filter: { trace_ids: [call], parent_ids: [call] } });
+    await send("/trace/usage", { project_id, filter: { trace_ids: [call] } });
+    await send("/calls/usage", { project_id, call_ids: [call, "child"] });
+    await send("/call/update", { project_id, call_id: call, display_name: "renamed" });
+    await send("/calls/delete", { project_id, call_ids: [call] });
+    await send("/call/read", { project_id, id: call });
+  },
+
+  async "ops and refs of calls name its project"(send, project_id, there) {
+    const op_name = `weave:///${there.project_id}/op/o:${there.object}`;
+    await send("/call/start", { start: { ...plain(project_id), id: "c", trace_id: "t", op_name } });
+    await send("/calls/query", { project_id, filter: { op_names: [op_name, `weave:///${there.project_id}/op/o:*`] } });
+    const query = { $expr: { $eq: [{ $getField: "project_id" }, { $literal: there.project_id }] } };
+    await send("/calls/query_stats", { project_id, query });
+  },
+
+  async "its internal id stands in refs"(send, project_id, { internal_id, object }) {
+    const ref = `weave-trace-internal:///${internal_id}/object/o:${object}`;
+    const start = { ...plain(project_id), id: "c", trace_id: "t" };
+    await send("/call/start", { start: { ...start, inputs: { ref } } });
+    await send("/call/start", { start: { ...start, op_name: ref } });
+    await send("/call/upsert_batch", { batch: [{ mode: "start", req: { start: { ...start, attributes: { ref } } } }] });
+    await send("/obj/create", { obj: { project_id, object_id: "o", val: [ref] } });
+    await send("/table/create", { table: { project_id, rows: [{ ref }] } });
+    await send("/refs/read_batch", { refs: [ref] });
+  },
+
+  async "a batch and an export have items for it"(send, project_id, there) {
+    const item = (target: string) => ({ req: { start: { ...plain(target), id: "c", trace_id: "t" } } });
+    await send("/call/upsert_batch", { batch: [item(there.project_id), item(project_id)] });
+    const resource = (target: string) => ({
+      resource: {
+        attributes: ["entity", "project"].map((name, index) => ({
+          key: `wandb.${name}`,
+          value: { stringValue: target.split("/")[index] },
+        })),
+      },
+      scopeSpans: [
+        { spans: [{ traceId: "ab".repeat(16), spanId: "cd".repeat(8), name: "chat", startTimeUnixNano: "1" }] },
+      ],
+    });
+    await send("/otel/v1/traces", { resourceSpans: [resource(there.project_id), resource(project_id)] });
+  },
+
+  async "SDKs that start up ask for it"(send, _, { project_id }) {
+    const [entityName, name] = project_id.split("/");
+    for (const query of [
+      "query { project { id } }",
+      "query { model { id } }",
+      "mutation { upsertModel { model { id } } }",
+    ]) {
+      await send("/graphql", { query, variables: { entityName, name } });
+    }
+  },
+};
+
+describe("what an allowed project says of things elsewhere is what it says of nothing", () => {
+  test.each(Object.entries(stories))("when %s", async (_, story) => {
+    const answers = { foreign: [] as unknown[], missing: [] as unknown[] };
+    for (const whose of ["foreign", "missing"] as const) {
+      const mine = newProject();
+      const there = names[whose];
+      const send: Send = async (path, body) => {
+        const place = answers[whose].push(path) - 1;
+        const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+        const init = { method: "POST", headers, body: JSON.stringify(body) };
+        const answer = await service.fetch(`http://in-process${path}`, init);
+        const text = await answer.text();
+        expect(text.replaceAll(JSON.stringify(secret), "")).not.toContain(secret);
+        const hidden = text.replaceAll(there.project_id, "<project>").replaceAll(there.project_id.slice(6), "<name>");
+        const id = Buffer.from(`Project:v1:${there.project_id.split("/").toReversed().join(":")}`).toString("base64");
+        answers[whose][place] = [path, answer.status, withoutNames(hidden.replaceAll(id, "<id>"))];
+        return answer.ok ? (JSON.parse(text) as Record<string, unknown>) : {};
+      };
+      await story(send, mine, there);
+    }
+    expect(answers.foreign.length).toBeGreaterThan(1);
+    expect(answers.foreign).toEqual(answers.missing);
+  });
+
+  test("and nothing elsewhere has changed", async () => {
+    const { project_id, call, object, table } = names.foreign;
+    const owner = service.tracing();
+    expect(await owner.callRead({ project_id, id: call })).toMatchObject({
+      call: { inputs: { secret }, display_name: null, ended_at: null },
+    });
+    expect(await owner.objRead({ project_id, object_id: "o", digest: object })).toMatchObject({
+      obj: { val: { secret } },
+    });
+    expect((await owner.tableQuery({ project_id, digest: table })).rows).toMatchObject([{ val: { secret } }]);
+    expect((await owner.callsQuery({ project_id })).calls).toHaveLength(1);
+  });
+});

@@ -64,6 +64,12 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     store = opened;
     closing.push(() => opened.close());
     host?.on("restart", () => opened.engineRestarted());
+    for (const { table, parts, path } of await opened.damagedParts()) {
+      log(
+        `the table ${table} misses what was in ${parts} damaged part(s), kept as ${path}: ` +
+          "restore a backup, or remove them if a power cut broke them in the middle of a write",
+      );
+    }
 
     const services: Services = { config, control, store: opened, blobs, version };
     const onUnexpected = (error: unknown) => log(describe(error));

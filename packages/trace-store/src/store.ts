@@ -1,6 +1,7 @@
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls.js";
 import type { CallReads } from "./calls.js";
+import { damagedParts, type DamagedParts } from "./damaged-parts.js";
 import { connectEngine } from "./engine.js";
 import type { Engine, EngineConnection } from "./engine.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
@@ -64,6 +65,8 @@ export interface TraceStore {
   tables: Tables;
   files: Files;
   refs: Refs;
+  /** Tables that miss rows because the engine found them damaged. */
+  damagedParts(): Promise<DamagedParts[]>;
   /** Rejects, with the reason, while writes do not work. */
   checkWrites(): Promise<void>;
   /** To be called when the engine is a new process, or another writer may have been here: the next write mends first. */
@@ -115,6 +118,7 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
     tables: openTables(context),
     files: openFiles(context),
     refs: openRefs(context),
+    damagedParts: () => damagedParts(engine),
     checkWrites: () => ingest.check(),
     engineRestarted() {
       ingest.engineRestarted();

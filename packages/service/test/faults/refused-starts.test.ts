@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -71,7 +71,7 @@ test("a data directory of a newer version", async () => {
   expect(await refusal({ HEDDLE_DATA_DIR: path })).toMatch(/^heddle: .*newer/);
 });
 
-test("a second start, a newer tracing database, one that is damaged; and a first start that was cut is completed", async () => {
+test("a second start, a newer tracing database, one that is damaged; a first start that was cut is completed, and lost rows are told of", async () => {
   const running = await openHeddle();
   try {
     const env = { HEDDLE_DATA_DIR: running.data };
@@ -84,9 +84,14 @@ test("a second start, a newer tracing database, one that is damaged; and a first
     // As after a power cut in the first start: some tables and the ledger are not there.
     await engine("DROP TABLE trace.calls SYNC");
     await engine("DROP TABLE trace.schema_migrations SYNC");
+    // And a part that the disk has not kept.
+    await engine("INSERT INTO trace.call_names (project_id, id, display_name, version) VALUES ('a/b', 'c', 'name', 1)");
+    const [part] = await engine("SELECT path FROM system.parts WHERE table = 'call_names' AND active");
     await running.end("SIGKILL");
+    truncateSync(join(part ?? "", "data.bin"), 1);
     await running.start();
     expect(await engine("EXISTS trace.calls")).toEqual(["1"]);
+    expect(running.log()).toMatch(/the table call_names misses what was in 1 damaged part\(s\), kept as .*detached/);
 
     await engine("INSERT INTO trace.schema_migrations (version, name, checksum) VALUES (9999, 'later', 'x')");
     await running.end("SIGTERM");

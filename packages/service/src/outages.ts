@@ -5,7 +5,7 @@ export function operatorLine({ message, cause }: Error): string {
   return cause instanceof Error ? `${firstLine(message)}: ${firstLine(cause.message)}` : firstLine(message);
 }
 
-const firstLine = (text: string): string => text.trim().split("\n", 1)[0] ?? "";
+const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? "").slice(0, 500);
 
 const pauseMs = 60_000;
 const remembered = 100;

@@ -69,8 +69,7 @@ describe("nothing is asked of anybody but the engine and the stores that are con
     /\bfetch\(|\b(?:https?|http2)\.(?:request|get)\(|"(?:undici|axios|got|node-fetch|ws|node:(?:net|tls|dgram|http2|https|dns)(?:\/promises)?)"/;
   /** What may: the clients of the engine, of Postgres and of S3, and the host that is the engine. */
   const allowed: Record<string, RegExp> = {
-    // These listen.
-    service: /import \{ Server\b.*"node:net"/,
+    // Listens.
     "server-stub": /import \{ Server\b.*"node:net"/,
     "blob-store": /"aws4fetch"|fetch\(signed,/,
     "control-plane": /"pg"/,

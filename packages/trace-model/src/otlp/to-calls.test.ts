@@ -137,6 +137,17 @@ describe("attributes", () => {
     });
   });
 
+  test.each([
+    [{ otel_span: "mine", x: 1 }, '{"otel_span":{"name":"work"'],
+    [{ "otel_span.a": 1, x: 1 }, '{"otel_span":{"name":"work"'],
+    [{ "0": "a", "1": "b" }, '{"otel_span":{"name":"work"'],
+    [{ x: '"otel_span"' }, '{"x":"\\"otel_span\\"","otel_span":{"name":"work"'],
+  ])("hold the span once, beside %j", (values, beginning) => {
+    const attributes = callOf(values).start?.attributes ?? "";
+    expect(attributes.slice(0, beginning.length)).toBe(beginning);
+    expect(attributes.split('"name":"work"')).toHaveLength(2);
+  });
+
   test("hold everything when nothing was recognised", () => {
     expect(callOf({ "http.method": "GET", "http.status_code": 200 }).attributes).toEqual({
       http: { method: "GET", status_code: 200 },

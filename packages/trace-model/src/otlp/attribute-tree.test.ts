@@ -71,7 +71,7 @@ function found(node: Tree | string | undefined, path: readonly string[]): string
 const segment = fc.constantFrom("a", "b", "0", "1", "2", "", "__proto__", "constructor", 'é"\\');
 const key = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join("."));
 const value: fc.Arbitrary<AttributeValue> = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.array(fc.nat(0xffff), { maxLength: 10 }).map((units) => String.fromCharCode(...units)),
   fc.constantFrom("", "plain", "{broken", '{"a":{"0":null,"b":1.0}}', '["x",{"a":"weave:///e/p/call/1"}]', "[]"),
   fc.constantFrom("null", "1", "2.0", "true", '["x"]', '{"b":[7]}').map((json) => ({ json })),
 );

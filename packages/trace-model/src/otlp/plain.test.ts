@@ -64,7 +64,7 @@ test("what is said of the texts is true for any span", () => {
     "llm.usage.total_tokens",
   );
   const texts = fc.oneof(
-    fc.string({ unit: "binary" }),
+    fc.array(fc.nat(0xffff), { maxLength: 10 }).map((units) => String.fromCharCode(...units)),
     fc.constantFrom(ref, "weave:", `["${ref}"]`, "[1e999]", '{"a":NaN}', '{"model":"m"}', String.raw`{"\ud800":1}`),
     fc.array(fc.oneof(fc.string(), fc.double()), { maxLength: 3 }).map((items) => JSON.stringify(items)),
   );

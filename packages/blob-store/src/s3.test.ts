@@ -169,7 +169,7 @@ describe("blobs in S3", () => {
     await expect(openS3(`s3://${bucket}/../x`, server.access)).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("temporary credentials and the region are sent, and a redirect is not followed", async () => {
+  test("temporary credentials, the region and no wish for compression are sent, and a redirect is not followed", async () => {
     const asked: IncomingMessage[] = [];
     const elsewhere = await httpServer((request, response) => {
       asked.push(request);
@@ -186,6 +186,7 @@ describe("blobs in S3", () => {
     });
     expect(asked).toHaveLength(1);
     expect(asked[0]?.headers).toMatchObject({
+      "accept-encoding": "identity",
       "x-amz-security-token": "for an hour",
       authorization: expect.stringContaining("/eu-west-7/s3/aws4_request"),
     });

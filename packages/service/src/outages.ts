@@ -11,15 +11,16 @@ const pauseMs = 60_000;
 const remembered = 100;
 
 /** Tells the operator why requests are answered 503, each reason once a minute: their clients are not told the cause. */
-export function outageLog(log: (line: string) => void): (error: Error) => void {
+export function outageLog(log: (line: string) => void, now = () => performance.now()): (error: Error) => void {
   const told = new Map<string, number>();
   return (error) => {
     if (error.cause === undefined) return;
     const line = operatorLine(error);
-    const now = performance.now();
-    if (now - (told.get(line) ?? -Infinity) < pauseMs) return;
+    // An engine out of memory names other sizes every time.
+    const reason = line.replaceAll(/\d+/g, "0");
+    if (now() - (told.get(reason) ?? -Infinity) < pauseMs) return;
     if (told.size >= remembered) told.clear();
-    told.set(line, now);
+    told.set(reason, now());
     log(line);
   };
 }

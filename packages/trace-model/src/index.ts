@@ -37,10 +37,11 @@ export {
   type ComputedField,
   type JsonColumn,
   parseCallField,
+  pathExcess,
   splitPath,
 } from "./query/field.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";
-export { parseSort, type SortKey } from "./query/sort.js";
+export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { matches, type QueryableCall } from "./query/evaluate.js";
 export { decodeTraces, encodeTracesResponse } from "./otlp/export.js";
 export { type SpanCall, spansToCalls } from "./otlp/to-calls.js";

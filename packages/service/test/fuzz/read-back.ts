@@ -45,7 +45,8 @@ export async function expectReadable(
       return;
     }
     case "tableCreate": {
-      const { project_id, rows } = sent["table"] as { project_id: string; rows: unknown[] };
+      const { project_id, rows: listed } = sent["table"] as { project_id: string; rows: unknown };
+      const rows = (listed instanceof RawJson ? listed.value : listed) as unknown[];
       const { digest } = JSON.parse(answer) as Fields;
       const text = await read("tableQuery", { project_id, digest });
       expect((JSON.parse(text) as { rows: unknown[] }).rows).toHaveLength(rows.length);

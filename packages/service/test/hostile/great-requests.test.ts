@@ -63,6 +63,18 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
     { project_id, sort_by: some(21, () => ({ field, direction: "asc" })) },
     400,
   ],
+  "keys to sort a table by": [
+    "/table/query",
+    { project_id, digest: "ab".repeat(32), sort_by: some(20, () => ({ field: "a", direction: "asc" })) },
+    { project_id, digest: "ab".repeat(32), sort_by: some(21, () => ({ field: "a", direction: "asc" })) },
+    400,
+  ],
+  "steps of a path into rows": [
+    "/table/query",
+    { project_id, digest: "ab".repeat(32), sort_by: [{ field: `${"a.".repeat(200)}a`, direction: "asc" }] },
+    { project_id, digest: "ab".repeat(32), sort_by: [{ field: `${"a.".repeat(201)}a`, direction: "asc" }] },
+    400,
+  ],
   "refs looked through": [
     "/calls/query",
     { project_id, expand_columns: some(1000, (at) => `inputs.k${at}`) },

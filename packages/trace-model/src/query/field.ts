@@ -56,19 +56,26 @@ const computed = {
 const maxSteps = 200;
 const maxLength = 10_000;
 
+/** What is wrong with the length of a path; undefined for one that may lead somewhere. */
+export function pathExcess(text: string): string | undefined {
+  if (text.length > maxLength) return `${text.slice(0, 40)}…: a path has at most ${maxLength} characters`;
+  return splitPath(text).length > maxSteps + 1
+    ? `${text.slice(0, 40)}…: a path has at most ${maxSteps} steps`
+    : undefined;
+}
+
 /**
  * Reads a field path of calls: a column, a dotted path into free JSON (a dot inside a key is written `\.`),
  * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `forbidden_field` for others.
  */
 export function parseCallField(text: string, loc: ReadonlyArray<string | number> = []): CallField {
-  if (text.length > maxLength)
-    throw forbidden(`${text.slice(0, 40)}…: a path has at most ${maxLength} characters`, loc);
+  const excess = pathExcess(text);
+  if (excess !== undefined) throw forbidden(excess, loc);
   const [root = "", ...path] = splitPath(text);
   if (path.length === 0 && isColumn(root)) return { kind: "column", name: root, text, ...columns[root] };
   if (root === "summary" && path[0] === "weave" && path.length === 2 && isComputed(path[1])) {
     return { kind: "weave", name: path[1], text, type: computed[path[1]] };
   }
-  if (path.length > maxSteps) throw forbidden(`${root}…: a path has at most ${maxSteps} steps`, loc);
   if (isJsonColumn(root)) return { kind: "json", column: root, path, text, type: "text" };
   if (text === "annotation_queue_items.queue_id") return { kind: "queue", text, type: "text" };
   const feedback = parseFeedbackField(text);

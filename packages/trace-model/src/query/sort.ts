@@ -8,7 +8,7 @@ export interface SortKey<F extends TypedField> {
 }
 
 /** Each key of free JSON is three of the engine's, which works through a hundred for seconds. */
-const maxKeys = 20;
+export const maxSortKeys = 20;
 
 /** Reads a list of `{field, direction}`. Throws InvalidInput like `parseQuery`. */
 export function parseSort<F extends TypedField>(
@@ -17,7 +17,7 @@ export function parseSort<F extends TypedField>(
   loc: ReadonlyArray<string | number> = ["body", "sort_by"],
 ): Array<SortKey<F>> {
   if (!Array.isArray(sort_by)) throw new InvalidInput("sort_by must be a list", { loc });
-  if (sort_by.length > maxKeys) throw new InvalidInput(`sort_by has more than ${maxKeys} keys`, { loc });
+  if (sort_by.length > maxSortKeys) throw new InvalidInput(`sort_by has more than ${maxSortKeys} keys`, { loc });
   return sort_by.map((item: unknown, index) => {
     const at = [...loc, index];
     if (typeof item !== "object" || item === null) {

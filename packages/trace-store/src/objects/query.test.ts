@@ -66,6 +66,14 @@ test("sorts by name and time, pages, and passes over other sort fields", async (
     { field: "created_at", direction: "desc" },
   ];
   expect(await names({ sort_by: newest, limit: 2 })).toEqual(["answer:v0", "plain:v0"]);
+  for (const field of ["constructor", "__proto__", "toString", "val; DROP TABLE calls"]) {
+    expect(await names({ sort_by: [{ field, direction: "desc" }, ...newest], limit: 2 })).toEqual([
+      "answer:v0",
+      "plain:v0",
+    ]);
+  }
+  const often = Array.from({ length: 100_000 }, () => newest ?? []).flat();
+  expect(await names({ sort_by: often, limit: 2 })).toEqual(["answer:v0", "plain:v0"]);
   expect(await names({ sort_by: newest, limit: 2, offset: 1 })).toEqual(["plain:v0", "scorer:v0"]);
   expect(await names({ offset: 4 })).toEqual(["answer:v0"]);
   expect(await names({ limit: 0 })).toEqual([]);

@@ -65,13 +65,17 @@ function filterConditions(p: Parameters, scope: string, filter: ObjectFilter): s
   return conditions;
 }
 
+const sortColumns = new Map([
+  ["object_id", "object_id"],
+  ["created_at", "created_us"],
+]);
+
 function sortKeys(sort_by: ObjectQuery["sort_by"] = []): string[] {
-  const columns: Record<string, string> = { object_id: "object_id", created_at: "created_us" };
   const asked = sort_by.flatMap(({ field, direction }) => {
-    const column = columns[field];
+    const column = sortColumns.get(field);
     return column === undefined ? [] : [`${column} ${direction === "desc" ? "DESC" : "ASC"}`];
   });
-  return [...asked, "created_us", "version_index", "object_id", "kind", "digest"];
+  return [...new Set(asked), "created_us", "version_index", "object_id", "kind", "digest"];
 }
 
 function page(p: Parameters, { limit, offset }: ObjectQuery): string {

@@ -1,4 +1,4 @@
-import { splitPath } from "@heddle/trace-model";
+import { maxSortKeys, pathExcess, splitPath } from "@heddle/trace-model";
 import type { Engine } from "../engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../parameters.js";
@@ -12,15 +12,16 @@ export interface TablePathOrder {
   direction: "asc" | "desc";
 }
 
-/** Reads a sort list; an empty path or segment is `invalid`. */
+/** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. */
 export function parseTableSort(sort_by: TableQuery["sort_by"] = []): TablePathOrder[] {
+  if (sort_by.length > maxSortKeys) {
+    throw new StoreError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc: ["sort_by"] });
+  }
   return sort_by.map(({ field, direction }, index) => {
     const path = splitPath(field);
-    if (path.includes("")) {
-      throw new StoreError("invalid", "a sort field is a dotted path without empty segments", {
-        loc: ["sort_by", index, "field"],
-      });
-    }
+    const empty = path.includes("") ? "a sort field is a dotted path without empty segments" : undefined;
+    const fault = pathExcess(field) ?? empty;
+    if (fault !== undefined) throw new StoreError("invalid", fault, { loc: ["sort_by", index, "field"] });
     return { path, direction };
   });
 }

@@ -87,21 +87,14 @@ async function backupTraces(config: Config, to: string): Promise<number> {
   }
 }
 
-/** What a backup that was killed has left, a copy of the traces at worst. */
+const dayMs = 24 * 3_600_000;
+
+/** What a backup that was killed has left, a copy of the traces at worst; none that is still at work began so long ago. */
 function removeAbandoned(directory: string): void {
   if (!existsSync(directory)) return;
   for (const name of readdirSync(directory)) {
-    const pid = Number(/^heddle-(\d+)-/.exec(name)?.[1] ?? 0);
-    if (pid !== 0 && !isAlive(pid)) rmSync(join(directory, name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // Somebody else's process is alive, too.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    const began = Number(/^heddle-\d+-(\d+)$/.exec(name)?.[1] ?? Infinity);
+    if (Date.now() - began > dayMs) rmSync(join(directory, name), { recursive: true, force: true });
   }
 }
 

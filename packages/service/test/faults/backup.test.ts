@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,9 +59,8 @@ test("a backup of a running, busy instance restores to what was there when it be
   await second.all();
 
   // What is acknowledged now must be in the backup; what comes while it is made may be.
-  // One that was killed leaves its copy of the traces behind.
-  const abandoned = `heddle-${spawnSync("true").pid}-1`;
-  mkdirSync(join(before.data, "clickhouse", "backups", abandoned), { recursive: true });
+  // One that was killed long ago has left its copy of the traces behind.
+  mkdirSync(join(before.data, "clickhouse", "backups", "heddle-7-1700000000000"), { recursive: true });
   const acked: Ledger = { ...openLedger(), calls: structuredClone(moving.calls), contents: [...moving.contents] };
   const { code, out, err } = await run(["backup", backup], before.data);
   expect({ code, err }, out).toEqual({ code: 0, err: "" });

@@ -40,9 +40,9 @@ test("SIGTERM under load keeps what was acknowledged, says so to everybody else,
       });
     }
     const refused = after.filter(({ status }) => status === 503).length;
-    // Who could not connect was told so too. A connection that the system took and the service never accepted is reset
-    // when the listening ends; there can be a few of those, and nothing on them was acknowledged.
-    const broken = after.filter(({ status, text }) => status === 0 && !/connect ECONN(REFUSED|RESET)/.test(text));
+    // Who could not connect was told so too. A request that sets out on a kept connection in the moment in which it is
+    // closed may be cut; there can be a few of those, and nothing on them was acknowledged.
+    const broken = after.filter(({ status, text }) => status === 0 && !/connect ECONNREFUSED/.test(text));
     expect(broken.length, JSON.stringify(broken)).toBeLessThan(5);
     expect(refused).toBeGreaterThan(0);
 

@@ -62,8 +62,8 @@ function malformed({ message, position }: Malformed, text: string): Problem {
   return new Problem(400, `the body is not JSON: ${message} at position ${position} (line ${line}, column ${column})`);
 }
 
-function unfit({ detail, tooDeep }: Unfit): Problem {
-  return tooDeep
+function unfit({ detail, tooLarge }: Unfit): Problem {
+  return tooLarge
     ? new Problem(413, `Request too large: ${detail.loc.join(".")}: ${detail.msg}`)
     : Problem.invalid([detail]);
 }

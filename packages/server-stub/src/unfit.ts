@@ -5,13 +5,19 @@ import { typeDetail } from "./validation.js";
 export class Unfit extends Error {
   override readonly name = "Unfit";
   readonly detail: Detail;
-  readonly tooDeep: boolean;
+  /** Deeper or longer than anything that is read. */
+  readonly tooLarge: boolean;
 
-  constructor(detail: Detail, tooDeep: boolean) {
+  constructor(detail: Detail, tooLarge: boolean) {
     super(detail.msg);
     this.detail = detail;
-    this.tooDeep = tooDeep;
+    this.tooLarge = tooLarge;
   }
+}
+
+/** `loc` is the list that has more items than `most`. */
+export function tooMany(loc: Detail["loc"], most: number): Unfit {
+  return new Unfit({ loc: [...loc], msg: `More than ${most} items`, type: "too_long" }, true);
 }
 
 /** `loc` is the place that is nested deeper than `levels`. */

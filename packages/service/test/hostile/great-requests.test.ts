@@ -18,9 +18,11 @@ const some = <Item>(length: number, item: (index: number) => Item): Item[] =>
 const latency = { metric: "latency_ms", aggregations: ["avg"] };
 const stats = (metric: object) => ({ project_id, ...times, call_metrics: [metric] });
 const field = "inputs.a";
+const deepField = { $getField: `inputs.${"a.".repeat(199)}a` };
 
 /** Per case: where, what is still answered, and what is too much. */
 const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, status: number]> = {
+  "items of a batch": ["/call/upsert_batch", { batch: [] }, { batch: some(100_001, () => 0) }, 413],
   "projects looked up": [
     "/service/projects_info",
     { project_ids: some(1000, (at) => `acme/p${at}`) },
@@ -86,6 +88,12 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
     { project_id, sort_by: [{ field: `inputs.${"a.".repeat(199)}a`, direction: "asc" }] },
     { project_id, sort_by: [{ field: `inputs.${"a.".repeat(200)}a`, direction: "asc" }] },
     422,
+  ],
+  "steps of all paths": [
+    "/calls/query_stats",
+    { project_id, query: { $expr: { $or: some(9, () => ({ $eq: [deepField, { $literal: 1 }] })) } } },
+    { project_id, query: { $expr: { $or: some(51, () => ({ $eq: [deepField, { $literal: 1 }] })) } } },
+    400,
   ],
   "text of a query": [
     "/calls/query",

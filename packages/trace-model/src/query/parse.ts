@@ -35,6 +35,9 @@ export function parseQuery<F extends TypedField>(
   return new QueryParser(parseField).operand(root.$expr, at);
 }
 
+/** Steps of all paths; the engine takes as long for one as for an operator. */
+const maxSteps = 10_000;
+
 /** Characters of all fields and literals together; printing ten times as many for the engine takes seconds. */
 const maxText = 1_000_000;
 
@@ -44,6 +47,7 @@ class QueryParser<F extends TypedField> {
   /** Operators of the expression, each counted as often as it will be evaluated. */
   #operators = 0;
   #text = 0;
+  #steps = 0;
 
   constructor(parseField: FieldParser<F>) {
     this.#parseField = parseField;
@@ -71,6 +75,14 @@ class QueryParser<F extends TypedField> {
       throw new InvalidInput(`the fields and literals of the query have more than ${maxText} characters`, { loc });
     }
     return text;
+  }
+
+  #field(path: string, loc: Loc): F {
+    this.#steps += this.#read(path, loc).split(".").length - 1;
+    if (this.#steps > maxSteps) {
+      throw new InvalidInput(`the fields of the query have more than ${maxSteps} steps`, { loc });
+    }
+    return this.#parseField(path, loc);
   }
 
   #literal(value: unknown, loc: Loc): Extract<Expression<F>, { op: "literal" }> {
@@ -104,7 +116,7 @@ class QueryParser<F extends TypedField> {
         return this.#literal(content, loc);
       case "$getField":
         if (typeof content !== "string") throw new InvalidInput("$getField needs a path", { loc });
-        return { op: "field", field: this.#parseField(this.#read(content, loc), loc) };
+        return { op: "field", field: this.#field(content, loc) };
       case "$convert":
         return this.#convert(content, loc);
       case "$size":

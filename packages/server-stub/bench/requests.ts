@@ -7,15 +7,18 @@ import { fileURLToPath } from "node:url";
 // Both run compiled, since tsx makes every inner function dearer. Build first, then:
 // npx -y pnpm@10.34.9 exec tsx packages/server-stub/bench/requests.ts [requests per round]
 
-const COUNT = Number(process.argv[2] ?? 5000);
+const COUNT = Number(process.argv[2] ?? 3000);
 const CONNECTIONS = 16;
-const ROUNDS = 4;
+/** As many that a neighbour who wants the machine for some seconds moves no median. */
+const ROUNDS = 9;
+/** Requests until node has compiled what is used. */
+const WARM_AFTER = 6000;
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 const start = { project_id: "acme/demo", op_name: "chat", started_at: "2026-04-10T09:00:00Z", attributes: {} };
 const body = JSON.stringify({ start: { ...start, inputs: { text: "x".repeat(1900) } } });
 
 const servers = await Promise.all(["bare", "stub", "fastify"].map(startServer));
-for (const server of servers) await round(server, 1000);
+for (const server of servers) await round(server, WARM_AFTER);
 const costs = new Map<string, number[]>(servers.map(({ kind }) => [kind, []]));
 for (let index = 0; index < ROUNDS; index++) {
   for (const server of servers) costs.get(server.kind)?.push(await round(server, COUNT));
@@ -23,7 +26,7 @@ for (let index = 0; index < ROUNDS; index++) {
 const median = (list: number[] = []) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? NaN;
 const base = median(costs.get("bare"));
 for (const [kind, list] of costs) {
-  const shown = list.map((cost) => cost.toFixed(1)).join(" ");
+  const shown = list.map((cost) => cost.toFixed(0)).join(" ");
   console.log(
     `${kind.padEnd(7)} ${median(list).toFixed(1)} µs CPU per request, ${(median(list) / base).toFixed(2)} of bare   (${shown})`,
   );

@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { describeMachine, median, option, quantile, short, text } from "./figures.js";
 import { eachOf, sendAll, type ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
-import { cpuMs } from "./process-figures.js";
-import { startServiceProcess } from "./service-process.js";
+import { cpuMs, mainThreadMs } from "./process-figures.js";
+import { type ServiceProcess, startServiceProcess } from "./service-process.js";
 import { STAGES, stageTimes } from "./stages.js";
 
 const ROUNDS = option("rounds", 7);
@@ -27,6 +27,9 @@ interface Workload {
   calls: number;
   requests: (project_id: string) => ReadyRequest[];
 }
+
+/** Calls until node has compiled what is used; before, one costs twice as much. */
+const WARM_AFTER = 6000;
 
 const sized = (count: number) => Math.max(1, Math.round(count * SIZE));
 const batches = (connections: number): Workload => ({
@@ -59,6 +62,7 @@ interface Round {
   seconds: number;
   times: number[];
   serviceUs: number;
+  mainThreadUs: number;
   engineUs: number;
 }
 
@@ -78,6 +82,8 @@ async function compare(workload: Workload): Promise<void> {
   const project = `local/bench-${WORKLOADS.indexOf(workload)}`;
   let bytes = 0;
   let last = "0";
+  const first = await timed(workload, () => warmUp(service, workload, workload.calls));
+  await warmUp(service, workload);
   for (let round = -1; round < ROUNDS; round++) {
     const requests = workload.requests(project);
     bytes = requests.reduce((sum, request) => sum + request.bytes.length, 0) / workload.calls;
@@ -89,7 +95,7 @@ async function compare(workload: Workload): Promise<void> {
       insertBare(rows, workload.calls / requests.length, workload.connections),
     );
     const groupedRound = await timed(workload, () => insertBare(rows, Math.round(rows.length / inserts), 1));
-    // The first round only warms up.
+    // The first round warms up the engine.
     if (round < 0) continue;
     ours.push(ourRound);
     alike.push(alikeRound);
@@ -98,7 +104,8 @@ async function compare(workload: Workload): Promise<void> {
   }
   console.log(
     `\n${workload.name}; ${Math.round(bytes)} bytes per call on the wire; ` +
-      `${short(median(rowsPerInsert))} rows per insert; ${ROUNDS} rounds of ${workload.calls}`,
+      `${short(median(rowsPerInsert))} rows per insert; ${ROUNDS} rounds of ${workload.calls}; ` +
+      `the first one: ${short(first.serviceUs)} µs of service CPU per call, ${short(first.mainThreadUs)} on its main thread`,
   );
   const base = median(alike.map(({ perSecond }) => perSecond));
   console.table({
@@ -117,12 +124,26 @@ function summary(rounds: readonly Round[], base: number): Record<string, number>
     "p50 ms": of(({ times }) => median(times)),
     "p99 ms": of(({ times }) => quantile(times, 0.99)),
     "service CPU µs/call": of(({ serviceUs }) => serviceUs),
+    "of it, main thread": of(({ mainThreadUs }) => mainThreadUs),
     "engine CPU µs/call": of(({ engineUs }) => engineUs),
   };
 }
 
+async function warmUp(target: ServiceProcess, workload: Workload, until = WARM_AFTER): Promise<number[]> {
+  const times: number[] = [];
+  for (let sent = 0; sent < until; sent += workload.calls) {
+    times.push(...(await sendAll(target, workload.requests("local/warm-up"), workload.connections)));
+  }
+  return times;
+}
+
 async function timed({ calls }: Workload, work: () => Promise<number[]>): Promise<Round> {
-  const before = { service: cpuMs(service.pid), engine: cpuMs(service.enginePid()), at: performance.now() };
+  const before = {
+    service: cpuMs(service.pid),
+    mainThread: mainThreadMs(service.pid),
+    engine: cpuMs(service.enginePid()),
+    at: performance.now(),
+  };
   const times = await work();
   const seconds = (performance.now() - before.at) / 1000;
   return {
@@ -130,6 +151,7 @@ async function timed({ calls }: Workload, work: () => Promise<number[]>): Promis
     seconds,
     times,
     serviceUs: ((cpuMs(service.pid) - before.service) * 1000) / calls,
+    mainThreadUs: ((mainThreadMs(service.pid) - before.mainThread) * 1000) / calls,
     engineUs: ((cpuMs(service.enginePid()) - before.engine) * 1000) / calls,
   };
 }
@@ -163,7 +185,7 @@ async function profileAll(): Promise<void> {
   const profiled = await startServiceProcess({ nodeArguments: ["--cpu-prof", `--cpu-prof-dir=${directory}`] });
   const windows: Array<{ workload: Workload; from: bigint; to: bigint; calls: number }> = [];
   for (const workload of WORKLOADS) {
-    await sendAll(profiled, workload.requests("local/profile"), workload.connections);
+    await warmUp(profiled, workload);
     const requests = [1, 2, 3].flatMap(() => workload.requests("local/profile"));
     const from = process.hrtime.bigint();
     await sendAll(profiled, requests, workload.connections);

@@ -15,7 +15,7 @@ export interface ServiceProcess {
   /** The engine host, a child of the service. */
   enginePid(): number;
   /** Straight to the service's engine, around the service: rows of `body` go into an INSERT. Answers with text. */
-  engine(sql: string, body?: Buffer): Promise<string>;
+  engine(sql: string, body?: Buffer, settings?: Record<string, string>): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOp
     key: field("API key"),
     pid,
     enginePid: () => childrenOf(pid)[0] ?? 0,
-    engine: (sql, body) => askEngine(agent, sql, body),
+    engine: (sql, body, settings) => askEngine(agent, sql, body, settings),
     async stop() {
       agent.destroy();
       child.kill("SIGTERM");
@@ -69,18 +69,26 @@ function socketOf(socketPath: string) {
   return { socketPath, keepAlive: true };
 }
 
-/** The same settings as the store's inserts, so that both do the same work. */
-const SETTINGS = new URLSearchParams({
-  async_insert: "0",
+/** Any insert waits until it is on disk. */
+const SETTINGS = { async_insert: "0", max_partitions_per_insert_block: "0" };
+
+/** What the store's inserts ask for besides. */
+export const STORE_SETTINGS = {
   input_format_parallel_parsing: "0",
   max_insert_block_size: "1000000",
   min_insert_block_size_rows: "1000000",
   min_insert_block_size_bytes: "268435456",
-  max_partitions_per_insert_block: "0",
-});
+  optimize_on_insert: "0",
+};
 
-function askEngine(agent: Agent, sql: string, body?: Buffer): Promise<string> {
-  const path = `/?${SETTINGS.toString()}&query=${encodeURIComponent(sql)}`;
+function askEngine(
+  agent: Agent,
+  sql: string,
+  body: Buffer | undefined,
+  settings: Record<string, string> = {},
+): Promise<string> {
+  const query = new URLSearchParams({ ...SETTINGS, ...settings, query: sql });
+  const path = `/?${query.toString()}`;
   return new Promise((resolve, reject) => {
     const outgoing = request({ agent, method: "POST", path }, (response) => {
       const chunks: Buffer[] = [];

@@ -86,6 +86,7 @@ describe("nothing is asked of anybody but the engine and the stores that are con
     "blob-store",
     "embedded-clickhouse",
     "server-stub",
+    "training-engine",
   ])("%s", (name) => {
     const directory = join(packages, name, "src");
     const lines = readdirSync(directory, { recursive: true, encoding: "utf8" })

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../test/store.js";
@@ -152,3 +154,34 @@ async function expectStopped(mark: string): Promise<void> {
     .poll(async () => await db.engine.rows({ sql: counted, params }), { timeout: 5000 })
     .toEqual([{ running: "0" }]);
 }
+
+describe("what waits until inserts are sent", () => {
+  const row = Buffer.from(`${"x".repeat(8 * 1024 * 1024)}\n`);
+
+  test("goes on once they are", async () => {
+    await db.engine.command({ sql: "CREATE TABLE sent (text String) ENGINE=Memory" });
+    let stored = false;
+    const insert = db.engine.insert("sent", ["text"], [row]).then(() => (stored = true));
+    await db.engine.sent();
+    await insert;
+    await db.engine.sent();
+    expect(stored).toBe(true);
+  });
+
+  test("does not wait for an engine that takes nothing, nor for one that is not there", async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => void sockets.push(socket.pause())).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const deaf = connectEngine({ url: `http://127.0.0.1:${port}` }, "trace");
+    let settled = false;
+    const insert = deaf.insert("calls", ["id"], [row]).finally(() => (settled = true));
+    await deaf.sent();
+    expect(settled).toBe(false);
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await expect(insert).rejects.toMatchObject({ code: "busy" });
+    await deaf.sent();
+    await deaf.close();
+  });
+});

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
@@ -37,10 +39,15 @@ export interface Engine {
    * Never repeated: after `busy` it is unknown whether they are stored.
    */
   insert(table: string, columns: readonly string[], rows: readonly Uint8Array[]): Promise<void>;
+  /** Resolves when the inserts that have begun have been sent, or soon when that takes long. */
+  sent(): Promise<void>;
   /** DDL and maintenance. Parameters travel in the URL: no lists here. Never repeated. */
   command(statement: Statement, options?: StatementOptions): Promise<void>;
   close(): Promise<void>;
 }
+
+/** So long an insert may keep other work waiting while it is sent. */
+const SENT_MS = 20;
 
 const SETTINGS: ClickHouseSettings = {
   output_format_json_quote_64bit_integers: 1,
@@ -75,10 +82,22 @@ export function connectEngine(connection: EngineConnection, database: string): E
     // Every error is thrown; the client would print it as well.
     log: { level: ClickHouseLogLevel.OFF },
   });
+  const sending = new Set<Promise<void>>();
   return {
     rows: (statement, options) => rows(client, statement, options),
     stream: (statement, options) => stream(client, statement, options),
-    insert: (table, columns, rows) => insert(client, table, columns, rows),
+    insert: async (table, columns, rows) => {
+      const values = Readable.from(joined(rows), { objectMode: false });
+      const stored = insert(client, table, columns, values);
+      const settled = () => {};
+      const sent = Promise.race([once(values, "close"), stored]).then(settled, settled);
+      sending.add(sent);
+      void sent.then(() => sending.delete(sent));
+      await stored;
+    },
+    sent: async () => {
+      if (sending.size > 0) await Promise.race([Promise.all(sending), delay(SENT_MS)]);
+    },
     command: (statement, options) => command(client, statement, options),
     close: async () => {
       if (connection.http_agent === undefined) await client.close();
@@ -137,9 +156,8 @@ async function insert(
   client: ClickHouseClient,
   table: string,
   columns: readonly string[],
-  rows: readonly Uint8Array[],
+  values: Readable,
 ): Promise<void> {
-  const values = Readable.from([Buffer.concat(rows)], { objectMode: false });
   try {
     const result = await client.exec({
       query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
@@ -150,6 +168,20 @@ async function insert(
   } catch (error) {
     throw engineFailure(error);
   }
+}
+
+/** Rows that are neighbours in memory as one piece, as those of a request mostly are: nothing is copied. */
+function* joined(rows: readonly Uint8Array[]): Generator<Buffer> {
+  let memory: ArrayBufferLike | undefined;
+  let [from, to] = [0, 0];
+  for (const { buffer, byteOffset, byteLength } of rows) {
+    if (buffer !== memory || byteOffset !== to) {
+      if (memory !== undefined) yield Buffer.from(memory, from, to - from);
+      [memory, from] = [buffer, byteOffset];
+    }
+    to = byteOffset + byteLength;
+  }
+  if (memory !== undefined) yield Buffer.from(memory, from, to - from);
 }
 
 async function command(client: ClickHouseClient, statement: Statement, options?: StatementOptions): Promise<void> {

@@ -60,6 +60,8 @@ export interface TraceStore {
    * Parts may come in any order and repeatedly; see {@link Ingest.write}.
    */
   ingest(parts: readonly CallPart[]): Promise<RejectedPart[]>;
+  /** Lets others have their turn, above all a commit that is being sent: for work that takes milliseconds. */
+  turn(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   objects: Objects;
   tables: Tables;
@@ -109,6 +111,7 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
+    turn: () => ingest.turn(),
     calls: {
       ...callReads({ ...context, lookups, inFlight, refs: openRefs({ ...context, engine: lookups }) }),
       delete: ingest.delete,

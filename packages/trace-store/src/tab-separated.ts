@@ -35,6 +35,11 @@ export class RowWriter {
     return row;
   }
 
+  /** Bytes of the row that is being written. */
+  get length(): number {
+    return this.#at - this.#from;
+  }
+
   /** What `fieldsOf` gave. */
   fields(bytes: Uint8Array): void {
     this.#room(bytes.length);
@@ -85,10 +90,9 @@ export class RowWriter {
     this.#short(String(seconds > GREATEST_SECOND ? GREATEST_SECOND : seconds).padStart(10, "0"));
   }
 
-  /** A `Nullable` column: NULL, or what `write` writes. */
-  nullable<T>(value: T | null | undefined, write: (value: T) => void): void {
-    if (value === null || value === undefined) this.#write("\\N");
-    else write(value);
+  /** NULL, in a `Nullable` column. */
+  null(): void {
+    this.#write("\\N");
   }
 
   /** Writes a field that needs no more escapes, and returns its bytes. */

@@ -9,7 +9,9 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   const ops = new OtelOps(services);
   return {
     async exportTrace({ body, headers }, caller) {
+      await services.store.turn();
       const decoded = decodeTraces(body.bytes, body.media_type);
+      await services.store.turn();
       const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
 
       const projects = callsByProject(calls);

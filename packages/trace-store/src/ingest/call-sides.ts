@@ -37,15 +37,15 @@ export const DERIVED_COLUMNS = [
   "`usage.cache_creation_tokens`",
 ] as const;
 
-/** Originals of what the engine could not read, by column. */
-export type ExactTexts = ReadonlyArray<readonly [column: string, text: JsonText]>;
+/** The original of what the engine could not read. */
+export type ExactText = readonly [column: string, text: JsonText];
 
 /**
  * One side of a call, ready to be written. It is made when a part arrives, so that a commit only puts bytes together.
  */
 interface Side {
   fields: Buffer;
-  exact: ExactTexts;
+  exact: readonly ExactText[];
   size_bytes: number;
 }
 
@@ -61,61 +61,20 @@ export interface EndSide extends Side {
 /** `expire_at` of what is kept for ever: 2106-01-01, the column's default. */
 export const NEVER_SECONDS = 4_291_747_200n;
 
-const out = new RowWriter();
-const integer = (value: number) => out.integer(value);
+const writer = new RowWriter();
 
 export function startSide(start: CallStart): StartSide {
-  const exact: [string, string][] = [];
-  const plain = start.plain === true;
+  const exact: ExactText[] = [];
   let size_bytes = 0;
-  const fields = out.fieldsOf(() => {
-    out.text(start.trace_id);
-    out.text(start.parent_id ?? "");
-    out.text(start.thread_id ?? "");
-    out.text(start.turn_id ?? "");
-    out.text(start.op_name);
-    out.text(opKey(start.op_name));
-    out.text(start.display_name ?? "");
-    out.text(start.wb_user_id ?? "");
-    out.text(start.wb_run_id ?? "");
-    out.nullable(start.wb_run_step, integer);
-    out.text(start.source ?? "");
-    out.time(start.started_at);
-    size_bytes += json("attributes", start.attributes, plain, exact);
-    size_bytes += json("inputs", start.inputs, plain, exact);
-    out.texts(plain ? [] : findRefs(start.inputs));
-    out.second(start.expire_at ?? NEVER_SECONDS * 1_000_000n);
-  });
+  const fields = writer.fieldsOf(() => (size_bytes = writeStart(writer, start, exact)));
   return { fields, exact, size_bytes, started_at: start.started_at };
 }
 
 export function endSide(end: CallEnd): EndSide {
-  const exact: [string, string][] = [];
-  const output = end.output ?? "null";
-  const plain = end.plain === true;
+  const exact: ExactText[] = [];
   let size_bytes = 0;
-  const fields = out.fieldsOf(() => {
-    out.nullable(end.wb_run_step_end, integer);
-    out.time(end.ended_at);
-    const output_bytes = json("output", output, plain, exact);
-    // An absent output and null are one; neither takes storage.
-    if (output !== "null") size_bytes += output_bytes;
-    size_bytes += json("summary", end.summary, plain, exact);
-    out.text(end.exception ?? "");
-    out.texts(plain ? [] : findRefs(output));
-  });
-
-  const usage = end.usage ?? usageOf(end.summary);
-  const derived = out.fieldsOf(() => {
-    out.text(statusOf(end));
-    out.texts(usage.map(({ model }) => model));
-    out.integers(usage.map(({ requests }) => requests));
-    out.integers(usage.map(({ prompt_tokens }) => prompt_tokens));
-    out.integers(usage.map(({ completion_tokens }) => completion_tokens));
-    out.integers(usage.map(({ total_tokens }) => total_tokens));
-    out.integers(usage.map(({ cache_read_tokens }) => cache_read_tokens));
-    out.integers(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
-  });
+  const fields = writer.fieldsOf(() => (size_bytes = writeEnd(writer, end, exact)));
+  const derived = writer.fieldsOf(() => writeDerived(writer, end));
   return { fields, exact, size_bytes, ended_at: end.ended_at, derived };
 }
 
@@ -128,8 +87,67 @@ export function sameSide(a: Side, b: Side): boolean {
   );
 }
 
+/** Writes START_COLUMNS, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
+export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[]): number {
+  const { plain } = start;
+  out.text(start.trace_id);
+  out.text(start.parent_id ?? "");
+  out.text(start.thread_id ?? "");
+  out.text(start.turn_id ?? "");
+  out.text(start.op_name);
+  out.text(opKey(start.op_name));
+  out.text(start.display_name ?? "");
+  out.text(start.wb_user_id ?? "");
+  out.text(start.wb_run_id ?? "");
+  writeStep(out, start.wb_run_step);
+  out.text(start.source ?? "");
+  out.time(start.started_at);
+  const attributes_bytes = writeJson(out, "attributes", start.attributes, plain, exact);
+  const inputs_bytes = writeJson(out, "inputs", start.inputs, plain, exact);
+  out.texts(plain ? [] : findRefs(start.inputs));
+  out.second(start.expire_at ?? NEVER_SECONDS * 1_000_000n);
+  return attributes_bytes + inputs_bytes;
+}
+
+/** Writes END_COLUMNS, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
+export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): number {
+  const { plain, output = "null", summary } = end;
+  writeStep(out, end.wb_run_step_end);
+  out.time(end.ended_at);
+  const output_bytes = writeJson(out, "output", output, plain, exact);
+  const summary_bytes = writeJson(out, "summary", summary, plain, exact);
+  out.text(end.exception ?? "");
+  out.texts(plain ? [] : findRefs(output));
+  // An absent output and null are one; neither takes storage.
+  return output === "null" ? summary_bytes : output_bytes + summary_bytes;
+}
+
+/** Writes DERIVED_COLUMNS. */
+export function writeDerived(out: RowWriter, end: CallEnd): void {
+  const usage = end.usage ?? usageOf(end.summary);
+  out.text(statusOf(end));
+  out.texts(usage.map(({ model }) => model));
+  out.integers(usage.map(({ requests }) => requests));
+  out.integers(usage.map(({ prompt_tokens }) => prompt_tokens));
+  out.integers(usage.map(({ completion_tokens }) => completion_tokens));
+  out.integers(usage.map(({ total_tokens }) => total_tokens));
+  out.integers(usage.map(({ cache_read_tokens }) => cache_read_tokens));
+  out.integers(usage.map(({ cache_creation_tokens }) => cache_creation_tokens));
+}
+
+function writeStep(out: RowWriter, step: number | undefined): void {
+  if (step === undefined) out.null();
+  else out.integer(step);
+}
+
 /** Returns the bytes of the text as it came. */
-function json(column: string, text: JsonText, plain: boolean, exact: [string, string][]): number {
+function writeJson(
+  out: RowWriter,
+  column: string,
+  text: JsonText,
+  plain: true | undefined,
+  exact: ExactText[],
+): number {
   if (plain) return out.text(text);
   const stored = storable(text);
   if (stored.exact !== undefined) exact.push([column, stored.exact]);

@@ -23,6 +23,7 @@ export async function commitParts(context: IngestContext, requests: readonly Wri
       const call = calls.get(part.key) ?? { project_id: part.project_id, id: part.id };
       if (part.start !== undefined) call.start = part.start;
       if (part.end !== undefined) call.end = part.end;
+      call.row = part.row;
       call.started_at = call.start?.started_at ?? part.started_at ?? call.started_at;
       calls.set(part.key, call);
     }

@@ -32,6 +32,11 @@ export interface Ingest {
    * in any order, repeatedly, and in different requests: the call is there once. Later parts of a request win.
    */
   write(parts: readonly CallPart[]): Promise<RejectedPart[]>;
+  /**
+   * For those who make parts: resolves when others have had their turn and no commit is being sent. The socket to the
+   * engine takes 200 KB at a time, and the engine idles until it has all.
+   */
+  turn(): Promise<void>;
   /** Sets the name shown for a call, "" clears it. An id that is not stored keeps the name for later. */
   rename: (project_id: string, id: string, display_name: string) => Promise<void>;
   /** Deletes calls with all their descendants; counts the ids and the descendants found. */
@@ -57,6 +62,11 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   let checking: Promise<void> | undefined;
   await recover(context);
   const maintenance = scheduleMaintenance(context, queue, ready);
+
+  async function turn(): Promise<void> {
+    await nextTurn();
+    await store.engine.sent();
+  }
 
   async function ready(): Promise<void> {
     if (state.suspect) await recover(context);
@@ -96,11 +106,16 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   }
 
   return {
+    turn,
     async write(parts) {
       const prepared: PreparedPart[] = [];
       const rejected: RejectedPart[] = [];
+      let since = performance.now();
       for (const [index, part] of parts.entries()) {
-        if (index % TURN_PARTS === TURN_PARTS - 1) await nextTurn();
+        if (index % LOOK_PARTS === 0 && performance.now() - since > TURN_MS) {
+          await turn();
+          since = performance.now();
+        }
         const result = preparePart(part, index);
         if ("key" in result) prepared.push(result);
         else rejected.push(result);
@@ -141,8 +156,10 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   };
 }
 
-/** So many parts are prepared in one go, some 10 ms; other requests come between. */
-const TURN_PARTS = 500;
+/** So long parts are prepared in one go. */
+const TURN_MS = 2;
+/** After so many parts it is time to look at the clock. */
+const LOOK_PARTS = 16;
 
 /** About what a side takes in the insert. */
 function bytesOf(side: StartSide | EndSide | undefined): number {

@@ -1,9 +1,10 @@
 import { isCallId, isStorableTime } from "@heddle/trace-model";
-import type { CallPart } from "@heddle/trace-model";
+import type { CallEnd, CallPart, CallStart } from "@heddle/trace-model";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { endSide, startSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
+import { wholeCall } from "./rows.js";
 
 /** A part that is not stored; all others of the request are. */
 export interface RejectedPart {
@@ -18,6 +19,8 @@ export interface PreparedPart extends CallKey {
   key: string;
   start?: StartSide;
   end?: EndSide;
+  /** The whole row, when both sides are here; it waits for its version. */
+  row?: Buffer;
   /** The time of the start as far as this part knows it. */
   started_at?: bigint;
 }
@@ -41,10 +44,13 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
     key: keyText({ project_id, id }),
     project_id,
     id,
-    start: start && startSide(start),
-    end: end && endSide(end),
+    ...(start && end ? wholeCall({ project_id, id }, start, end) : halfCall(start, end)),
     started_at: start?.started_at ?? hint(end?.started_at),
   };
+}
+
+function halfCall(start: CallStart | undefined, end: CallEnd | undefined): { start?: StartSide; end?: EndSide } {
+  return start ? { start: startSide(start) } : { end: end && endSide(end) };
 }
 
 function badId(name: string, id: string | undefined): string | undefined {

@@ -1,16 +1,31 @@
+import type { CallEnd, CallStart } from "@heddle/trace-model";
 import { RowWriter } from "../tab-separated.js";
-import { DERIVED_COLUMNS, END_COLUMNS, NEVER_SECONDS, START_COLUMNS } from "./call-sides.js";
-import type { EndSide, ExactTexts, StartSide } from "./call-sides.js";
+import {
+  DERIVED_COLUMNS,
+  END_COLUMNS,
+  NEVER_SECONDS,
+  START_COLUMNS,
+  writeDerived,
+  writeEnd,
+  writeStart,
+} from "./call-sides.js";
+import type { EndSide, ExactText, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 
-const SHARED = ["project_id", "id", "version", "exact", "size_bytes", ...START_COLUMNS, ...END_COLUMNS] as const;
+const KEY = ["project_id", "id"];
+/** Known when everything before them is written; the version not before the commit. */
+const LAST = ["exact", "size_bytes", "version"];
 
-export const CALL_COLUMNS = [...SHARED, "latency_us", ...DERIVED_COLUMNS];
-export const PART_COLUMNS = [...SHARED, "part", "closed"];
+export const CALL_COLUMNS = [...KEY, ...START_COLUMNS, ...END_COLUMNS, "latency_us", ...DERIVED_COLUMNS, ...LAST];
+export const PART_COLUMNS = [...KEY, ...START_COLUMNS, ...END_COLUMNS, "part", "closed", ...LAST];
 export const HIDDEN_COLUMNS = ["project_id", "id", "version", "started_at", "reason", "hidden_by", "row_version"];
 export const NAME_COLUMNS = ["project_id", "id", "display_name", "version"];
 
 export type Half = "start" | "end";
+
+/** Stands where a row waits for its version: any time from 2001 to 2286 has as many digits. */
+const NO_VERSION = 1_000_000_000_000_000n;
+const VERSION_DIGITS = String(NO_VERSION).length;
 
 /** An end whose start has not come is given up after 30 days. */
 const END_LIFETIME_US = 30n * 86_400_000_000n;
@@ -19,50 +34,105 @@ const row = new RowWriter();
 const NO_START = noStart();
 const NO_END = noEnd();
 
-/** A row of `calls`. */
+/** A complete call that came in one part: its sides are stretches of its row. */
+export interface WholeCall {
+  start: StartSide;
+  end: EndSide;
+  /** A row of `calls` that waits for its version, see {@link withVersion}. */
+  row: Buffer;
+}
+
+/** Most calls come whole; their row is written once, and nothing of it is copied before it is sent. */
+export function wholeCall(key: CallKey, start: CallStart, end: CallEnd): WholeCall {
+  const startExact: ExactText[] = [];
+  const endExact: ExactText[] = [];
+  let [startFrom, endFrom, endTo, derivedFrom, derivedTo, startSize, endSize] = [0, 0, 0, 0, 0, 0, 0];
+  const bytes = row.rowOf(() => {
+    writeKey(key);
+    startFrom = row.length;
+    startSize = writeStart(row, start, startExact);
+    endFrom = row.length;
+    endSize = writeEnd(row, end, endExact);
+    endTo = row.length;
+    row.integer(end.ended_at - start.started_at);
+    derivedFrom = row.length;
+    writeDerived(row, end);
+    derivedTo = row.length;
+    writeLast(both(startExact, endExact), startSize + endSize, NO_VERSION);
+  });
+  return {
+    row: bytes,
+    start: {
+      fields: bytes.subarray(startFrom, endFrom),
+      exact: startExact,
+      size_bytes: startSize,
+      started_at: start.started_at,
+    },
+    end: {
+      fields: bytes.subarray(endFrom, endTo),
+      exact: endExact,
+      size_bytes: endSize,
+      ended_at: end.ended_at,
+      derived: bytes.subarray(derivedFrom, derivedTo),
+    },
+  };
+}
+
+/** The same row with its version, which stands at its end; undefined when the version does not fit there. */
+export function withVersion(row: Buffer, version: bigint): Uint8Array | undefined {
+  const text = String(version);
+  if (text.length !== VERSION_DIGITS) return undefined;
+  row.write(text, row.length - 1 - VERSION_DIGITS, "latin1");
+  return row;
+}
+
+/** A row of `calls` whose sides came apart. */
 export function callRow(key: CallKey, start: StartSide, end: EndSide, version: bigint): Uint8Array {
   return row.rowOf(() => {
-    const exact = start.exact.length + end.exact.length === 0 ? [] : [...start.exact, ...end.exact];
-    shared(key, version, exact, start.size_bytes + end.size_bytes);
+    writeKey(key);
     row.fields(start.fields);
     row.fields(end.fields);
     row.integer(end.ended_at - start.started_at);
     row.fields(end.derived);
+    writeLast(both(start.exact, end.exact), start.size_bytes + end.size_bytes, version);
   });
 }
 
 /** A row of `call_parts`: a call that is running. */
 export function openStartRow(key: CallKey, start: StartSide, version: bigint): Uint8Array {
   return row.rowOf(() => {
-    shared(key, version, start.exact, start.size_bytes);
+    writeKey(key);
     row.fields(start.fields);
     row.fields(NO_END);
     row.text("start");
     row.integer(0);
+    writeLast(start.exact, start.size_bytes, version);
   });
 }
 
 /** A row of `call_parts`: an end that waits for its start. */
 export function openEndRow(key: CallKey, end: EndSide, version: bigint): Uint8Array {
   return row.rowOf(() => {
-    shared(key, version, end.exact, end.size_bytes);
+    writeKey(key);
     row.fields(NO_START);
     row.second(version + END_LIFETIME_US);
     row.fields(end.fields);
     row.text("end");
     row.integer(0);
+    writeLast(end.exact, end.size_bytes, version);
   });
 }
 
 /** A row of `call_parts` that removes a half. */
 export function closedRow(key: CallKey, part: Half, version: bigint): Uint8Array {
   return row.rowOf(() => {
-    shared(key, version, [], 0);
+    writeKey(key);
     row.fields(NO_START);
     row.second(NEVER_SECONDS * 1_000_000n);
     row.fields(NO_END);
     row.text(part);
     row.integer(1);
+    writeLast([], 0, version);
   });
 }
 
@@ -76,8 +146,7 @@ export interface HiddenRow {
 /** A row of `call_hidden`. */
 export function hiddenRow(key: CallKey, hidden: HiddenRow, rowVersion: bigint): Uint8Array {
   return row.rowOf(() => {
-    row.text(key.project_id);
-    row.text(key.id);
+    writeKey(key);
     row.integer(hidden.version);
     row.time(hidden.started_at);
     row.text(hidden.version === 0n ? "deleted" : "replaced");
@@ -89,26 +158,32 @@ export function hiddenRow(key: CallKey, hidden: HiddenRow, rowVersion: bigint): 
 /** A row of `call_names`. */
 export function nameRow(key: CallKey, display_name: string, version: bigint): Uint8Array {
   return row.rowOf(() => {
-    row.text(key.project_id);
-    row.text(key.id);
+    writeKey(key);
     row.text(display_name);
     row.integer(version);
   });
 }
 
-function shared(key: CallKey, version: bigint, exact: ExactTexts, size_bytes: number): void {
-  row.text(key.project_id);
-  row.text(key.id);
-  row.integer(version);
+function writeKey({ project_id, id }: CallKey): void {
+  row.text(project_id);
+  row.text(id);
+}
+
+function writeLast(exact: readonly ExactText[], size_bytes: number, version: bigint): void {
   row.textMap(exact);
   row.integer(size_bytes);
+  row.integer(version);
+}
+
+function both(start: readonly ExactText[], end: readonly ExactText[]): readonly ExactText[] {
+  return start.length === 0 ? end : [...start, ...end];
 }
 
 /** What stands in the columns of a start where there is none, in the order of START_COLUMNS up to expire_at. */
 function noStart(): Uint8Array {
   return row.fieldsOf(() => {
     for (let texts = 0; texts < 9; texts++) row.text("");
-    row.nullable(undefined, () => {});
+    row.null();
     row.text("");
     row.time(0n);
     row.text("");
@@ -120,11 +195,11 @@ function noStart(): Uint8Array {
 /** What stands in the columns of an end where there is none, in the order of END_COLUMNS. */
 function noEnd(): Uint8Array {
   return row.fieldsOf(() => {
-    row.nullable(undefined, () => {});
-    row.nullable(undefined, () => {});
+    row.null();
+    row.null();
     row.text("null");
     row.text("{}");
-    row.nullable(undefined, () => {});
+    row.null();
     row.texts([]);
   });
 }

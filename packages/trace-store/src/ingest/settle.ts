@@ -1,13 +1,15 @@
 import { sameSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
-import { callRow, closedRow, hiddenRow, openEndRow, openStartRow } from "./rows.js";
+import { callRow, closedRow, hiddenRow, openEndRow, openStartRow, withVersion } from "./rows.js";
 import type { StoredCall, StoredHalves } from "./stored-calls.js";
 
 /** The newest start and end of one call among the parts of a commit. */
 export interface IncomingCall extends CallKey {
   start?: StartSide;
   end?: EndSide;
+  /** Holds just these two sides. */
+  row?: Buffer;
 }
 
 /** What is stored of a call: its complete row, halves that are still open, or both after a crash. */
@@ -41,7 +43,7 @@ export function settle(call: IncomingCall, stored: StoredState, version: bigint)
     const writes: CallWrites = { parts, hidden: [], after: { started_at: start.started_at } };
     const old = stored.call;
     if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
-    writes.complete = callRow(call, start, end, version);
+    writes.complete = (call.row && withVersion(call.row, version)) ?? callRow(call, start, end, version);
     if (old !== undefined) {
       const replaced = { version: old.version, started_at: old.start.started_at, hidden_by: "" };
       writes.hidden.push(hiddenRow(call, replaced, version));

@@ -51,6 +51,7 @@ function writeFields(writer: RowWriter, row: ObjectRow): void {
   writer.text(row.user_id);
   writer.time(row.created_at);
   writer.time(row.published_at);
-  writer.nullable(row.deleted_at, (deleted_at) => writer.time(deleted_at));
+  if (row.deleted_at === undefined) writer.null();
+  else writer.time(row.deleted_at);
   writer.integer(row.version);
 }

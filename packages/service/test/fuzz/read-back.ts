@@ -1,3 +1,4 @@
+import { valueDigest } from "@heddle/trace-model";
 import { RawJson } from "@heddle/server-stub";
 import { expect } from "vitest";
 import { operations, toRequest, type RequestParts } from "../spec-requests.js";
@@ -41,7 +42,9 @@ export async function expectReadable(
       const { project_id, val, builtin_object_class, set_base_object_class } = sent["obj"] as Fields;
       const { digest, object_id } = JSON.parse(answer) as Fields;
       const text = await read("objRead", { project_id, object_id, digest });
-      if (!given(builtin_object_class) && !given(set_base_object_class)) expectText(text, val);
+      if (!given(builtin_object_class) && !given(set_base_object_class)) {
+        expectContent(text, val, [digest]);
+      }
       return;
     }
     case "tableCreate": {
@@ -49,8 +52,10 @@ export async function expectReadable(
       const rows = (listed instanceof RawJson ? listed.value : listed) as unknown[];
       const { digest } = JSON.parse(answer) as Fields;
       const text = await read("tableQuery", { project_id, digest });
-      expect((JSON.parse(text) as { rows: unknown[] }).rows).toHaveLength(rows.length);
-      for (const row of rows) expectText(text, row);
+      const stored = (JSON.parse(text) as { rows: Fields[] }).rows;
+      expect(stored).toHaveLength(rows.length);
+      const digests = stored.map((row) => row["digest"]);
+      for (const row of rows) expectContent(text, row, digests);
       return;
     }
     case "fileCreate": {
@@ -129,4 +134,10 @@ function given(value: unknown): boolean {
 function expectText(answer: string, sent: unknown): void {
   if (!(sent instanceof RawJson) || /NaN|Infinity|weave-trace-internal/.test(sent.text)) return;
   expect(answer).toContain(sent.text);
+}
+
+/** Content is kept by digest: of two spellings of one value, as `[]` and `[ ]`, the first stays. */
+function expectContent(answer: string, sent: unknown, digests: readonly unknown[]): void {
+  if (sent instanceof RawJson && !answer.includes(sent.text) && digests.includes(valueDigest(sent.text))) return;
+  expectText(answer, sent);
 }

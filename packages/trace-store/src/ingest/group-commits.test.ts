@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { groupCommits } from "./group-commits.js";
 
 interface Entry {
@@ -105,4 +105,44 @@ test("clients that send the next request when they have their answer come to sha
   await Promise.all([client(), client(), client(), client()]);
   await queue.close();
   expect(sizes.length).toBeLessThan(14);
+});
+
+describe("clients with great requests", () => {
+  beforeAll(() => void vi.useFakeTimers());
+  afterAll(() => void vi.useRealTimers());
+  const great = (name: string) => entry(name, 1_500_000);
+
+  /** Tells of commits as they begin; each takes 100 ms. */
+  function slow() {
+    const begun: string[][] = [];
+    const queue = groupCommits<Entry>((entries) => {
+      begun.push(entries.map(({ name }) => name));
+      return new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    return { begun, queue };
+  }
+
+  test("share commits half by half: the others prepare meanwhile", async () => {
+    const { begun, queue } = slow();
+    queue.add(great("a"));
+    await vi.advanceTimersByTimeAsync(50);
+    for (const name of ["b", "c", "d"]) queue.add(great(name));
+    await vi.advanceTimersByTimeAsync(100);
+    queue.add(great("a2"));
+    await vi.advanceTimersByTimeAsync(60);
+    expect(begun).toEqual([["a"], ["b", "c", "d"]]);
+    queue.add(great("b2"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(begun.at(-1)).toEqual(["a2", "b2"]);
+  });
+
+  test("do not wait long for each other", async () => {
+    const { begun, queue } = slow();
+    for (const name of ["a", "b", "c", "d"]) queue.add(great(name));
+    await vi.advanceTimersByTimeAsync(300);
+    expect(begun).toEqual([["a"], ["b", "c", "d"]]);
+    queue.add(great("alone"));
+    await vi.advanceTimersByTimeAsync(25);
+    expect(begun.at(-1)).toEqual(["alone"]);
+  });
 });

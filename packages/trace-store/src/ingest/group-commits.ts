@@ -16,8 +16,10 @@ export interface CommitQueue<Entry extends CommitEntry> {
 /** Well below 64 MB one insert is one block, which is stored whole or not at all. */
 const COMMIT_BYTES = 56 * 1024 * 1024;
 const WAITING_BYTES = 4 * COMMIT_BYTES;
-/** So much is worth a commit of its own at once, and so much hardly gains by waiting for more. */
-const FULL_BYTES = 1024 * 1024;
+/** From so much on a commit need not wait for all others, and from so much on for nobody. */
+const GREAT_BYTES = 1024 * 1024;
+const FULL_BYTES = 16 * GREAT_BYTES;
+/** From so much on it waits a short time only. */
 const LARGE_BYTES = 128 * 1024;
 const LARGE_ROWS = 50;
 /** From so many requests in a commit on its cost is well shared. */
@@ -31,6 +33,7 @@ const LONGEST_MS = 200;
  * A commit costs the engine a part and several fsyncs, whatever its size. So small requests wait about twice as long
  * as a commit takes, 5 to 200 ms, for more to come. Large ones, and many at once, wait only for the other clients that
  * were seen last: who has just been answered sends the next request in a moment, and belongs into the same commit.
+ * Of those with great ones half are enough: the others prepare theirs meanwhile, and nobody idles.
  */
 export function groupCommits<Entry extends CommitEntry>(
   commit: (entries: Entry[]) => Promise<void>,
@@ -52,7 +55,9 @@ export function groupCommits<Entry extends CommitEntry>(
   const large = () => bytes >= LARGE_BYTES || rows >= LARGE_ROWS || waiting.length >= MANY_REQUESTS;
 
   /** Whether the next commit need not wait for more. */
-  const ripe = () => closed || tasks.length > 0 || bytes >= FULL_BYTES || (large() && waiting.length >= expected);
+  const ripe = () => closed || tasks.length > 0 || bytes >= FULL_BYTES || (large() && waiting.length >= enough());
+
+  const enough = () => (bytes >= GREAT_BYTES ? expected / 2 : expected);
 
   const windowMs = () => {
     if (large()) return Math.min(20, usualMs / 4);

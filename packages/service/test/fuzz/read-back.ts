@@ -22,7 +22,7 @@ export async function expectReadable(
       return expectCalls(read, [[JSON.parse(answer), sent["start"]]], params);
     case "callStartBatch": {
       const { res } = JSON.parse(answer) as { res: Fields[] };
-      const batch = sent["batch"] as { req?: Fields }[];
+      const batch = listOf(sent["batch"]) as { req?: Fields }[];
       const made = res.flatMap((entry, index) =>
         "id" in entry ? [[entry, batch[index]?.req?.["start"]] as const] : [],
       );
@@ -31,7 +31,7 @@ export async function expectReadable(
     case "callsComplete": {
       const { errors = [] } = JSON.parse(answer) as { errors?: { index: number }[] };
       const bad = new Set(errors.map(({ index }) => index));
-      const stored = (sent["batch"] as Fields[]).filter((_, index) => !bad.has(index));
+      const stored = listOf(sent["batch"]).filter((_, index) => !bad.has(index));
       return expectCalls(
         read,
         stored.map((item) => [item, item]),
@@ -49,7 +49,7 @@ export async function expectReadable(
     }
     case "tableCreate": {
       const { project_id, rows: listed } = sent["table"] as { project_id: string; rows: unknown };
-      const rows = (listed instanceof RawJson ? listed.value : listed) as unknown[];
+      const rows = listOf(listed);
       const { digest } = JSON.parse(answer) as Fields;
       const text = await read("tableQuery", { project_id, digest });
       const stored = (JSON.parse(text) as { rows: Fields[] }).rows;
@@ -143,4 +143,9 @@ function expectText(answer: string, sent: unknown): void {
 function expectContent(answer: string, sent: unknown, digests: readonly unknown[]): void {
   if (sent instanceof RawJson && !answer.includes(sent.text) && digests.includes(valueDigest(sent.text))) return;
   expectText(answer, sent);
+}
+
+/** A list, also where a text stands for it. */
+function listOf(sent: unknown): unknown[] {
+  return (sent instanceof RawJson ? sent.value : sent) as unknown[];
 }

@@ -2,10 +2,12 @@
  * What a store says when it cannot serve, with the cause, where places and accounts stand: one line for the operator.
  */
 export function operatorLine({ message, cause }: Error): string {
-  return cause instanceof Error ? `${firstLine(message)}: ${firstLine(cause.message)}` : firstLine(message);
+  const shown = (text: string): string => firstLine(text).slice(0, 500);
+  return cause instanceof Error ? `${shown(message)}: ${shown(cause.message)}` : shown(message);
 }
 
-const firstLine = (text: string): string => (text.trim().split("\n", 1)[0] ?? "").slice(0, 500);
+/** Drivers and engines explain themselves over many. */
+export const firstLine = (text: string): string => text.trim().split("\n", 1)[0] ?? "";
 
 const pauseMs = 60_000;
 const remembered = 100;

@@ -8,7 +8,7 @@ import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
-import { operatorLine, outageLog } from "./outages.js";
+import { firstLine, operatorLine, outageLog } from "./outages.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -84,7 +84,8 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     return { url: server.url, api_key, replaced: lease.replaced, close };
   } catch (error) {
     await close();
-    if (error instanceof EngineError) throw new ConfigError(`the tracing database cannot be opened: ${lineOf(error)}`);
+    if (error instanceof EngineError)
+      throw new ConfigError(`the tracing database cannot be opened: ${firstLine(error.message)}`);
     throw isExpected(error) ? new ConfigError(operatorLine(error)) : error;
   }
 }
@@ -97,8 +98,6 @@ function isExpected(error: unknown): error is Error {
     ["busy", "conflict", "denied", "invalid", "newer_database"].includes(String(error.code))
   );
 }
-
-const lineOf = (error: Error): string => error.message.trim().split("\n", 1)[0] ?? "";
 
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
   try {

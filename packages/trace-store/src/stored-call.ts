@@ -1,6 +1,6 @@
 import { readable, splitPath } from "@heddle/trace-model";
 import type { CallStatus, JsonText } from "@heddle/trace-model";
-import { NEVER_SECONDS } from "./ingest/call-sides.js";
+import { NEVER_US } from "./ingest/call-sides.js";
 
 /** A call as the store answers it. Columns that were not asked for are empty: null, `{}` or `null`. */
 export interface StoredCall {
@@ -140,10 +140,14 @@ export function toStoredCall(project_id: string, row: CallRow): StoredCall {
     output: asSent(row, "output") || "null",
     status: row.state,
     latency_us: microseconds(row.latency_us),
-    expire_at:
-      row.expire_s === undefined || BigInt(row.expire_s) >= NEVER_SECONDS ? null : BigInt(row.expire_s) * 1_000_000n,
+    expire_at: expireAt(row.expire_s),
     ...(row.size_bytes === undefined ? {} : { storage_size_bytes: Number(row.size_bytes) }),
   };
+}
+
+function expireAt(seconds: CallRow["expire_s"]): bigint | null {
+  const us = seconds === undefined ? NEVER_US : BigInt(seconds) * 1_000_000n;
+  return us < NEVER_US ? us : null;
 }
 
 function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summary"): JsonText | undefined {

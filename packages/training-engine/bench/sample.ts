@@ -9,20 +9,11 @@
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { createCpuSampler, type CpuSampler } from "../src/embedded/decode/cpu-sampler.js";
-import type { ModelConfig } from "../src/model/config.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
+import { llama, llamaShapes, type LlamaShape } from "./llama.js";
+import { median } from "./median.js";
 
-interface Shape {
-  vocabularySize: number;
-  hiddenSize: number;
-  layers: number;
-  heads: number;
-  feedForwardSize: number;
-}
-const shapes: Record<string, Shape> = {
-  A: { vocabularySize: 512, hiddenSize: 128, layers: 4, heads: 4, feedForwardSize: 352 },
-  C: { vocabularySize: 1024, hiddenSize: 256, layers: 6, heads: 4, feedForwardSize: 704 },
-};
+const shapes: Readonly<Record<string, LlamaShape>> = llamaShapes;
 const [promptTokens, sampledTokens, perPrompt] = [16, 112, 8];
 
 /** Samples `rows` completions of the whole length; answers with how many tokens that were. */
@@ -38,25 +29,8 @@ const option = (name: string, otherwise: string): string[] => {
 };
 const rounds = Number(option("rounds", "7")[0]);
 
-function configOf({ heads, hiddenSize, ...shape }: Shape): ModelConfig {
-  return {
-    ...shape,
-    family: "llama",
-    hiddenSize,
-    heads,
-    keyValueHeads: heads,
-    headSize: hiddenSize / heads,
-    contextLength: 1024,
-    normEpsilon: 1e-6,
-    rotaryBase: 10_000,
-    tiedEmbeddings: true,
-    queryKeyNorm: false,
-    attentionBias: false,
-  };
-}
-
-async function ours(shape: Shape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
-  const config = configOf(shape);
+async function ours(shape: LlamaShape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
+  const config = llama(shape, 1024);
   const sampler = createCpuSampler({ memoryBytes: 2 ** 32 });
   const nothing = new Uint8Array();
   const { vocabularySize } = config;
@@ -99,7 +73,7 @@ interface PrototypeSampler {
 
 async function theirs(
   directory: string,
-  { vocabularySize: V, hiddenSize: d, layers: L, heads: H, feedForwardSize: f }: Shape,
+  { vocabularySize: V, hiddenSize: d, layers: L, heads: H, feedForwardSize: f }: LlamaShape,
   rows: number,
 ): Promise<Round> {
   const load = (file: string): Promise<Partial<Prototype>> =>
@@ -137,10 +111,6 @@ async function measure(round: Round, index: number, figures: Figures): Promise<v
   if (index === 0) return;
   figures.wall.push(tokens / wall);
   figures.cpu.push((tokens * 1e6) / (used.user + used.system));
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 }
 
 const figure = (value: number) => Math.round(value).toLocaleString("en").padStart(8);

@@ -12,11 +12,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
-import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import { groupAdvantages } from "../src/objective/group-advantages.js";
 import type { PolicySequence, SupervisedSequence } from "../src/port.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
+import { llama } from "./llama.js";
+import { median } from "./median.js";
 
 /** CPU milliseconds, medians. */
 type Figures = Record<string, number>;
@@ -34,22 +35,7 @@ const policy = {
   maskProbRatio: false,
 } as const;
 
-const config: ModelConfig = {
-  family: "llama",
-  vocabularySize: 2304,
-  hiddenSize: 128,
-  layers: 4,
-  heads: 4,
-  keyValueHeads: 4,
-  headSize: 32,
-  feedForwardSize: 352,
-  contextLength: 512,
-  normEpsilon: 1e-6,
-  rotaryBase: 10_000,
-  tiedEmbeddings: true,
-  queryKeyNorm: false,
-  attentionBias: false,
-};
+const config = llama({ vocabularySize: 2304, hiddenSize: 128, layers: 4, heads: 4, feedForwardSize: 352 });
 
 const steps = Number(option("steps") ?? 20);
 const task = option("task");
@@ -191,8 +177,4 @@ function medianOf(all: Figures[], part: string): number {
 function milliseconds(since: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since);
   return (user + system) / 1000;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN;
 }

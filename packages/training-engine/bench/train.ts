@@ -16,6 +16,8 @@ import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import type { TokenSequence } from "../src/port.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
+import { llama, llamaShapes } from "./llama.js";
+import { median } from "./median.js";
 
 const stepsOption = process.argv.indexOf("--steps");
 const steps = stepsOption === -1 ? 20 : Number(process.argv[stepsOption + 1]);
@@ -28,8 +30,8 @@ interface Timed {
 }
 type Work = () => Promise<void>;
 
-const shapeA = llama({ hiddenSize: 128, layers: 4, feedForwardSize: 352, vocabularySize: 512 });
-const shapeC = llama({ hiddenSize: 256, layers: 6, feedForwardSize: 704, vocabularySize: 1024 });
+const shapeA = llama(llamaShapes.A);
+const shapeC = llama(llamaShapes.C);
 
 console.log(`one thread, ${steps} steps each, medians`);
 await benchPretraining("A", shapeA);
@@ -223,29 +225,8 @@ async function alternately(works: Record<string, Work>): Promise<Record<string, 
   );
 }
 
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
-}
-
 function drawn({ vocabularySize }: ModelConfig, length: number, seed: number): TokenSequence {
   let token = seed;
   const tokens = Int32Array.from({ length }, () => (token = (token * 7 + 3) % vocabularySize));
   return { tokens, mask: new Uint8Array(length).fill(1, 1) };
-}
-
-function llama(shape: Pick<ModelConfig, "hiddenSize" | "layers" | "feedForwardSize" | "vocabularySize">): ModelConfig {
-  const heads = 4;
-  return {
-    ...shape,
-    family: "llama",
-    heads,
-    keyValueHeads: heads,
-    headSize: shape.hiddenSize / heads,
-    contextLength: 512,
-    normEpsilon: 1e-6,
-    rotaryBase: 10_000,
-    tiedEmbeddings: true,
-    queryKeyNorm: false,
-    attentionBias: false,
-  };
 }

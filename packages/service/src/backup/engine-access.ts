@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { ConfigError, type Config } from "../config.js";
 import { openDataDirectory } from "../data-directory.js";
+import { firstLine } from "../outages.js";
 
 /** The embedded engine of a data directory, beside a running service or without one. */
 export interface EngineAccess {
@@ -67,6 +68,6 @@ async function ask(socketPath: string, sql: string): Promise<string[]> {
       `the trace engine does not answer: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  if (status !== 200) throw new ConfigError(`the trace engine refuses: ${text.trim().split("\n")[0]}`);
+  if (status !== 200) throw new ConfigError(`the trace engine refuses: ${firstLine(text)}`);
   return text.split("\n").filter((line) => line !== "");
 }

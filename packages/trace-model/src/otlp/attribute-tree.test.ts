@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { leafAt } from "../query/leaf.js";
 import { emptyShape } from "./attribute-shape.js";
-import { attributeTree, treeJson } from "./attribute-tree.js";
+import { attributeTree, isJson, treeJson } from "./attribute-tree.js";
 import { first, sources } from "./sources.js";
 import { type Attributes, type AttributeValue, noAttributes } from "./traces.js";
 import { textJson } from "./value-json.js";
@@ -41,15 +41,6 @@ function unfolded(entries: readonly Entry[]): Tree | undefined {
 function jsonOf(value: AttributeValue): string {
   if (typeof value !== "string") return value.json;
   return /^[[{]/.test(value) && isJson(value) ? value : JSON.stringify(value);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function written(node: Tree | string): string {

@@ -58,7 +58,7 @@ function embeddedJson(text: string): JsonText | undefined {
   return closed === undefined || !isJson(closed) || exceedsNesting(closed, maxValueNesting) ? undefined : closed;
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

@@ -59,7 +59,7 @@ export interface EndSide extends Side {
 }
 
 /** `expire_at` of what is kept for ever: 2106-01-01, the column's default. */
-export const NEVER_SECONDS = 4_291_747_200n;
+export const NEVER_US = 4_291_747_200_000_000n;
 
 const writer = new RowWriter();
 
@@ -105,7 +105,7 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   const attributes_bytes = writeJson(out, "attributes", start.attributes, plain, exact);
   const inputs_bytes = writeJson(out, "inputs", start.inputs, plain, exact);
   out.texts(plain ? [] : findRefs(start.inputs));
-  out.second(start.expire_at ?? NEVER_SECONDS * 1_000_000n);
+  out.second(start.expire_at ?? NEVER_US);
   return attributes_bytes + inputs_bytes;
 }
 

@@ -3,7 +3,7 @@ import { RowWriter } from "../tab-separated.js";
 import {
   DERIVED_COLUMNS,
   END_COLUMNS,
-  NEVER_SECONDS,
+  NEVER_US,
   START_COLUMNS,
   writeDerived,
   writeEnd,
@@ -100,39 +100,45 @@ export function callRow(key: CallKey, start: StartSide, end: EndSide, version: b
 
 /** A row of `call_parts`: a call that is running. */
 export function openStartRow(key: CallKey, start: StartSide, version: bigint): Uint8Array {
-  return row.rowOf(() => {
-    writeKey(key);
+  return partRow(key, { part: "start", closed: 0, ...start, version }, () => {
     row.fields(start.fields);
     row.fields(NO_END);
-    row.text("start");
-    row.integer(0);
-    writeLast(start.exact, start.size_bytes, version);
   });
 }
 
 /** A row of `call_parts`: an end that waits for its start. */
 export function openEndRow(key: CallKey, end: EndSide, version: bigint): Uint8Array {
-  return row.rowOf(() => {
-    writeKey(key);
+  return partRow(key, { part: "end", closed: 0, ...end, version }, () => {
     row.fields(NO_START);
     row.second(version + END_LIFETIME_US);
     row.fields(end.fields);
-    row.text("end");
-    row.integer(0);
-    writeLast(end.exact, end.size_bytes, version);
   });
 }
 
 /** A row of `call_parts` that removes a half. */
 export function closedRow(key: CallKey, part: Half, version: bigint): Uint8Array {
+  return partRow(key, { part, closed: 1, exact: [], size_bytes: 0, version }, () => {
+    row.fields(NO_START);
+    row.second(NEVER_US);
+    row.fields(NO_END);
+  });
+}
+
+interface PartRow {
+  part: Half;
+  closed: 0 | 1;
+  exact: readonly ExactText[];
+  size_bytes: number;
+  version: bigint;
+}
+
+function partRow(key: CallKey, last: PartRow, writeSides: () => void): Uint8Array {
   return row.rowOf(() => {
     writeKey(key);
-    row.fields(NO_START);
-    row.second(NEVER_SECONDS * 1_000_000n);
-    row.fields(NO_END);
-    row.text(part);
-    row.integer(1);
-    writeLast([], 0, version);
+    writeSides();
+    row.text(last.part);
+    row.integer(last.closed);
+    writeLast(last.exact, last.size_bytes, last.version);
   });
 }
 

@@ -3,7 +3,7 @@ import type { Engine } from "../engine.js";
 import { Parameters } from "../parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
-import { endSide, NEVER_SECONDS, startSide } from "./call-sides.js";
+import { endSide, startSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { Half } from "./rows.js";
 
@@ -156,7 +156,7 @@ function startOf(row: Row): StartSide {
     source: row.source,
     attributes: readable(row.attributes, row.exact["attributes"]),
     inputs: readable(row.inputs, row.exact["inputs"]),
-    expire_at: BigInt(row.expire_seconds) === NEVER_SECONDS ? undefined : BigInt(row.expire_seconds) * 1_000_000n,
+    expire_at: BigInt(row.expire_seconds) * 1_000_000n,
   });
 }
 

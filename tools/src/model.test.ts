@@ -28,6 +28,8 @@ describe("a document is read into operations", () => {
         ...(extension && { extension, aliases: rest.aliases }),
         ...(deprecated && { deprecated }),
         ...(rest.public && { public: true }),
+        ...(rest.destructive && { destructive: true }),
+        ...(typeof rest.access?.project === "object" && { access: rest.access }),
         ...(maxBodyBytes !== 1_048_576 && { maxBodyBytes }),
       }),
     );
@@ -35,10 +37,15 @@ describe("a document is read into operations", () => {
       { id: "bookCreate" },
       { id: "booksAdd", extension: true, aliases: ["/books/batch"] },
       { id: "booksStream", stream: "jsonl", streamOptional: false },
-      { id: "bookAsk", stream: "sse", streamOptional: true },
+      {
+        id: "bookAsk",
+        stream: "sse",
+        streamOptional: true,
+        access: { right: "read", project: { in: "body", at: ["question"] } },
+      },
       { id: "bookRead" },
-      { id: "bookDelete", deprecated: true },
-      { id: "coverCreate" },
+      { id: "bookDelete", deprecated: true, destructive: true },
+      { id: "coverCreate", access: { right: "write", project: { in: "body", at: ["book_id"] } } },
       { id: "coverRead" },
       { id: "listsImport", maxBodyBytes: 1024 },
       { id: "readHealth", public: true },
@@ -66,6 +73,7 @@ function operation(operationId: string, more: object = {}) {
   return {
     operationId,
     tags: ["Things"],
+    "x-heddle-access": { right: "write", project: "none" },
     summary: "Make a thing",
     requestBody: json({ $ref: "#/components/schemas/Thing" }),
     responses: { "200": { description: "Made.", ...json({ type: "object" }) } },
@@ -102,7 +110,42 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "a misspelt extension",
     withOperation({ "x-heddle-alias": [] }),
-    "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-aliases, x-heddle-extension, x-heddle-raw-body, x-heddle-max-body-bytes",
+    "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-access, x-heddle-aliases, x-heddle-destructive, x-heddle-extension, x-heddle-raw-body, x-heddle-max-body-bytes",
+  ],
+  [
+    "an operation that does not say what a key needs",
+    withOperation({ "x-heddle-access": undefined }),
+    "#/paths/~1things/post: x-heddle-access is missing: say which right the operation needs in which project",
+  ],
+  [
+    "a public operation that needs a right",
+    withOperation({ security: [] }),
+    "#/paths/~1things/post/x-heddle-access: a public operation needs no access",
+  ],
+  [
+    "an unknown right",
+    withOperation({ "x-heddle-access": { right: "own", project: "none" } }),
+    "#/paths/~1things/post/x-heddle-access/right: a right is one of read, write, admin",
+  ],
+  [
+    "a project in a property that may be missing",
+    withOperation({ "x-heddle-access": { right: "read", project: "body.project_id" } }),
+    '#/paths/~1things/post/x-heddle-access/project: "project_id" is no required property',
+  ],
+  [
+    "a project in a path without one",
+    withOperation({ "x-heddle-access": { right: "read", project: "path" } }),
+    "#/paths/~1things/post/x-heddle-access/project: the path does not hold {entity} and {project}",
+  ],
+  [
+    "a project in a parameter that is not declared",
+    withOperation({ "x-heddle-access": { right: "read", project: "query.project_id" } }),
+    '#/paths/~1things/post/x-heddle-access/project: "project_id" is no required parameter of the query',
+  ],
+  [
+    "a project at no location",
+    withOperation({ "x-heddle-access": { right: "read", project: "cookie" } }),
+    "#/paths/~1things/post/x-heddle-access/project: the project is at body.…, query.…, header.…, path, or it is items, several or none",
   ],
   [
     "a credential of another kind",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { type Access, readAccess } from "./access.js";
 import { camelCase, pascalCase } from "./names.js";
 import { type OpenApi, type OperationObject, type PathItem, type Schema, deref } from "./openapi.js";
 import { type Parameter, readParameters } from "./parameters.js";
@@ -56,6 +57,10 @@ export interface Operation {
   extension: boolean;
   /** `security: []`: no credential is asked for. */
   public: boolean;
+  /** What a key needs; absent for public operations. */
+  access?: Access;
+  /** What it names cannot be read afterwards (`x-heddle-destructive`). */
+  destructive: boolean;
   /** Where it stands in the document. */
   pointer: string;
   params: Parameter[];
@@ -152,6 +157,9 @@ function readOperation({ document, path, item, method, operation, pointer, limit
   if (body !== undefined && method === "get") {
     throw new Refusal(at(pointer, "requestBody"), "a GET request has no body");
   }
+  const params = readParameters(document, path, item, operation, pointer);
+  const isPublic = readPublic(document, operation, pointer);
+  const access = readAccess(document, operation, { pointer, isPublic, params, ...(body && { body }) });
   return {
     id,
     typeName: pascalCase(id),
@@ -164,9 +172,11 @@ function readOperation({ document, path, item, method, operation, pointer, limit
     description: operation.description ?? "",
     deprecated: operation.deprecated === true,
     extension: operation["x-heddle-extension"] === true,
-    public: readPublic(document, operation, pointer),
+    public: isPublic,
+    ...(access && { access }),
+    destructive: operation["x-heddle-destructive"] === true,
     pointer,
-    params: readParameters(document, path, item, operation, pointer),
+    params,
     ...(body && { body }),
     answers,
     success,
@@ -196,4 +206,4 @@ function readPublic(document: OpenApi, operation: OperationObject, pointer: stri
   return security.length === 0;
 }
 
-export type { Answer, Body, Parameter, Schema };
+export type { Access, Answer, Body, Parameter, Schema };

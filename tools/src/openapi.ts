@@ -28,7 +28,9 @@ export interface OperationObject {
   requestBody?: Maybe<RequestBodyObject>;
   responses?: Record<string, Maybe<ResponseObject>>;
   security?: Record<string, string[]>[];
+  "x-heddle-access"?: { right?: unknown; project?: unknown };
   "x-heddle-aliases"?: string[];
+  "x-heddle-destructive"?: boolean;
   "x-heddle-extension"?: boolean;
   "x-heddle-raw-body"?: boolean;
   "x-heddle-max-body-bytes"?: number;
@@ -43,6 +45,7 @@ export interface ParameterObject {
   schema?: Schema;
   style?: string;
   explode?: boolean;
+  example?: unknown;
   content?: unknown;
 }
 

@@ -20,6 +20,8 @@ export interface Parameter {
   type: "string" | "integer" | "number" | "boolean";
   array: boolean;
   default?: unknown;
+  /** A true sample. */
+  example?: unknown;
   pointer: string;
 }
 
@@ -82,6 +84,7 @@ function readParameter(document: OpenApi, parameter: ParameterObject, pointer: s
     type: scalarType(one.value, one.pointer),
     array,
     ...("default" in schema.value && { default: schema.value.default }),
+    ...("example" in parameter && { example: parameter.example }),
     pointer,
   };
 }

@@ -11,7 +11,10 @@ const OPERATION_KEYS = words(
 );
 const EXTENSIONS = {
   document: words("x-heddle-interface x-heddle-max-body-bytes"),
-  operation: words("x-heddle-aliases x-heddle-extension x-heddle-raw-body x-heddle-max-body-bytes"),
+  operation: words(
+    `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-extension x-heddle-raw-body
+    x-heddle-max-body-bytes`,
+  ),
   schema: words("x-heddle-raw-json x-heddle-lenient-items"),
 };
 const RULES = words(

@@ -20,12 +20,20 @@ export interface OperationEntry {
   paths: readonly string[];
   /** Needs no credential. */
   public: boolean;
+  /** What a key needs; absent where the operation is public. */
+  access?: AccessEntry;
   /** Parameters that the operation reads; absent where it reads none. */
   path?: Parameters;
   query?: Parameters;
   header?: Parameters;
   body?: BodyEntry;
   answer: AnswerEntry;
+}
+
+export interface AccessEntry {
+  right: "read" | "write" | "admin";
+  /** Steps to the project in the body, or names of the parameters that form it. */
+  project: { in: "body" | "query" | "header" | "path"; at: readonly string[] } | "items" | "several" | "none";
 }
 
 export interface Parameters {

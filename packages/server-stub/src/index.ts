@@ -1,3 +1,4 @@
+export type { Access, NamedProject } from "./access.js";
 export { createServer, type ServerOptions } from "./server.js";
 export { type Credentials, readCredentials } from "./credentials.js";
 export type { Definition } from "./definition.js";

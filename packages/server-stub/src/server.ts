@@ -1,3 +1,4 @@
+import { type Access, accessOf, isKnownEarly } from "./access.js";
 import { answerOf, problemAnswer } from "./answer.js";
 import { type Credentials, readCredentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
@@ -23,6 +24,13 @@ export interface ServerOptions<Caller> {
    */
   authenticate?: (credentials: Credentials, request: HttpRequest) => Caller | Promise<Caller>;
   /**
+   * Throws a Problem of 403 when the caller lacks the right that the spec declares for the operation. Called before the
+   * body is read where parameters name the project, otherwise before the handler. Not called for public operations.
+   */
+  authorize?: (access: Access, caller: Caller) => void | Promise<void>;
+  /** Called when a handler returned, before the response is sent. Its error is the response. */
+  onSuccess?: (access: Access, caller: Caller) => void | Promise<void>;
+  /**
    * What an unexpected error means to the client; `undefined` is a 500 that tells nothing. Also hears of errors behind
    * the first item of a stream, which have no answer any more.
    */
@@ -39,7 +47,7 @@ type Handler = (request: object, caller: unknown) => unknown;
 type Handlers = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 
 /**
- * route → authenticate → read → validate → handler → respond. README.md holds the table of outcomes.
+ * route → authenticate → read → validate → authorize → handler → respond. README.md holds the table of outcomes.
  * Generated code wraps this with types; `handlers` are grouped as in the definition.
  */
 export function createServer<Caller>(
@@ -61,8 +69,9 @@ export function createServer<Caller>(
     const handler = group?.[entry.id];
     if (typeof handler !== "function") throw new Problem(501, `${entry.id} is not implemented here`);
     const { validators } = definition;
+    const { access } = entry;
     const search = entry.query && new URLSearchParams(query);
-    const incoming = {
+    const parameters = {
       params: entry.path ? readParameters("path", entry.path, validators, (name) => list(params[name])) : NONE,
       query: entry.query
         ? readParameters("query", entry.query, validators, (name) => search?.getAll(name) ?? [])
@@ -70,11 +79,21 @@ export function createServer<Caller>(
       headers: entry.header
         ? readParameters("header", entry.header, validators, (name) => list(request.header(name.toLowerCase())))
         : NONE,
-      body: entry.body && (await readRequestBody(request, entry.body, definition, plans)),
-      remoteAddress: request.remoteAddress,
     };
+    let needed: Access | undefined;
+    if (access !== undefined && isKnownEarly(access)) {
+      needed = accessOf(entry, access, parameters);
+      await options.authorize?.(needed, caller as Caller);
+    }
+    const body = entry.body && (await readRequestBody(request, entry.body, definition, plans));
+    if (access !== undefined && needed === undefined) {
+      needed = accessOf(entry, access, { ...parameters, body });
+      await options.authorize?.(needed, caller as Caller);
+    }
+    const incoming = { ...parameters, body, remoteAddress: request.remoteAddress };
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group, incoming, caller);
+    if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
     return answerOf(result, entry, request, answers && (await answers));
   }
 

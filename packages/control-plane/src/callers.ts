@@ -14,9 +14,14 @@ export interface Caller {
 
 const ranks: Record<Role, number> = { read: 0, write: 1, admin: 2 };
 
+/** Whether the caller's key has a role, wherever it is valid. */
+export function hasRole(caller: Caller, needs: Role): boolean {
+  return caller.owner || ranks[caller.role] >= ranks[needs];
+}
+
 /** Whether a caller may do what needs a role in a project, which need not exist. */
 export function callerMay(caller: Caller, entity: string, project: string, needs: Role): boolean {
   if (caller.owner) return true;
-  if (caller.entity !== entity || ranks[caller.role] < ranks[needs]) return false;
+  if (caller.entity !== entity || !hasRole(caller, needs)) return false;
   return caller.projects === undefined || caller.projects.includes(project);
 }

@@ -1,20 +1,14 @@
-import type { HttpServer, Problem } from "@heddle/server-stub";
+import type { HttpServer, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
-import { authenticate } from "./access.js";
+import { authenticate } from "./access/authenticate.js";
+import { authorize, recordProject } from "./access/authorize.js";
+import { graphqlRoute } from "./compat/graphql-route.js";
 import { docsSite } from "./docs-site.js";
 import { problemOf } from "./problems.js";
-import type { Services } from "./services.js";
-import { graphqlRoute } from "./side-doors/graphql-route.js";
-import { callHandlers } from "./tracing/calls.js";
-import { completeCallHandlers } from "./tracing/complete-calls.js";
-import { fileHandlers } from "./tracing/files.js";
-import { objectHandlers } from "./tracing/objects.js";
-import { openTelemetryHandlers } from "./tracing/open-telemetry.js";
-import { refHandlers } from "./tracing/refs.js";
-import { serviceHandlers } from "./tracing/service.js";
-import { tableHandlers } from "./tracing/tables.js";
-import { healthHandlers } from "./training/health.js";
+import type { Caller, Services } from "./services.js";
+import { tracingHandlers } from "./tracing/handlers.js";
+import { trainingHandlers } from "./training/handlers.js";
 
 export interface AppOptions {
   /** The built documentation, or undefined where there is none (tests). */
@@ -27,7 +21,7 @@ export interface AppOptions {
   onOutage?: (error: Error) => void;
 }
 
-/** Everything that answers on the one port: both interfaces, documentation, and the doors that SDKs need at start-up. */
+/** Serves everything on the one port: both interfaces, the documentation, and the routes that SDKs need at start-up. */
 export function createApp(
   services: Services,
   { docs_dir, validateResponses, onUnexpected, onOutage }: AppOptions = {},
@@ -38,25 +32,15 @@ export function createApp(
     else if (problem.status === 503 && error instanceof Error) onOutage?.(error);
     return problem;
   };
-  const options = {
-    authenticate: (credentials: Parameters<typeof authenticate>[1]) => authenticate(services.control, credentials),
+  const options: ServerOptions<Caller> = {
+    authenticate: (credentials) => authenticate(services.control, credentials),
+    authorize,
+    onSuccess: (access) => recordProject(services.control, access),
     onError,
     validateResponses,
   };
-  const training = createTrainingServer({ health: healthHandlers(services) }, options);
-  const tracing = createTracingServer(
-    {
-      calls: callHandlers(services),
-      completeCalls: completeCallHandlers(services),
-      files: fileHandlers(services),
-      objects: objectHandlers(services),
-      openTelemetry: openTelemetryHandlers(services),
-      refs: refHandlers(services),
-      service: serviceHandlers(services),
-      tables: tableHandlers(services),
-    },
-    { ...options, prefixes: ["/traces"] },
-  );
+  const training = createTrainingServer(trainingHandlers(services), options);
+  const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const api = graphqlRoute(services, onError, interfaces);
   return docs_dir === undefined ? api : docsSite(docs_dir, api);

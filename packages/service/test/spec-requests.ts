@@ -18,9 +18,6 @@ export const operations: SpecOperation[] = models.flatMap((model) =>
 
 export type { Schema };
 
-/** The project that the samples of the spec speak of. */
-const sampleProject = "acme/demo";
-
 /** Sample of an operation's request body or answer; undefined where it has none. */
 export function sampleOf({ id, model }: SpecOperation, what: "Request" | "Response"): unknown {
   const samples = model.document.components?.["examples"] as Record<string, { value: unknown }> | undefined;
@@ -35,24 +32,12 @@ export interface RequestParts {
 
 /** The sample request of an operation: body and required parameters. */
 export function sampleRequest(operation: SpecOperation): RequestParts {
-  const params = operation.params.filter(({ required }) => required).map(({ name }) => [name, sampleParameter(name)]);
+  const params = operation.params.filter(({ required }) => required).map(({ name, example }) => [name, example]);
   return { params: Object.fromEntries(params), body: sampleOf(operation, "Request") };
 }
 
-/** As the samples of bodies have it. */
-const sampleParameters: Record<string, string> = {
-  project_id: sampleProject,
-  entity: "acme",
-  project: "demo",
-  object_id: "questions",
-  digest: "xDArxqvA7PGI1cHhFrgjLN8eLdHlS4trYmPJtk7bpaw",
-};
-
-function sampleParameter(name: string): string {
-  const value = sampleParameters[name];
-  if (value === undefined) throw new Error(`say in spec-requests.ts what a sample of the parameter "${name}" is`);
-  return value;
-}
+/** Whether an operation changes something: its key needs more than to read. */
+export const writes = ({ access }: SpecOperation): boolean => access !== undefined && access.right !== "read";
 
 /** The parts as arguments of `fetch`. */
 export function toRequest(

@@ -1,13 +1,13 @@
 import { ItemError, Problem } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
-import { allowRead, allowWrite } from "../access.js";
+import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
-import { endOf, startOf } from "./call-parts.js";
-import { UserNames } from "./user-names.js";
-import { wireCall } from "./wire-call.js";
-import { wireTime } from "./wire-time.js";
-import { writeBatch, writeEnd, writeStart, type Outcome } from "./write-calls.js";
+import { endOf, startOf } from "../wire/call-parts.js";
+import { UserNames } from "../wire/user-names.js";
+import { wireCall } from "../wire/call.js";
+import { wireTime } from "../wire/time.js";
+import { writeBatch, writeEnd, writeStart, type Outcome } from "../ingest/write-calls.js";
 
 /** Most ids that one delete takes. */
 const maxDeletes = 1000;
@@ -18,8 +18,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   const { control, store } = services;
 
   /** Calls of a query in wire form, one at a time as the engine gives them. */
-  async function* queryCalls(body: CallsQueryReq, caller: Caller, signal: AbortSignal) {
-    allowRead(caller, body.project_id);
+  async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
     const names = new UserNames(control);
     for await (const call of store.calls.query(body, { signal })) {
       yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
@@ -51,14 +50,12 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
       return { res: outcomes.map(batchEntry) };
     },
 
-    async callRead({ body, signal }, caller) {
-      allowRead(caller, body.project_id);
+    async callRead({ body, signal }) {
       const call = await store.calls.read(body, { signal });
       return { call: call === undefined ? null : wireCall(call) };
     },
 
-    async callUpdate({ body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async callUpdate({ body }) {
       if (body.display_name === undefined) {
         throw new Problem(400, "body.display_name: nothing to update; only the display name of a call can change");
       }
@@ -67,41 +64,34 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callsDelete({ body }, caller) {
-      await allowWrite(control, caller, body.project_id);
       if (body.call_ids.length > maxDeletes) {
         throw new Problem(413, `body.call_ids: at most ${maxDeletes} ids at once, got ${body.call_ids.length}`);
       }
       return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
     },
 
-    callsQueryStream: ({ body, signal }, caller) => queryCalls(body, caller, signal),
+    callsQueryStream: ({ body, signal }) => queryCalls(body, signal),
 
-    async callsQuery({ body, signal }, caller) {
-      const calls: Schemas["CallSchema"][] = [];
-      for await (const call of queryCalls(body, caller, signal)) calls.push(call);
-      return { calls };
+    async callsQuery({ body, signal }) {
+      return { calls: await collect(queryCalls(body, signal)) };
     },
 
-    async callsQueryStats({ body, signal }, caller) {
-      allowRead(caller, body.project_id);
+    async callsQueryStats({ body, signal }) {
       return store.calls.count(body, { signal });
     },
 
-    async callStats({ body, signal }, caller) {
-      allowRead(caller, body.project_id);
+    async callStats({ body, signal }) {
       const start = wireTime(body.start, ["body", "start"]);
       const end = body.end === undefined ? undefined : wireTime(body.end, ["body", "end"]);
       const stats = await store.calls.callStats({ ...body, start, end }, { signal });
       return { ...stats, start: formatTime(stats.start), end: formatTime(stats.end) };
     },
 
-    async callsUsage({ body, signal }, caller) {
-      allowRead(caller, body.project_id);
+    async callsUsage({ body, signal }) {
       return store.calls.callsUsage(body, { signal });
     },
 
-    async traceUsage({ body, signal }, caller) {
-      allowRead(caller, body.project_id);
+    async traceUsage({ body, signal }) {
       return store.calls.traceUsage(body, { signal });
     },
   };

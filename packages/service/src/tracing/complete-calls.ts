@@ -1,8 +1,8 @@
 import { ItemError } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
-import { completeOf } from "./call-parts.js";
-import { writeBatch, writeEnd, writeStart } from "./write-calls.js";
+import { completeOf } from "../wire/call-parts.js";
+import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
 
 /** The v2 write path: the project stands in the path and wins over one in the body. */
 export function completeCallHandlers(services: Services): TracingHandlers<Caller>["completeCalls"] {

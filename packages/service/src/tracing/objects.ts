@@ -2,14 +2,12 @@ import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs, formatTime } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
-import { allowRead, allowWrite } from "../access.js";
-import { internalProjects } from "../internal-refs.js";
+import { internalProjects } from "../wire/internal-refs.js";
 import type { Caller, Services } from "../services.js";
 
 export function objectHandlers({ control, store }: Services): TracingHandlers<Caller>["objects"] {
   return {
     async objCreate({ body: { obj } }, caller) {
-      await allowWrite(control, caller, obj.project_id);
       const projectOf = await internalProjects(control, caller, obj.val);
       const { digest, object_id } = await store.objects.create({
         project_id: obj.project_id,
@@ -22,52 +20,43 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
       return { digest, object_id };
     },
 
-    async objRead({ body }, caller) {
-      allowRead(caller, body.project_id);
+    async objRead({ body }) {
       return { obj: wireObject(await store.objects.read(body)) };
     },
 
-    async objsQuery({ body }, caller) {
-      allowRead(caller, body.project_id);
+    async objsQuery({ body }) {
       return { objs: (await store.objects.query(body)).map(wireObject) };
     },
 
-    async objDelete({ body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async objDelete({ body }) {
       return store.objects.delete(body);
     },
 
-    async objAddTags({ params, body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async objAddTags({ params, body }) {
       await store.objects.addTags({ ...body, ...params });
       return {};
     },
 
-    async objRemoveTags({ params, body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async objRemoveTags({ params, body }) {
       await store.objects.removeTags({ ...body, ...params });
       return {};
     },
 
-    async objSetAliases({ params, body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async objSetAliases({ params, body }) {
       await store.objects.setAliases({ ...body, ...params });
       return {};
     },
 
-    async objRemoveAliases({ params, body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async objRemoveAliases({ params, body }) {
       await store.objects.removeAliases({ ...body, ...params });
       return {};
     },
 
-    async tagsList({ query }, caller) {
-      allowRead(caller, query.project_id);
+    async tagsList({ query }) {
       return { tags: await store.objects.listTags(query.project_id) };
     },
 
-    async aliasesList({ query }, caller) {
-      allowRead(caller, query.project_id);
+    async aliasesList({ query }) {
       return { aliases: await store.objects.listAliases(query.project_id) };
     },
   };

@@ -1,9 +1,11 @@
-import { Problem, reply } from "@heddle/server-stub";
+import { reply, type Problem } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { decodeTraces, encodeTracesResponse, spansToCalls, type CallPart, type SpanCall } from "@heddle/trace-model";
-import { allowWrite } from "../access.js";
+import { ItemAccess } from "../access/item-access.js";
 import type { Caller, Services } from "../services.js";
-import { OtelOps } from "./otel-ops.js";
+import { OtelOps } from "../ingest/otel-ops.js";
+
+type CompleteCall = Extract<CallPart, { part: "complete" }>;
 
 export function openTelemetryHandlers(services: Services): TracingHandlers<Caller>["openTelemetry"] {
   const ops = new OtelOps(services);
@@ -15,11 +17,13 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
 
       const projects = callsByProject(calls);
-      const refused = await refusedProjects(services, caller, projects.keys());
-      const parts: CallPart[] = [];
+      const access = new ItemAccess(services.control, caller);
+      let firstProblem: Problem | undefined;
+      const parts: CompleteCall[] = [];
       for (const [project_id, ofProject] of projects) {
-        const problem = refused.get(project_id);
+        const problem = access.refusal(project_id, ofProject.length);
         if (problem !== undefined) {
+          firstProblem ??= problem;
           const why = problem.status === 403 ? `this key may not write to ${project_id}` : problem.message;
           for (const { start } of ofProject) rejected.push({ message: `span ${start.id}: ${why}` });
           continue;
@@ -34,13 +38,16 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
           parts.push({ part: "complete", start, end });
         }
       }
-      const [first] = refused.values();
-      if (parts.length === 0 && first !== undefined) throw first;
+      if (parts.length === 0 && firstProblem !== undefined) throw firstProblem;
 
+      const stored = new Set(parts);
       for (const { index, message } of await services.store.ingest(parts)) {
         const part = parts[index];
-        rejected.push({ message: `span ${part?.part === "complete" ? part.start.id : ""}: ${message}` });
+        if (part === undefined) continue;
+        stored.delete(part);
+        rejected.push({ message: `span ${part.start.id}: ${message}` });
       }
+      await access.record(Array.from(stored, ({ start }) => start.project_id));
       const answer = encodeTracesResponse(rejected, body.media_type);
       return reply(200, answer.bytes, { "content-type": answer.media_type });
     },
@@ -57,22 +64,4 @@ function callsByProject(calls: readonly SpanCall[]): Map<string, SpanCall[]> {
     else ofProject.push(call);
   }
   return projects;
-}
-
-/** Projects of an export that cannot be written, and why. */
-async function refusedProjects(
-  services: Services,
-  caller: Caller,
-  project_ids: Iterable<string>,
-): Promise<Map<string, Problem>> {
-  const refused = new Map<string, Problem>();
-  for (const project_id of project_ids) {
-    try {
-      await allowWrite(services.control, caller, project_id);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      refused.set(project_id, error);
-    }
-  }
-  return refused;
 }

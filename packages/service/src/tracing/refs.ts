@@ -1,8 +1,8 @@
 import { rawJson } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRef } from "@heddle/trace-model";
-import { mayRead } from "../access.js";
-import { internalProjects } from "../internal-refs.js";
+import { mayRead } from "../access/authorize.js";
+import { internalProjects } from "../wire/internal-refs.js";
 import type { Caller, Services } from "../services.js";
 
 export function refHandlers({ control, store }: Services): TracingHandlers<Caller>["refs"] {

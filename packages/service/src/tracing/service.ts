@@ -1,5 +1,6 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { mayRead, splitProject } from "../access.js";
+import { mayRead } from "../access/authorize.js";
+import { splitProject } from "../access/project-id.js";
 import type { Caller, Services } from "../services.js";
 
 /** Every release of the Python client may start; what it may use follows from trace_server_version. */

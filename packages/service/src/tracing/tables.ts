@@ -1,13 +1,12 @@
 import { rawJson, type RawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs } from "@heddle/trace-model";
-import { allowRead, allowWrite } from "../access.js";
-import { internalProjects, type ProjectOf } from "../internal-refs.js";
+import { internalProjects, type ProjectOf } from "../wire/internal-refs.js";
+import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 
 export function tableHandlers({ control, store }: Services): TracingHandlers<Caller>["tables"] {
-  async function* rows(body: Schemas["TableQueryReq"], caller: Caller, signal: AbortSignal) {
-    allowRead(caller, body.project_id);
+  async function* rows(body: Schemas["TableQueryReq"], signal: AbortSignal) {
     for await (const { digest, val, original_index } of store.tables.query(body, { signal })) {
       yield { digest, val: rawJson(val), original_index };
     }
@@ -15,38 +14,31 @@ export function tableHandlers({ control, store }: Services): TracingHandlers<Cal
 
   return {
     async tableCreate({ body: { table } }, caller) {
-      await allowWrite(control, caller, table.project_id);
       const projectOf = await internalProjects(control, caller, table.rows);
       return store.tables.create({ ...table, rows: table.rows.map((row) => externalRefs(row.text, projectOf)) });
     },
 
-    async tableCreateFromDigests({ body }, caller) {
-      await allowWrite(control, caller, body.project_id);
+    async tableCreateFromDigests({ body }) {
       return store.tables.createFromDigests(body);
     },
 
     async tableUpdate({ body }, caller) {
-      await allowWrite(control, caller, body.project_id);
       const projectOf = await internalProjects(control, caller, body.updates);
       return store.tables.update({ ...body, updates: body.updates.map((update) => storedUpdate(update, projectOf)) });
     },
 
-    async tableQuery({ body, signal }, caller) {
-      const found: Schemas["TableRowSchema"][] = [];
-      for await (const row of rows(body, caller, signal)) found.push(row);
-      return { rows: found };
+    async tableQuery({ body, signal }) {
+      return { rows: await collect(rows(body, signal)) };
     },
 
-    tableQueryStream: ({ body, signal }, caller) => rows(body, caller, signal),
+    tableQueryStream: ({ body, signal }) => rows(body, signal),
 
-    async tableQueryStats({ body }, caller) {
-      allowRead(caller, body.project_id);
+    async tableQueryStats({ body }) {
       const [stats] = await store.tables.stats({ project_id: body.project_id, digests: [body.digest] });
       return { count: stats?.count ?? 0 };
     },
 
-    async tableQueryStatsBatch({ body }, caller) {
-      allowRead(caller, body.project_id);
+    async tableQueryStatsBatch({ body }) {
       return { tables: await store.tables.stats(body) };
     },
   };

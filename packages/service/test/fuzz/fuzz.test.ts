@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations, sampleRequest, toRequest, type RequestParts, type SpecOperation } from "../spec-requests.js";
 import { newProject, openTestService, type TestService } from "../test-service.js";
-import { destroys } from "../isolation/worlds.js";
+import { seededTenant } from "../isolation/tenants.js";
 import { nearly } from "./damage.js";
 import { fromSchema, type SchemaContext, type Words } from "./from-schema.js";
 import { expectReadable } from "./read-back.js";
@@ -35,7 +35,8 @@ describe("no request makes a fault, every answer fits the spec, and what was acc
     // What another operation has deleted would rightly never be seen again.
     const project_id = newProject();
     const seeded = await seed(service, project_id);
-    const requests = fc.array(partsOf(operation, wordsOf(seeded, operation)), {
+    const tenant = await seededTenant(service, project_id, { group: operation.group });
+    const requests = fc.array(partsOf(operation, wordsOf(seeded, operation, tenant.request(operation))), {
       minLength: 1,
       maxLength: atOnce,
       size: "max",
@@ -43,7 +44,7 @@ describe("no request makes a fault, every answer fits the spec, and what was acc
     const statuses: number[] = [];
     await fc.assert(
       fc.asyncProperty(requests, async (all) => {
-        if (destroys(operation.id)) await seed(service, project_id);
+        if (operation.destructive) await seed(service, project_id);
         // Every request is waited for, so that none of a failed run is still on its way in the next.
         const outcomes = await Promise.allSettled(
           all.map(async (parts) => statuses.push(await expectFine(operation, parts))),

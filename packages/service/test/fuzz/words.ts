@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { SpecOperation } from "../spec-requests.js";
+import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { Words } from "./from-schema.js";
 import { seededObjects, type Seeded } from "./seed.js";
 
@@ -59,11 +59,16 @@ function mostly<Value>(good: fc.Arbitrary<Value>, ...refused: Value[]): fc.Arbit
   return fc.oneof({ arbitrary: good, weight: 15 }, fc.constantFrom(...refused));
 }
 
-/** Words for the properties and parameters of an operation, by name: most requests made of them are accepted. */
+/**
+ * Words for the properties and parameters of an operation, by name: those of its sample, and for names that many
+ * operations share some that are odd or refused. Most requests made of them are accepted.
+ */
 export function wordsOf(
   { project_id, object, table, rows, file }: Seeded,
   { id: operation, group }: SpecOperation,
+  sample: RequestParts,
 ): Words {
+  const samples = valuesByName(sample);
   const [entity = "", project = ""] = project_id.split("/");
   const id = fc.oneof(fc.constantFrom(...sharedIds), fc.uuid());
   const objects = [
@@ -114,11 +119,32 @@ export function wordsOf(
   };
   return (name) => {
     if (/^project_ids?$/.test(name)) return fc.constant(project_id);
+    const shown = samples.get(name);
+    const known = knownWords(name);
+    if (shown === undefined) return known;
+    return known === undefined ? fc.constantFrom(...shown) : fc.oneof(fc.constantFrom(...shown), known);
+  };
+
+  function knownWords(name: string): fc.Arbitrary<unknown> | undefined {
     if (Object.hasOwn(byName, name)) return byName[name];
     if (name.endsWith("_at")) return time;
     if (/digests?$/.test(name)) return digest;
     if (/(^|_)ids?$/.test(name)) return id;
     if (/refs?$/.test(name)) return ref;
     return undefined;
+  }
+}
+
+/** Texts and numbers of a sample request by the names of their properties and parameters. */
+function valuesByName({ params, body }: RequestParts): Map<string, unknown[]> {
+  const found = new Map<string, unknown[]>();
+  const visit = (value: unknown, name: string): void => {
+    if (typeof value === "string" || typeof value === "number") found.set(name, [...(found.get(name) ?? []), value]);
+    else if (Array.isArray(value)) for (const item of value) visit(item, name);
+    else if (typeof value === "object" && value !== null)
+      for (const [key, inner] of Object.entries(value)) visit(inner, key);
   };
+  visit(params, "");
+  visit(body, "");
+  return found;
 }

@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations } from "../spec-requests.js";
 import { newProject, openTestService, type TestService } from "../test-service.js";
-import { emptyWorld, seededWorld, send, type Sent, type World } from "./worlds.js";
+import { emptyTenant, seededTenant, send, type Sent, type Tenant } from "./tenants.js";
 
 let service: TestService;
-let own: World;
+let own: Tenant;
 beforeAll(async () => {
   service = await openTestService();
-  own = await seededWorld(service, newProject());
+  own = await seededTenant(service, newProject());
 });
 afterAll(() => service.close());
 
@@ -36,7 +36,7 @@ function expectInert({ status, headers, text }: Sent): void {
 
 describe("a browser can do nothing with an answer but show or save it", () => {
   test.each(operations)("$id", async (operation) => {
-    const missing = emptyWorld(newProject());
+    const missing = emptyTenant(newProject());
     expectInert(await send(service, operation, own.request(operation), service.owner_key));
     expectInert(await send(service, operation, missing.request(operation), service.owner_key));
     expectInert(

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { operations, toRequest, type SpecOperation } from "../spec-requests.js";
+import { operations, toRequest, writes, type SpecOperation } from "../spec-requests.js";
 import { newProject, openTestService, type TestService } from "../test-service.js";
-import { destroys, emptyWorld, secret, seededWorld, send, withoutNames, writes, type World } from "./worlds.js";
+import { emptyTenant, secret, seededTenant, send, withoutNames, type Tenant } from "./tenants.js";
 
 // operation × key × whose id: what the spec gains is in here by itself.
 
 let service: TestService;
 /** The caller's project, one of another entity that nobody but the owner may see, and names that nothing has. */
-const worlds = {} as Record<"own" | "foreign" | "missing", World>;
+const tenants = {} as Record<"own" | "foreign" | "missing", Tenant>;
 const keys = {} as Record<
   "none" | "wrong" | "revoked" | "read" | "write" | "other project" | "other entity",
   string | undefined
@@ -15,9 +15,9 @@ const keys = {} as Record<
 
 beforeAll(async () => {
   service = await openTestService();
-  worlds.own = await seededWorld(service, newProject());
-  worlds.foreign = await seededWorld(service, newProject("rival"), { hidden: true });
-  worlds.missing = emptyWorld(newProject());
+  tenants.own = await seededTenant(service, newProject());
+  tenants.foreign = await seededTenant(service, newProject("rival"), { hidden: true });
+  tenants.missing = emptyTenant(newProject());
   const { key, secret: revoked } = await service.services.control.keys.create({
     user_name: "bob",
     entity: "acme",
@@ -38,31 +38,31 @@ afterAll(() => service.close());
 
 const known = ["own", "foreign", "missing"] as const;
 const closed = operations.filter((operation) => !operation.public);
-/** Their answer is put together from several projects; what the key may not read is left out. */
-const acrossProjects = new Set(["refsReadBatch", "projectsInfo"]);
-const scoped = closed.filter(({ id }) => !acrossProjects.has(id));
+/** Their response is put together from several projects; what the key may not read is left out. */
+const acrossProjects = closed.filter(({ access }) => access?.project === "several");
+const scoped = closed.filter((operation) => !acrossProjects.includes(operation));
 
 /** Operations that this version describes and nobody serves yet answer 501 and have nothing to hide. */
 async function unserved(operation: SpecOperation): Promise<boolean> {
-  const { status } = await send(service, operation, worlds.missing.request(operation), service.owner_key);
+  const { status } = await send(service, operation, tenants.missing.request(operation), service.owner_key);
   return status === 501;
 }
 
 /** Everything that can be read of a project. */
-async function contentOf(world: World): Promise<unknown[]> {
-  const reading = operations.filter(({ id, public: open }) => !writes(id) && !open);
+async function contentOf(tenant: Tenant): Promise<unknown[]> {
+  const reading = operations.filter((operation) => !operation.public && !writes(operation));
   return Promise.all(
     reading.map(async (operation) => {
-      const { status, text } = await send(service, operation, world.request(operation), service.owner_key);
+      const { status, text } = await send(service, operation, tenant.request(operation), service.owner_key);
       return [operation.id, status, text];
     }),
   );
 }
 
 let before: unknown[];
-test("the worlds hold what the samples ask for", async () => {
-  before = [await contentOf(worlds.own), await contentOf(worlds.foreign)];
-  const [, foreign] = before.map((world) => JSON.stringify(world));
+test("the tenants hold what the samples ask for", async () => {
+  before = [await contentOf(tenants.own), await contentOf(tenants.foreign)];
+  const [, foreign] = before.map((tenant) => JSON.stringify(tenant));
   expect(foreign?.split(secret).length).toBeGreaterThan(15);
   expect(foreign).not.toContain('"reason"');
 });
@@ -71,7 +71,7 @@ describe("a request without a key that is known", () => {
   test.each(closed)("$id", async (operation) => {
     for (const key of ["none", "wrong", "revoked"] as const) {
       for (const whose of known) {
-        const { status, headers, text } = await send(service, operation, worlds[whose].request(operation), keys[key]);
+        const { status, headers, text } = await send(service, operation, tenants[whose].request(operation), keys[key]);
         expect([key, whose, status]).toEqual([key, whose, 401]);
         expect(headers.get("www-authenticate")).toMatch(/^Basic/);
         expect(Object.keys(JSON.parse(text) as object)).toEqual(["reason"]);
@@ -83,30 +83,30 @@ describe("a request without a key that is known", () => {
 describe("a key that may not", () => {
   test.each(scoped)("$id", async (operation) => {
     if (await unserved(operation)) return;
-    const refused = ["other project", "other entity", ...(writes(operation.id) ? (["read"] as const) : [])] as const;
+    const refused = ["other project", "other entity", ...(writes(operation) ? (["read"] as const) : [])] as const;
     const nowhere = newProject();
     for (const key of refused) {
       for (const whose of known) {
-        for (const project_id of [worlds.own.project_id, nowhere]) {
-          const parts = worlds[whose].request(operation, project_id);
+        for (const project_id of [tenants.own.project_id, nowhere]) {
+          const parts = tenants[whose].request(operation, project_id);
           const { status, text } = await send(service, operation, parts, keys[key]);
           expect([key, whose, status, text]).toEqual([key, whose, 403, '{"reason":"Forbidden"}']);
         }
       }
     }
-    const parts = worlds.foreign.request(operation);
+    const parts = tenants.foreign.request(operation);
     expect((await send(service, operation, parts, keys.write)).text).toBe('{"reason":"Forbidden"}');
   });
 });
 
 test("a request that was refused changed nothing", async () => {
-  expect([await contentOf(worlds.own), await contentOf(worlds.foreign)]).toEqual(before);
+  expect([await contentOf(tenants.own), await contentOf(tenants.foreign)]).toEqual(before);
 });
 
 describe("inside an allowed project a foreign id looks like one that does not exist", () => {
   test.each(closed)("$id", async (operation) => {
     if (await unserved(operation)) return;
-    for (const key of writes(operation.id) ? (["write"] as const) : (["write", "read"] as const)) {
+    for (const key of writes(operation) ? (["write"] as const) : (["write", "read"] as const)) {
       const answers = [];
       for (const whose of ["foreign", "missing"] as const) {
         // One project per request: what a write makes there must not be found by the next.
@@ -115,7 +115,7 @@ describe("inside an allowed project a foreign id looks like one that does not ex
         const { status, headers, text } = await send(
           service,
           operation,
-          worlds[whose].request(operation, project_id),
+          tenants[whose].request(operation, project_id),
           keys[key],
         );
         expect(text).not.toContain(secret);
@@ -128,11 +128,11 @@ describe("inside an allowed project a foreign id looks like one that does not ex
 });
 
 describe("what names several projects keeps silent about those of others", () => {
-  test.each(closed.filter(({ id }) => acrossProjects.has(id)))("$id", async (operation) => {
+  test.each(acrossProjects)("$id", async (operation) => {
     const nowhere = newProject("rival");
     for (const key of ["write", "read", "other entity", "other project"] as const) {
-      const there = await send(service, operation, worlds.foreign.request(operation), keys[key]);
-      const missing = await send(service, operation, worlds.foreign.request(operation, nowhere), keys[key]);
+      const there = await send(service, operation, tenants.foreign.request(operation), keys[key]);
+      const missing = await send(service, operation, tenants.foreign.request(operation, nowhere), keys[key]);
       expect(there.text).not.toContain(secret);
       const plain = (text: string) => withoutNames(text).replace(/rival\/p-\w+/g, "<project>");
       expect([there.status, plain(there.text)]).toEqual([missing.status, plain(missing.text)]);
@@ -141,17 +141,19 @@ describe("what names several projects keeps silent about those of others", () =>
 });
 
 test("none of it changed the foreign project", async () => {
-  expect(await contentOf(worlds.foreign)).toEqual(before[1]);
+  expect(await contentOf(tenants.foreign)).toEqual(before[1]);
 });
 
 describe("a key that may", () => {
-  /** Deleting comes last, and taking labels away just before it. */
-  const rank = (id: string) => Number(destroys(id)) + Number(id.includes("Delete"));
-  const inOrder = closed.toSorted((a, b) => rank(a.id) - rank(b.id));
+  // The documents list what holds other things before what it holds, so what destroys goes backwards, last.
+  const inOrder = [
+    ...closed.filter(({ destructive }) => !destructive),
+    ...closed.filter(({ destructive }) => destructive).toReversed(),
+  ];
   test.each(inOrder)("$id", async (operation) => {
     if (await unserved(operation)) return;
-    for (const key of writes(operation.id) ? (["write"] as const) : (["read", "write"] as const)) {
-      const { status, text } = await send(service, operation, worlds.own.request(operation), keys[key]);
+    for (const key of writes(operation) ? (["write"] as const) : (["read", "write"] as const)) {
+      const { status, text } = await send(service, operation, tenants.own.request(operation), keys[key]);
       expect([status, text]).toEqual([200, expect.anything()]);
       expect(text).not.toContain(secret);
     }
@@ -164,7 +166,7 @@ describe("an operation without a key", () => {
   test.each(operations.filter((operation) => operation.public))("$id", async (operation) => {
     for (const key of Object.values(keys)) {
       const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-      const response = await service.fetch(...toRequest(operation, worlds.own.request(operation), headers));
+      const response = await service.fetch(...toRequest(operation, tenants.own.request(operation), headers));
       expect(response.status).toBe(200);
       expect(await response.text()).not.toContain(secret);
     }

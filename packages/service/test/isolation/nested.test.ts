@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newProject, openTestService, type TestService } from "../test-service.js";
-import { secret, withoutNames } from "./worlds.js";
+import { secret, withoutNames } from "./tenants.js";
 
 // The matrix asks for ids where operations take them. Here they stand further inside: in payloads, in refs on the way
 // to something else, and in what is read later. A key that may write to its own project asks for them.

@@ -1,6 +1,6 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { Problem, RawJson } from "@heddle/server-stub";
-import { mayRead } from "./access.js";
+import { mayRead } from "../access/authorize.js";
 
 /** Finds the external project of an internal id; undefined for an id that nobody was given. */
 export type ProjectOf = (internal_id: string) => string | undefined;

@@ -1,13 +1,13 @@
 import { ItemError, Problem } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import type { CallPart } from "@heddle/trace-model";
-import { allowWrite } from "../access.js";
-import { internalProjects } from "../internal-refs.js";
+import { ItemAccess } from "../access/item-access.js";
+import { internalProjects } from "../wire/internal-refs.js";
 import { itemDetailOf } from "../problems.js";
 import type { Caller, Services } from "../services.js";
-import { endOf, startOf, type PartContext } from "./call-parts.js";
+import { endOf, startOf, type PartContext } from "../wire/call-parts.js";
 
-/** Where a request's items stand in its body, and what makes their ids the same on every attempt. */
+/** Who writes, and what makes generated ids the same on every attempt. */
 export interface BatchContext {
   caller: Caller;
   retry_id: string | undefined;
@@ -29,8 +29,9 @@ export async function writeBatch<Item extends object>(
   const projectOf = await internalProjects(services.control, caller, items);
   const outcomes: Outcome[] = [];
   const parts: CallPart[] = [];
-  const places: number[] = [];
-  let forbidden = 0;
+  /** Index in the request of each part. */
+  const indexes: number[] = [];
+  const access = new ItemAccess(services.control, caller);
   for (const [index, item] of items.entries()) {
     if (item instanceof ItemError) {
       outcomes.push(item);
@@ -39,23 +40,24 @@ export async function writeBatch<Item extends object>(
     const loc = ["body", "batch", index];
     try {
       const part = toPart(item, { user_id: caller.user_id, retry_id, index, loc, projectOf });
-      await allowWrite(services.control, caller, projectIdOf(part));
+      const refusal = access.refusal(projectIdOf(part));
+      if (refusal !== undefined) throw refusal;
       outcomes.push(part);
       parts.push(part);
-      places.push(index);
+      indexes.push(index);
     } catch (error) {
       const detail = itemDetailOf(error, loc);
       if (detail === undefined) throw error;
-      if (detail.type === "forbidden") forbidden += 1;
       outcomes.push(new ItemError(detail));
     }
   }
-  if (items.length > 0 && forbidden === items.length) throw new Problem(403, "Forbidden");
-  for (const { index, message } of await services.store.ingest(parts)) {
-    const place = places[index];
-    if (place === undefined) continue;
-    outcomes[place] = new ItemError({ loc: ["body", "batch", place], msg: message, type: "value_error" });
+  access.requireSome(items.length);
+  for (const rejected of await services.store.ingest(parts)) {
+    const index = indexes[rejected.index];
+    if (index === undefined) continue;
+    outcomes[index] = new ItemError({ loc: ["body", "batch", index], msg: rejected.message, type: "value_error" });
   }
+  await access.record(outcomes.flatMap((outcome) => (outcome instanceof ItemError ? [] : [projectIdOf(outcome)])));
   return outcomes;
 }
 
@@ -67,7 +69,7 @@ export async function writeStart(
 ): Promise<{ id: string; trace_id: string }> {
   const projectOf = await internalProjects(services.control, caller, wire);
   const start = startOf(wire, { user_id: caller.user_id, retry_id, index: 0, loc: ["body", "start"], projectOf });
-  await writeOne(services, caller, { part: "start", start });
+  await writeOne(services, { part: "start", start });
   return { id: start.id, trace_id: start.trace_id };
 }
 
@@ -80,11 +82,10 @@ export async function writeEnd(
   const projectOf = await internalProjects(services.control, caller, wire);
   const loc = ["body", "end"];
   const end = endOf(wire, { user_id: caller.user_id, retry_id: undefined, index: 0, loc, projectOf });
-  await writeOne(services, caller, { part: "end", end });
+  await writeOne(services, { part: "end", end });
 }
 
-async function writeOne(services: Services, caller: Caller, part: CallPart): Promise<void> {
-  await allowWrite(services.control, caller, projectIdOf(part));
+async function writeOne(services: Services, part: CallPart): Promise<void> {
   const [rejected] = await services.store.ingest([part]);
   if (rejected === undefined) return;
   throw Problem.invalid([

@@ -1,5 +1,5 @@
 import { fileDigest, formatRef } from "@heddle/trace-model";
-import { splitProject } from "../access.js";
+import { splitProject } from "../access/project-id.js";
 import type { Services } from "../services.js";
 
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */

@@ -9,7 +9,7 @@ import {
 } from "@heddle/trace-model";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { wireTime } from "./wire-time.js";
+import { wireTime } from "./time.js";
 
 /** What turning a wire item into a call part needs to know. */
 export interface PartContext {

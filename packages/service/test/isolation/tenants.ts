@@ -5,19 +5,20 @@ import {
   sampleOf,
   sampleRequest,
   toRequest,
+  writes,
   type RequestParts,
   type SpecOperation,
 } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
 
 /** What the samples of the spec speak of, under other names: one project with everything they make in it. */
-export interface World {
+export interface Tenant {
   project_id: string;
-  /** The sample request of an operation, asking for this world's ids in a project, by default its own. */
+  /** The sample request of an operation, asking for this tenant's ids in a project, by default its own. */
   request(operation: SpecOperation, project_id?: string): RequestParts;
 }
 
-/** Stands in all content of a world that was filled with it, and in none of its ids. */
+/** Is in all content of a tenant that was filled with it, and in none of its ids. */
 export const secret = "only-for-its-owner";
 
 const ids = {
@@ -41,66 +42,45 @@ export function withoutNames(text: string): string {
 }
 
 /** Names that nothing in the service has. */
-export function emptyWorld(project_id: string): World {
+export function emptyTenant(project_id: string): Tenant {
   const names = new Map<string, string>();
   const missing = (found: string) => remembered(names, found, () => look(found));
-  return worldOf(project_id, randomUUID().slice(0, 8), (text) => text.replace(ids.digest, missing), missing);
+  return tenantOf(project_id, randomUUID().slice(0, 8), (text) => text.replace(ids.digest, missing), missing);
 }
 
-/** A project in which every sample that makes or changes something was sent; `hidden` puts the secret into its content. */
-export async function seededWorld(
+export interface SeedOptions {
+  /** Puts the secret into all content. */
+  hidden?: boolean;
+  /** Only operations of this group; by default those of all groups. */
+  group?: string;
+}
+
+/** A project in which every sample that makes or changes something was sent. */
+export async function seededTenant(
   service: TestService,
   project_id: string,
-  { hidden = false }: { hidden?: boolean } = {},
-): Promise<World> {
+  { hidden = false, group }: SeedOptions = {},
+): Promise<Tenant> {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
   const digest = (text: string) => text.replace(ids.digest, (found) => digests.get(found) ?? found);
-  const world = worldOf(project_id, randomUUID().slice(0, 8), digest, (found) =>
+  const tenant = tenantOf(project_id, randomUUID().slice(0, 8), digest, (found) =>
     remembered(names, found, () => look(found)),
   );
-  const seeds = operations.filter(({ id }) => writes(id) && !destroys(id));
-  // Digests follow from content and are learned from answers, so that the second round finds what the first made.
+  const seeds = operations.filter(
+    (operation) => writes(operation) && !operation.destructive && (group === undefined || operation.group === group),
+  );
+  // Digests follow from content, and some ids are the service's: they are learned from responses, so that the second
+  // round finds what the first made.
   for (const seed of [...seeds, ...seeds]) {
-    const parts = withoutExpectations(world.request(seed));
+    const parts = withoutExpectations(tenant.request(seed));
     const sent = hidden ? renamed(parts, (text) => text.replace(content, (found) => `${secret} ${found}`)) : parts;
     const answer = await send(service, seed, sent, service.owner_key);
     if (answer.status === 501) continue;
     expect([seed.id, answer.status, answer.text]).toEqual([seed.id, 200, expect.anything()]);
-    if (answer.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(answer.text), digests);
+    if (answer.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(answer.text), { digests, names });
   }
-  return world;
-}
-
-/** An operation that changes something, by the verb in its name. A reader's key proves it: see the matrix. */
-export function writes(id: string): boolean {
-  return words(id).some((word) => changing.has(word));
-}
-
-export function destroys(id: string): boolean {
-  return words(id).some((word) => destroying.has(word));
-}
-
-const destroying = new Set(["delete", "remove", "purge"]);
-const changing = new Set(
-  [
-    "start",
-    "end",
-    "create",
-    "update",
-    "complete",
-    "add",
-    "set",
-    "replace",
-    "finish",
-    "export",
-    "score",
-    "evaluate",
-  ].concat(...destroying),
-);
-
-function words(id: string): string[] {
-  return id.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
+  return tenant;
 }
 
 export interface Sent {
@@ -120,12 +100,12 @@ export async function send(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-function worldOf(
+function tenantOf(
   project_id: string,
   mark: string,
   digest: (text: string) => string,
   name: (found: string) => string,
-): World {
+): Tenant {
   return {
     project_id,
     request: (operation, target = project_id) => {
@@ -153,12 +133,13 @@ function withoutExpectations(parts: RequestParts): RequestParts {
   ) as RequestParts;
 }
 
-/** Notes which digest stands where the sample answer has its own. */
-function learn(sample: unknown, actual: unknown, digests: Map<string, string>): void {
+/** Notes which digest or id the service gave where the sample response has its own. */
+function learn(sample: unknown, actual: unknown, known: Record<"digests" | "names", Map<string, string>>): void {
   if (typeof sample === "string" && typeof actual === "string") {
-    if (sample.search(ids.digest) === 0) digests.set(sample, actual);
+    if (sample.search(ids.digest) === 0) known.digests.set(sample, actual);
+    else if (sample.search(ids.uuid) === 0) known.names.set(sample, actual);
   } else if (typeof sample === "object" && typeof actual === "object" && sample !== null && actual !== null) {
-    for (const [key, value] of Object.entries(sample)) learn(value, (actual as Record<string, unknown>)[key], digests);
+    for (const [key, value] of Object.entries(sample)) learn(value, (actual as Record<string, unknown>)[key], known);
   }
 }
 

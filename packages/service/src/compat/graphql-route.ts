@@ -7,7 +7,7 @@ import {
   type HttpResponse,
   type HttpServer,
 } from "@heddle/server-stub";
-import { authenticate } from "../access.js";
+import { authenticate } from "../access/authenticate.js";
 import type { Services } from "../services.js";
 import { answerGraphql, GraphqlError, type GraphqlContext, type GraphqlRequest } from "./graphql.js";
 

@@ -1,0 +1,13 @@
+import type { Caller, ControlPlane } from "@heddle/control-plane";
+import { Problem, type Credentials } from "@heddle/server-stub";
+
+/** Returns the owner of the key. Throws 401 for an unknown one and for none. */
+export async function authenticate(control: ControlPlane, credentials: Credentials): Promise<Caller> {
+  const caller = credentials.scheme === "none" ? undefined : await control.keys.verify(credentials.secret);
+  if (caller !== undefined) return caller;
+  const reason =
+    credentials.scheme === "none"
+      ? "No API key: send it as Basic password, Bearer token or wandb-api-key header"
+      : "Unknown or revoked API key";
+  throw new Problem(401, reason, { headers: { "www-authenticate": 'Basic realm="heddle"' } });
+}

@@ -1,0 +1,47 @@
+import type { Caller, ControlPlane } from "@heddle/control-plane";
+import { Problem } from "@heddle/server-stub";
+import { checkProject, ensureProject } from "./authorize.js";
+
+/**
+ * Write access to the projects that the items of one request name (`project: items` in the spec). A project without
+ * the right refuses its own items only, and the whole request when no item is left.
+ */
+export class ItemAccess {
+  readonly #control: ControlPlane;
+  readonly #caller: Caller;
+  readonly #projects = new Map<string, Problem | undefined>();
+  #forbidden = 0;
+
+  constructor(control: ControlPlane, caller: Caller) {
+    this.#control = control;
+    this.#caller = caller;
+  }
+
+  /** Returns why the items of a project are refused, 403 or 422; undefined when they are not. */
+  refusal(project_id: string, items = 1): Problem | undefined {
+    if (!this.#projects.has(project_id)) this.#projects.set(project_id, this.#check(project_id));
+    const problem = this.#projects.get(project_id);
+    if (problem?.status === 403) this.#forbidden += items;
+    return problem;
+  }
+
+  /** Throws 403 when all of the request's items were forbidden. */
+  requireSome(items: number): void {
+    if (items > 0 && this.#forbidden === items) throw new Problem(403, "Forbidden");
+  }
+
+  /** Makes the projects of items that were stored. */
+  async record(project_ids: Iterable<string>): Promise<void> {
+    for (const project_id of new Set(project_ids)) await ensureProject(this.#control, project_id);
+  }
+
+  #check(project_id: string): Problem | undefined {
+    try {
+      checkProject(this.#caller, "write", project_id, ["body", "project_id"]);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Problem) return error;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,8 @@
+import { isPathName } from "@heddle/control-plane";
+
+/** The two names of `entity/project`; undefined for text that the control plane could not keep. */
+export function splitProject(project_id: string): { entity: string; project: string } | undefined {
+  const slash = project_id.indexOf("/");
+  const [entity, project] = [project_id.slice(0, Math.max(slash, 0)), project_id.slice(slash + 1)];
+  return isPathName(entity) && isPathName(project) ? { entity, project } : undefined;
+}

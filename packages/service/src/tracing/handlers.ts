@@ -1,0 +1,24 @@
+import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import type { Caller, Services } from "../services.js";
+import { callHandlers } from "./calls.js";
+import { completeCallHandlers } from "./complete-calls.js";
+import { fileHandlers } from "./files.js";
+import { objectHandlers } from "./objects.js";
+import { openTelemetryHandlers } from "./open-telemetry.js";
+import { refHandlers } from "./refs.js";
+import { serviceHandlers } from "./service.js";
+import { tableHandlers } from "./tables.js";
+
+/** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
+export function tracingHandlers(services: Services): TracingHandlers<Caller> {
+  return {
+    calls: callHandlers(services),
+    completeCalls: completeCallHandlers(services),
+    files: fileHandlers(services),
+    objects: objectHandlers(services),
+    openTelemetry: openTelemetryHandlers(services),
+    refs: refHandlers(services),
+    service: serviceHandlers(services),
+    tables: tableHandlers(services),
+  };
+}

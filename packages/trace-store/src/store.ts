@@ -13,7 +13,6 @@ import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
 import { versionClock } from "./version-clock.js";
-import type { VersionClock } from "./version-clock.js";
 import { type Files, openFiles } from "./files/files.js";
 import { type Objects, openObjects } from "./objects/objects.js";
 import { openRefs, type Refs } from "./refs/refs.js";
@@ -45,14 +44,6 @@ export interface TraceStoreOptions {
 const READ_SLOTS = 10;
 /** More of them, for what lists look up while they hold a place. */
 const LOOKUP_SLOTS = 3;
-
-/** What every subject of the store works with. */
-export interface StoreContext {
-  engine: Engine;
-  clock: VersionClock;
-  /** Microseconds since 1970. */
-  now: () => bigint;
-}
 
 export interface TraceStore {
   /**

@@ -1,5 +1,5 @@
 import { EngineError, StoreError } from "../errors.js";
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";
 import type { Draft } from "./draft.js";
 import { type Head, headKey, type Heads, isLatestOfName, loadHeads, noHead, otherHeadKey } from "./heads.js";

@@ -3,7 +3,7 @@ import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
 import { type Version, inProject, liveVersion } from "./versions.js";
 

@@ -1,4 +1,4 @@
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import { alreadyLatest, commitCreates, type PendingCreate } from "./create.js";
 import { deleteVersions } from "./delete.js";
 import { draftOf } from "./draft.js";

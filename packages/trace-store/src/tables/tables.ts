@@ -1,6 +1,6 @@
 import { isContentDigest, tableDigest } from "@heddle/trace-model";
 import { StoreError } from "../errors.js";
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import { insertTable } from "./digests.js";
 import { queryTable } from "./query.js";
 import type { TableCreate, TableQuery, TableRow, TableStats, TableUpdate } from "./requests.js";

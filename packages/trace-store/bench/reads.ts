@@ -10,9 +10,9 @@ import { join } from "node:path";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import { newId } from "@heddle/trace-model";
 import type { CallPart } from "@heddle/trace-model";
-import type { CallsQuery } from "../src/calls.js";
-import { connectEngine } from "../src/engine.js";
-import type { Engine, Statement, StatementOptions, StatementSource } from "../src/engine.js";
+import type { CallsQuery } from "../src/calls/calls.js";
+import { connectEngine } from "../src/engine/engine.js";
+import type { Engine, Statement, StatementOptions, StatementSource } from "../src/engine/engine.js";
 import { openTraceStore } from "../src/store.js";
 
 const CALLS = process.argv[2] === "--calls" ? Number(process.argv[3]) : 100_000;

@@ -1,7 +1,7 @@
-import type { Engine } from "./engine.js";
+import type { Engine } from "./engine/engine.js";
 import { StoreError } from "./errors.js";
 import type { InFlight } from "./ingest/in-flight.js";
-import type { Objects } from "./objects.js";
+import type { Objects } from "./objects/objects.js";
 
 /**
  * An engine that writes only while `mayWrite` says so, asked at the moment of each statement. A write that is refused

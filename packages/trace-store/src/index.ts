@@ -2,13 +2,13 @@ export { openTraceStore } from "./store.js";
 export type { TraceStore, TraceStoreOptions } from "./store.js";
 export { EngineError, StoreError } from "./errors.js";
 export type { StoreErrorCode } from "./errors.js";
-export type { CallCount, CallRead, CallReads, CallsQuery, ReadOptions } from "./calls.js";
+export type { CallCount, CallRead, CallReads, CallsQuery, ReadOptions } from "./calls/calls.js";
 export type { CallsFilter } from "./query/filter.js";
-export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats.js";
-export type { StoredCall } from "./stored-call.js";
-export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage.js";
-export type { Files, StoredFile } from "./files.js";
-export type { Objects } from "./objects.js";
+export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";
+export type { StoredCall } from "./calls/stored-call.js";
+export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage/usage.js";
+export type { Files, StoredFile } from "./files/files.js";
+export type { Objects } from "./objects/objects.js";
 export type {
   CreatedObject,
   DeletedObjects,
@@ -19,6 +19,6 @@ export type {
   ObjectRead,
   StoredObject,
 } from "./objects/requests.js";
-export type { Refs } from "./refs.js";
-export type { Tables } from "./tables.js";
+export type { Refs } from "./refs/refs.js";
+export type { Tables } from "./tables/tables.js";
 export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";

@@ -1,9 +1,9 @@
 import type { CallPart } from "@heddle/trace-model";
-import { callReads } from "./calls.js";
-import type { CallReads } from "./calls.js";
-import { damagedParts, type DamagedParts } from "./damaged-parts.js";
-import { connectEngine } from "./engine.js";
-import type { Engine, EngineConnection } from "./engine.js";
+import { callReads } from "./calls/calls.js";
+import type { CallReads } from "./calls/calls.js";
+import { damagedParts, type DamagedParts } from "./engine/broken-parts.js";
+import { connectEngine } from "./engine/engine.js";
+import type { Engine, EngineConnection } from "./engine/engine.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
 import type { Ingest } from "./ingest/ingest.js";
@@ -11,13 +11,12 @@ import type { RejectedPart } from "./ingest/prepare.js";
 import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
-import { limitReads } from "./read-slots.js";
+import { limitReads } from "./engine/read-slots.js";
 import { versionClock } from "./version-clock.js";
-import type { VersionClock } from "./version-clock.js";
-import { type Files, openFiles } from "./files.js";
-import { type Objects, openObjects } from "./objects.js";
-import { openRefs, type Refs } from "./refs.js";
-import { openTables, type Tables } from "./tables.js";
+import { type Files, openFiles } from "./files/files.js";
+import { type Objects, openObjects } from "./objects/objects.js";
+import { openRefs, type Refs } from "./refs/refs.js";
+import { openTables, type Tables } from "./tables/tables.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
@@ -45,14 +44,6 @@ export interface TraceStoreOptions {
 const READ_SLOTS = 10;
 /** More of them, for what lists look up while they hold a place. */
 const LOOKUP_SLOTS = 3;
-
-/** What every subject of the store works with. */
-export interface StoreContext {
-  engine: Engine;
-  clock: VersionClock;
-  /** Microseconds since 1970. */
-  now: () => bigint;
-}
 
 export interface TraceStore {
   /**

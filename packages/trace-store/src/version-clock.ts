@@ -1,4 +1,4 @@
-import type { Engine } from "./engine.js";
+import type { Engine } from "./engine/engine.js";
 
 /**
  * Gives out versions: the microsecond of now, and always more than the version before. The newest version of a row

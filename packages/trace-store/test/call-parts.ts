@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { newId } from "@heddle/trace-model";
 import type { CallEnd, CallPart, CallStart } from "@heddle/trace-model";
-import type { Engine } from "../src/engine.js";
+import type { Engine } from "../src/engine/engine.js";
 
 /** A project of its own for one test. */
 export function newProject(): string {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
-import { connectEngine } from "../src/engine.js";
-import type { Engine } from "../src/engine.js";
+import { connectEngine } from "../src/engine/engine.js";
+import type { Engine } from "../src/engine/engine.js";
 import { openTraceStore } from "../src/store.js";
 import type { TraceStore, TraceStoreOptions } from "../src/store.js";
 

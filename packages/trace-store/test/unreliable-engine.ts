@@ -1,4 +1,4 @@
-import type { Engine } from "../src/engine.js";
+import type { Engine } from "../src/engine/engine.js";
 import { StoreError } from "../src/errors.js";
 
 /** A fault that waits for the next insert into a table. */

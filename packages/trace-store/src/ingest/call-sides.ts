@@ -1,6 +1,6 @@
 import { findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
 import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
-import { RowWriter } from "../tab-separated.js";
+import { RowWriter } from "../engine/row-writer.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
 export const START_COLUMNS = [

@@ -1,4 +1,4 @@
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { PROJECTS_WITH_HIDDEN } from "./load-state.js";
 import type { IngestContext } from "./write-calls.js";
 

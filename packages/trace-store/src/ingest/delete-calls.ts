@@ -1,4 +1,4 @@
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { closedRow, HIDDEN_COLUMNS, hiddenRow, PART_COLUMNS } from "./rows.js";

@@ -1,5 +1,5 @@
-import type { Engine } from "../engine.js";
-import { Parameters } from "../parameters.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
 import type { CallKey } from "./call-key.js";
 import type { IngestContext } from "./write-calls.js";
 

@@ -1,5 +1,5 @@
 import { idTime } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import type { StoredState } from "./settle.js";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallPart } from "@heddle/trace-model";
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import { StoreError } from "../errors.js";
 import { commitParts } from "./commit-parts.js";
 import type { WriteRequest } from "./commit-parts.js";

@@ -1,6 +1,6 @@
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { EngineError } from "../errors.js";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import type { CallKey } from "./call-key.js";
 import { keyText } from "./call-key.js";
 import { isOneOf } from "./stored-calls.js";

@@ -1,4 +1,4 @@
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import type { Half } from "./rows.js";

@@ -4,7 +4,7 @@ import { newId } from "@heddle/trace-model";
 import { completePart, endPart, newProject, startPart } from "../../test/call-parts.js";
 import { listIds } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
-import type { Engine, StatementOptions, StatementSource } from "../engine.js";
+import type { Engine, StatementOptions, StatementSource } from "../engine/engine.js";
 import type { TraceStore } from "../store.js";
 
 const db = testDatabase();

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import type { WriteRequest } from "./commit-parts.js";
 import { compactHidden, forgetCompacted } from "./compact.js";

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { EngineError, StoreError } from "../errors.js";
 import { seedClock } from "../version-clock.js";
 import { closeHalves } from "./delete-calls.js";

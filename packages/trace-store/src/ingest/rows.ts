@@ -1,5 +1,5 @@
 import type { CallEnd, CallStart } from "@heddle/trace-model";
-import { RowWriter } from "../tab-separated.js";
+import { RowWriter } from "../engine/row-writer.js";
 import {
   DERIVED_COLUMNS,
   END_COLUMNS,

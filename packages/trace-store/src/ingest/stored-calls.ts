@@ -1,6 +1,6 @@
 import { readable } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
-import { Parameters } from "../parameters.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { endSide, startSide } from "./call-sides.js";

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import type { VersionClock } from "../version-clock.js";
 import type { CallKey } from "./call-key.js";
 import { findStored } from "./find-stored.js";

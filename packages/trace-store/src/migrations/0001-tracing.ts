@@ -1,4 +1,4 @@
-import type { Migration } from "./migrations.js";
+import type { Migration } from "./migration.js";
 
 /**
  * The tables of calls, objects, tables and files. Times are microseconds, UTC.

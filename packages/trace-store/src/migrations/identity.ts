@@ -1,6 +1,6 @@
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
-import { RowWriter } from "../tab-separated.js";
+import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { testClientOptions } from "@heddle/embedded-clickhouse/testing";
 import { testDatabase } from "../../test/store.js";
-import { connectEngine } from "../engine.js";
+import { connectEngine } from "../engine/engine.js";
 import { ddl } from "./ddl.js";
 import { migrate } from "./migrate.js";
 import { MIGRATIONS } from "./migrations.js";

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
-import { RowWriter } from "../tab-separated.js";
+import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 import { MIGRATIONS } from "./migrations.js";
-import type { Migration } from "./migrations.js";
+import type { Migration } from "./migration.js";
 
 /**
  * Brings the database to this version, and returns when every table stands. `bootstrap` is connected to a database

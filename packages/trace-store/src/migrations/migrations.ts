@@ -1,15 +1,5 @@
 import { tracingTables } from "./0001-tracing.js";
-
-/**
- * One step of the schema. Statements may be run again at any start, so each is idempotent (`IF NOT EXISTS`); a step
- * that has been released never changes: a new one follows it.
- */
-export interface Migration {
-  version: number;
-  name: string;
-  /** DDL with `{DB}`, `{R}`, `{OC}` and `{DUR}`, see {@link Macros}. */
-  statements: readonly string[];
-}
+import type { Migration } from "./migration.js";
 
 /** All steps, in order, numbered from 1 without gaps. */
 export const MIGRATIONS: readonly Migration[] = [tracingTables];

@@ -1,6 +1,6 @@
 import { EngineError, StoreError } from "../errors.js";
-import type { StoreContext } from "../store.js";
-import { Parameters } from "../parameters.js";
+import type { StoreContext } from "../context.js";
+import { Parameters } from "../engine/parameters.js";
 import type { Draft } from "./draft.js";
 import { type Head, headKey, type Heads, isLatestOfName, loadHeads, noHead, otherHeadKey } from "./heads.js";
 import type { CreatedObject, ObjectKind } from "./requests.js";

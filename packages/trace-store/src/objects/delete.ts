@@ -1,6 +1,6 @@
 import { parseVersionLabel } from "@heddle/trace-model";
 import { StoreError } from "../errors.js";
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import { type Label, labelsOf, writeLabels } from "./labels.js";
 import type { DeletedObjects, ObjectDelete } from "./requests.js";
 import { insertObjects } from "./rows.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
-import type { Objects } from "../objects.js";
+import type { Objects } from "./objects.js";
 
 const database = testDatabase();
 let objects: Objects;

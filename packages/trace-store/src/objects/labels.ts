@@ -1,9 +1,9 @@
 import { isAlias, isTag } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
-import { Parameters } from "../parameters.js";
-import { RowWriter } from "../tab-separated.js";
-import type { StoreContext } from "../store.js";
+import { Parameters } from "../engine/parameters.js";
+import { RowWriter } from "../engine/row-writer.js";
+import type { StoreContext } from "../context.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
 import { type Version, inProject, liveVersion } from "./versions.js";
 

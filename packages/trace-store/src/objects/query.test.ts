@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
-import type { Objects } from "../objects.js";
+import type { Objects } from "./objects.js";
 import type { ObjectFilter, ObjectQuery } from "./requests.js";
 
 const database = testDatabase();

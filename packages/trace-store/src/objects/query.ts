@@ -1,6 +1,6 @@
-import type { Engine } from "../engine.js";
-import { checkPage } from "../page.js";
-import { Parameters } from "../parameters.js";
+import type { Engine } from "../engine/engine.js";
+import { checkPage } from "../query/page.js";
+import { Parameters } from "../engine/parameters.js";
 import { type Label, labelsOf } from "./labels.js";
 import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
 import { readValues, valueKey } from "./values.js";

@@ -1,5 +1,5 @@
-import type { Engine } from "../engine.js";
-import { RowWriter } from "../tab-separated.js";
+import type { Engine } from "../engine/engine.js";
+import { RowWriter } from "../engine/row-writer.js";
 import type { Draft } from "./draft.js";
 
 /** A row of `objects` as written. Writing the same key with a greater `version` replaces it. */

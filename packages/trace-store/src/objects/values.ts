@@ -1,6 +1,6 @@
 import { readable, type JsonText } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
-import { Parameters } from "../parameters.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind } from "./requests.js";
 import { inProject } from "./versions.js";
 

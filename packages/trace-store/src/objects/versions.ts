@@ -1,7 +1,7 @@
 import { formatTime, parseVersionLabel } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
 
 /** What is known of a version without its value. Deleted ones are kept, so that they can be told from missing ones. */

@@ -1,5 +1,5 @@
 import type { CallField } from "@heddle/trace-model";
-import { SHOWN_NAME } from "../visible-calls.js";
+import { SHOWN_NAME } from "./visible-calls.js";
 
 type ColumnField = Extract<CallField, { kind: "column" }>;
 type ComputedField = Extract<CallField, { kind: "weave" }>;

@@ -1,7 +1,7 @@
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, SortKey } from "@heddle/trace-model";
-import type { Parameters } from "../parameters.js";
-import type { CallScope, CallSelection } from "../visible-calls.js";
+import type { Parameters } from "../engine/parameters.js";
+import type { CallScope, CallSelection } from "./visible-calls.js";
 import { CallSql } from "./call-sql.js";
 import { jsonSource, parseExpand } from "./expand.js";
 import { compileQuery } from "./expression.js";

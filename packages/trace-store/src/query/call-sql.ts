@@ -1,4 +1,4 @@
-import type { Parameters } from "../parameters.js";
+import type { Parameters } from "../engine/parameters.js";
 
 /**
  * What the parts of one statement over calls share while they are compiled: bound parameters, names of

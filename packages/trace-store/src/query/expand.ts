@@ -1,8 +1,8 @@
 import { parseCallField } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
 import { StoreError } from "../errors.js";
-import { visibleCalls } from "../visible-calls.js";
-import type { CallScope } from "../visible-calls.js";
+import { visibleCalls } from "./visible-calls.js";
+import type { CallScope } from "./visible-calls.js";
 import type { CallSql } from "./call-sql.js";
 import type { JsonSource } from "./expression.js";
 import { leafText } from "./json-path.js";

@@ -1,6 +1,6 @@
 import { parseCallField, parseQuery } from "@heddle/trace-model";
 import { expect, it } from "vitest";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { CallSql } from "./call-sql.js";
 import { compileQuery } from "./expression.js";
 

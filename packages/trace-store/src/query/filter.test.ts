@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { checkFilter, compileFilter } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 

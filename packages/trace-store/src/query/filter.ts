@@ -1,5 +1,5 @@
 import { StoreError } from "../errors.js";
-import type { Parameters } from "../parameters.js";
+import type { Parameters } from "../engine/parameters.js";
 
 /** The filter of the wire. Lists are alternatives, members must all hold; an empty list restricts nothing. */
 export interface CallsFilter {

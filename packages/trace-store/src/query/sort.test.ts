@@ -1,6 +1,6 @@
 import { parseCallField, parseSort } from "@heddle/trace-model";
 import { expect, it } from "vitest";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { CallSql } from "./call-sql.js";
 import { compileSort } from "./sort.js";
 

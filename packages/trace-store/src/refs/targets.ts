@@ -1,7 +1,7 @@
 import { projectIdOf, type Ref, type RefEdge, type JsonText } from "@heddle/trace-model";
 import { StoreError } from "../errors.js";
 import { readValues, valueKey } from "../objects/values.js";
-import type { StoreContext } from "../store.js";
+import type { StoreContext } from "../context.js";
 import { rowsInTables } from "../tables/digests.js";
 import { readRows } from "../tables/rows.js";
 import { findVersions, type ObjectRef, projectsOf } from "./versions.js";

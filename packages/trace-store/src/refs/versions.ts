@@ -1,5 +1,5 @@
 import { parseVersionLabel, projectIdOf, type Ref } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { labelsOf } from "../objects/labels.js";
 import { allVersionsOf, type Version } from "../objects/versions.js";
 

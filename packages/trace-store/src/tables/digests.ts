@@ -1,6 +1,6 @@
-import type { Engine } from "../engine.js";
-import { Parameters } from "../parameters.js";
-import { RowWriter } from "../tab-separated.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
+import { RowWriter } from "../engine/row-writer.js";
 import type { TableOf } from "./requests.js";
 
 /** Stores the order of a table's rows under its digest. */

@@ -1,6 +1,6 @@
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { tableRowDigests } from "./digests.js";
-import { checkPage } from "../page.js";
+import { checkPage } from "../query/page.js";
 import type { TableQuery, TableRow } from "./requests.js";
 import { readRows } from "./rows.js";
 import { parseTableSort, type Position, sortedPositions, type TablePathOrder } from "./sort.js";

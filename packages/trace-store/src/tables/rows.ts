@@ -1,9 +1,9 @@
 import { jsonType, readable, storable, valueDigest, type JsonText } from "@heddle/trace-model";
 import { setImmediate } from "node:timers/promises";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
-import { Parameters } from "../parameters.js";
-import { RowWriter } from "../tab-separated.js";
+import { Parameters } from "../engine/parameters.js";
+import { RowWriter } from "../engine/row-writer.js";
 
 /** About so many bytes of rows go into one insert. */
 const insertBytes = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { maxSortKeys, pathExcess, splitPath } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
-import { Parameters } from "../parameters.js";
+import { Parameters } from "../engine/parameters.js";
 import { CallSql } from "../query/call-sql.js";
 import { leafOrNull } from "../query/json-path.js";
 import { numeric } from "../query/sort.js";

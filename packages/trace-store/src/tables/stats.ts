@@ -1,5 +1,5 @@
-import type { Engine } from "../engine.js";
-import { Parameters } from "../parameters.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
 import type { TableStats } from "./requests.js";
 
 /** Sizes of the known tables among the digests, in the order asked for. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
-import type { Tables } from "../tables.js";
+import type { Tables } from "./tables.js";
 import type { TableQuery, TableRow } from "./requests.js";
 
 const database = testDatabase();

@@ -1,5 +1,5 @@
 import { tableDigest, type JsonText } from "@heddle/trace-model";
-import type { Engine } from "../engine.js";
+import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import { insertTable, tableRowDigests } from "./digests.js";
 import type { TableEdit, TableUpdate } from "./requests.js";

@@ -1,12 +1,12 @@
 import { arrayItems, jsonType, memberOf, parseRef, projectIdOf, stringValue, withMembers } from "@heddle/trace-model";
 import type { CallField, JsonText } from "@heddle/trace-model";
-import type { Engine } from "./engine.js";
-import { StoreError } from "./errors.js";
-import { Parameters } from "./parameters.js";
-import type { Refs } from "./refs.js";
+import type { Engine } from "../engine/engine.js";
+import { StoreError } from "../errors.js";
+import { Parameters } from "../engine/parameters.js";
+import type { Refs } from "../refs/refs.js";
 import type { StoredCall } from "./stored-call.js";
-import { renames, visibleCalls } from "./visible-calls.js";
-import type { CallScope } from "./visible-calls.js";
+import { renames, visibleCalls } from "../query/visible-calls.js";
+import type { CallScope } from "../query/visible-calls.js";
 
 /** What a page of calls gets after it was read, in groups. */
 export interface Finish {

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { InFlight } from "./ingest/in-flight.js";
-import { Parameters } from "./parameters.js";
+import type { InFlight } from "../ingest/in-flight.js";
+import { Parameters } from "../engine/parameters.js";
 import { visibleCalls } from "./visible-calls.js";
 
 const quiet: InFlight = { closing: () => [], hasHidden: () => false, hasNames: () => false };

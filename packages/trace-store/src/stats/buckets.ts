@@ -1,5 +1,5 @@
-import { StoreError } from "./errors.js";
-import type { Parameters } from "./parameters.js";
+import { StoreError } from "../errors.js";
+import type { Parameters } from "../engine/parameters.js";
 
 const SECOND_US = 1_000_000n;
 const HOUR_S = 3600;

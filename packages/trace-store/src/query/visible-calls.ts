@@ -1,5 +1,5 @@
-import type { InFlight } from "./ingest/in-flight.js";
-import type { Parameters } from "./parameters.js";
+import type { InFlight } from "../ingest/in-flight.js";
+import type { Parameters } from "../engine/parameters.js";
 
 /** Whose calls, seen when. */
 export interface CallScope {

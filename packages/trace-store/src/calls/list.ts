@@ -1,12 +1,12 @@
-import { idConditions } from "./call-ids.js";
-import type { Engine, Statement, StatementOptions } from "./engine.js";
-import { Parameters } from "./parameters.js";
-import { at, compileSortedCalls } from "./query/call-query.js";
-import type { CallPlan, LocatedCalls } from "./query/call-query.js";
+import { idConditions } from "./locate.js";
+import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
+import { at, compileSortedCalls } from "../query/call-query.js";
+import type { CallPlan, LocatedCalls } from "../query/call-query.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
-import { visibleCalls } from "./visible-calls.js";
-import type { CallScope, CallSelection } from "./visible-calls.js";
+import { visibleCalls } from "../query/visible-calls.js";
+import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 export interface CallSource {
   engine: Engine;

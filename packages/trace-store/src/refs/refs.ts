@@ -1,8 +1,8 @@
 import { parseRef, type JsonText } from "@heddle/trace-model";
-import { StoreError } from "./errors.js";
-import { type Entry, readTargets } from "./refs/targets.js";
-import { walk } from "./refs/walk.js";
-import type { StoreContext } from "./store.js";
+import { StoreError } from "../errors.js";
+import { type Entry, readTargets } from "./targets.js";
+import { walk } from "./walk.js";
+import type { StoreContext } from "../context.js";
 
 export interface Refs {
   /**

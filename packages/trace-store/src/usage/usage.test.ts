@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { completePart, newProject, startPart } from "../test/call-parts.js";
-import { testDatabase } from "../test/store.js";
-import type { TraceStore } from "./store.js";
+import { completePart, newProject, startPart } from "../../test/call-parts.js";
+import { testDatabase } from "../../test/store.js";
+import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
 let store: TraceStore;

@@ -1,4 +1,4 @@
-import { StoreError } from "./errors.js";
+import { StoreError } from "../errors.js";
 
 /**
  * Refuses a page that nobody can have asked for: below `least` rows, a negative offset, or numbers beyond 2^53, which

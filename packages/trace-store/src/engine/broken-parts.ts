@@ -1,5 +1,5 @@
 import type { Engine } from "./engine.js";
-import { EngineError } from "./errors.js";
+import { EngineError } from "../errors.js";
 
 /** Parts of a table that the engine could not read when it opened it: it goes on without their rows. */
 export interface DamagedParts {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { testDatabase } from "../test/store.js";
-import { RowWriter } from "./tab-separated.js";
+import { testDatabase } from "../../test/store.js";
+import { RowWriter } from "./row-writer.js";
 
 const db = testDatabase();
 beforeAll(async () => {

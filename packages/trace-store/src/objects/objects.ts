@@ -1,10 +1,10 @@
-import type { StoreContext } from "./store.js";
-import { alreadyLatest, commitCreates, type PendingCreate } from "./objects/create.js";
-import { deleteVersions } from "./objects/delete.js";
-import { draftOf } from "./objects/draft.js";
-import { Heads, headKey } from "./objects/heads.js";
-import { changeTags, distinctLabels, removeAliases, setAliases } from "./objects/labels.js";
-import { queryObjects, readObject } from "./objects/query.js";
+import type { StoreContext } from "../context.js";
+import { alreadyLatest, commitCreates, type PendingCreate } from "./create.js";
+import { deleteVersions } from "./delete.js";
+import { draftOf } from "./draft.js";
+import { Heads, headKey } from "./heads.js";
+import { changeTags, distinctLabels, removeAliases, setAliases } from "./labels.js";
+import { queryObjects, readObject } from "./query.js";
 import type {
   CreatedObject,
   DeletedObjects,
@@ -14,8 +14,8 @@ import type {
   ObjectRead,
   StoredObject,
   VersionOf,
-} from "./objects/requests.js";
-import { turns } from "./objects/turns.js";
+} from "./requests.js";
+import { turns } from "./turns.js";
 
 /** Most drafts and bytes of values in one insert. */
 const batchDrafts = 500;

@@ -1,14 +1,14 @@
 import { rollUpUsage } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
-import { locateCalls } from "./call-ids.js";
-import type { Engine } from "./engine.js";
-import { StoreError } from "./errors.js";
-import { checkPage } from "./page.js";
-import { Parameters } from "./parameters.js";
-import { at, compileCalls, planCalls } from "./query/call-query.js";
-import type { CallSelector } from "./query/call-query.js";
-import { visibleCalls } from "./visible-calls.js";
-import type { CallScope, CallSelection } from "./visible-calls.js";
+import { locateCalls } from "../calls/locate.js";
+import type { Engine } from "../engine/engine.js";
+import { StoreError } from "../errors.js";
+import { checkPage } from "../query/page.js";
+import { Parameters } from "../engine/parameters.js";
+import { at, compileCalls, planCalls } from "../query/call-query.js";
+import type { CallSelector } from "../query/call-query.js";
+import { visibleCalls } from "../query/visible-calls.js";
+import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 interface UsageOptions {
   include_costs?: boolean;

@@ -1,6 +1,6 @@
 import { formatTime, parseTime } from "@heddle/trace-model";
 import { expect, it } from "vitest";
-import { bucketsBetween } from "./stats-buckets.js";
+import { bucketsBetween } from "./buckets.js";
 
 const us = (text: string) => parseTime(text) ?? 0n;
 function between(start: string, end: string, timezone: string, granularity?: number) {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { completePart, newProject, startPart } from "../test/call-parts.js";
-import { listCalls, listIds } from "../test/list-calls.js";
-import { testDatabase } from "../test/store.js";
+import { completePart, newProject, startPart } from "../../test/call-parts.js";
+import { listCalls, listIds } from "../../test/list-calls.js";
+import { testDatabase } from "../../test/store.js";
 import type { CallsQuery } from "./calls.js";
-import type { TraceStore } from "./store.js";
+import type { TraceStore } from "../store.js";
 
 const T0 = 1_775_811_600_000_000n;
 const db = testDatabase();

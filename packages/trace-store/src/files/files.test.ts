@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { testDatabase } from "../test/store.js";
-import type { TraceStore } from "./store.js";
+import { testDatabase } from "../../test/store.js";
+import type { TraceStore } from "../store.js";
 
 const database = testDatabase();
 let store: TraceStore;

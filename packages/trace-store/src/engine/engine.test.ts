@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { testDatabase } from "../test/store.js";
+import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "./engine.js";
 import { Parameters } from "./parameters.js";
 import { limitReads } from "./read-slots.js";

@@ -1,9 +1,9 @@
 import { newId } from "@heddle/trace-model";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { completePart, endPart, newProject, nowUs, startPart } from "../test/call-parts.js";
-import { listCalls, listIds } from "../test/list-calls.js";
-import { testDatabase } from "../test/store.js";
-import type { TraceStore } from "./store.js";
+import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
+import { listCalls, listIds } from "../../test/list-calls.js";
+import { testDatabase } from "../../test/store.js";
+import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
 let store: TraceStore;

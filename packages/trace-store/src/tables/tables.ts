@@ -1,12 +1,12 @@
 import { isContentDigest, tableDigest } from "@heddle/trace-model";
-import { StoreError } from "./errors.js";
-import type { StoreContext } from "./store.js";
-import { insertTable } from "./tables/digests.js";
-import { queryTable } from "./tables/query.js";
-import type { TableCreate, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";
-import { insertRows, rowDigests } from "./tables/rows.js";
-import { tableStats } from "./tables/stats.js";
-import { updateTable } from "./tables/update.js";
+import { StoreError } from "../errors.js";
+import type { StoreContext } from "../context.js";
+import { insertTable } from "./digests.js";
+import { queryTable } from "./query.js";
+import type { TableCreate, TableQuery, TableRow, TableStats, TableUpdate } from "./requests.js";
+import { insertRows, rowDigests } from "./rows.js";
+import { tableStats } from "./stats.js";
+import { updateTable } from "./update.js";
 
 /** Lists of rows by content: the same rows in the same order are the same table. Rows stand apart from their order. */
 export interface Tables {

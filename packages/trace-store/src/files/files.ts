@@ -1,6 +1,6 @@
-import { Parameters } from "./parameters.js";
-import { RowWriter } from "./tab-separated.js";
-import type { StoreContext } from "./store.js";
+import { Parameters } from "../engine/parameters.js";
+import { RowWriter } from "../engine/row-writer.js";
+import type { StoreContext } from "../context.js";
 
 /** A file of a project. Its bytes stand in the blob store under `blob_key`, shared by all projects that have them. */
 export interface StoredFile {

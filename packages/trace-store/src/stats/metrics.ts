@@ -1,4 +1,4 @@
-import { StoreError } from "./errors.js";
+import { StoreError } from "../errors.js";
 
 type Aggregation = "sum" | "avg" | "min" | "max" | "count" | "count_true" | "count_false";
 

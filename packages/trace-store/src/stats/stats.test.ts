@@ -1,9 +1,9 @@
 import { parseTime } from "@heddle/trace-model";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { completePart, newProject, startPart } from "../test/call-parts.js";
-import { testDatabase } from "../test/store.js";
+import { completePart, newProject, startPart } from "../../test/call-parts.js";
+import { testDatabase } from "../../test/store.js";
 import type { CallStatsRequest } from "./stats.js";
-import type { TraceStore } from "./store.js";
+import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
 let store: TraceStore;

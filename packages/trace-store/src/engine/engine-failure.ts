@@ -1,4 +1,4 @@
-import { EngineError, StoreError } from "./errors.js";
+import { EngineError, StoreError } from "../errors.js";
 
 /** ClickHouse errors that say "not now": the same statement may work later. */
 const BUSY = new Map<number, string>([

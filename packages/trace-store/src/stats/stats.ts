@@ -1,15 +1,15 @@
 import { formatTime, isStorableTime, parseTime } from "@heddle/trace-model";
-import type { Engine } from "./engine.js";
-import { StoreError } from "./errors.js";
-import { Parameters } from "./parameters.js";
-import { compileFilter, checkFilter } from "./query/filter.js";
-import type { CallsFilter } from "./query/filter.js";
-import { bucketsBetween } from "./stats-buckets.js";
-import type { Buckets } from "./stats-buckets.js";
-import { CALL_VALUES, metricColumns, USAGE_VALUES } from "./stats-metrics.js";
-import type { CallMetricSpec, MetricColumn, UsageMetricSpec } from "./stats-metrics.js";
-import { visibleCalls } from "./visible-calls.js";
-import type { CallScope } from "./visible-calls.js";
+import type { Engine } from "../engine/engine.js";
+import { StoreError } from "../errors.js";
+import { Parameters } from "../engine/parameters.js";
+import { compileFilter, checkFilter } from "../query/filter.js";
+import type { CallsFilter } from "../query/filter.js";
+import { bucketsBetween } from "./buckets.js";
+import type { Buckets } from "./buckets.js";
+import { CALL_VALUES, metricColumns, USAGE_VALUES } from "./metrics.js";
+import type { CallMetricSpec, MetricColumn, UsageMetricSpec } from "./metrics.js";
+import { visibleCalls } from "../query/visible-calls.js";
+import type { CallScope } from "../query/visible-calls.js";
 
 export interface CallStatsRequest {
   project_id: string;

@@ -1,6 +1,6 @@
 import { readable, splitPath } from "@heddle/trace-model";
 import type { CallStatus, JsonText } from "@heddle/trace-model";
-import { NEVER_US } from "./ingest/call-sides.js";
+import { NEVER_US } from "../ingest/call-sides.js";
 
 /** A call as the store answers it. Columns that were not asked for are empty: null, `{}` or `null`. */
 export interface StoredCall {

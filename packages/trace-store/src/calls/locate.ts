@@ -1,9 +1,9 @@
 import { idTime } from "@heddle/trace-model";
-import type { Engine } from "./engine.js";
-import { Parameters } from "./parameters.js";
-import type { LocatedCalls } from "./query/call-query.js";
-import { visibleCalls } from "./visible-calls.js";
-import type { CallScope } from "./visible-calls.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
+import type { LocatedCalls } from "../query/call-query.js";
+import { visibleCalls } from "../query/visible-calls.js";
+import type { CallScope } from "../query/visible-calls.js";
 
 const DAY_US = 86_400_000_000n;
 const MAX_WINDOWS = 32;

@@ -1,5 +1,5 @@
 import type { Engine, StatementOptions } from "./engine.js";
-import { StoreError } from "./errors.js";
+import { StoreError } from "../errors.js";
 
 /** Reads take milliseconds; who waits this long stands behind an engine, or readers, that will take longer still. */
 const PATIENCE_MS = 10_000;

@@ -8,6 +8,8 @@ const conditions = ["@heddle/source", "node"];
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
+  // The global set-up runs in this environment.
+  environments: { __vitest__: { resolve: { conditions } } },
   test: {
     include: ["spec/**/*.test.ts", "tools/**/*.test.ts", "packages/*/{src,test}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { HeddleError } from "@heddle/errors";
 import { checkDigest, sha256Of } from "./digest.js";
-import { BlobError } from "./errors.js";
 import { keyLocks } from "./key-locks.js";
 import { digestOf, keyOf } from "./keys.js";
 import type { BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
@@ -83,7 +83,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
       return { key, size, sha256 };
     } catch (error) {
       await rm(draft, { force: true });
-      throw isFull(error) ? new BlobError("busy", "the disk of the blob store is full") : error;
+      throw isFull(error) ? new HeddleError("busy", "the disk of the blob store is full") : error;
     }
   }
 
@@ -95,10 +95,10 @@ export async function openDirectory(root: string): Promise<BlobStore> {
 
   async function get(key: string, options: BlobReadOptions = {}): Promise<BlobReader> {
     const found = await info(key);
-    if (found === undefined) throw new BlobError("not_found", `no blob ${key}`);
+    if (found === undefined) throw new HeddleError("not_found", `no blob ${key}`);
     const { start, end } = resolveRange(options.range, found.size);
     if (options.verify === true && options.range !== undefined) {
-      throw new BlobError("invalid", "only a whole blob can be verified");
+      throw new HeddleError("invalid", "only a whole blob can be verified");
     }
     const bytes = readFrom(locate(key).path, start, end);
     return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
@@ -157,7 +157,7 @@ async function* readFrom(path: string, start: number, end: number): AsyncGenerat
       yield chunk as Uint8Array;
     }
   } catch (error) {
-    throw isMissing(error) ? new BlobError("not_found", "the blob was deleted while it was read") : error;
+    throw isMissing(error) ? new HeddleError("not_found", "the blob was deleted while it was read") : error;
   }
 }
 

@@ -1,4 +1,3 @@
-export { BlobError } from "./errors.js";
 export { collectGarbage, type GarbageOptions } from "./garbage.js";
 export { openBlobStore } from "./open.js";
 export type { BlobEntry, BlobInfo, BlobReader, BlobReadOptions, BlobSource, BlobStore } from "./port.js";

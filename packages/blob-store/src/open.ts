@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { HeddleError } from "@heddle/errors";
 import { openDirectory } from "./directory.js";
-import { BlobError } from "./errors.js";
 import type { BlobStore } from "./port.js";
 import { openS3 } from "./s3.js";
 import type { S3Access } from "./s3-request.js";
@@ -14,11 +14,14 @@ import type { S3Access } from "./s3-request.js";
 export async function openBlobStore({ url, s3 }: { url: string; s3?: S3Access }): Promise<BlobStore> {
   if (url.startsWith("file:")) return await openDirectory(resolve(fileURLToPath(url)));
   if (url.startsWith("s3:")) {
-    if (s3 === undefined) throw new BlobError("invalid", `${url} needs a region and credentials`);
+    if (s3 === undefined) throw new HeddleError("invalid", `${url} needs a region and credentials`);
     return await openS3(url, s3);
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url)) {
-    throw new BlobError("invalid", `no back end for ${url.slice(0, url.indexOf(":"))}: URLs; give a directory or s3:`);
+    throw new HeddleError(
+      "invalid",
+      `no back end for ${url.slice(0, url.indexOf(":"))}: URLs; give a directory or s3:`,
+    );
   }
   return await openDirectory(resolve(url));
 }

@@ -1,4 +1,4 @@
-import { BlobError } from "./errors.js";
+import { HeddleError } from "@heddle/errors";
 import { type S3, textOf } from "./s3-request.js";
 import { elementOf, elementsOf } from "./xml.js";
 
@@ -70,6 +70,6 @@ export async function* listUploads(send: S3["send"], bucket: string, prefix: str
 /** A time of S3's, of either kind: in lists and in headers. */
 export function timeOf(text: string | null | undefined): bigint {
   const ms = Date.parse(text ?? "");
-  if (Number.isNaN(ms)) throw new BlobError("busy", `the file store gives no time: ${text}`);
+  if (Number.isNaN(ms)) throw new HeddleError("busy", `the file store gives no time: ${text}`);
   return BigInt(ms) * 1000n;
 }

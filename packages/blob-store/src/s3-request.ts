@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
 import { AwsClient } from "aws4fetch";
-import { BlobError } from "./errors.js";
 import { sha256Of } from "./digest.js";
 import { elementOf } from "./xml.js";
 
@@ -93,12 +93,12 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
   async function tried<T>(attempt: (abort: AbortController) => Promise<T>): Promise<T> {
     const started = performance.now();
     for (let count = 1; ; count++) {
-      let failure: BlobError;
+      let failure: HeddleError;
       const abort = new AbortController();
       try {
         return await attempt(abort);
       } catch (error) {
-        failure = error instanceof BlobError ? error : noAnswer(base, reasonOf(error));
+        failure = error instanceof HeddleError ? error : noAnswer(base, reasonOf(error));
         abort.abort();
         if (failure.code !== "busy") throw failure;
       }
@@ -129,7 +129,7 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
     async *receive(request) {
       const { body, abort } = await tried(async (aborting) => {
         const response = await within(patience.ms, aborting, once(request, aborting.signal));
-        if (response.status === 404) throw new BlobError("not_found", "the blob was deleted while it was read");
+        if (response.status === 404) throw new HeddleError("not_found", "the blob was deleted while it was read");
         if (response.status === 206 && response.body !== null) return { body: response.body, abort: aborting };
         const text = await within(patience.ms, aborting, response.text());
         throw refusal({ status: response.status, headers: response.headers, text }, bucket, base);
@@ -158,7 +158,7 @@ export function textOf({ status, text }: S3Answer, bucket: string): string {
   }
   // Copying and completing can fail after the status was sent.
   if (status === 404 || /^\s*(<\?xml[^>]*>\s*)?<Error>/.test(text)) {
-    throw new BlobError("busy", "the file store does not answer", {
+    throw new HeddleError("busy", "the file store does not answer", {
       cause: new Error(`S3 answers ${code ?? `${status} without a reason: is it S3 that answers?`}`),
     });
   }
@@ -166,8 +166,8 @@ export function textOf({ status, text }: S3Answer, bucket: string): string {
 }
 
 /** For people whose bucket is not what it should be. */
-export function denied(reason: string): BlobError {
-  return new BlobError("denied", "the file store refuses this service", { cause: new Error(reason) });
+export function denied(reason: string): HeddleError {
+  return new HeddleError("denied", "the file store refuses this service", { cause: new Error(reason) });
 }
 
 /** A key as it stands in URLs. */
@@ -180,9 +180,9 @@ function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-function noAnswer(base: URL, reason: string): BlobError {
+function noAnswer(base: URL, reason: string): HeddleError {
   const cause = new Error(`no answer from S3 at ${base.origin}: ${reason}`);
-  return new BlobError("busy", "the file store does not answer", { cause });
+  return new HeddleError("busy", "the file store does not answer", { cause });
 }
 
 /** Where a bucket is asked for its objects. */
@@ -194,7 +194,7 @@ export function addressOf(bucket: string, { endpoint, region }: S3Access): URL {
     : new URL(`https://${bucket}.s3.${region}.amazonaws.com/`);
 }
 
-function refusal({ status, text }: S3Answer, bucket: string, base: URL): BlobError {
+function refusal({ status, text }: S3Answer, bucket: string, base: URL): HeddleError {
   const code = elementOf(text, "Code") ?? String(status);
   const again = status < 300 || (status >= 500 && status !== 501) || status === 429;
   if (again || code === "RequestTimeout" || code === "SlowDown") {

@@ -1,4 +1,4 @@
-import { BlobError } from "./errors.js";
+import { HeddleError } from "@heddle/errors";
 import type { BlobSource } from "./port.js";
 import { pathOf, type S3, textOf } from "./s3-request.js";
 import { elementOf } from "./xml.js";
@@ -20,11 +20,11 @@ export interface Upload {
 export async function beginUpload(send: S3["send"], bucket: string, key: string): Promise<Upload> {
   const begun = textOf(await send({ method: "POST", key, query: { uploads: "" } }), bucket);
   const uploadId = elementOf(begun, "UploadId");
-  if (uploadId === undefined) throw new BlobError("busy", "the file store began no upload");
+  if (uploadId === undefined) throw new HeddleError("busy", "the file store began no upload");
   const etags: string[] = [];
 
   const nextPart = (): Record<string, string> => {
-    if (etags.length === mostParts) throw new BlobError("invalid", `a blob takes at most ${mostParts} parts`);
+    if (etags.length === mostParts) throw new HeddleError("too_large", `a blob takes at most ${mostParts} parts`);
     return { partNumber: String(etags.length + 1), uploadId };
   };
 

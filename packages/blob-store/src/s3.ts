@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
 import { checkDigest, sha256Of } from "./digest.js";
-import { BlobError } from "./errors.js";
 import { keyLocks } from "./key-locks.js";
 import { digestOf, keyOf } from "./keys.js";
 import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
@@ -52,7 +52,7 @@ export async function openS3(
     const { status, headers } = await send({ method: "HEAD", key: prefix + key });
     if (status === 404) return undefined;
     const size = headers.get("content-length");
-    if (size === null) throw new BlobError("busy", "the file store gives no size");
+    if (size === null) throw new HeddleError("busy", "the file store gives no size");
     return { key, size: Number(size), sha256, modified_at: timeOf(headers.get("last-modified")) };
   }
 
@@ -131,7 +131,7 @@ export async function openS3(
       left -= chunk.length;
       if (left <= 0) return;
     }
-    throw new BlobError("busy", "the file store broke off");
+    throw new HeddleError("busy", "the file store broke off");
   }
 
   /** A bucket may be shared, and somebody else's may lie beside what we put there. */
@@ -164,10 +164,10 @@ export async function openS3(
 
     async get(key: string, options: BlobReadOptions = {}): Promise<BlobReader> {
       const found = await stat(key);
-      if (found === undefined) throw new BlobError("not_found", `no blob ${key}`);
+      if (found === undefined) throw new HeddleError("not_found", `no blob ${key}`);
       const { start, end } = resolveRange(options.range, found.size);
       if (options.verify === true && options.range !== undefined) {
-        throw new BlobError("invalid", "only a whole blob can be verified");
+        throw new HeddleError("invalid", "only a whole blob can be verified");
       }
       const bytes = read(key, start, end);
       return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
@@ -200,10 +200,11 @@ export async function openS3(
 /** `s3://bucket/some/prefix` */
 function placeOf(url: string): { bucket: string; prefix: string } {
   const [, bucket, path = ""] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/.exec(url) ?? [];
-  if (bucket === undefined) throw new BlobError("invalid", `not an S3 URL, s3://bucket/prefix: ${url}`);
+  if (bucket === undefined) throw new HeddleError("invalid", `not an S3 URL, s3://bucket/prefix: ${url}`);
   const folders = path.split("/").filter((folder) => folder !== "");
   // In a URL these would lead out of the bucket.
-  if (folders.includes(".") || folders.includes("..")) throw new BlobError("invalid", `no folder of a bucket: ${url}`);
+  if (folders.includes(".") || folders.includes(".."))
+    throw new HeddleError("invalid", `no folder of a bucket: ${url}`);
   return { bucket, prefix: folders.map((folder) => `${folder}/`).join("") };
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { BlobError } from "./errors.js";
+import { HeddleError } from "@heddle/errors";
 
 /** Passes the bytes on and throws `corrupt` at the end when they do not have the digest. */
 export async function* verified(stream: AsyncIterable<Uint8Array>, sha256: string): AsyncGenerator<Uint8Array> {
@@ -9,5 +9,5 @@ export async function* verified(stream: AsyncIterable<Uint8Array>, sha256: strin
     yield chunk;
   }
   if (hash.digest("hex") !== sha256)
-    throw new BlobError("corrupt", `the stored bytes do not have the digest ${sha256}`);
+    throw new HeddleError("corrupt", `the stored bytes do not have the digest ${sha256}`);
 }

@@ -1,5 +1,4 @@
 export { type Caller, callerMay, hasRole, type Role } from "./callers.js";
-export { ControlPlaneError } from "./errors.js";
 export type { ApiKey, NewApiKey } from "./keys.js";
 export { isPathName } from "./names.js";
 export type { Lease } from "./lease-renewal.js";

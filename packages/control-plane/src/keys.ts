@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
 import type { Role } from "./callers.js";
 import type { Database, Row } from "./database.js";
 import { integerOf, textOf } from "./database.js";
-import { ControlPlaneError } from "./errors.js";
 import { checkName, checkPathName, isStorable } from "./names.js";
 import { newSecret, secretHash } from "./secret.js";
 import type { Users } from "./users.js";
@@ -47,8 +47,10 @@ export async function createKey(
   const { entity, projects, name = "" } = request;
   checkPathName(entity, "entity");
   if (name !== "") checkName(name, "name");
-  if (!isRole(request.role)) throw new ControlPlaneError("invalid", "role must be admin, write or read", ["role"]);
-  if (projects?.length === 0) throw new ControlPlaneError("invalid", "projects must name a project", ["projects"]);
+  if (!isRole(request.role))
+    throw new HeddleError("unprocessable", "role must be admin, write or read", { loc: ["role"] });
+  if (projects?.length === 0)
+    throw new HeddleError("unprocessable", "projects must name a project", { loc: ["projects"] });
   for (const [index, project] of projects?.entries() ?? []) checkPathName(project, "projects", index);
   const user = await users.ensure(request.user_name);
   const secret = newSecret();
@@ -89,7 +91,7 @@ export async function findKey(
 
 /** Ends a key for good. Revoking it again keeps the first time. */
 export async function revokeKey(database: Database, id: string, now: bigint): Promise<ApiKey> {
-  const missing = () => new ControlPlaneError("not_found", `no API key ${id}`, ["id"]);
+  const missing = () => new HeddleError("not_found", `no API key ${id}`, { loc: ["id"] });
   if (!isStorable(id)) throw missing();
   await database.run("UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", [id, now]);
   const key = await findKey(database, "k.id", id);

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
 import type { Database } from "./database.js";
 import { integerOf, textOf } from "./database.js";
-import { ControlPlaneError } from "./errors.js";
 import { keepLease, type Lease } from "./lease-renewal.js";
 
 interface LeaseOptions {
@@ -52,7 +52,7 @@ export function openLeases(database: Database): Leases {
           seen = now;
           onWait?.(now.holder);
         } else if (now.token !== seen.token || now.beat !== seen.beat) {
-          throw new ControlPlaneError("conflict", `the ${name} is in use by ${now.holder}`);
+          throw new HeddleError("conflict", `the ${name} is in use by ${now.holder}`);
         } else if (performance.now() - seen.at >= duration_ms) {
           asked = performance.now();
           const inherited = await database.rows(

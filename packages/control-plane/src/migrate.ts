@@ -1,6 +1,6 @@
+import { HeddleError } from "@heddle/errors";
 import type { Database } from "./database.js";
 import { integerOf } from "./database.js";
-import { ControlPlaneError } from "./errors.js";
 
 /** A numbered step of the schema. Once released it never changes; what comes later is a further step. */
 export interface Migration {
@@ -11,7 +11,7 @@ export interface Migration {
 
 /**
  * Brings a database up to the last of `migrations`, all steps in one transaction. A database that a later version of
- * the program has migrated is refused as `newer_database` and left as it is.
+ * the program has migrated is refused as `incompatible` and left as it is.
  */
 export async function migrate(database: Database, migrations: readonly Migration[], now: () => bigint): Promise<void> {
   await database.transaction(async (statements) => {
@@ -23,8 +23,8 @@ export async function migrate(database: Database, migrations: readonly Migration
     const known = Math.max(0, ...migrations.map(({ version }) => version));
     const found = Math.max(0, ...versions);
     if (found > known) {
-      throw new ControlPlaneError(
-        "newer_database",
+      throw new HeddleError(
+        "incompatible",
         `the control-plane database has version ${found}, this program knows ${known}: run the newer program again`,
       );
     }

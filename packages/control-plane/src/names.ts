@@ -1,14 +1,14 @@
-import { ControlPlaneError } from "./errors.js";
+import { HeddleError } from "@heddle/errors";
 
 // No back end keeps these alike: Postgres refuses U+0000, SQLite cuts the text there, and neither has lone surrogates.
 const unstorable = /[\p{Cc}\p{Surrogate}]/u;
 
 /**
- * Refuses a name of a user, entity, project or key that is empty, longer than 256 characters, or holds control
- * characters or lone surrogates.
+ * Returns the name of a user, entity, project or key. Throws `unprocessable`, with the loc given, for one that is blank,
+ * longer than 256 characters, or holds control characters or lone surrogates.
  */
-export function checkName(name: string, ...path: (string | number)[]): string {
-  const fail = (what: string) => new ControlPlaneError("invalid", `${path[0] ?? "name"} ${what}`, path);
+export function checkName(name: string, ...loc: (string | number)[]): string {
+  const fail = (what: string) => new HeddleError("unprocessable", `${loc[0] ?? "name"} ${what}`, { loc });
   if (name.trim() === "") throw fail("must not be blank");
   if (name.length > 256) throw fail("must have at most 256 characters");
   if (unstorable.test(name)) throw fail("must not hold control characters or lone surrogates");
@@ -26,7 +26,7 @@ export function isPathName(name: string): boolean {
 }
 
 /** Entities and projects: the rules of `checkName`, and no slash, which separates the two in `entity/project`. */
-export function checkPathName(name: string, ...path: (string | number)[]): string {
-  if (name.includes("/")) throw new ControlPlaneError("invalid", `${path[0] ?? "name"} must not hold a slash`, path);
-  return checkName(name, ...path);
+export function checkPathName(name: string, ...loc: (string | number)[]): string {
+  if (name.includes("/")) throw new HeddleError("unprocessable", `${loc[0] ?? "name"} must not hold a slash`, { loc });
+  return checkName(name, ...loc);
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { HeddleError } from "@heddle/errors";
 import type { Database } from "./database.js";
-import { ControlPlaneError } from "./errors.js";
 import { openPostgres } from "./postgres.js";
 import { openSqlite } from "./sqlite.js";
 
@@ -9,7 +9,7 @@ export function openDatabase(url: string): Database {
   if (url.startsWith("file:")) return openSqlite(fileURLToPath(url));
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url);
   const scheme = url.slice(0, Math.max(0, url.indexOf(":")));
-  throw new ControlPlaneError("invalid", `no back end for ${scheme}: database URLs; give a postgres: or file: URL`, [
-    "url",
-  ]);
+  throw new HeddleError("invalid", `no back end for ${scheme}: database URLs; give a postgres: or file: URL`, {
+    loc: ["url"],
+  });
 }

@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import { DatabaseError } from "pg";
-import { ControlPlaneError } from "./errors.js";
 
 /**
  * The server is there but cannot serve now: connections, read-only mode (a standby, a full disk), transactions that
@@ -15,12 +15,12 @@ const refusedByDriver = /SASL|SSL|certificate/i;
 export function postgresFailure(error: unknown, url: string): unknown {
   if (!(error instanceof Error)) return error;
   const place = placeOf(url);
-  const refused = (): ControlPlaneError =>
-    new ControlPlaneError("busy", "the control plane refuses this service", [], {
+  const refused = (): HeddleError =>
+    new HeddleError("denied", "the control plane refuses this service", {
       cause: new Error(`the Postgres server at ${place} refuses: ${error.message}`, { cause: error }),
     });
-  const silent = (what: string): ControlPlaneError =>
-    new ControlPlaneError("busy", "the control plane does not answer", [], {
+  const silent = (what: string): HeddleError =>
+    new HeddleError("busy", "the control plane does not answer", {
       cause: new Error(`${what}: ${error.message || codeOf(error)}`, { cause: error }),
     });
   if (error instanceof DatabaseError) {

@@ -18,7 +18,7 @@ if (postgresUrl !== undefined) {
       url.pathname = "/no_such_database";
       url.password = "hush";
       await expect(openControlPlane({ url: url.href })).rejects.toMatchObject({
-        code: "busy",
+        code: "denied",
         message: "the control plane refuses this service",
         cause: {
           message: `the Postgres server at ${url.host}/no_such_database refuses: database "no_such_database" does not exist`,
@@ -34,21 +34,21 @@ if (postgresUrl !== undefined) {
       const url = new URL(database);
       url.username = role;
       url.password = encodeURIComponent("p@ss:w/rd#? %41");
-      const refusal = async (reason: string) =>
+      const refusal = async (code: string, reason: string) =>
         await expect(openControlPlane({ url: url.href })).rejects.toMatchObject({
-          code: "busy",
+          code,
           cause: { message: expect.stringContaining(reason) },
         });
-      await refusal("refuses: permission denied for schema public");
+      await refusal("denied", "refuses: permission denied for schema public");
       await admin.run(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
-      await refusal("is not ready: too many connections for role");
+      await refusal("busy", "is not ready: too many connections for role");
       await admin.run(`DROP ROLE ${role}`);
       await admin.close();
     });
 
     test("TLS that the server does not speak is refused, a certificate that is not there is named", async () => {
       await expect(openControlPlane({ url: `${server}?sslmode=no-verify` })).rejects.toMatchObject({
-        code: "busy",
+        code: "denied",
         cause: { message: expect.stringContaining("refuses: The server does not support SSL connections") },
       });
       const url = `${server}?sslmode=verify-full&sslrootcert=/no/such.crt`;

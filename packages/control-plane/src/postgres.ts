@@ -1,6 +1,6 @@
+import { HeddleError } from "@heddle/errors";
 import { Client, type ClientBase, Pool, TypeOverrides, types } from "pg";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
-import { ControlPlaneError } from "./errors.js";
 import { postgresFailure } from "./postgres-failure.js";
 
 const integers = new TypeOverrides();
@@ -68,6 +68,6 @@ function checkUrl(url: string): void {
     void new Client({ connectionString: url });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ControlPlaneError("invalid", `the database URL cannot be used: ${reason}`, ["url"]);
+    throw new HeddleError("invalid", `the database URL cannot be used: ${reason}`, { loc: ["url"] });
   }
 }

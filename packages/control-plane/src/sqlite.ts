@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
 import Libsql from "libsql";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
-import { ControlPlaneError } from "./errors.js";
 
 /**
  * The SQLite driver: one connection, durable at every commit. Calls of the library are synchronous and take
@@ -72,7 +72,7 @@ async function patiently<T>(attempt: () => T): Promise<T> {
       return attempt();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (performance.now() > deadline) throw new ControlPlaneError("busy", "another process holds the control plane");
+      if (performance.now() > deadline) throw new HeddleError("busy", "another process holds the control plane");
       await setTimeout(5);
     }
   }
@@ -91,9 +91,11 @@ function connect(path: string): Libsql.Database {
   } catch (error) {
     connection?.close();
     const failure = sqliteFailure(error, path);
-    if (failure instanceof ControlPlaneError) throw failure;
+    if (failure instanceof HeddleError) throw failure;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ControlPlaneError("invalid", `the control-plane database ${path} cannot be opened: ${reason}`, ["url"]);
+    throw new HeddleError("invalid", `the control-plane database ${path} cannot be opened: ${reason}`, {
+      loc: ["url"],
+    });
   }
 }
 
@@ -101,9 +103,9 @@ function connect(path: string): Libsql.Database {
 function sqliteFailure(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !("code" in error)) return error;
   const code = String(error.code);
-  const busy = (message: string, reason = error.message): ControlPlaneError =>
-    new ControlPlaneError("busy", message, [], { cause: new Error(`${path}: ${reason}`, { cause: error }) });
-  if (code === "SQLITE_FULL") return new ControlPlaneError("busy", "the disk of the control plane is full");
+  const busy = (message: string, reason = error.message): HeddleError =>
+    new HeddleError("busy", message, { cause: new Error(`${path}: ${reason}`, { cause: error }) });
+  if (code === "SQLITE_FULL") return new HeddleError("busy", "the disk of the control plane is full");
   if (/^SQLITE_(READONLY|IOERR|CANTOPEN)/.test(code)) return busy("the control plane cannot use its disk");
   if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return busy("the control plane is damaged", "restore it from a backup");
   return error;

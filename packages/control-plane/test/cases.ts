@@ -101,8 +101,8 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("keys for nothing, nobody or an unknown role are refused, with the argument named", async () => {
       const plane = await fresh();
       const good = { user_name: "ana", entity: "acme", role: "read" } as const;
-      const refused = async (request: object, path: unknown[]) =>
-        await expect(plane.keys.create({ ...good, ...request })).rejects.toMatchObject({ code: "invalid", path });
+      const refused = async (request: object, loc: unknown[]) =>
+        await expect(plane.keys.create({ ...good, ...request })).rejects.toMatchObject({ code: "unprocessable", loc });
       await refused({ role: "root" }, ["role"]);
       await refused({ projects: [] }, ["projects"]);
       await refused({ projects: ["a", "b/c"] }, ["projects", 1]);
@@ -115,9 +115,9 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("names that a database would cut or change are refused, others come back as they were", async () => {
       const plane = await fresh();
       for (const name of ["nul\0", "\ud800lone", "lone\udc00", "line\nbreak", "", "x".repeat(257)]) {
-        await expect(plane.users.ensure(name)).rejects.toMatchObject({ code: "invalid" });
-        await expect(plane.projects.ensure("acme", name)).rejects.toMatchObject({ code: "invalid" });
-        await expect(plane.projects.ensure(name, "demo")).rejects.toMatchObject({ code: "invalid" });
+        await expect(plane.users.ensure(name)).rejects.toMatchObject({ code: "unprocessable" });
+        await expect(plane.projects.ensure("acme", name)).rejects.toMatchObject({ code: "unprocessable" });
+        await expect(plane.projects.ensure(name, "demo")).rejects.toMatchObject({ code: "unprocessable" });
       }
       for (const name of ["Zoë", "日本語", "🙂", "'; DROP TABLE users; --", "$1", " spaced ", "ANA", "ana"]) {
         expect((await plane.users.ensure(name)).name).toBe(name);
@@ -184,7 +184,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         0n,
       ]);
       await expect(openControlPlane({ url })).rejects.toMatchObject({
-        code: "newer_database",
+        code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
       expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 3n }]);

@@ -169,9 +169,10 @@ test("on a port the host asks for its password, and keeps both over a restart", 
 test("a second engine on the same directory is refused in plain words", async () => {
   const directory = newDirectory();
   const host = await startHost({ directory });
-  await expect(startEngineHost({ directory })).rejects.toThrow(
-    new RegExp(`did not start: .*in use by process ${host.state().pid}`),
-  );
+  await expect(startEngineHost({ directory })).rejects.toMatchObject({
+    code: "conflict",
+    message: expect.stringMatching(`did not start: .*in use by process ${host.state().pid}`),
+  });
   expect(await clientOf(host).ping({ select: true })).toEqual({ success: true });
 });
 
@@ -194,7 +195,7 @@ test("where the engine cannot be loaded one line says what to do", async () => {
   // The loader looks for the platform's package by this name; there is none for this one.
   const index = JSON.stringify(new URL("index.ts", import.meta.url).href);
   const script = `import(${index}).then(({ startEngineHost }) =>
-    startEngineHost({ directory: ${JSON.stringify(newDirectory())} }).catch((error) => console.log(error.message)))`;
+    startEngineHost({ directory: ${JSON.stringify(newDirectory())} }).catch((error) => console.log(error.code, error.message)))`;
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const preload = "data:text/javascript,Object.defineProperty(process,'arch',{value:'mips'})";
   const output = await new Promise<string>((resolve) => {
@@ -205,6 +206,6 @@ test("where the engine cannot be loaded one line says what to do", async () => {
       (_error, stdout) => resolve(stdout),
     );
   });
-  expect(output).toMatch(/^The embedded ClickHouse engine \(chDB\) does not run here \(linux-mips\)/);
+  expect(output).toMatch(/^unsupported The embedded ClickHouse engine \(chDB\) does not run here \(linux-mips\)/);
   expect(output).toContain("HEDDLE_CLICKHOUSE_URL");
 });

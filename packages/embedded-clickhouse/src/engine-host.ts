@@ -1,9 +1,9 @@
 import type { Agent } from "node:http";
 import { totalmem } from "node:os";
 import { resolve } from "node:path";
+import { HeddleError } from "@heddle/errors";
 import { socketAgent } from "./socket-agent.js";
 import { chooseAddress, releaseAddress, type Address } from "./supervision/address.js";
-import { HostStartError } from "./supervision/host-process.js";
 import type { EngineHostOptions } from "./supervision/start-options.js";
 import { Supervisor, type HostState } from "./supervision/supervisor.js";
 
@@ -30,9 +30,9 @@ export interface EngineClientOptions {
 }
 
 /**
- * Starts the engine on a directory and resolves when it answers.
- * Rejects with one line to show: no engine for this platform, the directory is in use (after 5 s of waiting
- * for an old host), or what the engine said.
+ * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when there
+ * is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
+ * `failed` with what the engine reported.
  */
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {
   const directory = resolve(options.directory);
@@ -43,7 +43,7 @@ export async function startEngineHost(options: EngineHostOptions): Promise<Engin
     await supervisor.start();
   } catch (error) {
     releaseAddress(address);
-    throw error instanceof HostStartError ? explain(error) : error;
+    throw error instanceof HeddleError ? explain(error) : error;
   }
   return {
     ...publicAddress(address),
@@ -78,16 +78,16 @@ function availableMemory(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-function explain(error: HostStartError): Error {
+function explain(error: HeddleError): HeddleError {
   const platform = `${process.platform}-${process.arch}`;
   const text =
-    error.reason === "unavailable"
+    error.code === "unsupported"
       ? `The embedded ClickHouse engine (chDB) does not run here (${platform}): ${firstLine(error)}. ` +
         `Set HEDDLE_CLICKHOUSE_URL to use a ClickHouse server instead.`
       : `The embedded ClickHouse engine did not start: ${error.message}`;
-  return new Error(text, { cause: error });
+  return new HeddleError(error.code, text);
 }
 
-function firstLine(error: Error): string {
+function firstLine(error: HeddleError): string {
   return (error.message.split("\n")[0] ?? "").replace(/\.$/, "");
 }

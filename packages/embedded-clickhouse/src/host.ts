@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
 import { openEngine, type Engine } from "./engine/engine.js";
 import { loadEngineLibrary, type EngineLibrary } from "./engine/library.js";
 import { createEngineServer } from "./http/server.js";
@@ -33,7 +34,7 @@ process.on("message", (message: ToHost) => {
 async function start(options: HostOptions): Promise<void> {
   try {
     const library = await loadEngineLibrary().catch((error: unknown) => {
-      throw new StartFailure("unavailable", textOf(error));
+      throw new HeddleError("unsupported", textOf(error));
     });
     const engine = await openWhenFree(library, options);
     const server = createEngineServer(engine, "password" in options.listen ? options.listen.password : undefined);
@@ -41,8 +42,8 @@ async function start(options: HostOptions): Promise<void> {
     running = { engine, server };
     tell({ type: "ready", port, version: engine.version });
   } catch (error) {
-    const reason = error instanceof StartFailure ? error.reason : "broken";
-    tell({ type: "failed", reason, message: textOf(error) }, () => process.exit(1));
+    const code = error instanceof HeddleError ? error.code : "failed";
+    tell({ type: "failed", code, message: textOf(error) }, () => process.exit(1));
   }
 }
 
@@ -60,7 +61,7 @@ async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: 
           deadline = Date.now() + lockWaitMs;
           continue;
         }
-        throw new StartFailure("locked", `${directory} is in use by process ${owner}`);
+        throw new HeddleError("conflict", `${directory} is in use by process ${owner}`);
       }
     }
   }
@@ -136,13 +137,4 @@ function tell(message: FromHost, sent?: () => void): void {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-class StartFailure extends Error {
-  constructor(
-    readonly reason: "unavailable" | "locked",
-    message: string,
-  ) {
-    super(message);
-  }
 }

@@ -1,3 +1,5 @@
+import type { ErrorCode } from "@heddle/errors";
+
 // What parent and engine host say to each other over the pipe between them.
 
 export interface HostOptions {
@@ -11,4 +13,4 @@ export type ToHost = { type: "start"; options: HostOptions } | { type: "probe" }
 export type FromHost =
   | { type: "ready"; port: number | undefined; version: string }
   | { type: "alive" }
-  | { type: "failed"; reason: "unavailable" | "locked" | "broken"; message: string };
+  | { type: "failed"; code: ErrorCode; message: string };

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { ControlPlaneError } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import { ConfigError, readConfig, variables } from "./config.js";
 import { backupCommand, backupUsage } from "./cli/backup.js";
 import { keysCommand, keysUsage } from "./cli/keys.js";
@@ -48,7 +48,7 @@ try {
   process.exit(0);
 } catch (error) {
   if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
-  else if (error instanceof ConfigError || error instanceof ControlPlaneError || isSystemError(error))
+  else if (error instanceof ConfigError || error instanceof HeddleError || isSystemError(error))
     process.stderr.write(`heddle: ${operatorLine(error)}\n`);
   else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);

@@ -1,53 +1,44 @@
+import { HeddleError, type ErrorCode, type Loc } from "@heddle/errors";
 import { Problem, type Detail } from "@heddle/server-stub";
 
-/** What the packages below throw: a small error with a code, never a status. */
-interface CodedError extends Error {
-  code: string;
-  /** `forbidden_field`: a query or sort names a field that may not be used. */
-  reason?: string;
-  /** Names the field at fault, with or without the leading "body". */
-  loc?: readonly (string | number)[];
-  /** The control plane's: which of its strings cannot be kept. */
-  path?: readonly (string | number)[];
-  /** More keys for the answer's body, for example `deleted_at`. */
-  details?: Readonly<Record<string, unknown>>;
-}
-
-/** The one table from code to status. */
-const statuses: Record<string, number> = {
+/** The one table from code to status. What becomes 500 is logged, and its caller is not told why. */
+const statuses: Record<ErrorCode, number> = {
   invalid: 400,
-  collision: 400,
+  unprocessable: 422,
+  forbidden: 403,
   not_found: 404,
   conflict: 409,
   too_large: 413,
+  rate_limited: 429,
+  unsupported: 400,
   busy: 503,
   denied: 503,
+  aborted: 503,
+  failed: 500,
+  corrupt: 500,
+  incompatible: 500,
 };
 
-/** Seconds after which a busy engine is worth another try: a restart of it takes less. */
+/** Seconds after which a request that was answered 429 or 503 is worth another attempt: the engine restarts faster. */
 const retryAfter = "1";
 
-/** Turns an error of the packages below into its answer; undefined for anything unknown, which becomes a 500. */
+/** Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (!isCoded(error)) return undefined;
-  const status = statuses[error.code];
-  if (status === undefined) return undefined;
-  const loc = bodyPlace(error.loc);
-  if (error.reason === "forbidden_field") {
-    return Problem.invalid([{ loc: loc ?? ["body"], msg: error.message, type: "value_error" }]);
-  }
-  if (error.code === "invalid" && error.path !== undefined) {
-    return Problem.invalid([{ loc: ["body", ...error.path], msg: error.message, type: "value_error" }]);
-  }
-  return new Problem(status, loc === undefined ? error.message : `${loc.join(".")}: ${error.message}`, {
-    extras: { ...error.details },
-    headers: status === 503 ? { "retry-after": retryAfter } : {},
+  if (!(error instanceof HeddleError)) return undefined;
+  const { code, message, details } = error;
+  const status = statuses[code];
+  if (status === 500) return undefined;
+  const loc = bodyLoc(error.loc);
+  if (status === 422) return Problem.invalid([{ loc: loc ?? ["body"], msg: message, type: "value_error" }]);
+  return new Problem(status, loc === undefined ? message : `${loc.join(".")}: ${message}`, {
+    extras: { ...details },
+    headers: status === 429 || status === 503 ? { "retry-after": retryAfter } : {},
   });
 }
 
 /** The same error as one item's entry, for requests that keep their good items; undefined for what fails the request. */
-export function itemDetailOf(error: unknown, loc: readonly (string | number)[]): Detail | undefined {
+export function itemDetailOf(error: unknown, loc: Loc): Detail | undefined {
   const problem = problemOf(error);
   if (problem === undefined || problem.status >= 500 || problem.status === 401) return undefined;
   return (
@@ -59,11 +50,9 @@ export function itemDetailOf(error: unknown, loc: readonly (string | number)[]):
   );
 }
 
-function bodyPlace(loc: CodedError["loc"]): (string | number)[] | undefined {
-  if (loc === undefined || loc.length === 0) return undefined;
+/** Locs that reach the service are relative to the request's body. */
+function bodyLoc(loc: Loc | undefined): (string | number)[] | undefined {
+  if (loc === undefined) return undefined;
+  // The trace store still has some that begin with it.
   return loc[0] === "body" ? [...loc] : ["body", ...loc];
-}
-
-function isCoded(error: unknown): error is CodedError {
-  return error instanceof Error && "code" in error && typeof error.code === "string";
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { openBlobStore } from "@heddle/blob-store";
 import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
+import { HeddleError } from "@heddle/errors";
 import { listen } from "@heddle/server-stub/node";
 import { EngineError, openTraceStore, type TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
@@ -86,33 +87,20 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     await close();
     if (error instanceof EngineError)
       throw new ConfigError(`the tracing database cannot be opened: ${firstLine(error.message)}`);
-    throw isExpected(error) ? new ConfigError(operatorLine(error)) : error;
+    throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;
   }
-}
-
-/** The stores say in one line what keeps them from opening: a newer database, somebody else's, no answer, no access. */
-function isExpected(error: unknown): error is Error {
-  return (
-    error instanceof Error &&
-    "code" in error &&
-    ["busy", "conflict", "denied", "invalid", "newer_database"].includes(String(error.code))
-  );
 }
 
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
-  try {
-    // That it started is no news; what happens to it later is.
-    let started = false;
-    const host = await startEngineHost({
-      directory: join(config.data_dir, "clickhouse"),
-      memory_bytes: config.engine_memory_bytes,
-      log: (line) => started && log(line),
-    });
-    started = true;
-    return host;
-  } catch (error) {
-    throw new ConfigError(error instanceof Error ? error.message : String(error));
-  }
+  // That it started is no news; what happens to it later is.
+  let started = false;
+  const host = await startEngineHost({
+    directory: join(config.data_dir, "clickhouse"),
+    memory_bytes: config.engine_memory_bytes,
+    log: (line) => started && log(line),
+  });
+  started = true;
+  return host;
 }
 
 function listenError(error: unknown, { host, port }: Config): unknown {

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { ControlPlane } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import { ConfigError, type Config } from "./config.js";
 import { operatorLine } from "./outages.js";
 
@@ -49,7 +50,7 @@ export async function takeWriterLease(
       },
     })
     .catch((error: unknown) => {
-      if (error instanceof Error && "code" in error && error.code === "conflict") {
+      if (error instanceof HeddleError && error.code === "conflict") {
         throw new ConfigError(`${error.message}. Stop that one first: only one service writes.`);
       }
       throw error;

@@ -1,4 +1,3 @@
-export { InvalidInput } from "./invalid-input.js";
 export { type JsonText } from "./json/scan.js";
 export { arrayItems, jsonType, type JsonType, memberOf, objectEntries, stringValue } from "./json/members.js";
 export { withMembers } from "./json/edit.js";

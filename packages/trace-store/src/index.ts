@@ -1,7 +1,6 @@
 export { openTraceStore } from "./store.js";
 export type { TraceStore, TraceStoreOptions } from "./store.js";
 export { EngineError, StoreError } from "./errors.js";
-export type { StoreErrorCode } from "./errors.js";
 export type { CallCount, CallRead, CallReads, CallsQuery, ReadOptions } from "./calls/calls.js";
 export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { HeddleError } from "@heddle/errors";
 import { maxThreads } from "../engine/session-pool.js";
 import type { FromHost, HostOptions, ToHost } from "../messages.js";
 
@@ -18,23 +19,15 @@ export interface HostProcess {
   kill(): void;
 }
 
-/** The host could not start; `reason` tells whether another attempt makes sense. */
-export class HostStartError extends Error {
-  override readonly name = "HostStartError";
-
-  constructor(
-    readonly reason: "unavailable" | "locked" | "broken",
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /** Loading the tables of a large directory takes seconds; a start that takes longer than this has hung. */
 const startMs = 120_000;
 /** The host drains for up to 10 s; after this it is killed. */
 const closeMs = 15_000;
 
+/**
+ * Throws `unsupported` when no engine loads on this platform, `conflict` when another process holds the directory, and
+ * `failed`, with the last lines of the host's stderr, for all else that keeps it from starting.
+ */
 export async function startHostProcess(options: HostOptions): Promise<HostProcess> {
   const child = forkHost();
   const diagnostics = keepLastLines(child);
@@ -52,12 +45,12 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
     child.on("message", (message: FromHost) => {
       if (message.type === "ready") resolve(message);
       else if (message.type === "alive") onAlive?.();
-      else reject(new HostStartError(message.reason, withDiagnostics(message)));
+      else reject(new HeddleError(message.code, withDiagnostics(message)));
     });
-    void exited.then((why) => reject(new HostStartError("broken", why)));
+    void exited.then((why) => reject(new HeddleError("failed", why)));
   });
-  const withDiagnostics = ({ reason, message }: Extract<FromHost, { type: "failed" }>): string =>
-    reason === "broken" ? [message, ...diagnostics()].join("; ") : message;
+  const withDiagnostics = ({ code, message }: Extract<FromHost, { type: "failed" }>): string =>
+    code === "failed" ? [message, ...diagnostics()].join("; ") : message;
   const tell = (message: ToHost): void => {
     if (child.connected) child.send(message, () => undefined);
   };

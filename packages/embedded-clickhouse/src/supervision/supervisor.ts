@@ -1,8 +1,9 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
 import type { HostOptions } from "../messages.js";
 import { releaseAddress, type Address } from "./address.js";
-import { HostStartError, startHostProcess, type HostProcess } from "./host-process.js";
+import { startHostProcess, type HostProcess } from "./host-process.js";
 import { watch } from "./watchdog.js";
 
 export interface HostState {
@@ -33,7 +34,7 @@ export class Supervisor {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** The first start; throws a HostStartError instead of trying again. */
+  /** The first start; throws a HeddleError instead of trying again. */
   async start(): Promise<void> {
     const host = await this.#startOnce();
     this.log(`engine host ready (process ${host.pid}, engine ${host.version})`);
@@ -98,7 +99,7 @@ export class Supervisor {
       this.events.emit("restart");
       return host;
     } catch (error) {
-      this.#fail(error instanceof HostStartError ? error.message : String(error));
+      this.#fail(error instanceof HeddleError ? error.message : String(error));
       return undefined;
     }
   }

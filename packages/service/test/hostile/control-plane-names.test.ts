@@ -39,7 +39,7 @@ describe.each(ends)("names that the control plane cannot keep, on %s", (_, makeD
     const { keys } = service.services.control;
     const request = { user_name: "alice", entity: "acme", role: "read" as const };
     for (const change of [{ name }, { user_name: name }, { entity: name }, { projects: [name] }]) {
-      await expect(keys.create({ ...request, ...change })).rejects.toMatchObject({ code: "invalid" });
+      await expect(keys.create({ ...request, ...change })).rejects.toMatchObject({ code: "unprocessable" });
     }
   });
 

@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 
 /**
  * Exactly one JSON document as it was sent: number spelling, key order, duplicate keys and spacing are kept.
@@ -62,6 +62,6 @@ function scalarEnd(text: string, at: number): number {
   return text.length;
 }
 
-export function notJson(at: number): InvalidInput {
-  return new InvalidInput(`not a JSON document (at character ${at})`);
+export function notJson(at: number): HeddleError {
+  return new HeddleError("invalid", `not a JSON document (at character ${at})`);
 }

@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import { withMembers } from "../json/edit.js";
 import { arrayItems, jsonType, memberOf, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
@@ -40,17 +40,17 @@ const builtinClasses = new Set([
   "ActionSpec",
 ]);
 
-/** The value as stored when the client named a built-in class for it. Throws InvalidInput when it cannot be one. */
+/** The value as stored when the client named a built-in class for it. Throws `invalid` when it cannot be one. */
 export function asBuiltinClass(val: JsonText, class_name: string): JsonText {
   if (!builtinClasses.has(class_name)) {
-    throw new InvalidInput(`there is no built-in object class ${class_name}`);
+    throw new HeddleError("invalid", `there is no built-in object class ${class_name}`);
   }
   if (jsonType(val) !== "object") {
-    throw new InvalidInput(`a value of class ${class_name} must be an object`);
+    throw new HeddleError("invalid", `a value of class ${class_name} must be an object`);
   }
   const own = textMember(val, "_class_name");
   if (own !== undefined && own !== class_name) {
-    throw new InvalidInput(`the value is of class ${own}, not ${class_name}`);
+    throw new HeddleError("invalid", `the value is of class ${own}, not ${class_name}`);
   }
   const name = JSON.stringify(class_name);
   return withMembers(val, {

@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import type { JsonText } from "../json/scan.js";
 import type { PresentSource, Sources } from "./sources.js";
 import { maxValueNesting } from "./value-json.js";
@@ -30,7 +30,7 @@ export function layoutOf(keys: readonly string[]): AttributeLayout {
   try {
     return { root: unfoldedKeys(keys), problem: undefined, present: new Map() };
   } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
+    if (!(error instanceof HeddleError)) throw error;
     const root = { children: new Map(keys.map((key, place) => [key, place])) };
     return { root, problem: error.message, present: new Map() };
   }
@@ -42,7 +42,7 @@ function unfoldedKeys(keys: readonly string[]): AttributeBranch {
   for (const [place, key] of keys.entries()) {
     const segments = key.split(".");
     const last = segments.pop() ?? "";
-    if (segments.length > maxValueNesting) throw new InvalidInput(`the attribute ${key} is too deep`);
+    if (segments.length > maxValueNesting) throw new HeddleError("invalid", `the attribute ${key} is too deep`);
     let { children } = root;
     for (const segment of segments) {
       let next = children.get(segment);
@@ -100,8 +100,9 @@ function text(piece: string, { pieces }: Template): void {
   pieces.push((pieces.pop() ?? "") + piece);
 }
 
-function conflict(key: string): InvalidInput {
-  return new InvalidInput(
+function conflict(key: string): HeddleError {
+  return new HeddleError(
+    "invalid",
     `the attribute ${key} conflicts with another one: a key cannot hold both a value and further keys`,
   );
 }

@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import { stringEnd } from "../json/scan.js";
 import { fromNanoseconds } from "../time.js";
 import { attempt } from "./rejection.js";
@@ -20,7 +20,7 @@ type Fields = Record<string, unknown>;
 
 /**
  * Decodes the JSON form of an ExportTraceServiceRequest: hex ids, 64-bit numbers as text or digits, enums by number
- * or name, keys in camelCase or snake_case. Throws InvalidInput when it is no such document.
+ * or name, keys in camelCase or snake_case. Throws `invalid` when it is no such document.
  */
 export function decodeJsonTraces(bytes: Uint8Array): Traces {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -28,7 +28,7 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
   try {
     request = JSON.parse(quoteLongIntegers(text));
   } catch {
-    throw new InvalidInput("the body is not a JSON document");
+    throw new HeddleError("invalid", "the body is not a JSON document");
   }
   // The bytes hold no surrogates, but escapes may.
   const well_formed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
@@ -112,7 +112,7 @@ function keyValue(value: Fields, depth: number): { key: string; value: Attribute
 }
 
 function anyValue(value: Fields, depth: number): AttributeValue {
-  if (depth > maxValueNesting) throw new InvalidInput("an attribute value is nested too deep");
+  if (depth > maxValueNesting) throw new HeddleError("invalid", "an attribute value is nested too deep");
   const [name = ""] = Object.keys(value);
   const content: unknown = value[name] ?? null;
   switch (content === null ? "" : camelCase(name)) {
@@ -159,7 +159,7 @@ function quoteLongIntegers(text: string): string {
 
 function fields(value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new InvalidInput("expected an object");
+    throw new HeddleError("invalid", "expected an object");
   }
   return value as Fields;
 }
@@ -187,19 +187,19 @@ function camelCase(name: string): string {
 
 function list(value: Fields, name: string): unknown[] {
   const content = pick(value, name) ?? [];
-  if (!Array.isArray(content)) throw new InvalidInput(`${name} is no list`);
+  if (!Array.isArray(content)) throw new HeddleError("invalid", `${name} is no list`);
   return content;
 }
 
 function string(value: Fields, name: string): string {
   const content = pick(value, name) ?? "";
-  if (typeof content !== "string") throw new InvalidInput(`${name} is no text`);
+  if (typeof content !== "string") throw new HeddleError("invalid", `${name} is no text`);
   return content;
 }
 
 function hexId(value: Fields, name: string): string {
   const id = string(value, name).toLowerCase();
-  if (!/^[0-9a-f]*$/.test(id)) throw new InvalidInput(`${name} is not written in hex digits`);
+  if (!/^[0-9a-f]*$/.test(id)) throw new HeddleError("invalid", `${name} is not written in hex digits`);
   return id;
 }
 
@@ -214,7 +214,7 @@ function microseconds(value: Fields, name: string): bigint {
 function integer(value: unknown, name: string): bigint {
   if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
   if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return BigInt(value);
-  throw new InvalidInput(`${name} is no whole number`);
+  throw new HeddleError("invalid", `${name} is no whole number`);
 }
 
 function enumeration(value: unknown, prefix: string, names: readonly string[]): number {

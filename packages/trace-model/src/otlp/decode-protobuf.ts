@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import type { AttributeShape } from "./attribute-shape.js";
 import { ProtobufReader } from "./protobuf-reader.js";
 import { attempt } from "./rejection.js";
@@ -19,7 +19,7 @@ import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.j
 
 /* Field numbers are those of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto. */
 
-/** Decodes an ExportTraceServiceRequest. Throws InvalidInput unless at least its frame can be read. */
+/** Decodes an ExportTraceServiceRequest. Throws `invalid` unless at least its frame can be read. */
 export function decodeProtobufTraces(bytes: Uint8Array): Traces {
   const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   const traces: Traces = { resources: [], rejected: [], well_formed: true };
@@ -155,7 +155,7 @@ function shapeWithKey(shape: AttributeShape, reader: ProtobufReader): AttributeS
 }
 
 function anyValue(reader: ProtobufReader, depth: number): AttributeValue {
-  if (depth > maxValueNesting) throw new InvalidInput("an attribute value is nested too deep");
+  if (depth > maxValueNesting) throw new HeddleError("invalid", "an attribute value is nested too deep");
   const outer = reader.enter();
   let result = nothing;
   for (let field = reader.next(); field; field = reader.next()) {

@@ -1,11 +1,11 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import { decodeJsonTraces } from "./decode-json.js";
 import { decodeProtobufTraces } from "./decode-protobuf.js";
 import type { RejectedSpan, Traces } from "./traces.js";
 
 const maxMessages = 20;
 
-/** Decodes an OTLP export request. Throws InvalidInput when the body as a whole cannot be read. */
+/** Decodes an OTLP export request. Throws `invalid` when the body as a whole cannot be read. */
 export function decodeTraces(bytes: Uint8Array, media_type: string): Traces {
   return encodingOf(media_type) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
 }
@@ -34,7 +34,10 @@ function encodingOf(media_type: string): "json" | "protobuf" {
   const type = media_type.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/json") return "json";
   if (type === "application/x-protobuf" || type === "application/protobuf") return "protobuf";
-  throw new InvalidInput(`OpenTelemetry traces are application/x-protobuf or application/json, not ${media_type}`);
+  throw new HeddleError(
+    "invalid",
+    `OpenTelemetry traces are application/x-protobuf or application/json, not ${media_type}`,
+  );
 }
 
 function varint(value: number): number[] {

@@ -1,7 +1,7 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 
 /**
- * Reads protobuf wire format within bounds; anything that would read beyond them is InvalidInput. What must not
+ * Reads protobuf wire format within bounds; anything that would read beyond them throws `invalid`. What must not
  * disturb its neighbours when it is broken gets a reader of its own.
  */
 export class ProtobufReader {
@@ -22,7 +22,7 @@ export class ProtobufReader {
     const tag = this.#uint32();
     this.#wireType = tag & 7;
     const field = tag >>> 3;
-    if (field === 0) throw new InvalidInput("protobuf: field number 0");
+    if (field === 0) throw new HeddleError("invalid", "protobuf: field number 0");
     return field;
   }
 
@@ -31,7 +31,7 @@ export class ProtobufReader {
     else if (this.#wireType === 1) this.#advance(8);
     else if (this.#wireType === 2) this.#advance(this.#uint32());
     else if (this.#wireType === 5) this.#advance(4);
-    else throw new InvalidInput(`protobuf: unknown wire type ${this.#wireType}`);
+    else throw new HeddleError("invalid", `protobuf: unknown wire type ${this.#wireType}`);
   }
 
   /** A nested message with a reader of its own. */
@@ -132,7 +132,7 @@ export class ProtobufReader {
       large |= BigInt(byte & 0x7f) << (7n * index);
       if (byte < 0x80) return large;
     }
-    throw new InvalidInput("protobuf: a number is too long");
+    throw new HeddleError("invalid", "protobuf: a number is too long");
   }
 
   #delimited(): number {
@@ -147,14 +147,14 @@ export class ProtobufReader {
   /** Moves on and gives the position before. */
   #advance(length: number): number {
     const from = this.#at;
-    if (length > this.#end - from) throw new InvalidInput("protobuf: the message is truncated");
+    if (length > this.#end - from) throw new HeddleError("invalid", "protobuf: the message is truncated");
     this.#at = from + length;
     return from;
   }
 
   #expect(wireType: number): void {
     if (this.#wireType !== wireType) {
-      throw new InvalidInput(`protobuf: wire type ${this.#wireType} instead of ${wireType}`);
+      throw new HeddleError("invalid", `protobuf: wire type ${this.#wireType} instead of ${wireType}`);
     }
   }
 }

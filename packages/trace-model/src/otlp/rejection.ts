@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import type { RejectedSpan } from "./traces.js";
 
 /** Runs one span's work; a span that cannot be used is noted and the others go on. */
@@ -6,7 +6,7 @@ export function attempt<T>(work: () => T, rejected: RejectedSpan[]): T | undefin
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof InvalidInput)) throw error;
+    if (!(error instanceof HeddleError)) throw error;
     rejected.push({ message: error.message });
     return undefined;
   }

@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { CallEnd, CallStart } from "../calls/part.js";
-import { InvalidInput } from "../invalid-input.js";
 import { stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { fromNanoseconds, isStorableTime, parseTime } from "../time.js";
@@ -32,7 +32,7 @@ export interface SpanCall {
 
 /**
  * Turns spans into calls. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
- * `project_id`. Throws InvalidInput when there are spans and none of them has a project; otherwise spans that cannot
+ * `project_id`. Throws `invalid` when there are spans and none of them has a project; otherwise spans that cannot
  * be stored are listed in `rejected`, together with those the decoder gave up on.
  */
 export function spansToCalls(
@@ -43,7 +43,7 @@ export function spansToCalls(
   const rejected = [...traces.rejected];
   const homeless = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
   if (spanCount(homeless) > 0 && spanCount(homeless) === spanCount(traces.resources)) {
-    throw new InvalidInput(noProject);
+    throw new HeddleError("invalid", noProject);
   }
   for (const resource of traces.resources) {
     const { json, plain } = resourcePart(resource);
@@ -84,18 +84,18 @@ interface Context {
 
 function spanCall(span: Span, context: Context): SpanCall {
   const { project_id } = context;
-  if (!project_id) throw new InvalidInput(`span ${span.name}: ${noProject}`);
+  if (!project_id) throw new HeddleError("invalid", `span ${span.name}: ${noProject}`);
   checkIds(span);
   const tree = attributeTree(span.attributes);
   const { problem } = tree.layout;
-  if (problem !== undefined) throw new InvalidInput(`span ${span.name}: ${problem}`);
+  if (problem !== undefined) throw new HeddleError("invalid", `span ${span.name}: ${problem}`);
   const events = span.events.map(eventPart);
   const links = span.links.map(linkPart);
   const data: SpanData = { tree, events };
   const started_at = overriddenTime(startTimes, data) ?? span.start_us;
   const ended_at = overriddenTime(endTimes, data) ?? (span.end_us || span.start_us);
   if (!isStorableTime(started_at) || !isStorableTime(ended_at)) {
-    throw new InvalidInput(`span ${span.name}: its times are outside the years 1900 to 2299`);
+    throw new HeddleError("invalid", `span ${span.name}: its times are outside the years 1900 to 2299`);
   }
   const attributes = treeJson(tree);
   const otel_span = spanJson(span, { attributes, events, links, origin: context.origin });
@@ -142,13 +142,13 @@ const noSpanId = "0".repeat(16);
 
 function checkIds({ name, trace_id, span_id, parent_span_id }: Span): void {
   if (trace_id.length !== 32 || trace_id === noTraceId) {
-    throw new InvalidInput(`span ${name}: the trace id must be 16 bytes, not all zero`);
+    throw new HeddleError("invalid", `span ${name}: the trace id must be 16 bytes, not all zero`);
   }
   if (span_id.length !== 16 || span_id === noSpanId) {
-    throw new InvalidInput(`span ${name}: the span id must be 8 bytes, not all zero`);
+    throw new HeddleError("invalid", `span ${name}: the span id must be 8 bytes, not all zero`);
   }
   if (parent_span_id !== "" && parent_span_id.length !== 16) {
-    throw new InvalidInput(`span ${name}: the parent span id must be 8 bytes`);
+    throw new HeddleError("invalid", `span ${name}: the parent span id must be 8 bytes`);
   }
 }
 

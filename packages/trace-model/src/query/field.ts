@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError, type Loc } from "@heddle/errors";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;
@@ -66,9 +66,9 @@ export function pathExcess(text: string): string | undefined {
 
 /**
  * Reads a field path of calls: a column, a dotted path into free JSON (a dot inside a key is written `\.`),
- * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `forbidden_field` for others.
+ * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `unprocessable` with `loc` for others.
  */
-export function parseCallField(text: string, loc: ReadonlyArray<string | number> = []): CallField {
+export function parseCallField(text: string, loc: Loc = []): CallField {
   const excess = pathExcess(text);
   if (excess !== undefined) throw forbidden(excess, loc);
   const [root = "", ...path] = splitPath(text);
@@ -83,8 +83,8 @@ export function parseCallField(text: string, loc: ReadonlyArray<string | number>
   throw forbidden(text, loc);
 }
 
-function forbidden(what: string, loc: ReadonlyArray<string | number>): InvalidInput {
-  return new InvalidInput(`calls cannot be queried by the field ${what}`, { loc, reason: "forbidden_field" });
+function forbidden(what: string, loc: Loc): HeddleError {
+  return new HeddleError("unprocessable", `calls cannot be queried by the field ${what}`, { loc });
 }
 
 /** Segments of a dotted path; `\.` stands for a dot inside a segment. */

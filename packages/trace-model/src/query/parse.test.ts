@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import { describe, expect, test } from "vitest";
-import { InvalidInput } from "../invalid-input.js";
 import { parseCallField, splitPath } from "./field.js";
 import { parseQuery } from "./parse.js";
 import { parseSort } from "./sort.js";
@@ -9,26 +9,26 @@ const field = (path: string) => ({ op: "field", field: parseCallField(path) });
 const get = (path: string) => ({ $getField: path });
 const lit = (value: unknown) => ({ $literal: value });
 
-function failure(action: () => unknown): { reason: string; loc: string } {
+function failure(action: () => unknown): { code: string; loc: string | undefined } {
   try {
     action();
   } catch (error) {
-    if (error instanceof InvalidInput) return { reason: error.reason, loc: error.loc.join(".") };
+    if (error instanceof HeddleError) return { code: error.code, loc: error.loc?.join(".") };
     throw error;
   }
-  throw new Error("expected InvalidInput");
+  throw new Error("expected a HeddleError");
 }
 
 test("a query has a bounded number of operators, counted as often as they are evaluated; list literals are free", () => {
   const wide = (length: number) => ({ $and: Array.from({ length }, () => ({ $eq: [get("id"), lit("x")] })) });
   expect(() => parse(wide(3000))).not.toThrow();
-  expect(failure(() => parse(wide(3400)))).toMatchObject({ reason: "shape" });
+  expect(failure(() => parse(wide(3400)))).toMatchObject({ code: "invalid" });
   expect(() =>
     parse({ $in: [get("id"), Array.from({ length: 50_000 }, (_, index) => lit(`${index}`))] }),
   ).not.toThrow();
   let lists: unknown = get("id");
   for (let level = 0; level < 20; level++) lists = { $in: [lists, [get("op_name"), get("trace_id")]] };
-  expect(failure(() => parse(lists))).toMatchObject({ reason: "shape" });
+  expect(failure(() => parse(lists))).toMatchObject({ code: "invalid" });
 });
 
 test("fields have a bounded number of steps together", () => {
@@ -36,7 +36,7 @@ test("fields have a bounded number of steps together", () => {
     $and: Array.from({ length }, () => ({ $eq: [get(`inputs${".a".repeat(steps)}`), lit(1)] })),
   });
   expect(() => parse(fields(3000, 3))).not.toThrow();
-  expect(failure(() => parse(fields(3000, 4)))).toMatchObject({ reason: "shape" });
+  expect(failure(() => parse(fields(3000, 4)))).toMatchObject({ code: "invalid" });
 });
 
 test("fields and literals have a bounded length together", () => {
@@ -50,7 +50,7 @@ test("fields and literals have a bounded length together", () => {
     contains([long, long, long]),
     { $and: Array.from({ length: 200 }, () => ({ $eq: [get(`inputs.${"k".repeat(9000)}`), lit(1)] })) },
   ]) {
-    expect(failure(() => parse(condition))).toMatchObject({ reason: "shape" });
+    expect(failure(() => parse(condition))).toMatchObject({ code: "invalid" });
   }
 });
 
@@ -92,8 +92,8 @@ describe("fields of calls", () => {
     "feedback.[x].runnable_ref.y",
     "wb_username",
   ])("%s may not be queried", (text) => {
-    expect(failure(() => parseCallField(text, ["here"]))).toEqual({ reason: "forbidden_field", loc: "here" });
-    expect(failure(() => parse({ $eq: [get(text), lit(1)] })).reason).toBe("forbidden_field");
+    expect(failure(() => parseCallField(text, ["here"]))).toEqual({ code: "unprocessable", loc: "here" });
+    expect(failure(() => parse({ $eq: [get(text), lit(1)] })).code).toBe("unprocessable");
   });
 
   test("a path that is longer than free JSON is deep, or than anybody's key, may not be queried", () => {
@@ -101,7 +101,7 @@ describe("fields of calls", () => {
     const feedback = "feedback.[" + "].payload.a".repeat(30_000);
     for (const text of [`inputs.${"a.".repeat(200)}a`, `inputs.${"a.".repeat(200_000)}a`, `${feedback}\n`]) {
       expect(() => parseCallField(text)).toThrow(
-        expect.objectContaining({ reason: "forbidden_field", message: expect.stringMatching(/^.{0,200}$/) }),
+        expect.objectContaining({ code: "unprocessable", message: expect.stringMatching(/^.{0,200}$/) }),
       );
     }
   });
@@ -248,35 +248,35 @@ describe("implied casts", () => {
 describe("queries that are none", () => {
   const deep = Array.from({ length: 200 }).reduce<unknown>((inner) => ({ $not: [inner] }), lit(true));
   test.each([
-    ["not an object", [], "body.query"],
-    ["no $expr", {}, "body.query"],
-    ["more than $expr", { $expr: { $not: [lit(true)] }, limit: 1 }, "body.query"],
-    ["a bare operand", { $expr: lit(true) }, "body.query.$expr"],
-    ["an empty list", { $expr: { $and: [] } }, "body.query.$expr.$and"],
-    ["two operators", { $expr: { $and: [lit(1)], $or: [lit(1)] } }, "body.query.$expr"],
-    ["an unknown operator", { $expr: { $near: [] } }, "body.query.$expr.$near"],
-    ["one side", { $expr: { $eq: [lit(1)] } }, "body.query.$expr.$eq"],
-    ["$not of two", { $expr: { $not: [lit(1), lit(2)] } }, "body.query.$expr.$not"],
-    ["a deeper place", { $expr: { $or: [{ $not: [{ $eq: 3 }] }] } }, "body.query.$expr.$or.0.$not.0.$eq"],
-    ["$in without a list", { $expr: { $in: [get("id"), lit("a")] } }, "body.query.$expr.$in.1"],
-    ["mixed values", { $expr: { $in: [get("inputs.x"), [lit(1), lit("a")]] } }, "body.query.$expr.$in.1"],
+    ["not an object", [], "query"],
+    ["no $expr", {}, "query"],
+    ["more than $expr", { $expr: { $not: [lit(true)] }, limit: 1 }, "query"],
+    ["a bare operand", { $expr: lit(true) }, "query.$expr"],
+    ["an empty list", { $expr: { $and: [] } }, "query.$expr.$and"],
+    ["two operators", { $expr: { $and: [lit(1)], $or: [lit(1)] } }, "query.$expr"],
+    ["an unknown operator", { $expr: { $near: [] } }, "query.$expr.$near"],
+    ["one side", { $expr: { $eq: [lit(1)] } }, "query.$expr.$eq"],
+    ["$not of two", { $expr: { $not: [lit(1), lit(2)] } }, "query.$expr.$not"],
+    ["a deeper place", { $expr: { $or: [{ $not: [{ $eq: 3 }] }] } }, "query.$expr.$or.0.$not.0.$eq"],
+    ["$in without a list", { $expr: { $in: [get("id"), lit("a")] } }, "query.$expr.$in.1"],
+    ["mixed values", { $expr: { $in: [get("inputs.x"), [lit(1), lit("a")]] } }, "query.$expr.$in.1"],
     [
       "an unknown cast",
       { $expr: { $eq: [{ $convert: { input: get("id"), to: "date" } }, lit(1)] } },
-      "body.query.$expr.$eq.0.$convert",
+      "query.$expr.$eq.0.$convert",
     ],
     [
       "an unknown key",
       { $expr: { $contains: { input: get("id"), substr: lit("a"), limit: 1 } } },
-      "body.query.$expr.$contains.limit",
+      "query.$expr.$contains.limit",
     ],
-    ["a path that is no text", { $expr: { $eq: [{ $getField: 1 }, lit(1)] } }, "body.query.$expr.$eq.0.$getField"],
+    ["a path that is no text", { $expr: { $eq: [{ $getField: 1 }, lit(1)] } }, "query.$expr.$eq.0.$getField"],
   ])("%s", (_, query, loc) => {
-    expect(failure(() => parseQuery(query, parseCallField))).toEqual({ reason: "shape", loc });
+    expect(failure(() => parseQuery(query, parseCallField))).toEqual({ code: "invalid", loc });
   });
 
   test("nesting beyond any sense", () => {
-    expect(failure(() => parse(deep)).reason).toBe("shape");
+    expect(failure(() => parse(deep)).code).toBe("invalid");
   });
 });
 
@@ -298,15 +298,15 @@ describe("sorting", () => {
   });
 
   test.each([
-    [{}, "shape", "body.sort_by"],
-    [[1], "shape", "body.sort_by.0"],
-    [[{ field: "id" }], "shape", "body.sort_by.0.direction"],
-    [[{ field: "id", direction: "up" }], "shape", "body.sort_by.0.direction"],
-    [[{ direction: "asc" }], "shape", "body.sort_by.0.field"],
-    [[{ field: "id", direction: "asc", order: "asc" }], "shape", "body.sort_by.0.order"],
-    [[{ field: "storage_size_bytes", direction: "asc" }], "forbidden_field", "body.sort_by.0.field"],
-    [Array.from({ length: 21 }, () => ({ field: "id", direction: "asc" })), "shape", "body.sort_by"],
-  ])("%j is refused", (sort_by, reason, loc) => {
-    expect(failure(() => parseSort(sort_by, parseCallField))).toEqual({ reason, loc });
+    [{}, "invalid", "sort_by"],
+    [[1], "invalid", "sort_by.0"],
+    [[{ field: "id" }], "invalid", "sort_by.0.direction"],
+    [[{ field: "id", direction: "up" }], "invalid", "sort_by.0.direction"],
+    [[{ direction: "asc" }], "invalid", "sort_by.0.field"],
+    [[{ field: "id", direction: "asc", order: "asc" }], "invalid", "sort_by.0.order"],
+    [[{ field: "storage_size_bytes", direction: "asc" }], "unprocessable", "sort_by.0.field"],
+    [Array.from({ length: 21 }, () => ({ field: "id", direction: "asc" })), "invalid", "sort_by"],
+  ])("%j is refused", (sort_by, code, loc) => {
+    expect(failure(() => parseSort(sort_by, parseCallField))).toEqual({ code, loc });
   });
 });

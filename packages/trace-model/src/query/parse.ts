@@ -1,10 +1,8 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError, type Loc } from "@heddle/errors";
 import { cast, compare, unknown, within } from "./cast.js";
 import { type CastTarget, type Expression, typeOf, type TypedField } from "./expression.js";
 
-type Loc = ReadonlyArray<string | number>;
-
-/** Reads a field path of the queried resource; throws InvalidInput with `forbidden_field`. */
+/** Reads a field path of the queried resource. Throws `unprocessable` with `loc` for a field that cannot be queried. */
 export type FieldParser<F extends TypedField> = (path: string, loc: Loc) => F;
 
 /** No sensible query nests deeper, and the compiler of the store recurses too. */
@@ -14,23 +12,20 @@ const maxDepth = 100;
 const maxOperators = 10_000;
 
 /**
- * Reads `{"$expr": …}` into an expression with every implied cast spelled out. Throws InvalidInput: `shape` when the
- * query is not one, `forbidden_field` when it names a field it may not. `loc` is where the query stands in the request.
+ * Reads `{"$expr": …}` into an expression with every implied cast spelled out. Throws `invalid` when the query is not
+ * one, `unprocessable` when it names a field that cannot be queried; their loc begins with `query`.
  */
-export function parseQuery<F extends TypedField>(
-  query: unknown,
-  parseField: FieldParser<F>,
-  loc: Loc = ["body", "query"],
-): Expression<F> {
+export function parseQuery<F extends TypedField>(query: unknown, parseField: FieldParser<F>): Expression<F> {
+  const loc = ["query"];
   const root = objectAt(query, loc);
   const keys = Object.keys(root);
   if (keys.length !== 1 || keys[0] !== "$expr") {
-    throw new InvalidInput("a query is an object with the one key $expr", { loc });
+    throw new HeddleError("invalid", "a query is an object with the one key $expr", { loc });
   }
   const at = [...loc, "$expr"];
   const [operator] = soleEntry(root.$expr, at);
   if (["$literal", "$getField", "$convert", "$size"].includes(operator)) {
-    throw new InvalidInput(`a query needs a condition, not a bare ${operator}`, { loc: at });
+    throw new HeddleError("invalid", `a query needs a condition, not a bare ${operator}`, { loc: at });
   }
   return new QueryParser(parseField).operand(root.$expr, at);
 }
@@ -54,7 +49,7 @@ class QueryParser<F extends TypedField> {
   }
 
   operand(value: unknown, loc: Loc): Expression<F> {
-    if (++this.#depth > maxDepth) throw new InvalidInput("the query is nested too deep", { loc });
+    if (++this.#depth > maxDepth) throw new HeddleError("invalid", "the query is nested too deep", { loc });
     this.#count(1, loc);
     const [operator, content] = soleEntry(value, loc);
     const result = this.#operation(operator, content, [...loc, operator]);
@@ -65,14 +60,16 @@ class QueryParser<F extends TypedField> {
   #count(operators: number, loc: Loc): void {
     this.#operators += operators;
     if (this.#operators > maxOperators) {
-      throw new InvalidInput(`the query has more than ${maxOperators} operators`, { loc });
+      throw new HeddleError("invalid", `the query has more than ${maxOperators} operators`, { loc });
     }
   }
 
   #read(text: string, loc: Loc): string {
     this.#text += text.length;
     if (this.#text > maxText) {
-      throw new InvalidInput(`the fields and literals of the query have more than ${maxText} characters`, { loc });
+      throw new HeddleError("invalid", `the fields and literals of the query have more than ${maxText} characters`, {
+        loc,
+      });
     }
     return text;
   }
@@ -80,7 +77,7 @@ class QueryParser<F extends TypedField> {
   #field(path: string, loc: Loc): F {
     this.#steps += this.#read(path, loc).split(".").length - 1;
     if (this.#steps > maxSteps) {
-      throw new InvalidInput(`the fields of the query have more than ${maxSteps} steps`, { loc });
+      throw new HeddleError("invalid", `the fields of the query have more than ${maxSteps} steps`, { loc });
     }
     return this.#parseField(path, loc);
   }
@@ -115,35 +112,35 @@ class QueryParser<F extends TypedField> {
       case "$literal":
         return this.#literal(content, loc);
       case "$getField":
-        if (typeof content !== "string") throw new InvalidInput("$getField needs a path", { loc });
+        if (typeof content !== "string") throw new HeddleError("invalid", "$getField needs a path", { loc });
         return { op: "field", field: this.#field(content, loc) };
       case "$convert":
         return this.#convert(content, loc);
       case "$size":
         return { op: "size", input: this.operand(content, loc) };
       default:
-        throw new InvalidInput(`there is no operator ${operator}`, { loc });
+        throw new HeddleError("invalid", `there is no operator ${operator}`, { loc });
     }
   }
 
   #junction(op: "and" | "or", content: unknown, loc: Loc): Expression<F> {
     const operands = this.#operands(content, loc).map((operand) => cast(operand, "bool"));
     const [first] = operands;
-    if (!first) throw new InvalidInput("the list of conditions is empty", { loc });
+    if (!first) throw new HeddleError("invalid", "the list of conditions is empty", { loc });
     return operands.length === 1 ? first : { op, operands };
   }
 
   #operands(content: unknown, loc: Loc, length?: number): Array<Expression<F>> {
     const list = listAt(content, loc);
     if (length !== undefined && list.length !== length) {
-      throw new InvalidInput(`expected a list of ${length}, got ${list.length}`, { loc });
+      throw new HeddleError("invalid", `expected a list of ${length}, got ${list.length}`, { loc });
     }
     return list.map((item, index) => this.operand(item, [...loc, index]));
   }
 
   #in(content: unknown, loc: Loc): Expression<F> {
     const list = listAt(content, loc);
-    if (list.length !== 2) throw new InvalidInput("$in needs an operand and a list", { loc });
+    if (list.length !== 2) throw new HeddleError("invalid", "$in needs an operand and a list", { loc });
     const before = this.#operators;
     const operand = this.operand(list[0], [...loc, 0]);
     const size = this.#operators - before;
@@ -159,7 +156,7 @@ class QueryParser<F extends TypedField> {
     }
     const types = new Set(values.map((value) => typeof value));
     if (types.size > 1 && typeOf(operand) !== "time") {
-      throw new InvalidInput("the values of $in have no common type", { loc: [...loc, 1] });
+      throw new HeddleError("invalid", "the values of $in have no common type", { loc: [...loc, 1] });
     }
     return values.length === 0 ? { op: "literal", value: false } : within(operand, values);
   }
@@ -177,7 +174,7 @@ class QueryParser<F extends TypedField> {
     const { input, substr, case_insensitive, ...rest } = objectAt(content, loc);
     refuseKeys(rest, loc);
     if (typeof (case_insensitive ?? false) !== "boolean") {
-      throw new InvalidInput("case_insensitive must be true or false", { loc });
+      throw new HeddleError("invalid", "case_insensitive must be true or false", { loc });
     }
     return {
       op: "contains",
@@ -191,7 +188,7 @@ class QueryParser<F extends TypedField> {
     const { input, to, ...rest } = objectAt(content, loc);
     refuseKeys(rest, loc);
     if (!isCastTarget(to)) {
-      throw new InvalidInput("to must be double, string, int, bool or exists", { loc });
+      throw new HeddleError("invalid", "to must be double, string, int, bool or exists", { loc });
     }
     return { op: "convert", input: this.operand(input, [...loc, "input"]), to };
   }
@@ -214,25 +211,25 @@ function literalAt(value: unknown): string | number | boolean | null {
 
 function objectAt(value: unknown, loc: Loc): Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new InvalidInput("expected an object", { loc });
+    throw new HeddleError("invalid", "expected an object", { loc });
   }
   return value as Record<string, unknown>;
 }
 
 function listAt(value: unknown, loc: Loc): unknown[] {
-  if (!Array.isArray(value)) throw new InvalidInput("expected a list", { loc });
+  if (!Array.isArray(value)) throw new HeddleError("invalid", "expected a list", { loc });
   return value;
 }
 
 function soleEntry(value: unknown, loc: Loc): [string, unknown] {
   const [entry, ...others] = Object.entries(objectAt(value, loc));
   if (!entry || others.length > 0) {
-    throw new InvalidInput("expected an object with exactly one operator", { loc });
+    throw new HeddleError("invalid", "expected an object with exactly one operator", { loc });
   }
   return entry;
 }
 
 function refuseKeys(rest: Record<string, unknown>, loc: Loc): void {
   const [key] = Object.keys(rest);
-  if (key !== undefined) throw new InvalidInput(`unknown key ${key}`, { loc: [...loc, key] });
+  if (key !== undefined) throw new HeddleError("invalid", `unknown key ${key}`, { loc: [...loc, key] });
 }

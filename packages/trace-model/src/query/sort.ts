@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import type { TypedField } from "./expression.js";
 import type { FieldParser } from "./parse.js";
 
@@ -10,29 +10,27 @@ export interface SortKey<F extends TypedField> {
 /** Each key of free JSON is three of the engine's, which works through a hundred for seconds. */
 export const maxSortKeys = 20;
 
-/** Reads a list of `{field, direction}`. Throws InvalidInput like `parseQuery`. */
-export function parseSort<F extends TypedField>(
-  sort_by: unknown,
-  parseField: FieldParser<F>,
-  loc: ReadonlyArray<string | number> = ["body", "sort_by"],
-): Array<SortKey<F>> {
-  if (!Array.isArray(sort_by)) throw new InvalidInput("sort_by must be a list", { loc });
-  if (sort_by.length > maxSortKeys) throw new InvalidInput(`sort_by has more than ${maxSortKeys} keys`, { loc });
+/** Reads a list of `{field, direction}`. Throws like `parseQuery`, with locs that begin with `sort_by`. */
+export function parseSort<F extends TypedField>(sort_by: unknown, parseField: FieldParser<F>): Array<SortKey<F>> {
+  const loc = ["sort_by"];
+  if (!Array.isArray(sort_by)) throw new HeddleError("invalid", "sort_by must be a list", { loc });
+  if (sort_by.length > maxSortKeys)
+    throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc });
   return sort_by.map((item: unknown, index) => {
     const at = [...loc, index];
     if (typeof item !== "object" || item === null) {
-      throw new InvalidInput("a sort key is an object with field and direction", { loc: at });
+      throw new HeddleError("invalid", "a sort key is an object with field and direction", { loc: at });
     }
     const { field, direction, ...rest } = item as Record<string, unknown>;
     const [unknownKey] = Object.keys(rest);
     if (unknownKey !== undefined) {
-      throw new InvalidInput(`unknown key ${unknownKey}`, { loc: [...at, unknownKey] });
+      throw new HeddleError("invalid", `unknown key ${unknownKey}`, { loc: [...at, unknownKey] });
     }
     if (typeof field !== "string") {
-      throw new InvalidInput("field must be a path", { loc: [...at, "field"] });
+      throw new HeddleError("invalid", "field must be a path", { loc: [...at, "field"] });
     }
     if (direction !== "asc" && direction !== "desc") {
-      throw new InvalidInput("direction must be asc or desc", { loc: [...at, "direction"] });
+      throw new HeddleError("invalid", "direction must be asc or desc", { loc: [...at, "direction"] });
     }
     return { field: parseField(field, [...at, "field"]), direction };
   });

@@ -1,4 +1,4 @@
-import { InvalidInput } from "../invalid-input.js";
+import { HeddleError } from "@heddle/errors";
 import { decodeString } from "../json/members.js";
 import { type JsonText, spaceEnd, stringEnd } from "../json/scan.js";
 
@@ -7,13 +7,13 @@ const internalScheme = "weave-trace-internal:///";
 /** Gives `entity/project` of an internal project id, or undefined when the caller may not know it. */
 export type ProjectOf = (internal_id: string) => string | undefined;
 
-/** Turns an internal ref into the external one; other text comes back as it is. Throws InvalidInput on an unknown id. */
+/** Turns an internal ref into the external one; other text comes back as it is. Throws `invalid` on an unknown id. */
 export function externalRef(text: string, projectOf: ProjectOf): string {
   if (!text.startsWith(internalScheme)) return text;
   const slash = text.indexOf("/", internalScheme.length);
   const id = text.slice(internalScheme.length, slash < 0 ? undefined : slash);
   const project = projectOf(id);
-  if (project === undefined) throw new InvalidInput(`unknown project in the ref ${text}`);
+  if (project === undefined) throw new HeddleError("invalid", `unknown project in the ref ${text}`);
   return `weave:///${project}${slash < 0 ? "" : text.slice(slash)}`;
 }
 

@@ -126,7 +126,7 @@ describe("an error of the engine", () => {
     const hungry = "SELECT groupArray(number) FROM numbers(100000000)";
     await expect(db.engine.rows({ sql: hungry }, { settings: { max_memory_usage: "10000000" } })).rejects.toMatchObject(
       {
-        name: "StoreError",
+        name: "HeddleError",
         code: "busy",
         message: "The trace engine is out of memory",
       },

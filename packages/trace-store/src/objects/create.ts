@@ -129,7 +129,7 @@ function collision({ object_id, kind, base_class }: Draft, existing: string): St
   const message =
     `${object_id} cannot become ${describe(base_class)}: in this project the name belongs to ${describe(existing)}. ` +
     "All versions of a name have one class; publish this one under another name.";
-  return new StoreError("collision", message, {
+  return new StoreError("invalid", message, {
     details: {
       object_id,
       kind,

@@ -1,7 +1,7 @@
+import { HeddleError } from "@heddle/errors";
 import {
   asBuiltinClass,
   findRefs,
-  InvalidInput,
   isObjectId,
   objectClasses,
   storable,
@@ -66,7 +66,7 @@ function valueOf({ val, builtin_object_class }: ObjectCreate): JsonText {
   try {
     return asBuiltinClass(val, builtin_object_class);
   } catch (error) {
-    throw error instanceof InvalidInput ? invalid(error.message, "val") : error;
+    throw error instanceof HeddleError ? invalid(error.message, "val") : error;
   }
 }
 

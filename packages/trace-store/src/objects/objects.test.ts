@@ -122,7 +122,7 @@ test("a name has one class: another is refused with both, until all its versions
     leaf_object_class: "MyModel",
   });
   await expect(create(project_id, "mine", '{"plain": true}')).rejects.toMatchObject({
-    code: "collision",
+    code: "invalid",
     details: {
       object_id: "mine",
       kind: "object",

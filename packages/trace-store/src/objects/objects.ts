@@ -28,7 +28,7 @@ const batchBytes = 16 * 1024 * 1024;
 export interface Objects {
   /**
    * Creates a version, or finds it: the same value under the same name is one version, which becomes the latest.
-   * Throws `invalid`, `conflict` (not the expected digest) or `collision` (the name belongs to another class).
+   * Throws `invalid`, also for a name that belongs to another class, or `conflict` for another digest than the expected.
    */
   create(request: ObjectCreate): Promise<CreatedObject>;
   read(request: ObjectRead): Promise<StoredObject>;

@@ -38,7 +38,7 @@ export interface LocatedCalls {
 
 const BY_START: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
 
-/** Throws `invalid` (StoreError or InvalidInput) for what is no query, sort or filter of calls. */
+/** Throws `invalid` or `unprocessable` for what is no query, sort or filter of calls. */
 export function planCalls(request: CallSelector): CallPlan {
   checkFilter(request.filter ?? {});
   const sort = request.sort_by === undefined ? [] : parseSort(request.sort_by, parseCallField);

@@ -1,0 +1,3 @@
+export type { ErrorCode } from "./error-code.js";
+export { HeddleError, type HeddleErrorOptions, type Loc } from "./heddle-error.js";
+export { withLoc } from "./with-loc.js";

@@ -1,0 +1,69 @@
+import { HeddleError, withLoc, type ErrorCode } from "@heddle/errors";
+import { Problem } from "@heddle/server-stub";
+import { expect, test } from "vitest";
+import { itemDetailOf, problemOf } from "./problems.js";
+
+const invalid = new HeddleError("invalid", "must be a name", { loc: ["obj", "object_id"], details: { digest: "abc" } });
+
+test("a 400 names the field in its text and carries what the error has to add", () => {
+  expect(problemOf(invalid)).toMatchObject({
+    status: 400,
+    message: "body.obj.object_id: must be a name",
+    extras: { digest: "abc" },
+    headers: {},
+    details: undefined,
+  });
+  expect(problemOf(new HeddleError("not_found", "no such table"))).toMatchObject({
+    status: 404,
+    message: "no such table",
+  });
+});
+
+test("a value that its field cannot have is reported beside the violations of the schema", () => {
+  const unprocessable = (loc?: string[]) => new HeddleError("unprocessable", "cannot be queried", { loc });
+  const details = (loc: string[]) => [{ loc, msg: "cannot be queried", type: "value_error" }];
+  expect(problemOf(unprocessable(["query", "$expr"]))).toMatchObject({
+    status: 422,
+    details: details(["body", "query", "$expr"]),
+  });
+  expect(problemOf(unprocessable())).toMatchObject({ status: 422, details: details(["body"]) });
+});
+
+test.each(["busy", "denied", "aborted", "rate_limited"] as const)("%s says when to send the request again", (code) => {
+  const problem = problemOf(new HeddleError(code, "later", { cause: new Error("at 10.0.0.1") }));
+  expect(problem).toMatchObject({ message: "later", headers: { "retry-after": "1" } });
+});
+
+test.each<ErrorCode>(["failed", "corrupt", "incompatible"])("%s is a 500 without its message", (code) => {
+  expect(problemOf(new HeddleError(code, "the stored bytes differ"))).toBeUndefined();
+});
+
+test("errors of the system and defects are a 500, whatever they call their code", () => {
+  expect(problemOf(Object.assign(new Error("ENOENT"), { code: "not_found" }))).toBeUndefined();
+  expect(problemOf(new TypeError("x is not a function"))).toBeUndefined();
+});
+
+test("an item of a batch is refused at its position, or at the field where that is known", () => {
+  const loc = ["body", "batch", 1];
+  const inItem = (error: HeddleError) => {
+    try {
+      return withLoc(["batch", 1], () => {
+        throw error;
+      });
+    } catch (moved) {
+      return itemDetailOf(moved, loc);
+    }
+  };
+  expect(inItem(invalid)).toEqual({
+    loc,
+    msg: "body.batch.1.obj.object_id: must be a name",
+    type: "value_error",
+  });
+  expect(inItem(new HeddleError("unprocessable", "no time", { loc: ["started_at"] }))).toMatchObject({
+    loc: [...loc, "started_at"],
+    msg: "no time",
+  });
+  expect(inItem(new HeddleError("forbidden", "Forbidden"))).toMatchObject({ loc, type: "forbidden" });
+  expect(inItem(new HeddleError("busy", "later"))).toBeUndefined();
+  expect(itemDetailOf(new Problem(401, "No API key"), loc)).toBeUndefined();
+});

@@ -12,6 +12,7 @@ import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
+import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
 import { type Files, openFiles } from "./files/files.js";
 import { type Objects, openObjects } from "./objects/objects.js";
@@ -77,7 +78,7 @@ export interface TraceStore {
  * Throws `busy` when the engine does not answer and `conflict` when the database is newer or somebody else's.
  */
 export async function openTraceStore(options: TraceStoreOptions): Promise<TraceStore> {
-  const placement = { database: options.database ?? "trace", cluster: options.cluster };
+  const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
   try {
     // Somebody else's database is left as it is.

@@ -1,4 +1,5 @@
 import type { Engine } from "./engine/engine.js";
+import { tableFacts } from "./schema/schema.js";
 
 /**
  * Gives out versions: the microsecond of now, and always more than the version before. The newest version of a row
@@ -27,19 +28,11 @@ export function versionClock(now: () => bigint): VersionClock {
   };
 }
 
-const VERSIONED = [
-  ["calls", "version"],
-  ["call_parts", "version"],
-  ["call_names", "version"],
-  ["call_hidden", "row_version"],
-  ["objects", "version"],
-  ["object_aliases", "version"],
-  ["object_tags", "version"],
-] as const;
-
 /** Seeds the clock from the greatest version in every table that has one. */
 export async function seedClock(engine: Engine, clock: VersionClock): Promise<void> {
-  const maxima = VERSIONED.map(([table, column]) => `SELECT max(${column}) AS version FROM ${table}`);
+  const maxima = tableFacts.flatMap(([table, { versionColumn }]) =>
+    versionColumn === null ? [] : [`SELECT max(${versionColumn}) AS version FROM ${table}`],
+  );
   const rows = await engine.rows<{ version: string }>({ sql: maxima.join(" UNION ALL ") });
   for (const { version } of rows) clock.seed(BigInt(version));
 }

@@ -3,14 +3,15 @@ import { existsSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
+import type { RunStatement } from "@heddle/trace-store";
 import { ConfigError, type Config } from "../config.js";
 import { openDataDirectory } from "../data-directory.js";
 import { firstLine } from "../outages.js";
 
 /** The embedded engine of a data directory, beside a running service or without one. */
 export interface EngineAccess {
-  /** Runs one statement to its end, however long that takes; rows as text, one per line. */
-  run(sql: string): Promise<string[]>;
+  /** However long it takes. */
+  run: RunStatement;
   close(): Promise<void>;
 }
 

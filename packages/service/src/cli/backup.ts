@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { backupTables } from "@heddle/trace-store";
 import Database from "libsql";
 import { writeChecksums } from "../backup/checksums.js";
 import { copyFiles, moveDirectory, syncTree } from "../backup/copy-files.js";
@@ -14,12 +15,6 @@ export const backupUsage = `heddle backup TO
 
 Copies everything in the data directory to the directory TO, which must not exist or be empty. Works beside a running
 service, which goes on: everything acknowledged before the backup began is in it.`;
-
-/**
- * These say what of other tables counts, or name rows of them. They are taken first: a call that ends meanwhile is then
- * in both of its tables, which the next start mends, and never in none.
- */
-const first = new Set(["call_parts", "call_hidden", "call_names", "object_aliases", "object_tags", "tables", "files"]);
 
 /** `heddle backup TO`. The parts are copied in an order in which what names something is older than what it names. */
 export async function backupCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
@@ -65,22 +60,9 @@ async function backupTraces(config: Config, to: string): Promise<number> {
   const name = `heddle-${process.pid}-${Date.now()}`;
   const made = join(engineBackups(config), name);
   try {
-    const all = await engine.run("SELECT name FROM system.tables WHERE database = 'trace' AND NOT is_temporary");
-    const take = async (tables: string[], part: string) => {
-      if (tables.length === 0) return;
-      const list = tables.map((table) => `TABLE trace.${table}`).join(", ");
-      await engine.run(`BACKUP ${list} TO File('${name}/${part}')`);
-    };
-    await take(
-      all.filter((table) => first.has(table)),
-      "1",
-    );
-    await take(
-      all.filter((table) => !first.has(table)),
-      "2",
-    );
-    if (all.length > 0) await moveDirectory(made, to);
-    return all.length;
+    const tables = await backupTables(engine.run, name);
+    if (tables > 0) await moveDirectory(made, to);
+    return tables;
   } finally {
     rmSync(made, { recursive: true, force: true });
     await engine.close();

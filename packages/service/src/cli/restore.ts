@@ -1,5 +1,6 @@
 import { constants, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { restoreTables } from "@heddle/trace-store";
 import { verifyChecksums } from "../backup/checksums.js";
 import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
@@ -57,10 +58,7 @@ async function restoreTraces(config: Config, from: string): Promise<number> {
   try {
     writeFileSync(join(config.data_dir, restoreMark), "");
     cpSync(from, copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
-    await engine.run("CREATE DATABASE IF NOT EXISTS trace");
-    for (const part of readdirSync(from).toSorted()) await engine.run(`RESTORE ALL FROM File('restore/${part}')`);
-    const [tables] = await engine.run("SELECT count() FROM system.tables WHERE database = 'trace'");
-    return Number(tables);
+    return await restoreTables(engine.run, "restore", readdirSync(from).toSorted());
   } finally {
     rmSync(copy, { recursive: true, force: true });
     await engine.close();

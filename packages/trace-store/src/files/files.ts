@@ -1,6 +1,7 @@
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import type { StoreContext } from "../context.js";
+import { allRows, newestRows } from "../schema/read-table.js";
 
 /** A file of a project. Its bytes stand in the blob store under `blob_key`, shared by all projects that have them. */
 export interface StoredFile {
@@ -29,7 +30,7 @@ export function openFiles({ engine }: StoreContext): Files {
 
   async function get({ project_id, digest }: { project_id: string; digest: string }): Promise<StoredFile | undefined> {
     const p = new Parameters();
-    const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM files
+    const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM ${allRows("files")}
       WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)}
       ORDER BY created_at LIMIT 1`;
     const [row] = await engine.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
@@ -55,7 +56,7 @@ export function openFiles({ engine }: StoreContext): Files {
     get,
     async totalSize(project_id) {
       const p = new Parameters();
-      const sql = `SELECT sum(size_bytes) AS total FROM files FINAL WHERE project_id = ${p.bind("String", project_id)}`;
+      const sql = `SELECT sum(size_bytes) AS total FROM ${newestRows("files")} WHERE project_id = ${p.bind("String", project_id)}`;
       const [row] = await engine.rows<{ total: string }>({ sql, params: p });
       return Number(row?.total ?? 0);
     },

@@ -1,6 +1,8 @@
 import { Parameters } from "../engine/parameters.js";
 import { PROJECTS_WITH_HIDDEN } from "./load-state.js";
 import type { IngestContext } from "./write-calls.js";
+import { newestRows } from "../schema/read-table.js";
+import { tableFacts } from "../schema/schema.js";
 
 /** Marks rows instead of rewriting parts, and waits until it is done. Patch parts give wrong results on this engine. */
 const DELETE_SETTINGS = {
@@ -19,7 +21,7 @@ const DELETE_SETTINGS = {
 export async function compactHidden({ engine, clock }: IngestContext, upTo: bigint): Promise<void> {
   const settings = DELETE_SETTINGS;
   const pending = (params: Parameters) =>
-    `FROM call_hidden FINAL WHERE compacted_at IS NULL AND row_version <= ${params.bind("UInt64", upTo)}`;
+    `FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL AND row_version <= ${params.bind("UInt64", upTo)}`;
   const count = new Parameters();
   const [bounds] = await engine.rows<{ rows: string; replaced: string; deleted: string; from: string; to: string }>({
     sql: `SELECT count() AS rows, countIf(version > 0) AS replaced, countIf(version = 0) AS deleted,
@@ -28,7 +30,7 @@ export async function compactHidden({ engine, clock }: IngestContext, upTo: bigi
   });
   if (bounds === undefined || bounds.rows === "0") return;
   // By key: a row that was not compacted yet may still stand under the one that was.
-  const done = "SELECT project_id, id, version FROM call_hidden FINAL WHERE version > 0 AND compacted_at IS NOT NULL";
+  const done = `SELECT project_id, id, version FROM ${newestRows("call_hidden")} WHERE version > 0 AND compacted_at IS NOT NULL`;
   await engine.command({ sql: `DELETE FROM call_hidden WHERE (project_id, id, version) IN (${done})` }, { settings });
   if (bounds.replaced !== "0") {
     const params = new Parameters();
@@ -40,7 +42,8 @@ export async function compactHidden({ engine, clock }: IngestContext, upTo: bigi
     );
   }
   if (bounds.deleted !== "0") {
-    for (const table of ["calls", "call_parts", "call_names"]) {
+    for (const [table, { compacted }] of tableFacts) {
+      if (!compacted) continue;
       const params = new Parameters();
       const rows = `${pending(params)} AND version = 0`;
       // The single columns serve the indexes, the pair decides.

@@ -6,6 +6,7 @@ import type { Half } from "./rows.js";
 import { HAS_END, HAS_START } from "./state.js";
 import { insertSound, unlessSuspect } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
+import { newestRows } from "../schema/read-table.js";
 
 /**
  * Deletes calls and all their descendants (by parent_id within the same trace) for good: every version is hidden, open
@@ -81,11 +82,11 @@ async function familyOf(
   const requested = params.in("id", "String", [...ids]);
   const columns = "id, parent_id, trace_id, version, toUnixTimestamp64Micro(started_at) AS us";
   const traces = `SELECT trace_id FROM calls WHERE ${scope} AND ${requested}
-    UNION ALL SELECT trace_id FROM call_parts FINAL WHERE ${scope} AND closed = 0 AND part = 'start' AND ${requested}`;
+    UNION ALL SELECT trace_id FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND ${requested}`;
   const sql = `SELECT id, argMax(parent_id, version) AS parent_id, argMax(us, version) AS us FROM (
       SELECT ${columns} FROM calls WHERE ${scope} AND trace_id IN (${traces})
-      UNION ALL SELECT ${columns} FROM call_parts FINAL WHERE ${scope} AND closed = 0 AND part = 'start' AND trace_id IN (${traces})
-      UNION ALL SELECT ${columns} FROM call_parts FINAL WHERE ${scope} AND closed = 0 AND part = 'end' AND ${requested}
+      UNION ALL SELECT ${columns} FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'start' AND trace_id IN (${traces})
+      UNION ALL SELECT ${columns} FROM ${newestRows("call_parts")} WHERE ${scope} AND closed = 0 AND part = 'end' AND ${requested}
     ) GROUP BY id`;
   const family = new Map<string, Relative>();
   for await (const row of engine.stream<Relative>({ sql, params })) family.set(row.id, row);

@@ -2,6 +2,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { CallKey } from "./call-key.js";
 import type { IngestContext } from "./write-calls.js";
+import { allRows, newestRows } from "../schema/read-table.js";
 
 /** What a crash, or a re-sent call that changed its start time, can leave. */
 export interface Damage {
@@ -31,7 +32,7 @@ async function completeAndOpen({ engine, state }: IngestContext, since: bigint):
   if (state.halves.size === 0) return [];
   const params = new Parameters();
   const from = params.bind("UInt64", since);
-  const open = "SELECT project_id, id FROM call_parts FINAL WHERE closed = 0";
+  const open = `SELECT project_id, id FROM ${newestRows("call_parts")} WHERE closed = 0`;
   const columns = "project_id, id, toUnixTimestamp64Micro(argMax(started_at, version)) AS us";
   const sql = `SELECT ${columns} FROM calls WHERE (project_id, id) IN (${open})
       AND (version >= ${from} OR (project_id, id) IN (${open} AND version >= ${from}))
@@ -56,8 +57,8 @@ async function withOlderVersions(engine: Engine, since: bigint): Promise<Version
     const several = `SELECT ${hash} AS hash FROM calls WHERE hash IN (${written}) GROUP BY hash HAVING min(version) < max(version)`;
     const sql = `SELECT project_id, id, arraySort(groupUniqArray((version, toUnixTimestamp64Micro(started_at)))) AS versions
       FROM calls WHERE ${hash} IN (${several})
-        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM call_hidden WHERE version > 0)
-        AND (project_id, id, 0) NOT IN (SELECT project_id, id, version FROM call_hidden WHERE version = 0)
+        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0)
+        AND (project_id, id, 0) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version = 0)
       GROUP BY project_id, id HAVING uniqExact(version) > 1`;
     found.push(...(await engine.rows<Versions>({ sql, params })));
   }

@@ -4,9 +4,10 @@ import type { CallKey } from "./call-key.js";
 import type { Half } from "./rows.js";
 import { HAS_END, HAS_START } from "./state.js";
 import type { IngestContext } from "./write-calls.js";
+import { allRows, newestRows } from "../schema/read-table.js";
 
 /** Those with rows that readers must not see. */
-export const PROJECTS_WITH_HIDDEN = "SELECT DISTINCT project_id FROM call_hidden FINAL WHERE compacted_at IS NULL";
+export const PROJECTS_WITH_HIDDEN = `SELECT DISTINCT project_id FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`;
 
 /** What a crash can leave among the open halves. */
 export interface Leftovers {
@@ -21,7 +22,9 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
   await loadProjects();
   const horizon = now() - state.limits.horizon_us;
   state.reset(horizon);
-  const deleted = engine.stream<CallKey>({ sql: "SELECT DISTINCT project_id, id FROM call_hidden WHERE version = 0" });
+  const deleted = engine.stream<CallKey>({
+    sql: `SELECT DISTINCT project_id, id FROM ${allRows("call_hidden")} WHERE version = 0`,
+  });
   for await (const key of deleted) state.deleted.set(keyText(key), 0n);
   const leftovers = await loadHalves();
   await loadKnown();
@@ -30,14 +33,13 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
   async function loadProjects(): Promise<void> {
     const hidden = await engine.rows<CallKey>({ sql: PROJECTS_WITH_HIDDEN });
     for (const { project_id } of hidden) state.projectsWithHidden.add(project_id);
-    const named = "SELECT DISTINCT project_id FROM call_names";
+    const named = `SELECT DISTINCT project_id FROM ${allRows("call_names")}`;
     for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
   }
 
   async function loadHalves(): Promise<Leftovers> {
     const leftovers: Leftovers = { pairs: [], deleted: [] };
-    const sql =
-      "SELECT project_id, id, part, toUnixTimestamp64Micro(started_at) AS us FROM call_parts FINAL WHERE closed = 0";
+    const sql = `SELECT project_id, id, part, toUnixTimestamp64Micro(started_at) AS us FROM ${newestRows("call_parts")} WHERE closed = 0`;
     for await (const { part, us, ...call } of engine.stream<CallKey & { part: Half; us: string }>({ sql })) {
       const key = keyText(call);
       const flags = state.halves.flags(key);
@@ -55,7 +57,7 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
     const from = params.time(horizon);
     const sql = `SELECT project_id, id, toUnixTimestamp64Micro(started_at) AS us FROM calls
       WHERE started_at >= ${from}
-        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM call_hidden WHERE version > 0 AND started_at >= ${from})
+        AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND started_at >= ${from})
       ORDER BY started_at DESC, version LIMIT ${state.limits.known_calls}`;
     let rows = 0;
     for await (const { us, ...call } of engine.stream<CallKey & { us: string }>({ sql, params })) {

@@ -6,6 +6,8 @@ import { findDamage } from "./find-damage.js";
 import type { CommitQueue } from "./group-commits.js";
 import { mend } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
+import { newestRows } from "../schema/read-table.js";
+import { tableFacts } from "../schema/schema.js";
 
 const MINUTE_MS = 60_000;
 /** Compaction costs about a second per million calls; hidden rows cost every read of their project. */
@@ -109,17 +111,19 @@ function untilAborted(engine: Engine, signal: AbortSignal): Engine {
   };
 }
 
-/** Merges `call_parts` and drops closed halves; an ordinary merge keeps them. */
+/** Merges away closed halves, and whatever else the schema wants dropped that an ordinary merge keeps. */
 async function cleanUpHalves({ engine, state }: IngestContext): Promise<void> {
   const closed = state.closedHalves;
-  await engine.command({ sql: "OPTIMIZE TABLE call_parts FINAL CLEANUP" });
+  for (const [table, { cleanedUp }] of tableFacts) {
+    if (cleanedUp === true) await engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL CLEANUP` });
+  }
   state.closedHalves -= closed;
 }
 
 async function compactionDue({ engine, state }: IngestContext): Promise<boolean> {
   if (state.projectsWithHidden.size === 0) return false;
   const [pending] = await engine.rows<{ rows: string; age: string }>({
-    sql: "SELECT count() AS rows, dateDiff('second', min(hidden_at), now64(3)) AS age FROM call_hidden FINAL WHERE compacted_at IS NULL",
+    sql: `SELECT count() AS rows, dateDiff('second', min(hidden_at), now64(3)) AS age FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`,
   });
   const rows = Number(pending?.rows ?? 0);
   return rows === 0 || rows >= COMPACT_ROWS || Number(pending?.age) >= COMPACT_AGE_SECONDS;

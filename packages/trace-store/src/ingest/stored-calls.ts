@@ -6,6 +6,7 @@ import type { CallKey } from "./call-key.js";
 import { endSide, startSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { Half } from "./rows.js";
+import { allRows, newestRows } from "../schema/read-table.js";
 
 /** The complete row of a call as it is stored. */
 export interface StoredCall {
@@ -53,7 +54,7 @@ export async function readCalls(
     wanted.push(times.length === 0 ? `(${calls})` : `(${calls} AND (${times.join(" OR ")}))`);
     if (mayBeHidden(project_id)) mayBe.push(`(${calls})`);
   }
-  const hidden = `SELECT project_id, id, version FROM call_hidden WHERE version > 0 AND (${mayBe.join(" OR ")})`;
+  const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND (${mayBe.join(" OR ")})`;
   const unhidden = mayBe.length === 0 ? "" : ` AND (project_id, id, version) NOT IN (${hidden})`;
   const sql = `SELECT ${SHARED}, ${times("ended_at")} FROM calls WHERE (${wanted.join(" OR ")})${unhidden}`;
   for await (const row of engine.stream<Row>({ sql, params })) {
@@ -74,7 +75,7 @@ export async function readHalves(engine: Engine, keys: readonly CallKey[]): Prom
   const found = new Map<string, StoredHalves>();
   if (keys.length === 0) return found;
   const params = new Parameters();
-  const sql = `SELECT ${SHARED}, part, ${times("ended_at")} FROM call_parts FINAL WHERE closed = 0 AND ${isOneOf(params, keys)}`;
+  const sql = `SELECT ${SHARED}, part, ${times("ended_at")} FROM ${newestRows("call_parts")} WHERE closed = 0 AND ${isOneOf(params, keys)}`;
   for await (const row of engine.stream<Row & { part: Half }>({ sql, params })) {
     const halves = found.get(keyText(row)) ?? {};
     const version = BigInt(row.version);

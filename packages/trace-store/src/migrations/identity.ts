@@ -1,12 +1,9 @@
 import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
+import { createTable } from "../schema/create-table.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
-
-const OWNERS = `CREATE TABLE IF NOT EXISTS {DB}.control_plane {OC} (
-  id String, bound_at DateTime64(6,'UTC') DEFAULT now64(6)
-) ENGINE={R}MergeTree ORDER BY (bound_at, id) SETTINGS {DUR}`;
 
 /**
  * Binds the database to one control plane for good: the first comes to own it, any other is refused (`conflict`).
@@ -14,7 +11,7 @@ const OWNERS = `CREATE TABLE IF NOT EXISTS {DB}.control_plane {OC} (
  */
 export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<void> {
   await engine.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
-  await engine.command({ sql: ddl(OWNERS, placement) });
+  await engine.command({ sql: ddl(createTable("control_plane"), placement) });
   let owner = await ownerOf(engine, placement);
   if (owner === undefined) {
     const row = new RowWriter();

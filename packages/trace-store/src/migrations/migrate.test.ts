@@ -29,6 +29,15 @@ test("a database can be opened again and again, and a table that a power cut too
   expect(ledger).toEqual(MIGRATIONS.map(({ version, name }) => ({ version, name })));
 });
 
+test("the steps that databases carry already are as they were when they were released", async () => {
+  const released = ["021643c3a28acdf8a62d9c9a9c63a4ec8a2b5119c23be966abcb28276880f956"];
+  await (await db.open()).close();
+  const ledger = await db.engine.rows<{ checksum: string }>({
+    sql: "SELECT checksum FROM schema_migrations ORDER BY version",
+  });
+  expect(ledger.map(({ checksum }) => checksum).slice(0, released.length)).toEqual(released);
+});
+
 test("a newer database is refused with one line", async () => {
   await migrate(bootstrap, placement, [...MIGRATIONS, next]);
   await expect(db.open()).rejects.toThrow(

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
+import { createTable } from "../schema/create-table.js";
+import { newestRows } from "../schema/read-table.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
@@ -20,9 +22,9 @@ export async function migrate(
 ): Promise<void> {
   const { database } = placement;
   await bootstrap.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
-  await bootstrap.command({ sql: ddl(LEDGER, placement) });
+  await bootstrap.command({ sql: ddl(createTable("schema_migrations"), placement) });
   const applied = await bootstrap.rows<{ version: number; name: string; checksum: string }>({
-    sql: `SELECT version, name, checksum FROM ${database}.schema_migrations FINAL ORDER BY version`,
+    sql: `SELECT version, name, checksum FROM ${database}.${newestRows("schema_migrations")} ORDER BY version`,
   });
   const newest = applied.at(-1)?.version ?? 0;
   const known = migrations.at(-1)?.version ?? 0;
@@ -52,10 +54,6 @@ export async function migrate(
     }
   }
 }
-
-const LEDGER = `CREATE TABLE IF NOT EXISTS {DB}.schema_migrations {OC} (
-  version UInt32, name String, checksum String, applied_at DateTime64(3,'UTC') DEFAULT now64(3)
-) ENGINE={R}ReplacingMergeTree ORDER BY version SETTINGS {DUR}`;
 
 /** Over the words of the statements, so that reformatting changes nothing. */
 function checksumOf({ version, name, statements }: Migration): string {

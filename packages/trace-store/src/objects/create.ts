@@ -6,6 +6,7 @@ import { type Head, headKey, type Heads, isLatestOfName, loadHeads, noHead, othe
 import type { CreatedObject, ObjectKind } from "./requests.js";
 import { insertObjects, type ObjectRow } from "./rows.js";
 import { inProject } from "./versions.js";
+import { newestRows } from "../schema/read-table.js";
 
 /** A create that waits for its commit. */
 export interface PendingCreate {
@@ -105,7 +106,7 @@ async function loadLive(
 ): Promise<Map<string, Kept>> {
   const p = new Parameters();
   const sql = `SELECT kind, object_id, digest, version_index, user_id, toUnixTimestamp64Micro(created_at) AS created_us
-    FROM objects FINAL WHERE ${inProject(p, project_id)}
+    FROM ${newestRows("objects")} WHERE ${inProject(p, project_id)}
       AND ${p.in("object_id", "String", [...new Set(drafts.map(({ object_id }) => object_id))])}
       AND ${p.in("digest", "String", [...new Set(drafts.map(({ digest }) => digest))])}
       AND deleted_at IS NULL`;

@@ -3,6 +3,7 @@ import { Parameters } from "../engine/parameters.js";
 import type { Draft } from "./draft.js";
 import type { ObjectKind } from "./requests.js";
 import { inProject } from "./versions.js";
+import { newestRows } from "../schema/read-table.js";
 
 /** Where the versions of one name and kind stand. */
 export interface Head {
@@ -77,7 +78,7 @@ export async function loadHeads(
       argMaxIf(digest, (published_at, version_index), deleted_at IS NULL) AS latest_digest,
       argMaxIf(version_index, (published_at, version_index), deleted_at IS NULL) AS latest_index,
       maxIf(toUnixTimestamp64Micro(published_at), deleted_at IS NULL) AS published_us
-    FROM objects FINAL WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}
+    FROM ${newestRows("objects")} WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}
     GROUP BY kind, object_id`;
   interface Row {
     kind: ObjectKind;

@@ -6,6 +6,7 @@ import { RowWriter } from "../engine/row-writer.js";
 import type { StoreContext } from "../context.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
 import { type Version, inProject, liveVersion } from "./versions.js";
+import { newestRows } from "../schema/read-table.js";
 
 /** One tag or alias of one version; `deleted` takes it away. */
 export interface Label {
@@ -46,7 +47,7 @@ export async function labelsOf(
   object_ids: readonly string[],
 ): Promise<Label[]> {
   const p = new Parameters();
-  const sql = `SELECT kind, object_id, digest, ${columnOf[table]} AS label FROM ${table} FINAL
+  const sql = `SELECT kind, object_id, digest, ${columnOf[table]} AS label FROM ${newestRows(table)}
     WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)} ORDER BY label`;
   return await engine.rows<Label>({ sql, params: p });
 }
@@ -54,7 +55,7 @@ export async function labelsOf(
 /** All tags or aliases in use in a project, each once, sorted. */
 export async function distinctLabels(engine: Engine, table: LabelTable, project_id: string): Promise<string[]> {
   const p = new Parameters();
-  const sql = `SELECT DISTINCT ${columnOf[table]} AS label FROM ${table} FINAL
+  const sql = `SELECT DISTINCT ${columnOf[table]} AS label FROM ${newestRows(table)}
     WHERE ${inProject(p, project_id)} ORDER BY label`;
   return (await engine.rows<{ label: string }>({ sql, params: p })).map(({ label }) => label);
 }

@@ -14,6 +14,7 @@ import {
   versionOf,
   type VersionRow,
 } from "./versions.js";
+import { newestRows } from "../schema/read-table.js";
 
 interface Including {
   metadata_only?: boolean;
@@ -37,7 +38,7 @@ export async function queryObjects(engine: Engine, request: ObjectQuery): Promis
     inProject(p, request.project_id) +
     (filter.object_ids === undefined ? "" : ` AND ${p.in("object_id", "String", filter.object_ids)}`);
   const conditions = [scope, "deleted_at IS NULL", ...filterConditions(p, scope, filter)];
-  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM objects FINAL
+  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
     WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${page(p, request)}`;
   const rows = await engine.rows<VersionRow>({ sql, params: p });
   return await complete(engine, request.project_id, rows.map(versionOf), request);
@@ -55,11 +56,11 @@ function filterConditions(p: Parameters, scope: string, filter: ObjectFilter): s
   if (filter.latest_only === true) conditions.push("is_latest");
   if (tags) {
     conditions.push(`(kind, object_id, digest) IN (
-      SELECT kind, object_id, digest FROM object_tags FINAL WHERE ${scope} AND ${p.in("tag", "String", tags)})`);
+      SELECT kind, object_id, digest FROM ${newestRows("object_tags")} WHERE ${scope} AND ${p.in("tag", "String", tags)})`);
   }
   if (aliases) {
     const named = `(kind, object_id, digest) IN (
-      SELECT kind, object_id, digest FROM object_aliases FINAL WHERE ${scope} AND ${p.in("alias", "String", aliases)})`;
+      SELECT kind, object_id, digest FROM ${newestRows("object_aliases")} WHERE ${scope} AND ${p.in("alias", "String", aliases)})`;
     conditions.push(aliases.includes("latest") ? `(is_latest OR ${named})` : named);
   }
   return conditions;

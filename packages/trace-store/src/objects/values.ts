@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind } from "./requests.js";
 import { inProject } from "./versions.js";
+import { allRows } from "../schema/read-table.js";
 
 const chunkKeys = 500;
 const chunkBytes = 8 * 1024 * 1024;
@@ -31,7 +32,7 @@ export async function readValues(
   const wanted = new Set(versions.map(valueKey));
   for (const chunk of chunksOf(versions)) {
     const p = new Parameters();
-    const sql = `SELECT kind, object_id, digest, val, exact FROM objects
+    const sql = `SELECT kind, object_id, digest, val, exact FROM ${allRows("objects")}
       WHERE ${inProject(p, project_id)}
         AND ${p.in("object_id", "String", [...new Set(chunk.map(({ object_id }) => object_id))])}
         AND ${p.in("digest", "String", [...new Set(chunk.map(({ digest }) => digest))])}

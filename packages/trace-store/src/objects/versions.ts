@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
+import { newestRows } from "../schema/read-table.js";
 
 /** What is known of a version without its value. Deleted ones are kept, so that they can be told from missing ones. */
 export interface Version {
@@ -48,7 +49,7 @@ export function inProject(p: Parameters, project_id: string): string {
 /** True for the live version of each name and kind that was published last. `scope` is its WHERE clause. */
 export function isLatest(scope: string): string {
   return `(kind, object_id, digest) IN (
-    SELECT kind, object_id, argMax(digest, (published_at, version_index)) FROM objects FINAL
+    SELECT kind, object_id, argMax(digest, (published_at, version_index)) FROM ${newestRows("objects")}
     WHERE ${scope} AND deleted_at IS NULL GROUP BY kind, object_id)`;
 }
 
@@ -59,7 +60,7 @@ export function isLatest(scope: string): string {
 async function findVersion(engine: Engine, { project_id, object_id, digest }: VersionOf): Promise<Version | undefined> {
   const p = new Parameters();
   const scope = `${inProject(p, project_id)} AND object_id = ${p.bind("String", object_id)}`;
-  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM objects FINAL
+  const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
     WHERE ${scope} AND ${labelCondition(p, scope, digest)}
     ORDER BY deleted_at IS NULL DESC, published_at DESC, version_index DESC LIMIT 1`;
   const [row] = await engine.rows<VersionRow>({ sql, params: p });
@@ -93,7 +94,7 @@ export async function allVersionsOf(
   const p = new Parameters();
   const names = `${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}`;
   const some = digests === undefined ? "" : ` AND ${p.in("digest", "String", digests)}`;
-  const sql = `SELECT ${versionColumns}, ${isLatest(names)} AS is_latest FROM objects FINAL WHERE ${names}${some}
+  const sql = `SELECT ${versionColumns}, ${isLatest(names)} AS is_latest FROM ${newestRows("objects")} WHERE ${names}${some}
     ORDER BY published_at DESC, version_index DESC`;
   return (await engine.rows<VersionRow>({ sql, params: p })).map(versionOf);
 }
@@ -120,6 +121,6 @@ function labelCondition(p: Parameters, scope: string, label: string): string {
   if (wanted.by === "latest") return "1";
   if (wanted.by === "digest") return `digest = ${p.bind("String", wanted.digest)}`;
   if (wanted.by === "index") return wanted.index < 2 ** 32 ? `version_index = ${p.bind("UInt32", wanted.index)}` : "0";
-  return `(kind, digest) IN (SELECT kind, digest FROM object_aliases FINAL
+  return `(kind, digest) IN (SELECT kind, digest FROM ${newestRows("object_aliases")}
     WHERE ${scope} AND alias = ${p.bind("String", wanted.alias)})`;
 }

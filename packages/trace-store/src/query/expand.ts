@@ -6,6 +6,7 @@ import type { CallScope } from "./visible-calls.js";
 import type { CallSql } from "./call-sql.js";
 import type { JsonSource } from "./expression.js";
 import { leafText } from "./json-path.js";
+import { newestRows } from "../schema/read-table.js";
 
 type JsonField = Extract<CallField, { kind: "json" }>;
 
@@ -85,7 +86,7 @@ function joinTarget(sql: CallSql, scope: CallScope, name: string, base: Place, w
   const key = refKey(project, text, name);
   const inProject = `project_id = ${project}`;
   const values = (objects: string, rows: string) =>
-    `(SELECT ${OBJECT_KEY} AS ${name}_key, val AS ${name}_val FROM objects FINAL WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${ROW}', digest) AS ${name}_key, val AS ${name}_val FROM table_rows FINAL WHERE ${inProject}${rows}) AS ${name}`;
+    `(SELECT ${OBJECT_KEY} AS ${name}_key, val AS ${name}_val FROM ${newestRows("objects")} WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${ROW}', digest) AS ${name}_key, val AS ${name}_val FROM ${newestRows("table_rows")} WHERE ${inProject}${rows}) AS ${name}`;
   const wanted = values(
     ` AND ${OBJECT_KEY} IN (SELECT ${key} FROM (${refs}))`,
     ` AND digest IN (SELECT substring(${key}, ${ROW.length + 1}) FROM (${refs}))`,

@@ -1,5 +1,6 @@
 import type { InFlight } from "../ingest/in-flight.js";
 import type { Parameters } from "../engine/parameters.js";
+import { newestRows } from "../schema/read-table.js";
 
 /** Whose calls, seen when. */
 export interface CallScope {
@@ -66,7 +67,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
       ...(selection.order_by === undefined ? [] : [`ORDER BY ${selection.order_by}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
-  const parts = `SELECT *, ${RUNNING_COLUMNS} FROM call_parts FINAL WHERE project_id = ${project} AND part = 'start'`;
+  const parts = `SELECT *, ${RUNNING_COLUMNS} FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(`(${parts}) AS call_parts`, [...(hidden ? [notDeleted(project)] : []), ...written.halves]);
   const complete = branch("calls", [
     ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
@@ -79,7 +80,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
 export const SHOWN_NAME = "if(renamed_id = '', display_name, new_name)";
 
 function namesJoin(project: string, any: boolean): string {
-  const source = any ? `FROM call_names FINAL WHERE project_id = ${project}` : "WHERE 0";
+  const source = any ? `FROM ${newestRows("call_names")} WHERE project_id = ${project}` : "WHERE 0";
   const columns = any ? "id AS renamed_id, display_name AS new_name" : "'' AS renamed_id, '' AS new_name";
   return `LEFT JOIN (SELECT ${columns} ${source}) AS names ON renamed_id = id`;
 }
@@ -87,15 +88,15 @@ function namesJoin(project: string, any: boolean): string {
 /** The renames of some calls, for a page that is shown: rows of `id` and `display_name`. */
 export function renames(p: Parameters, project_id: string, ids: readonly string[]): string {
   const mine = `project_id = ${p.bind("String", project_id)} AND ${p.in("id", "String", ids)}`;
-  return `SELECT id, display_name FROM call_names FINAL WHERE ${mine}`;
+  return `SELECT id, display_name FROM ${newestRows("call_names")} WHERE ${mine}`;
 }
 
 function notDeleted(project: string): string {
-  return `id NOT IN (SELECT id FROM call_hidden FINAL WHERE project_id = ${project} AND version = 0 AND compacted_at IS NULL)`;
+  return `id NOT IN (SELECT id FROM ${newestRows("call_hidden")} WHERE project_id = ${project} AND version = 0 AND compacted_at IS NULL)`;
 }
 
 function notReplaced(project: string): string {
-  return `(id, version) NOT IN (SELECT id, version FROM call_hidden FINAL WHERE project_id = ${project} AND version > 0 AND compacted_at IS NULL)`;
+  return `(id, version) NOT IN (SELECT id, version FROM ${newestRows("call_hidden")} WHERE project_id = ${project} AND version > 0 AND compacted_at IS NULL)`;
 }
 
 /** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */

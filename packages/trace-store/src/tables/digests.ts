@@ -2,6 +2,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import type { TableOf } from "./requests.js";
+import { allRows } from "../schema/read-table.js";
 
 /** Stores the order of a table's rows under its digest. */
 export async function insertTable(
@@ -28,7 +29,7 @@ export async function tableRowDigests(
   const p = new Parameters();
   const from = p.bind("UInt64", offset + 1);
   const slice = limit === undefined ? from : `${from}, ${p.bind("UInt64", limit)}`;
-  const sql = `SELECT arraySlice(row_digests, ${slice}) AS page FROM tables
+  const sql = `SELECT arraySlice(row_digests, ${slice}) AS page FROM ${allRows("tables")}
     WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)} LIMIT 1`;
   const [row] = await engine.rows<{ page: string[] }>({ sql, params: p }, { signal });
   return row?.page;
@@ -43,7 +44,7 @@ export async function rowsInTables(
 ): Promise<Map<string, Set<string>>> {
   const p = new Parameters();
   const wanted = p.lists("String", rows).map((list) => `arrayIntersect(row_digests, ${list})`);
-  const sql = `SELECT digest, arrayConcat(${wanted.join(", ")}) AS present FROM tables
+  const sql = `SELECT digest, arrayConcat(${wanted.join(", ")}) AS present FROM ${allRows("tables")}
     WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", tables)} LIMIT 1 BY digest`;
   const found = await engine.rows<{ digest: string; present: string[] }>({ sql, params: p });
   return new Map(found.map(({ digest, present }) => [digest, new Set(present)]));

@@ -4,6 +4,7 @@ import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
+import { allRows } from "../schema/read-table.js";
 
 /** About so many bytes of rows go into one insert. */
 const insertBytes = 8 * 1024 * 1024;
@@ -63,7 +64,7 @@ export async function readRows(
   signal?: AbortSignal,
 ): Promise<Map<string, JsonText>> {
   const p = new Parameters();
-  const sql = `SELECT digest, val, exact FROM table_rows
+  const sql = `SELECT digest, val, exact FROM ${allRows("table_rows")}
     WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", [...new Set(digests)])}
     LIMIT 1 BY digest`;
   const rows = new Map<string, JsonText>();

@@ -6,6 +6,7 @@ import { CallSql } from "../query/call-sql.js";
 import { leafOrNull } from "../query/json-path.js";
 import { numeric } from "../query/sort.js";
 import type { TableOf, TableQuery } from "./requests.js";
+import { allRows } from "../schema/read-table.js";
 
 export interface TablePathOrder {
   path: string[];
@@ -49,13 +50,13 @@ export async function sortedPositions(
     keys.push(`isNull(text${n}) ASC`, `number${n} ${way} NULLS LAST`, `text${n} ${way} NULLS LAST`);
   }
   const project = p.bind("String", project_id);
-  const table = `SELECT row_digests FROM tables
+  const table = `SELECT row_digests FROM ${allRows("tables")}
     WHERE project_id = ${project} AND digest = ${p.bind("String", digest)} LIMIT 1`;
   const statement = `SELECT position, digest FROM (
       SELECT pair.1 AS position, pair.2 AS digest FROM (
         SELECT arrayJoin(arrayZip(arrayEnumerate(row_digests), row_digests)) AS pair FROM (${table}))
     ) AS positions ANY LEFT JOIN (
-      SELECT digest, ${select.join(", ")} FROM table_rows
+      SELECT digest, ${select.join(", ")} FROM ${allRows("table_rows")}
       WHERE project_id = ${project} AND digest IN (SELECT arrayJoin(row_digests) FROM (${table})) LIMIT 1 BY digest
     ) AS sortable USING digest
     ORDER BY ${keys.join(", ")}, position

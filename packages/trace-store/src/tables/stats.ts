@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { TableStats } from "./requests.js";
+import { allRows } from "../schema/read-table.js";
 
 /** Sizes of the known tables among the digests, in the order asked for. */
 export async function tableStats(
@@ -11,7 +12,7 @@ export async function tableStats(
 ): Promise<TableStats[]> {
   const p = new Parameters();
   const scope = `project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", digests)}`;
-  const sql = `SELECT digest, row_count FROM tables WHERE ${scope} LIMIT 1 BY digest`;
+  const sql = `SELECT digest, row_count FROM ${allRows("tables")} WHERE ${scope} LIMIT 1 BY digest`;
   const [counts, sizes] = await Promise.all([
     engine.rows<{ digest: string; row_count: string }>({ sql, params: p }),
     include_storage_size ? storageSizes(engine, project_id, digests) : undefined,
@@ -31,12 +32,12 @@ async function storageSizes(
 ): Promise<Map<string, number>> {
   const p = new Parameters();
   const project = p.bind("String", project_id);
-  const tables = `SELECT digest AS table_digest, arrayDistinct(row_digests) AS row_digests FROM tables
+  const tables = `SELECT digest AS table_digest, arrayDistinct(row_digests) AS row_digests FROM ${allRows("tables")}
     WHERE project_id = ${project} AND ${p.in("digest", "String", digests)} LIMIT 1 BY digest`;
   const sql = `SELECT table_digest, sum(bytes) AS total
     FROM (SELECT table_digest, arrayJoin(row_digests) AS digest FROM (${tables})) AS listed
     INNER JOIN (
-      SELECT digest, any(length(if(exact = '', val, exact))) AS bytes FROM table_rows
+      SELECT digest, any(length(if(exact = '', val, exact))) AS bytes FROM ${allRows("table_rows")}
       WHERE project_id = ${project} AND digest IN (SELECT arrayJoin(row_digests) FROM (${tables}))
       GROUP BY digest
     ) AS sizes USING digest

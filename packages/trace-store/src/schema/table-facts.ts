@@ -1,0 +1,31 @@
+/** What the store knows of one table; the clock, backup, compaction, clean-up and reads go by it. */
+export interface TableFacts {
+  /** Columns and indexes, as in `CREATE TABLE`. Frozen once a migration that creates the table is released. */
+  columns: string;
+  engine: "ReplacingMergeTree" | "MergeTree";
+  /**
+   * The row of a key with the greatest value here replaces the others; the version clock goes on after the greatest of
+   * all tables. `null`: rows of one key are the same, or there is no key.
+   */
+  versionColumn: string | null;
+  /** 1 here removes the row of a key for readers with FINAL. */
+  deletedColumn?: string;
+  orderBy: readonly string[];
+  partitionBy?: string;
+  /** Column with the time after which the engine drops a row. */
+  ttlColumn?: string;
+  indexGranularity?: number;
+  /** Whether a read needs FINAL to see each key once, in its newest row. */
+  final: boolean;
+  /** Whether inserts and merges are on disk before they count, and the table opens after a power loss. */
+  durable: boolean;
+  /**
+   * A backup copies the tables of phase 1 before those of phase 2. In phase 1: tables whose rows name rows of other
+   * tables, or say which of them count. What they name is then in the backup whenever they are.
+   */
+  backupPhase: 1 | 2;
+  /** Whether compaction removes the rows of deleted calls, by (project_id, id). */
+  compacted: boolean;
+  /** Clean-up drops removed keys for good, which an ordinary merge keeps. */
+  cleanedUp?: true;
+}

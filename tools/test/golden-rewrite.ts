@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { writeFiles } from "../src/write.js";
+import { writeFiles } from "../src/generated-files.js";
 import { generators, goldenDirectory, goldenModel } from "./golden-trees.js";
 
 for (const [name, generate] of Object.entries(generators)) {

@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { clientFiles } from "../src/client.js";
-import { type Model, readModel } from "../src/model.js";
-import { stubFiles } from "../src/server-stub.js";
-import { specTypes } from "../src/types.js";
-import type { Files } from "../src/write.js";
+import { clientFiles } from "../src/client/generate-client.js";
+import type { Model } from "../src/model/model.js";
+import { readModel } from "../src/model/read-model.js";
+import { stubFiles } from "../src/server-stub/generate-server-stub.js";
+import { specTypes } from "../src/types/generate-types.js";
+import type { Files } from "../src/generated-files.js";
 
 /** Where the small document stands, and what each generator makes of it. */
 export const goldenDirectory = fileURLToPath(new URL("golden/", import.meta.url));

@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isEntry } from "../entry.js";
+
+export interface Step {
+  name: string;
+  /** A shell command, run at the root of the repository. Every tool is on the path inside a pnpm script. */
+  command: string;
+  /** What to do when it fails: a command that mends it, or where to look. */
+  fix: string;
+}
+
+const published = ["client", "server-stub"];
+
+/** Everything that has to hold besides the tests, cheapest and most telling first. `packs` is an empty folder. */
+export function checkSteps(packs: string): Step[] {
+  const pnpm = "npx -y pnpm@10.34.9";
+  return [
+    { name: "format", command: "pnpm format:check", fix: `${pnpm} format` },
+    { name: "spec lint", command: "pnpm spec:lint", fix: "mend the YAML at the place named above" },
+    { name: "generate", command: "pnpm generate", fix: "mend the spec or the generator named above" },
+    { name: "lint", command: "pnpm lint", fix: `${pnpm} lint --fix, then by hand` },
+    {
+      name: "types",
+      command: "pnpm exec tsc -p tsconfig.json",
+      fix: "mend the types above; after a change of the spec, the handlers",
+    },
+    { name: "unused code", command: "pnpm knip", fix: "delete what is named above, or use it" },
+    { name: "boundaries", command: "pnpm boundaries", fix: "import by package name, and only what package.json names" },
+    { name: "build", command: "pnpm build", fix: `${pnpm} build, and mend what it names` },
+    ...published.flatMap((name) => packageSteps(name, join(packs, name))),
+    { name: "contract", command: "pnpm spec:diff", fix: `${pnpm} changeset` },
+  ];
+}
+
+/** A published package is judged by its packed form, as its users get it. */
+function packageSteps(name: string, directory: string): Step[] {
+  const fix = `mend "exports" and "files" of packages/${name}/package.json`;
+  const pack = `pnpm --filter @heddle/${name} pack --pack-destination ${directory}`;
+  return [
+    { name: `publint ${name}`, command: `${pack} && publint run --strict ${directory}/*.tgz`, fix },
+    { name: `attw ${name}`, command: `attw --profile esm-only --no-definitely-typed ${directory}/*.tgz`, fix },
+  ];
+}
+
+/** Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns if all hold. */
+export async function runSteps(steps: Step[], print: (line: string) => void): Promise<boolean> {
+  const started = performance.now();
+  for (const { name, command, fix } of steps) {
+    const begun = performance.now();
+    const { code, output } = await run(command);
+    print(`${code === 0 ? "ok    " : "FAILED"} ${name.padEnd(20)} ${seconds(begun)}`);
+    if (code !== 0) {
+      print(`\n$ ${command}\n${output.trim()}\n\nTo fix: ${fix}`);
+      return false;
+    }
+  }
+  print(`\nAll ${steps.length} checks hold (${seconds(started)}).`);
+  return true;
+}
+
+function run(command: string): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(command, { shell: true, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    const take = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}
+
+if (isEntry(import.meta.url)) {
+  const packs = mkdtempSync(join(tmpdir(), "heddle-check-"));
+  const held = await runSteps(checkSteps(packs), console.log);
+  rmSync(packs, { recursive: true });
+  if (!held) process.exitCode = 1;
+}

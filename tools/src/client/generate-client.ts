@@ -1,0 +1,126 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { docComment } from "./doc-comment.js";
+import { inputOf, type Input } from "./input.js";
+import { resultOf, type Result } from "./result.js";
+import { isEntry } from "../entry.js";
+import type { Model, Operation } from "../model/model.js";
+import { readModel } from "../model/read-model.js";
+import { pascalCase } from "../model/names.js";
+import { documentsIn } from "../model/documents.js";
+import { banner, writeFiles, type Files } from "../generated-files.js";
+
+/**
+ * One module per interface: a function per operation that takes a connection, its types, and the interface of the
+ * client object that has them all as methods. It imports `<name>-types.ts` beside it: what openapi-typescript made of
+ * the same document, copied so that the published package stands alone.
+ */
+export function clientFiles(model: Model): Files {
+  const operations = model.operations.map((operation) => ({
+    operation,
+    input: inputOf(operation, model.document),
+    result: resultOf(operation, model.document),
+  }));
+  const lines = [
+    banner(model.source),
+    ...imports(model, operations),
+    "",
+    '/** The schemas of the document by name: `Schemas["…"]`. */',
+    'export type Schemas = components["schemas"];',
+    ...operations.flatMap((each) => ["", ...operationLines(model, each)]),
+    "",
+    ...clientInterface(model, operations),
+    "",
+  ];
+  return { [`${model.name}.ts`]: lines.join("\n") };
+}
+
+interface Emitted {
+  operation: Operation;
+  input: Input;
+  result: Result;
+}
+
+/** Which run-time module each function the output may use stands in. */
+const MODULES: Record<string, string> = {
+  readBytes: "bytes",
+  withBytes: "bytes",
+  readEvents: "events",
+  withForm: "form",
+  readJson: "json",
+  readJsonLines: "json-lines",
+  withJson: "outgoing",
+  withQuery: "outgoing",
+  readPages: "pages",
+};
+
+function imports(model: Model, operations: Emitted[]): string[] {
+  const used = new Map<string, Set<string>>();
+  for (const name of operations.flatMap(({ input, result }) => [input.writer, ...result.readers])) {
+    const module = MODULES[name]!;
+    used.set(module, (used.get(module) ?? new Set()).add(name));
+  }
+  if (operations.some(({ input }) => input.type?.includes("RawBody<"))) used.get("bytes")?.add("type RawBody");
+  return [
+    'import type { Connection, RequestOptions } from "../connection.js";',
+    ...[...used.keys()]
+      .toSorted()
+      .map((module) => `import { ${[...used.get(module)!].toSorted().join(", ")} } from "../${module}.js";`),
+    `import type { components, operations } from "./${model.name}-types.js";`,
+  ];
+}
+
+function operationLines(model: Model, { operation, input, result }: Emitted): string[] {
+  const { id, typeName } = operation;
+  const connection = `connection: Connection<"${model.interface}">`;
+  const signatures = signaturesOf({ operation, input, result });
+  const last = signatures.at(-1)!;
+  return [
+    ...(input.type ? [`export type ${typeName}Input = ${input.type};`] : []),
+    ...result.types.map(({ name, type }) => `export type ${typeName}${name} = ${type};`),
+    ...docComment(operation),
+    ...(signatures.length > 1
+      ? signatures.map((signature) => `export function ${id}(${connection}, ${signature};`)
+      : []),
+    `export function ${id}(${connection}, ${signatures.length > 1 ? result.implementation(typeName) : last} {`,
+    ...result.body(input.expression(operation)).map((line) => `  ${line}`),
+    "}",
+  ];
+}
+
+function clientInterface(model: Model, operations: Emitted[]): string[] {
+  return [
+    `/** ${model.title}: every operation as a method. Made by \`create${pascalCase(model.interface)}Client\`. */`,
+    `export interface ${pascalCase(model.interface)}Client {`,
+    ...operations.flatMap((each) => [
+      ...docComment(each.operation).map((line) => `  ${line}`),
+      `  readonly ${each.operation.id}: ${memberType(each)};`,
+    ]),
+    "}",
+  ];
+}
+
+// A property, not a method: it may be taken out of the client and called alone.
+function memberType(each: Emitted): string {
+  const [signature = "", ...more] = signaturesOf(each);
+  if (more.length === 0) return `(${signature.replace("): ", ") => ")}`;
+  return `{ ${[signature, ...more].map((overload) => `(${overload};`).join(" ")} }`;
+}
+
+/** From the first argument after the connection to the result type: one, or two where `stream` decides the answer. */
+function signaturesOf({ operation, input, result }: Emitted): string[] {
+  const name = `${operation.typeName}Input`;
+  return result.overloads.map(({ narrowing, type }) => {
+    const inputs = input.type ? [`input${input.optional ? "?" : ""}: ${name}${narrowing}`] : [];
+    return `${[...inputs, "options?: RequestOptions"].join(", ")}): ${type(operation.typeName)}`;
+  });
+}
+
+if (isEntry(import.meta.url)) {
+  const [source = "spec/dist", target = "src/generated"] = process.argv.slice(2);
+  for (const document of documentsIn(source)) {
+    const model = readModel(join(source, document));
+    const types = readFileSync(join(source, `${model.name}.d.ts`), "utf8");
+    writeFiles(target, { ...clientFiles(model), [`${model.name}-types.ts`]: types });
+  }
+}

@@ -1,0 +1,85 @@
+import type { Operation } from "../model/model.js";
+import type { Schema } from "../model/openapi.js";
+import { deref, type OpenApi } from "../model/openapi.js";
+import type { Content } from "../model/payloads.js";
+
+/** How an operation's answer is read, and its types. */
+export interface Result {
+  /** Run-time functions that the body uses. */
+  readers: string[];
+  /** Exported types; `name` follows the operation's type name. */
+  types: { name: string; type: string }[];
+  /** `narrowing` follows the input's type; more than one when an input property decides the answer. */
+  overloads: { narrowing: string; type: (typeName: string) => string }[];
+  /** Signature behind the overloads. */
+  implementation(typeName: string): string;
+  /** Statements, given the expression of the outgoing request. */
+  body(outgoing: string): string[];
+}
+
+export function resultOf(operation: Operation, document: OpenApi): Result {
+  const { contents } = operation.success;
+  const stream = contents.find(({ kind }) => kind === "jsonl" || kind === "sse");
+  const json = contents.find(({ kind }) => kind === "json");
+  if (contents.some(({ kind }) => kind === "bytes")) return single("readBytes", "", "Promise<Uint8Array>");
+  if (stream && json) return chosenByInput(operation, stream, json);
+  if (stream) return single(readerOf(stream), contentType(operation, stream), "AsyncIterable", "Item");
+  if (!json) return single("readJson", "", "Promise<void>");
+  if (isPage(operation, json, document)) return pages(operation, json);
+  return single("readJson", contentType(operation, json), "Promise", "Result");
+}
+
+function single(reader: string, type: string, wrapper: string, name = ""): Result {
+  return {
+    readers: [reader],
+    types: type ? [{ name, type }] : [],
+    overloads: [{ narrowing: "", type: (typeName) => (type ? `${wrapper}<${typeName}${name}>` : wrapper) }],
+    implementation: () => "",
+    body: (outgoing) => [`return ${reader}(connection, ${outgoing}, options);`],
+  };
+}
+
+// Chat completions answer with one document, or with events when the request says `stream: true`.
+function chosenByInput(operation: Operation, stream: Content, json: Content): Result {
+  const reader = readerOf(stream);
+  return {
+    readers: ["readJson", reader],
+    types: [
+      { name: "Result", type: contentType(operation, json) },
+      { name: "Item", type: contentType(operation, stream) },
+    ],
+    overloads: [
+      { narrowing: " & { stream: true }", type: (name) => `AsyncIterable<${name}Item>` },
+      { narrowing: " & { stream?: false | null }", type: (name) => `Promise<${name}Result>` },
+    ],
+    implementation: (name) =>
+      `input: ${name}Input, options?: RequestOptions): AsyncIterable<${name}Item> | Promise<${name}Result>`,
+    body: (outgoing) => [
+      `const outgoing = ${outgoing};`,
+      `return input.stream ? ${reader}(connection, outgoing, options) : readJson(connection, outgoing, options);`,
+    ],
+  };
+}
+
+function pages(operation: Operation, json: Content): Result {
+  return {
+    ...single("readPages", `${contentType(operation, json)}["data"][number]`, "AsyncIterable", "Item"),
+    readers: ["readJson", "readPages"],
+    body: (outgoing) => [`return readPages((input) => readJson(connection, ${outgoing}, options), input);`],
+  };
+}
+
+/** A cursor list: asked with `after`, answered with `data` and `has_more`. */
+function isPage(operation: Operation, json: Content, document: OpenApi): boolean {
+  if (!operation.params.some((each) => each.in === "query" && each.name === "after")) return false;
+  const { value } = deref<Schema>(document, json.schema!, json.pointer);
+  return value.properties?.data !== undefined && value.properties.has_more !== undefined;
+}
+
+function readerOf(stream: Content): string {
+  return stream.kind === "jsonl" ? "readJsonLines" : "readEvents";
+}
+
+function contentType({ id, success }: Operation, { mediaType }: Content): string {
+  return `operations["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
+}

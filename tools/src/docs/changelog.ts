@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readChangesets } from "../changesets.js";
+
+/** What changed, newest first, as Markdown: the pending changesets, then the released notes of contract and service. */
+export function changelogMarkdown(repository: string): string {
+  const pending = readChangesets(repository).map(
+    ({ summary, bumps }) => `- ${summary} (${Object.keys(bumps).join(", ")})`,
+  );
+  const parts = ["# Changelog", "What changed for those who use the packages or run the service."];
+  if (pending.length > 0) parts.push("## Not yet released", pending.join("\n"));
+  // The contract's packages share one number and one text; the client's copy stands for them.
+  parts.push(...released(repository, "client", "Contract, client, server stub"));
+  parts.push(...released(repository, "service", "Service"));
+  if (parts.length === 2) parts.push("Nothing has been released yet.");
+  return `${parts.join("\n\n")}\n`;
+}
+
+function released(repository: string, name: string, title: string): string[] {
+  const file = join(repository, "packages", name, "CHANGELOG.md");
+  if (!existsSync(file)) return [];
+  const notes = readFileSync(file, "utf8")
+    .replace(/^# .*\n/, "")
+    .replace(/^##/gm, "###");
+  return [`## ${title}`, notes.trim()];
+}

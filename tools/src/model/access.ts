@@ -1,0 +1,91 @@
+import { type OpenApi, type OperationObject, type Schema, deref, typesOf } from "./openapi.js";
+import type { Parameter } from "./parameters.js";
+import type { Body } from "./payloads.js";
+import { at } from "./pointer.js";
+import { UnsupportedSpecError } from "./unsupported-spec-error.js";
+
+/** What a key needs for an operation (`x-heddle-access`). */
+export interface Access {
+  right: Right;
+  project: ProjectLocation;
+}
+
+type Right = (typeof rights)[number];
+
+/**
+ * Where a request names the project that the right is needed in.
+ * An object: one project, at these steps of the body or in these parameters (two are joined by a slash).
+ * `items`: each item names its own; refused items do not hold up the others.
+ * `several`: references to any number of projects; those without the right are left out.
+ * `none`: the operation belongs to no project.
+ */
+export type ProjectLocation = { in: "body" | "query" | "header" | "path"; at: string[] } | "items" | "several" | "none";
+
+const rights = ["read", "write", "admin"] as const;
+
+/** Reads and checks the declaration. Public operations have none, all others must have one. */
+export function readAccess(
+  document: OpenApi,
+  operation: OperationObject,
+  { pointer, isPublic, params, body }: { pointer: string; isPublic: boolean; params: Parameter[]; body?: Body },
+): Access | undefined {
+  const declared = operation["x-heddle-access"];
+  if (isPublic) {
+    if (declared === undefined) return undefined;
+    throw new UnsupportedSpecError(at(pointer, "x-heddle-access"), "a public operation needs no access");
+  }
+  if (declared === undefined) {
+    throw new UnsupportedSpecError(
+      pointer,
+      "x-heddle-access is missing: say which right the operation needs in which project",
+    );
+  }
+  const where = at(pointer, "x-heddle-access");
+  const right = rights.find((candidate) => candidate === declared.right);
+  if (right === undefined) throw new UnsupportedSpecError(at(where, "right"), `a right is one of ${rights.join(", ")}`);
+  return { right, project: readLocation(document, declared.project, { pointer: where, params, body }) };
+}
+
+function readLocation(
+  document: OpenApi,
+  text: unknown,
+  { pointer, params, body }: { pointer: string; params: Parameter[]; body: Body | undefined },
+): ProjectLocation {
+  const where = at(pointer, "project");
+  if (text === "items" || text === "several" || text === "none") return text;
+  const hasParameter = (place: string, name: string) =>
+    params.some((param) => param.in === place && param.name === name && param.required);
+  if (text === "path") {
+    const names = ["entity", "project"];
+    if (names.every((name) => hasParameter("path", name))) return { in: "path", at: names };
+    throw new UnsupportedSpecError(where, "the path does not hold {entity} and {project}");
+  }
+  const [place, ...steps] = typeof text === "string" ? text.split(".") : [];
+  const [name = ""] = steps;
+  if ((place === "query" || place === "header") && steps.length === 1) {
+    if (hasParameter(place, name)) return { in: place, at: steps };
+    throw new UnsupportedSpecError(where, `"${name}" is no required parameter of the ${place}`);
+  }
+  if (place === "body" && steps.length > 0 && body?.schema !== undefined) {
+    requireText(document, body.schema, steps, where);
+    return { in: "body", at: steps };
+  }
+  throw new UnsupportedSpecError(
+    where,
+    "the project is at body.…, query.…, header.…, path, or it is items, several or none",
+  );
+}
+
+/** Every step is a required property, and the last one a string. */
+function requireText(document: OpenApi, schema: Schema, steps: readonly string[], pointer: string): void {
+  let current = deref<Schema>(document, schema, pointer).value;
+  for (const step of steps) {
+    const property = current.properties?.[step];
+    if (property === undefined || current.required?.includes(step) !== true) {
+      throw new UnsupportedSpecError(pointer, `"${step}" is no required property`);
+    }
+    current = deref<Schema>(document, property, pointer).value;
+  }
+  if (typesOf(current).join() !== "string")
+    throw new UnsupportedSpecError(pointer, `"${steps.join(".")}" is no string`);
+}

@@ -1,0 +1,72 @@
+import type { Access } from "./access.js";
+import type { OpenApi } from "./openapi.js";
+import type { Parameter } from "./parameters.js";
+import type { Answer, Body } from "./payloads.js";
+
+export const METHODS = ["get", "put", "post", "delete", "patch"] as const;
+export type Method = (typeof METHODS)[number];
+
+/** One bundled document, checked and read. */
+export interface Model {
+  /** File name without extension: `tracing`. Generated files start with it. */
+  name: string;
+  /** Name of the file, for banners: `tracing.json`. */
+  source: string;
+  interface: "tracing" | "training";
+  title: string;
+  version: string;
+  /** Limit of a request body after inflating, in bytes. */
+  maxBodyBytes: number;
+  /** In the order of the document's tags. */
+  groups: Group[];
+  /** In the order of the document. */
+  operations: Operation[];
+  /** The document itself, for generators that need schemas. */
+  document: OpenApi;
+}
+
+/** One tag. "Annotation Queues" → key `annotationQueues`, typeName `AnnotationQueues`. */
+export interface Group {
+  key: string;
+  tag: string;
+  typeName: string;
+  description: string;
+  operations: Operation[];
+}
+
+export interface Operation {
+  /** operationId: a camelCase verb phrase, unique in the document. */
+  id: string;
+  /** `callStart` → `CallStart`, for names of types. */
+  typeName: string;
+  group: string;
+  tag: string;
+  method: Method;
+  path: string;
+  /** Further spellings of the path (`x-heddle-aliases`). */
+  aliases: string[];
+  summary: string;
+  description: string;
+  deprecated: boolean;
+  /** Added by us beyond the interface as described (`x-heddle-extension`). */
+  extension: boolean;
+  /** `security: []`: no credential is asked for. */
+  public: boolean;
+  /** What a key needs; absent for public operations. */
+  access?: Access;
+  /** What it names cannot be read afterwards (`x-heddle-destructive`). */
+  destructive: boolean;
+  /** Where it stands in the document. */
+  pointer: string;
+  params: Parameter[];
+  body?: Body;
+  /** Every described answer in the order of the document. */
+  answers: Answer[];
+  /** The answer with the lowest 2XX status. */
+  success: Answer;
+  /** How the success answer streams, if it does. */
+  stream?: "jsonl" | "sse";
+  /** The success answer is JSON or, when a stream is asked for, the stream. */
+  streamOptional: boolean;
+  maxBodyBytes: number;
+}

@@ -1,0 +1,108 @@
+import type { Model, Operation } from "../model/model.js";
+import { pascalCase } from "../model/names.js";
+
+/** Types of requests, answers and handlers of one document: one interface per group, one method per operation. */
+export function handlersText(model: Model): string {
+  const name = pascalCase(model.name);
+  const operations = model.groups.flatMap((group) => group.operations);
+  const parts = [
+    ...operations.map(requestType),
+    ...operations.map(answerType),
+    ...model.groups.map((group) =>
+      [
+        jsDoc(group.description),
+        // A name with an underscore may stay unused.
+        `export interface ${group.typeName}Handlers<${group.operations.every((each) => each.public) ? "_Caller" : "Caller"}> {`,
+        ...group.operations.map((operation) => indent(`${operationDoc(operation)}${signature(operation)}`)),
+        "}",
+      ].join("\n"),
+    ),
+    [
+      `/** Everything that a server of ${model.title} can implement, by group. */`,
+      `export interface ${name}Handlers<Caller = unknown> {`,
+      ...model.groups.map((group) => `  ${group.key}: ${group.typeName}Handlers<Caller>;`),
+      "}",
+    ].join("\n"),
+  ];
+  const text = parts.join("\n\n");
+  const uses = (type: "Requests") => (text.includes(`${type}["`) ? `, operations as ${type}` : "");
+  const handlerTypes = ["Bytes", "Incoming", "None", "RawBody"].filter((type) =>
+    new RegExp(`\\b${type}\\b`).test(text),
+  );
+  return [
+    `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../handlers.js";`,
+    `import type { Outcome } from "../reply.js";`,
+    `import type { components as AnswerComponents, operations as Answers } from "./${model.name}.answers.js";`,
+    `import type { components as RequestComponents${uses("Requests")} } from "./${model.name}.requests.js";`,
+    "",
+    "/** Named schemas. One that both requests and answers use has the form in which it arrives in requests. */",
+    `export type Schemas = SchemasOf<RequestComponents["schemas"], AnswerComponents["schemas"]>;`,
+    "",
+    "/** Named schemas in the form in which they are answered. */",
+    `export type AnswerSchemas = AnswerComponents["schemas"];`,
+    "",
+    text,
+    "",
+  ].join("\n");
+}
+
+function requestType({ id, typeName, params, body }: Operation): string {
+  const has = (place: string) => params.some((param) => param.in === place);
+  const part = (place: "path" | "query" | "header") =>
+    has(place) ? `NonNullable<Requests["${id}"]["parameters"]["${place}"]>` : "None";
+  return [
+    `export interface ${typeName}Request extends Incoming {`,
+    `  readonly params: ${part("path")};`,
+    `  readonly query: ${part("query")};`,
+    `  readonly headers: ${part("header")};`,
+    `  readonly body: ${bodyType(id, body)};`,
+    "}",
+  ].join("\n");
+}
+
+function bodyType(id: string, body: Operation["body"]): string {
+  if (body === undefined) return "undefined";
+  if (body.kind === "raw") return "RawBody";
+  const type = `NonNullable<Requests["${id}"]["requestBody"]>["content"]["${body.mediaTypes[0] ?? ""}"]`;
+  return body.required ? type : `${type} | undefined`;
+}
+
+function answerType({ id, typeName, success, stream }: Operation): string {
+  const contents = success.contents.map(({ kind, mediaType }) => {
+    const type = `Answers["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
+    if (kind === "bytes") return "Bytes";
+    return kind === "json" ? type : `AsyncIterable<${typeName}Item>`;
+  });
+  const item = success.contents.find(({ kind }) => kind === stream);
+  const itemType = `Answers["${id}"]["responses"][${success.status}]["content"]["${item?.mediaType ?? ""}"]`;
+  return [
+    ...(item ? [`export type ${typeName}Item = ${itemType};`] : []),
+    `export type ${typeName}Answer = ${[...new Set(contents)].join(" | ") || "void"};`,
+  ].join("\n");
+}
+
+function signature({ id, typeName, public: open }: Operation): string {
+  return `${id}(request: ${typeName}Request, caller: ${open ? "undefined" : "Caller"}): Outcome<${typeName}Answer>;`;
+}
+
+function operationDoc({ summary, description, method, path, deprecated, extension }: Operation): string {
+  const paragraphs = [
+    summary,
+    description === summary ? "" : description,
+    `\`${method.toUpperCase()} ${path}\`${extension ? " (an addition of this project)" : ""}`,
+    deprecated ? "@deprecated" : "",
+  ];
+  return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);
+}
+
+function jsDoc(text: string, lineBreak = false): string {
+  const lines = text.trim().replaceAll("*/", "*\\/").split("\n");
+  if (text.trim() === "") return "";
+  const end = lineBreak ? "\n" : "";
+  if (lines.length === 1) return `/** ${lines[0] ?? ""} */${end}`;
+  return ["/**", ...lines.map((line) => ` * ${line}`.trimEnd()), " */"].join("\n") + end;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, "  ");
+}

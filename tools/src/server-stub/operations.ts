@@ -1,0 +1,137 @@
+import type { Model, Operation } from "../model/model.js";
+import type { Schema } from "../model/openapi.js";
+import type { Parameter } from "../model/parameters.js";
+import { compact, type PlanEntry } from "./plan-table.js";
+import { Plans } from "./plans.js";
+import { deref } from "../model/openapi.js";
+import type { Checks } from "./validators.js";
+
+/** What the server stub knows of a document, before it is written down or run. */
+export interface Stub {
+  operations: object[];
+  plans: PlanEntry[];
+  /** Schemas of the validators of requests, by name. */
+  checks: Checks;
+  /** Schemas of the validators of success answers, by name. */
+  answerChecks: Checks;
+  /** As in `Plans`. */
+  branches: ReadonlySet<string>;
+}
+
+interface Draft {
+  plans: Plans;
+  checks: Checks;
+  answerChecks: Checks;
+}
+
+/** Table of operations, reading plans, and the validators that both refer to. */
+export function stubOf(model: Model): Stub {
+  const draft: Draft = { plans: new Plans(model.document), checks: {}, answerChecks: {} };
+  const operations = model.operations.map((operation) => entryOf(model, operation, draft));
+  for (const [name, schema] of draft.plans.lenient) draft.checks[name] = schema;
+  const { entries, indexOf } = compact(draft.plans.entries);
+  return {
+    operations: operations.map((entry) => entry(indexOf)),
+    plans: entries,
+    checks: draft.checks,
+    answerChecks: draft.answerChecks,
+    branches: draft.plans.branches,
+  };
+}
+
+export function operationsText(model: Model, { operations, plans }: Stub): string {
+  return `import type { Definition } from "../definition.js";
+import * as validators from "./${model.name}.validators.js";
+
+export const definition: Definition = {
+  interface: "${model.interface}",
+  operations: [
+${list(operations)}  ],
+  plans: [
+${list(plans)}  ],
+  validators,
+  answerValidators: () => import("./${model.name}.answer-validators.js"),
+};
+`;
+}
+
+function list(items: object[]): string {
+  return items.map((item) => `    ${JSON.stringify(item)},\n`).join("");
+}
+
+type IndexOf = (place: number) => number;
+
+function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: IndexOf) => object {
+  const { id, group, method, path, aliases, params } = operation;
+  const body = bodyOf(model, operation, draft);
+  const answer = answerOf(operation, draft);
+  const inputs = {
+    ...parametersOf(id, "path", params, draft),
+    ...parametersOf(id, "query", params, draft),
+    ...parametersOf(id, "header", params, draft),
+  };
+  return (indexOf) => ({
+    id,
+    group,
+    method: method.toUpperCase(),
+    paths: [path, ...aliases],
+    public: operation.public,
+    ...(operation.access && { access: operation.access }),
+    ...inputs,
+    ...(body && { body: body(indexOf) }),
+    answer,
+  });
+}
+
+function parametersOf(id: string, place: Parameter["in"], all: Parameter[], { checks }: Draft): object {
+  const params = all.filter((param) => param.in === place);
+  if (params.length === 0) return {};
+  const validator = `${id}_${place}`;
+  checks[validator] = {
+    type: "object",
+    properties: Object.fromEntries(params.map(({ name, schema }) => [name, schema])),
+    required: params.filter(({ required }) => required).map(({ name }) => name),
+  };
+  const entries = params.map(({ name, type, array, default: fallback }) => ({
+    name,
+    type,
+    ...(array && { array }),
+    ...(fallback !== undefined && fallback !== null && { default: fallback }),
+  }));
+  return { [place]: { entries, validator } };
+}
+
+function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, checks }: Draft) {
+  if (body === undefined) return undefined;
+  const { kind, required, mediaTypes, schema, pointer } = body;
+  const common = { kind, required, mediaTypes, maxBytes: maxBodyBytes };
+  if (schema === undefined) return () => common;
+  const validator = `${id}_body`;
+  checks[validator] = schema;
+  if (kind === "multipart") return () => ({ ...common, validator, files: filesOf(model, schema, pointer) });
+  const place = plans.place(schema, pointer);
+  return (indexOf: IndexOf) => ({ ...common, plan: indexOf(place), validator });
+}
+
+function filesOf({ document }: Model, schema: Schema, pointer: string): string[] {
+  const { value } = deref<Schema>(document, schema, pointer);
+  return Object.entries(value.properties ?? {})
+    .filter(([, part]) => deref<Schema>(document, part, pointer).value.format === "binary")
+    .map(([name]) => name);
+}
+
+function answerOf({ id, success, stream }: Operation, { answerChecks }: Draft): object {
+  const json = success.contents.find(({ kind }) => kind === "json");
+  const item = success.contents.find(({ kind }) => kind === stream);
+  const bytes = success.contents.find(({ kind }) => kind === "bytes");
+  if (json?.schema) answerChecks[`${id}_answer`] = json.schema;
+  if (item?.schema) answerChecks[`${id}_item`] = item.schema;
+  return {
+    status: success.status,
+    json: json !== undefined,
+    ...(stream && { stream }),
+    ...(bytes && { bytes: bytes.mediaType }),
+    ...(json && { validator: `${id}_answer` }),
+    ...(item && { itemValidator: `${id}_item` }),
+  };
+}

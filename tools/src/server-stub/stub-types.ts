@@ -1,0 +1,38 @@
+import ts from "typescript";
+import type { Model } from "../model/model.js";
+import type { OpenApi, Schema } from "../model/openapi.js";
+import { typesText } from "../types/generate-types.js";
+import { answerView, ITEM_ERROR, requestView } from "./views.js";
+
+/** Types of what handlers receive and return. Free JSON is `RawJson` on both sides. */
+export async function stubTypes(
+  model: Model,
+  branches: ReadonlySet<string>,
+): Promise<{ requests: string; answers: string }> {
+  return {
+    requests: await text(requestView(model, branches)),
+    answers: await text(answerView(model)),
+  };
+}
+
+const SOURCES = { RawJson: "../raw-json.js", ItemError: "../problem.js", FilePart: "../multipart.js" };
+type Name = keyof typeof SOURCES;
+
+async function text(view: OpenApi): Promise<string> {
+  const used = new Set<Name>();
+  const refer = (name: Name) => {
+    used.add(name);
+    return ts.factory.createTypeReferenceNode(name);
+  };
+  const body = await typesText(view, {
+    transform: (schema) => {
+      const flags = schema as Schema;
+      if (flags["x-heddle-raw-json"]) return refer("RawJson");
+      if (flags[ITEM_ERROR]) return refer("ItemError");
+      if (flags.format === "binary") return refer("FilePart");
+      return undefined;
+    },
+  });
+  const imports = [...used].toSorted().map((name) => `import type { ${name} } from "${SOURCES[name]}";\n`);
+  return imports.join("") + body;
+}

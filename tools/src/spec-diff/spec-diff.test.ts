@@ -1,0 +1,104 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findBase } from "./base.js";
+import { judge, specDiff } from "./spec-diff.js";
+import type { Change } from "./rating.js";
+
+const gone: Change = { impact: "major", rule: "operation-removed", place: "GET /a", sentence: "It is gone." };
+const more: Change = { impact: "minor", place: "GET /b", sentence: "added" };
+const words: Change = { impact: "patch", place: "GET /c", sentence: "summary modified" };
+
+test("a breaking change needs a major bump, before 1.0 a minor one", () => {
+  expect(judge("x", [words, gone], "1.2.0", "minor")).toMatchObject({ enough: false });
+  expect(judge("x", [words, gone], "1.2.0", "major")).toMatchObject({ enough: true });
+  expect(judge("x", [words, gone], "0.2.0", "minor")).toMatchObject({ enough: true });
+  expect(judge("x", [words, gone], "0.2.0", "patch")).toMatchObject({ enough: false });
+});
+
+test("the report lists what breaks first, counts wording, and ends with the next step", () => {
+  expect(judge("release @heddle/spec@1.0.0", [words, more, gone, words], "1.0.0", "patch").text).toBe(
+    `The contract against release @heddle/spec@1.0.0:
+  major  GET /a: It is gone.
+  minor  GET /b: added
+  patch  2 changes of wording and examples
+It needs a major bump; the pending changesets ask for patch.
+Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and major, and say what users will notice.`,
+  );
+});
+
+test("an unchanged contract needs nothing", () => {
+  expect(judge("x", [], "0.1.0", undefined)).toEqual({
+    enough: true,
+    text: "The contract against x:\nnothing changed.",
+  });
+});
+
+test("without an earlier contract there is nothing to compare", async () => {
+  const { repository } = await repositoryOf("fresh");
+  const { enough, text } = await specDiff(repository);
+  expect(enough).toBe(true);
+  expect(text).toContain("no earlier contract");
+});
+
+test("the base is the last release, else where the branch left main, else the commit before", async () => {
+  const { repository, git, commit } = await repositoryOf("base");
+  expect(findBase(repository)).toBeUndefined();
+  const first = git("rev-parse", "HEAD");
+  commit("two");
+  expect(findBase(repository)).toEqual({ commit: git("rev-parse", "HEAD^"), name: "the commit before" });
+  git("checkout", "-q", "-b", "topic");
+  const left = git("rev-parse", "HEAD");
+  commit("three");
+  commit("four");
+  expect(findBase(repository)).toEqual({ commit: left, name: "where this branch left main" });
+  git("tag", "@heddle/spec@0.1.0", first);
+  expect(findBase(repository)).toEqual({ commit: "@heddle/spec@0.1.0", name: "release @heddle/spec@0.1.0" });
+});
+
+test("a change of the working tree is held against the pending changesets", async () => {
+  const { repository, git, write } = await repositoryOf("gate");
+  git("tag", "@heddle/spec@0.1.0");
+  write("spec/tracing/openapi.yaml", document("/health", "/version"));
+  const refused = await specDiff(repository);
+  expect(refused.text).toContain("minor  /version: added");
+  expect(refused.enough).toBe(false);
+  write(".changeset/new.md", '---\n"@heddle/client": minor\n---\n\nAsk for the version.\n');
+  expect((await specDiff(repository)).enough).toBe(true);
+}, 180_000);
+
+/** A repository with one interface of one operation, committed on main. */
+async function repositoryOf(name: string) {
+  const repository = mkdtempSync(join(tmpdir(), `heddle-${name}-`));
+  const git = (...args: string[]) => {
+    const config = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
+    return execFileSync("git", [...config, ...args], { cwd: repository, encoding: "utf8" }).trim();
+  };
+  const write = (path: string, text: string) => {
+    mkdirSync(join(repository, path, ".."), { recursive: true });
+    writeFileSync(join(repository, path), text);
+  };
+  const commit = (note: string) => {
+    write("notes.txt", note);
+    git("add", ".");
+    git("commit", "-q", "-m", note);
+  };
+  write(".changeset/config.json", '{ "fixed": [["@heddle/spec", "@heddle/client"]] }');
+  write("spec/package.json", '{ "version": "0.1.0" }');
+  write("spec/redocly.yaml", "apis:\n  tracing:\n    root: ./tracing/openapi.yaml\n    output: ./dist/tracing.json\n");
+  write("spec/tracing/openapi.yaml", document("/health"));
+  git("init", "-q", "-b", "main");
+  commit("one");
+  return { repository, git, write, commit };
+}
+
+function document(...paths: string[]): string {
+  return `openapi: 3.1.0\ninfo: { title: T, version: 0.1.0 }\nsecurity: []\npaths:\n${paths.map(pathItem).join("")}`;
+}
+
+function pathItem(path: string): string {
+  const answers = 'responses:\n        "200": { description: Fine. }';
+  return `  ${path}:\n    get:\n      operationId: read${path.slice(1)}\n      ${answers}\n`;
+}

@@ -74,6 +74,28 @@ test("roles, entities and projects bound what a key may do, and a foreign projec
   expect(await status(service.tracing(stranger).callRead({ project_id: "acme/never-made", id: "c" }))).toBe(403);
 });
 
+test("a project comes into being with the first write that succeeds", async () => {
+  const owner = service.tracing();
+  const reader = service.tracing(await service.key({ role: "read" }));
+  const writer = service.tracing(await service.key({ role: "write" }));
+  const [refused, failed, item, span, stored] = Array.from({ length: 5 }, () => newProject());
+  const { start } = startOf(failed ?? "");
+  expect(await status(reader.callStart(startOf(refused ?? "")))).toBe(403);
+  expect(await status(writer.callStart({ start: { ...start, started_at: "1066-10-14T00:00:00Z" } }))).toBe(422);
+  expect(await status(writer.objDelete({ project_id: failed ?? "", object_id: "o" }))).toBe(404);
+  const bad = { ...startOf(item ?? "").start, started_at: "1066-10-14T00:00:00Z" };
+  await writer.callStartBatch({ batch: [{ mode: "start", req: { start: bad } }] });
+  const headers = { authorization: `Bearer ${service.owner_key}`, "content-type": "application/json" };
+  await service.fetch("http://in-process/otel/v1/traces", {
+    method: "POST",
+    headers: { ...headers, project_id: span ?? "" },
+    body: JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [{ name: "no ids" }] }] }] }),
+  });
+  await writer.callStart(startOf(stored ?? ""));
+  const known = await owner.projectsInfo({ project_ids: [refused, failed, item, span, stored].map(String) });
+  expect(known.map(({ external_project_id }) => external_project_id)).toEqual([stored]);
+});
+
 test("an item of a project that the key may not write is refused alone", async () => {
   const mine = newProject("acme");
   const writer = service.tracing(await service.key({ entity: "acme" }));

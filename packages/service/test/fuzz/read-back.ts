@@ -1,151 +1,149 @@
-import { valueDigest } from "@heddle/trace-model";
 import { RawJson } from "@heddle/server-stub";
+import { valueDigest } from "@heddle/trace-model";
 import { expect } from "vitest";
-import { operations, toRequest, type RequestParts } from "../spec-requests.js";
+import { operations, toRequest, type RequestParts, type SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
-import { sharedIds } from "./words.js";
+import { sharedIds, valuesByName } from "./words.js";
 
-type Fields = Record<string, unknown>;
+/** A link of a success response that says how to read what was written, and what the reading must show. */
+interface ReadBack {
+  operationId: string;
+  requestBody: Record<string, string>;
+  "x-heddle-shows": string[];
+  /** Where the request gives one of these, the reading may differ. */
+  "x-heddle-unless"?: string[];
+}
 
-/** Reads what a write answered with 2xx, and compares it with what was sent. Other operations pass. */
+/** What runtime expressions of OpenAPI look into. */
+interface Exchange {
+  params: Record<string, unknown>;
+  body: unknown;
+  response: unknown;
+}
+
+/**
+ * Reads what a write responded with 2xx to, by the `readBack` link of its response, and compares it with what was sent.
+ * A `*` in a link is the index of an item of a batch. Operations without such a link pass.
+ */
 export async function expectReadable(
   service: TestService,
-  operation: string,
+  operation: SpecOperation,
   { params = {}, body }: RequestParts,
   answer: string,
+  sample: RequestParts,
 ): Promise<void> {
-  const read = readerOf(service);
-  const sent = body as Fields;
-  switch (operation) {
-    case "callStart":
-    case "callStartV2":
-      return expectCalls(read, [[JSON.parse(answer), sent["start"]]], params);
-    case "callStartBatch": {
-      const { res } = JSON.parse(answer) as { res: Fields[] };
-      const batch = listOf(sent["batch"]) as { req?: Fields }[];
-      const made = res.flatMap((entry, index) =>
-        "id" in entry ? [[entry, batch[index]?.req?.["start"]] as const] : [],
-      );
-      return expectCalls(read, made, params);
-    }
-    case "callsComplete": {
-      const { errors = [] } = JSON.parse(answer) as { errors?: { index: number }[] };
-      const bad = new Set(errors.map(({ index }) => index));
-      const stored = listOf(sent["batch"]).filter((_, index) => !bad.has(index));
-      return expectCalls(
-        read,
-        stored.map((item) => [item, item]),
-        params,
-      );
-    }
-    case "objCreate": {
-      const { project_id, val, builtin_object_class, set_base_object_class } = sent["obj"] as Fields;
-      const { digest, object_id } = JSON.parse(answer) as Fields;
-      const text = await read("objRead", { project_id, object_id, digest });
-      if (!given(builtin_object_class) && !given(set_base_object_class)) {
-        expectContent(text, val, [digest]);
-      }
-      return;
-    }
-    case "tableCreate": {
-      const { project_id, rows: listed } = sent["table"] as { project_id: string; rows: unknown };
-      const rows = listOf(listed);
-      const { digest } = JSON.parse(answer) as Fields;
-      const text = await read("tableQuery", { project_id, digest });
-      const stored = (JSON.parse(text) as { rows: Fields[] }).rows;
-      expect(stored).toHaveLength(rows.length);
-      const digests = stored.map((row) => row["digest"]);
-      for (const row of rows) expectContent(text, row, digests);
-      return;
-    }
-    case "fileCreate": {
-      const { digest } = JSON.parse(answer) as Fields;
-      const bytes = await readerOf(service, "latin1")("fileContent", { project_id: sent["project_id"], digest });
-      const file = sent["file"] as string | Uint8Array;
-      expect(bytes).toBe(Buffer.from(file).toString("latin1"));
-      return;
-    }
-    default:
+  const link = readBackOf(operation);
+  if (link === undefined) return;
+  const exchange = { params, body, response: JSON.parse(answer) as unknown };
+  // What several requests name may have been deleted, replaced or finished by another. Only a UUID that one item has is
+  // an item's own.
+  const shared = [...sharedIds, ...(valuesByName(sample).get("id") ?? [])];
+  const requests = [...itemsOf(link, exchange)].filter(({ request }) => isOwn(request["id"], shared));
+  const ids = requests.map(({ request }) => request["id"]);
+  const own = requests.filter(({ request: { id } }) => id === undefined || ids.indexOf(id) === ids.lastIndexOf(id));
+  await Promise.all(
+    own.map(async ({ request, shown }) => {
+      const reading = await read(service, link.operationId, request);
+      for (const sent of shown) expectShown(reading, sent, exchange.response);
+    }),
+  );
+}
+
+function readBackOf({ model, path, method, success }: SpecOperation): ReadBack | undefined {
+  const responses = (model.document.paths[path]?.[method] as { responses?: Record<string, unknown> }).responses;
+  const response = responses?.[success.status] as { links?: Record<string, ReadBack> } | undefined;
+  return response?.links?.["readBack"];
+}
+
+/** The reading of each item that was stored, or the one reading of a request without items. */
+function* itemsOf(
+  { requestBody, "x-heddle-shows": shows, "x-heddle-unless": unless = [] }: ReadBack,
+  exchange: Exchange,
+): Generator<{ request: Record<string, unknown>; shown: unknown[] }> {
+  const { errors = [] } = exchange.response as { errors?: { index: number }[] };
+  const refused = new Set(errors.map(({ index }) => index));
+  const batch = Object.values(requestBody).find((expression) => expression.includes("/*"));
+  const count = batch === undefined ? 1 : listOf(evaluate(batch.slice(0, batch.indexOf("/*")), exchange)).length;
+  for (let index = 0; index < count; index++) {
+    if (refused.has(index)) continue;
+    const valueOf = (expression: string) => evaluate(expression.replace("/*", `/${index}`), exchange);
+    const request = Object.fromEntries(
+      Object.entries(requestBody).map(([name, expression]) => [name, asText(valueOf(expression))]),
+    );
+    if (Object.values(request).includes(undefined)) continue;
+    const differs = unless.some((expression) => (valueOf(expression) ?? null) !== null);
+    const shown = shows.flatMap((show) =>
+      everyValue(batch === undefined ? show : show.replace("/*", `/${index}`), exchange),
+    );
+    yield { request, shown: differs ? [] : shown };
   }
+}
+
+/** All values of an expression that ends in `/*`, or its one value. */
+function everyValue(expression: string, exchange: Exchange): unknown[] {
+  const list = /^(.*)\/\*$/.exec(expression)?.[1];
+  return list === undefined ? [evaluate(expression, exchange)] : listOf(evaluate(list, exchange));
+}
+
+/** A runtime expression of OpenAPI; undefined where it leads nowhere. */
+function evaluate(expression: string, exchange: Exchange): unknown {
+  if (expression.includes("{")) {
+    return expression.replace(/\{([^}]*)\}/g, (_, inner: string) => String(evaluate(inner, exchange)));
+  }
+  const path = /^\$request\.path\.(.+)$/.exec(expression)?.[1];
+  if (path !== undefined) return exchange.params[path];
+  const [source = "", pointer = ""] = expression.split("#");
+  let value = source === "$request.body" ? exchange.body : exchange.response;
+  for (const step of pointer.split("/").slice(1)) {
+    if (value instanceof RawJson) value = value.value;
+    value = (value as Record<string, unknown> | null | undefined)?.[step];
+  }
+  return value;
+}
+
+interface Reading {
+  bytes: Buffer;
+  /** Whether the reading is the bytes of a file, and not JSON. */
+  file: boolean;
+}
+
+async function read(service: TestService, id: string, body: Record<string, unknown>): Promise<Reading> {
+  const operation = operations.find((candidate) => candidate.id === id);
+  if (operation === undefined) throw new Error(`no operation ${id}`);
+  const headers = { authorization: `Bearer ${service.owner_key}` };
+  const response = await service.fetch(...toRequest(operation, { body }, headers));
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect([id, body, response.status, response.status === 200 ? "" : bytes.toString()]).toEqual([id, body, 200, ""]);
+  return { bytes, file: operation.success.contents.some(({ kind }) => kind === "bytes") };
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-type Read = (operation: string, body: Fields) => Promise<string>;
-
-function readerOf(service: TestService, encoding: "utf8" | "latin1" = "utf8"): Read {
-  return async (id, body) => {
-    const operation = operations.find((candidate) => candidate.id === id);
-    if (operation === undefined) throw new Error(id);
-    const headers = { authorization: `Bearer ${service.owner_key}` };
-    const response = await service.fetch(...toRequest(operation, { body }, headers));
-    const text = Buffer.from(await response.arrayBuffer()).toString(encoding);
-    expect([id, body, response.status, response.status === 200 ? "" : text]).toEqual([id, body, 200, ""]);
-    return text;
-  };
+function isOwn(id: unknown, shared: readonly unknown[]): boolean {
+  return id === undefined || (typeof id === "string" && uuid.test(id) && !shared.includes(id));
 }
 
-/** `made`: what the answer says of a call, and the start that was sent. */
-async function expectCalls(
-  read: Read,
-  made: readonly (readonly [answer: unknown, start: unknown])[],
-  { entity, project }: Fields,
-): Promise<void> {
-  // Other requests, and items of the same one, may have deleted, moved, replaced or finished a call whose id they share:
-  // one of the shared ones, or one of the few odd texts. Only a UUID is a call's own.
-  const ids = made.map(([answer]) => idOf(answer));
-  const own = made.filter((_, index) => {
-    const id = ids[index] ?? "";
-    return uuid.test(id) && !sharedIds.includes(id) && ids.indexOf(id) === ids.lastIndexOf(id);
-  });
-  const byProject = groupBy(own, ([, start]) =>
-    typeof entity === "string" ? `${entity}/${String(project)}` : String((start as Fields)["project_id"]),
-  );
-  for (const [project_id, calls] of byProject) {
-    const call_ids = calls.map(([answer]) => idOf(answer));
-    const text = await read("callsQuery", { project_id, filter: { call_ids } });
-    const found = (JSON.parse(text) as { calls: { id: string }[] }).calls.map(({ id }) => id);
-    expect(found.toSorted()).toEqual(call_ids.toSorted());
-    for (const [, start] of calls) {
-      const { inputs, output, attributes, otel_dump, ended_at } = start as Fields;
-      expectText(text, inputs);
-      if (!given(otel_dump)) expectText(text, attributes);
-      if (given(ended_at)) expectText(text, output);
-    }
+/** The reading holds the text that was sent; bare NaN and infinities come back as null, internal refs as external. */
+function expectShown({ bytes, file }: Reading, sent: unknown, response: unknown): void {
+  if (file) {
+    expect(bytes.toString("latin1")).toBe(Buffer.from(sent as string | Uint8Array).toString("latin1"));
+    return;
   }
-}
-
-/** Where the answer tells no ids it is the item that was sent, and its id any spelling of a text. */
-function idOf(answer: unknown): string {
-  const { id } = answer as { id: unknown };
-  return String(id instanceof RawJson ? id.value : id);
-}
-
-/** `Map.groupBy`, which comes with a later Node. */
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
-}
-
-/** Null means absent. */
-function given(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-/** Bare NaN and infinities come back as null, and refs with internal project ids as external ones. */
-function expectText(answer: string, sent: unknown): void {
   if (!(sent instanceof RawJson) || /NaN|Infinity|weave-trace-internal/.test(sent.text)) return;
-  expect(answer).toContain(sent.text);
+  const text = bytes.toString();
+  if (text.includes(sent.text)) return;
+  // Content is kept by digest: of two spellings of one value, as `[]` and `[ ]`, the first stays.
+  const digest = valueDigest(sent.text);
+  if (text.includes(digest) || JSON.stringify(response).includes(digest)) return;
+  expect(text).toContain(sent.text);
 }
 
-/** Content is kept by digest: of two spellings of one value, as `[]` and `[ ]`, the first stays. */
-function expectContent(answer: string, sent: unknown, digests: readonly unknown[]): void {
-  if (sent instanceof RawJson && !answer.includes(sent.text) && digests.includes(valueDigest(sent.text))) return;
-  expectText(answer, sent);
+/** The value of free JSON that stands where a text is wanted. */
+function asText(value: unknown): unknown {
+  return value instanceof RawJson ? value.value : value;
 }
 
-/** A list, also where a text stands for it. */
-function listOf(sent: unknown): unknown[] {
-  return (sent instanceof RawJson ? sent.value : sent) as unknown[];
+function listOf(value: unknown): unknown[] {
+  const list = asText(value);
+  return Array.isArray(list) ? (list as unknown[]) : [];
 }

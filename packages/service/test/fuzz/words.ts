@@ -119,24 +119,19 @@ export function wordsOf(
   };
   return (name) => {
     if (/^project_ids?$/.test(name)) return fc.constant(project_id);
-    const shown = samples.get(name);
-    const known = knownWords(name);
-    if (shown === undefined) return known;
-    return known === undefined ? fc.constantFrom(...shown) : fc.oneof(fc.constantFrom(...shown), known);
-  };
-
-  function knownWords(name: string): fc.Arbitrary<unknown> | undefined {
     if (Object.hasOwn(byName, name)) return byName[name];
     if (name.endsWith("_at")) return time;
     if (/digests?$/.test(name)) return digest;
-    if (/(^|_)ids?$/.test(name)) return id;
-    if (/refs?$/.test(name)) return ref;
-    return undefined;
-  }
+    const shown = samples.get(name);
+    const sampled = shown === undefined ? [] : [fc.constantFrom(...shown)];
+    if (/(^|_)ids?$/.test(name)) return fc.oneof(...sampled, id);
+    if (/refs?$/.test(name)) return fc.oneof(...sampled, ref);
+    return sampled[0];
+  };
 }
 
 /** Texts and numbers of a sample request by the names of their properties and parameters. */
-function valuesByName({ params, body }: RequestParts): Map<string, unknown[]> {
+export function valuesByName({ params, body }: RequestParts): Map<string, unknown[]> {
   const found = new Map<string, unknown[]>();
   const visit = (value: unknown, name: string): void => {
     if (typeof value === "string" || typeof value === "number") found.set(name, [...(found.get(name) ?? []), value]);

@@ -45,7 +45,7 @@ await host?.close();
 rmSync(directory, { recursive: true, force: true });
 
 async function measureAll(): Promise<void> {
-  const newest = [{ field: "started_at", direction: "desc" }];
+  const newest: CallsQuery["sort_by"] = [{ field: "started_at", direction: "desc" }];
   const list = (request: Partial<CallsQuery>) => async () => {
     for await (const _ of store.calls.query({ project_id: PROJECT, sort_by: newest, limit: 50, ...request })) continue;
   };

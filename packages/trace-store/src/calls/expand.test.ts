@@ -72,7 +72,7 @@ describe("a path through a ref", () => {
   });
 
   it("sorts by the value it leads to, numbers as numbers, the rest last", async () => {
-    const sort_by = [{ field: "inputs.example.level", direction: "desc" }];
+    const sort_by: CallsQuery["sort_by"] = [{ field: "inputs.example.level", direction: "desc" }];
     expect(await ids({ sort_by, expand_columns: ["inputs.example"], limit: 10 })).toEqual([
       "c1",
       "c4",

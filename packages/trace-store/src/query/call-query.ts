@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
@@ -10,15 +11,13 @@ import { checkFilter, compileFilter } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 import { compileSort } from "./sort.js";
 
-/** Which calls a request asks for, as it came. */
-export interface CallSelector {
-  project_id: string;
-  filter?: CallsFilter;
+/** Which calls a request asks for, as it came; in the order of started_at unless it says otherwise. */
+export interface CallSelector extends Pick<
+  ApiSchemas["CallsQueryReq"],
+  "project_id" | "filter" | "sort_by" | "expand_columns"
+> {
   /** `{"$expr": …}` */
   query?: unknown;
-  /** Absent: by started_at. */
-  sort_by?: ReadonlyArray<{ field: string; direction: string }>;
-  expand_columns?: readonly string[];
 }
 
 /** The same, read and checked. */

@@ -20,10 +20,10 @@ const MAX_COLUMNS = 1000;
 export function parseExpand(columns: readonly string[] = []): JsonField[] {
   if (columns.length > MAX_COLUMNS) {
     throw new StoreError("invalid", `expand_columns has more than ${MAX_COLUMNS} entries`, {
-      loc: ["body", "expand_columns"],
+      loc: ["expand_columns"],
     });
   }
-  const fields = columns.map((text, index) => parseCallField(text, ["body", "expand_columns", index]));
+  const fields = columns.map((text, index) => parseCallField(text, ["expand_columns", index]));
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 
@@ -54,7 +54,7 @@ export function jsonSource(
       const base = source(ref);
       if (joined.size === MAX_REFS) {
         throw new StoreError("invalid", `a query may look through at most ${MAX_REFS} refs`, {
-          loc: ["body", "expand_columns"],
+          loc: ["expand_columns"],
         });
       }
       place = joinTarget(sql, scope, `x${joined.size}`, base, where);

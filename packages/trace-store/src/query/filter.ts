@@ -1,20 +1,9 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { StoreError } from "../errors.js";
 import type { Parameters } from "../engine/parameters.js";
 
-/** The filter of the wire. Lists are alternatives, members must all hold; an empty list restricts nothing. */
-export interface CallsFilter {
-  op_names?: readonly string[];
-  input_refs?: readonly string[];
-  output_refs?: readonly string[];
-  parent_ids?: readonly string[];
-  trace_ids?: readonly string[];
-  call_ids?: readonly string[];
-  thread_ids?: readonly string[];
-  turn_ids?: readonly string[];
-  wb_user_ids?: readonly string[];
-  wb_run_ids?: readonly string[];
-  trace_roots_only?: boolean;
-}
+/** Lists are alternatives, members must all hold; an empty list restricts nothing. */
+export type CallsFilter = ApiSchemas["CallsFilter"];
 
 const MAX_ENTRIES = 1000;
 /** Of all lists together. Full lists of the longest ids stay below; printing many more takes the engine's client seconds. */
@@ -26,9 +15,9 @@ export function checkFilter(filter: CallsFilter): void {
   for (const [name, list] of Object.entries(filter)) {
     if (!Array.isArray(list)) continue;
     const fail = (what: string) =>
-      new StoreError("invalid", `${name} has more than ${what}`, { loc: ["body", "filter", name] });
+      new StoreError("invalid", `${name} has more than ${what}`, { loc: ["filter", name] });
     if (list.length > MAX_ENTRIES) throw fail(`${MAX_ENTRIES} entries`);
-    for (const entry of list) text += String(entry).length;
+    for (const entry of list) text += entry.length;
     if (text > MAX_TEXT) throw fail(`${MAX_TEXT} characters, or the lists before it have`);
   }
 }

@@ -32,10 +32,9 @@ export interface Buckets {
  * raised. Throws `invalid` for a range that is empty or beyond ten years, and for an unknown time zone.
  */
 export function bucketsBetween(start: bigint, end: bigint, timezone: string, granularity?: number): Buckets {
-  if (end <= start) throw new StoreError("invalid", "end must be after start", { loc: ["body", "end"] });
+  if (end <= start) throw new StoreError("invalid", "end must be after start", { loc: ["end"] });
   const range = Number(end - start) / 1e6;
-  if (range > MAX_RANGE_S)
-    throw new StoreError("invalid", "the range is longer than ten years", { loc: ["body", "start"] });
+  if (range > MAX_RANGE_S) throw new StoreError("invalid", "the range is longer than ten years", { loc: ["start"] });
   const wanted = granularity ?? DEFAULTS.find(([limit]) => range <= limit)?.[1] ?? DAY_S;
   const seconds = Math.max(wanted, range / wanted > MAX_BUCKETS ? Math.floor(range / MAX_BUCKETS) + 1 : 1);
   const wall = new WallClock(periodsOf(timezone, start, end), BigInt(seconds) * SECOND_US);
@@ -147,7 +146,7 @@ function zoneOffset(timezone: string): (ms: number) => number {
       second: "numeric",
     });
   } catch {
-    throw new StoreError("invalid", `there is no time zone ${timezone}`, { loc: ["body", "timezone"] });
+    throw new StoreError("invalid", `there is no time zone ${timezone}`, { loc: ["timezone"] });
   }
   return (ms) => {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));

@@ -1,4 +1,5 @@
-import { formatTime, isStorableTime, parseTime } from "@heddle/trace-model";
+import type { ApiSchemas } from "../api-schemas.js";
+import { formatTime, isStorableTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
@@ -7,23 +8,15 @@ import type { CallsFilter } from "../query/filter.js";
 import { bucketsBetween } from "./buckets.js";
 import type { Buckets } from "./buckets.js";
 import { CALL_VALUES, metricColumns, USAGE_VALUES } from "./metrics.js";
-import type { CallMetricSpec, MetricColumn, UsageMetricSpec } from "./metrics.js";
+import type { MetricColumn } from "./metrics.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
-export interface CallStatsRequest {
-  project_id: string;
-  /** Inclusive. Microseconds since 1970, or a time as the wire writes it. */
-  start: bigint | string | number;
+export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
+  /** Inclusive. Microseconds since 1970. */
+  start: bigint;
   /** Exclusive; default now. */
-  end?: bigint | string | number;
-  /** Seconds; by default it follows from the range. */
-  granularity?: number;
-  /** IANA name, default UTC. */
-  timezone?: string;
-  usage_metrics?: readonly UsageMetricSpec[];
-  call_metrics?: readonly CallMetricSpec[];
-  filter?: CallsFilter;
+  end?: bigint;
 }
 
 /** One bucket: beside these a number or null per metric key, as `sum_latency_ms`. */
@@ -61,9 +54,9 @@ export async function callStats(
   request: CallStatsRequest,
   signal?: AbortSignal,
 ): Promise<CallStats> {
-  const { timezone = "UTC", filter = {} } = request;
-  const start = timeOf(request.start, "start");
-  const end = timeOf(request.end ?? scopeNow().now, "end");
+  const { start, end = scopeNow().now, timezone = "UTC", filter = {} } = request;
+  checkTime(start, "start");
+  checkTime(end, "end");
   const buckets = bucketsBetween(start, end, timezone, request.granularity);
   checkFilter(filter);
   const reader = new StatsReader(engine, scopeNow, { start, end, buckets, filter }, signal);
@@ -74,12 +67,9 @@ export async function callStats(
   return { start, end, granularity: buckets.granularity, timezone, usage_buckets, call_buckets };
 }
 
-function timeOf(value: bigint | string | number, name: "start" | "end"): bigint {
-  const us = typeof value === "bigint" ? value : parseTime(value);
-  if (us === undefined || !isStorableTime(us)) {
-    throw new StoreError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: ["body", name] });
-  }
-  return us;
+function checkTime(us: bigint, name: "start" | "end"): void {
+  if (isStorableTime(us)) return;
+  throw new StoreError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
 }
 
 interface StatsRange {

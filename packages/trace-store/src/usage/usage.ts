@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { rollUpUsage } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
 import { locateCalls } from "../calls/locate.js";
@@ -10,32 +11,15 @@ import type { CallSelector } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
-interface UsageOptions {
-  include_costs?: boolean;
-  /** Calls to load at most, of one trace; default 10,000. */
-  limit?: number;
-}
+export type CallsUsageRequest = ApiSchemas["CallsUsageReq"];
 
-export interface CallsUsageRequest extends UsageOptions {
-  project_id: string;
-  call_ids: readonly string[];
-}
-
-export interface TraceUsageRequest extends UsageOptions, Pick<CallSelector, "project_id" | "filter" | "query"> {}
+export interface TraceUsageRequest
+  extends
+    Pick<CallSelector, "project_id" | "filter" | "query">,
+    Pick<ApiSchemas["TraceUsageReq"], "include_costs" | "limit"> {}
 
 /** Tokens of a call and its descendants. Costs are null unless asked for, and 0 without a price. */
-export interface AggregatedUsage {
-  requests: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-  cache_read_input_tokens: number;
-  cache_creation_input_tokens: number;
-  prompt_tokens_total_cost: number | null;
-  completion_tokens_total_cost: number | null;
-  cache_read_input_tokens_total_cost: number | null;
-  cache_creation_input_tokens_total_cost: number | null;
-}
+export type AggregatedUsage = Required<ApiSchemas["LLMAggregatedUsage"]>;
 
 export interface UsageByCall {
   /** Call id → model → usage. */
@@ -50,6 +34,7 @@ interface Source {
   signal?: AbortSignal;
 }
 
+/** Calls to load at most, of one trace. */
 const DEFAULT_LIMIT = 10_000;
 
 /**
@@ -196,7 +181,7 @@ async function traceIds(source: Source, where: (p: Parameters) => string[]): Pro
   return rows.map(({ trace_id }) => trace_id);
 }
 
-function limitOf({ limit = DEFAULT_LIMIT }: UsageOptions): number {
+function limitOf({ limit = DEFAULT_LIMIT }: Pick<CallsUsageRequest, "limit">): number {
   checkPage({ limit }, 1);
   return limit;
 }

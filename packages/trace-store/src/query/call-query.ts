@@ -35,7 +35,7 @@ export interface LocatedCalls {
   started_at: readonly bigint[];
 }
 
-const BY_START: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
+const byStart: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
 
 /** Throws `invalid` (StoreError or InvalidInput) for what is no query, sort or filter of calls. */
 export function planCalls(request: CallSelector): CallPlan {
@@ -45,7 +45,7 @@ export function planCalls(request: CallSelector): CallPlan {
     project_id: request.project_id,
     filter: request.filter ?? {},
     expression: request.query === undefined ? undefined : parseQuery(request.query, parseCallField),
-    sort: sort.length === 0 ? BY_START : sort,
+    sort: sort.length === 0 ? byStart : sort,
     expand: parseExpand(request.expand_columns),
   };
 }

@@ -6,14 +6,14 @@ export type CallMetricSpec = ApiSchemas["CallMetricSpec"];
 export type UsageMetricSpec = ApiSchemas["UsageMetricSpec"];
 
 /** What each metric of calls is per call: NULL counts for nothing. */
-export const CALL_VALUES: Readonly<Record<CallMetricSpec["metric"], string>> = {
+export const callValues: Readonly<Record<CallMetricSpec["metric"], string>> = {
   latency_ms: "latency_us / 1000",
   call_count: "1",
   error_count: "state = 'error'",
 };
 
 /** What each metric of usage is per call and model. Costs follow from prices, and there are none yet. */
-export const USAGE_VALUES: Readonly<Record<UsageMetricSpec["metric"], string | undefined>> = {
+export const usageValues: Readonly<Record<UsageMetricSpec["metric"], string | undefined>> = {
   input_tokens: "prompt_tokens",
   output_tokens: "completion_tokens",
   total_tokens: "total_tokens",
@@ -33,7 +33,7 @@ export interface MetricColumn {
   empty: 0 | null;
 }
 
-const SUM: readonly Aggregation[] = ["sum"];
+const onlySum: readonly Aggregation[] = ["sum"];
 
 const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
   sum: (value) => `sum(${value})`,
@@ -53,7 +53,7 @@ export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
 ): MetricColumn[] {
   const columns = new Map<string, MetricColumn>();
   for (const [index, spec] of specs.entries()) {
-    const { aggregations = SUM, percentiles = [] } = spec;
+    const { aggregations = onlySum, percentiles = [] } = spec;
     const metric: Spec["metric"] = spec.metric;
     const loc = [list, index];
     if (!Object.hasOwn(values, metric)) throw invalid(`there is no metric ${metric}`, [...loc, "metric"]);

@@ -7,7 +7,7 @@ import { compileFilter, checkFilter } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
 import { bucketsBetween } from "./buckets.js";
 import type { Buckets } from "./buckets.js";
-import { CALL_VALUES, metricColumns, USAGE_VALUES } from "./metrics.js";
+import { callValues, metricColumns, usageValues } from "./metrics.js";
 import type { MetricColumn } from "./metrics.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
@@ -42,7 +42,7 @@ export interface CallStats {
 }
 
 /** Buckets × models of one answer. */
-const MAX_USAGE_BUCKETS = 250_000;
+const maxUsageBuckets = 250_000;
 
 /**
  * Figures per bucket of time, calls placed by their start. Every bucket is there, with zeros when it is empty; usage
@@ -60,8 +60,8 @@ export async function callStats(
   const buckets = bucketsBetween(start, end, timezone, request.granularity);
   checkFilter(filter);
   const reader = new StatsReader(engine, scopeNow, { start, end, buckets, filter }, signal);
-  const callColumns = metricColumns(request.call_metrics ?? [], CALL_VALUES, "call_metrics");
-  const usageColumns = metricColumns(request.usage_metrics ?? [], USAGE_VALUES, "usage_metrics");
+  const callColumns = metricColumns(request.call_metrics ?? [], callValues, "call_metrics");
+  const usageColumns = metricColumns(request.usage_metrics ?? [], usageValues, "usage_metrics");
   const call_buckets = request.call_metrics?.length ? await reader.calls(callColumns) : [];
   const usage_buckets = request.usage_metrics?.length ? await reader.usage(usageColumns) : [];
   return { start, end, granularity: buckets.granularity, timezone, usage_buckets, call_buckets };
@@ -101,7 +101,7 @@ class StatsReader {
   }
 
   async usage(columns: readonly MetricColumn[]): Promise<UsageBucket[]> {
-    const arrays = Object.values(USAGE_VALUES).filter((name) => name !== undefined);
+    const arrays = Object.values(usageValues).filter((name) => name !== undefined);
     const select = ["model", ...new Set(arrays)];
     const joined = select.map((name) => `${name}_list AS ${name}`).join(", ");
     const rows = await this.#rows(
@@ -111,7 +111,7 @@ class StatsReader {
     );
     const models = [...new Set(rows.flatMap(({ model }) => model ?? []))].toSorted();
     const { starts } = this.range.buckets;
-    if (models.length * starts.length > MAX_USAGE_BUCKETS) {
+    if (models.length * starts.length > maxUsageBuckets) {
       throw new StoreError(
         "too_large",
         `${models.length} models in ${starts.length} buckets: take a greater granularity`,

@@ -35,7 +35,7 @@ interface Source {
 }
 
 /** Calls to load at most, of one trace. */
-const DEFAULT_LIMIT = 10_000;
+const defaultLimit = 10_000;
 
 /**
  * Usage of calls with all their descendants, one key per id. Throws `too_large` when one trace has more calls than the
@@ -95,7 +95,7 @@ class UsageResult {
   }
 
   add(id: string, rows: readonly UsageRow[]): void {
-    const used = rows.filter((row) => COUNTS.some((name) => row[name] > 0));
+    const used = rows.filter((row) => countNames.some((name) => row[name] > 0));
     this.answer.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, this.#aggregated(row)]));
   }
 
@@ -124,7 +124,7 @@ interface UsageCall {
   usage: UsageRow[];
 }
 
-const COUNTS = [
+const countNames = [
   "requests",
   "prompt_tokens",
   "completion_tokens",
@@ -138,25 +138,25 @@ async function* usageCalls(
   { engine, scope, signal }: Source,
   conditions: (p: Parameters) => Omit<CallSelection, "select">,
 ): AsyncGenerator<UsageCall, void, undefined> {
-  const names = ["id", "trace_id", "parent_id", "running", "models", ...COUNTS];
+  const names = ["id", "trace_id", "parent_id", "running", "models", ...countNames];
   const statement = () => {
     const p = new Parameters();
     const union = visibleCalls(scope(), p, {
       ...conditions(p),
       select: ["id", "trace_id", "parent_id", "isNull(latency_us) AS running", "`usage.model` AS models"].concat(
-        COUNTS.map((name) => `\`usage.${name}\` AS ${name}`),
+        countNames.map((name) => `\`usage.${name}\` AS ${name}`),
       ),
     });
     return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id, id LIMIT 1 BY id`, params: p };
   };
-  type Row = Record<(typeof COUNTS)[number], string[]> &
+  type Row = Record<(typeof countNames)[number], string[]> &
     Pick<UsageCall, "id" | "trace_id" | "parent_id"> & {
       running: number;
       models: string[];
     };
   for await (const { models, ...row } of engine.stream<Row>(statement, { signal })) {
     const usage = models.map((model, index): UsageRow => {
-      const count = (name: (typeof COUNTS)[number]) => Number(row[name][index] ?? 0);
+      const count = (name: (typeof countNames)[number]) => Number(row[name][index] ?? 0);
       return {
         model,
         requests: count("requests"),
@@ -181,7 +181,7 @@ async function traceIds(source: Source, where: (p: Parameters) => string[]): Pro
   return rows.map(({ trace_id }) => trace_id);
 }
 
-function limitOf({ limit = DEFAULT_LIMIT }: Pick<CallsUsageRequest, "limit">): number {
+function limitOf({ limit = defaultLimit }: Pick<CallsUsageRequest, "limit">): number {
   checkPage({ limit }, 1);
   return limit;
 }

@@ -14,13 +14,13 @@ import type { CallPart } from "@heddle/trace-model";
 import type { Engine } from "../src/engine/engine.js";
 import { connectEngine } from "../src/engine/engine.js";
 import { preparePart } from "../src/ingest/prepare.js";
-import { CALL_COLUMNS, callRow } from "../src/ingest/rows.js";
+import { callRowColumns, callRow } from "../src/ingest/rows.js";
 import { openTraceStore } from "../src/store.js";
 import { batchOfCalls, seededRandom } from "./payload.js";
 
-const BATCHES = Number(process.argv[2] ?? 200);
-const BATCH = 100;
-const DATABASE = "bench_ingest";
+const batchCount = Number(process.argv[2] ?? 200);
+const batchSize = 100;
+const databaseName = "bench_ingest";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const url = process.env["HEDDLE_CLICKHOUSE_URL"];
@@ -29,18 +29,18 @@ const client = host?.clientOptions() ?? { url };
 const insertMs: number[] = [];
 const store = await openTraceStore({
   client,
-  database: DATABASE,
+  database: databaseName,
   control_plane_id: "bench",
   wrapEngine: (engine) => ({ ...engine, insert: timedInsert(engine) }),
 });
-const bare = connectEngine(client, DATABASE);
+const bare = connectEngine(client, databaseName);
 await bare.command({ sql: "CREATE TABLE IF NOT EXISTS bare AS calls" });
 
 const random = seededRandom(7);
 for (const writers of [1, 4]) await compare(writers);
 
 await store.close();
-await bare.command({ sql: `DROP DATABASE ${DATABASE}` });
+await bare.command({ sql: `DROP DATABASE ${databaseName}` });
 await bare.close();
 await host?.close();
 rmSync(directory, { recursive: true, force: true });
@@ -52,8 +52,8 @@ async function compare(writers: number): Promise<void> {
   const encoding: number[] = [];
   insertMs.length = 0;
   const round = 2 * writers;
-  for (let done = 0; done < BATCHES; done += round) {
-    const batches = Array.from({ length: round }, () => batchOfCalls("acme/bench", BATCH, random));
+  for (let done = 0; done < batchCount; done += round) {
+    const batches = Array.from({ length: round }, () => batchOfCalls("acme/bench", batchSize, random));
     await spread(batches, writers, async (batch) => {
       ours.push(await timed(() => store.ingest(batch)));
     });
@@ -68,7 +68,7 @@ async function compare(writers: number): Promise<void> {
       return rows;
     });
     await spread(inserts, writers, async (rows) => {
-      theirs.push(await timed(() => bare.insert("bare", CALL_COLUMNS, rows)));
+      theirs.push(await timed(() => bare.insert("bare", callRowColumns, rows)));
     });
   }
   report(writers, { ours, theirs, preparing, encoding });
@@ -78,9 +78,10 @@ function report(
   writers: number,
   { ours, theirs, preparing, encoding }: Record<"ours" | "theirs" | "preparing" | "encoding", number[]>,
 ): void {
-  const perSecond = (ms: number[]) => Math.round((writers * BATCH * 1000) / median(ms));
-  const bytes = batchOfCalls("acme/bench", BATCH, random).reduce((sum, part) => sum + jsonBytes(part), 0) / BATCH;
-  console.log(`\n${writers} writer(s), batches of ${BATCH} calls with ${Math.round(bytes)} bytes of JSON each`);
+  const perSecond = (ms: number[]) => Math.round((writers * batchSize * 1000) / median(ms));
+  const bytes =
+    batchOfCalls("acme/bench", batchSize, random).reduce((sum, part) => sum + jsonBytes(part), 0) / batchSize;
+  console.log(`\n${writers} writer(s), batches of ${batchSize} calls with ${Math.round(bytes)} bytes of JSON each`);
   console.table({
     "bare insert": { "ms per batch": rounded(median(theirs)), "calls/s": perSecond(theirs), "% of bare": 100 },
     ingest: {

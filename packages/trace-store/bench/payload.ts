@@ -1,7 +1,7 @@
 import { newId } from "@heddle/trace-model";
 import type { CallPart } from "@heddle/trace-model";
 
-const WORDS =
+const words =
   "trace prompt model answer token context search result user agent plan step tool error retry score dataset".split(
     " ",
   );
@@ -9,7 +9,7 @@ const WORDS =
 /** Complete calls with about 2 KB of JSON each, in text that compresses like text. */
 export function batchOfCalls(project_id: string, size: number, random: () => number): CallPart[] {
   const sentence = (length: number) =>
-    Array.from({ length }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ");
+    Array.from({ length }, () => words[Math.floor(random() * words.length)]).join(" ");
   return Array.from({ length: size }, (): CallPart => {
     const id = newId();
     const started_at = BigInt(Date.now()) * 1000n;

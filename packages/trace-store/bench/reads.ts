@@ -15,12 +15,12 @@ import { connectEngine } from "../src/engine/engine.js";
 import type { Engine, Statement, StatementOptions, StatementSource } from "../src/engine/engine.js";
 import { openTraceStore } from "../src/store.js";
 
-const CALLS = process.argv[2] === "--calls" ? Number(process.argv[3]) : 100_000;
-const ROUNDS = 15;
-const DATABASE = "bench_reads";
-const PROJECT = "acme/bench";
-const FIRST_US = BigInt(Date.now()) * 1000n - BigInt(CALLS) * 1_000_000n;
-const FRESH = { use_query_condition_cache: 0 } as const;
+const callCount = process.argv[2] === "--calls" ? Number(process.argv[3]) : 100_000;
+const rounds = 15;
+const databaseName = "bench_reads";
+const benchProject = "acme/bench";
+const firstUs = BigInt(Date.now()) * 1000n - BigInt(callCount) * 1_000_000n;
+const freshCalls = { use_query_condition_cache: 0 } as const;
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
 const url = process.env["HEDDLE_CLICKHOUSE_URL"];
@@ -28,37 +28,38 @@ const host = url === undefined ? await startEngineHost({ directory }) : undefine
 const client = host?.clientOptions() ?? { url };
 /** The statements of the read that is being measured. */
 let sent: Array<{ statement: Statement; options: StatementOptions | undefined; kind: "rows" | "stream" }> = [];
-const store = await openTraceStore({ client, database: DATABASE, control_plane_id: "bench", wrapEngine: recorded });
-const engine = connectEngine(client, DATABASE);
+const store = await openTraceStore({ client, database: databaseName, control_plane_id: "bench", wrapEngine: recorded });
+const engine = connectEngine(client, databaseName);
 
 await fill();
 const table: Record<string, Record<string, number | string>> = {};
 await measureAll();
-console.log(`\n${CALLS} calls of about 2 KB, 80 % in one project, 200 of it running, 50 replaced, 50 deleted; ms`);
+console.log(`\n${callCount} calls of about 2 KB, 80 % in one project, 200 of it running, 50 replaced, 50 deleted; ms`);
 console.table(table);
 await measureStream();
 
 await store.close();
-await engine.command({ sql: `DROP DATABASE ${DATABASE}` });
+await engine.command({ sql: `DROP DATABASE ${databaseName}` });
 await engine.close();
 await host?.close();
 rmSync(directory, { recursive: true, force: true });
 
 async function measureAll(): Promise<void> {
-  const newest = [{ field: "started_at", direction: "desc" }];
+  const newest: CallsQuery["sort_by"] = [{ field: "started_at", direction: "desc" }];
   const list = (request: Partial<CallsQuery>) => async () => {
-    for await (const _ of store.calls.query({ project_id: PROJECT, sort_by: newest, limit: 50, ...request })) continue;
+    for await (const _ of store.calls.query({ project_id: benchProject, sort_by: newest, limit: 50, ...request }))
+      continue;
   };
   const where = (path: string, op: string, value: unknown) => ({
     query: { $expr: { [op]: [{ $getField: path }, { $literal: value }] } },
   });
   const plain = (condition = "1", order = "started_at DESC, id DESC", columns = "*") =>
-    `SELECT ${columns} FROM calls WHERE project_id = '${PROJECT}' AND ${condition} ORDER BY ${order} LIMIT 50`;
+    `SELECT ${columns} FROM calls WHERE project_id = '${benchProject}' AND ${condition} ORDER BY ${order} LIMIT 50`;
   const [some] = await engine.rows<{ id: string; trace_id: string; started_us: string }>({
-    sql: `SELECT id, trace_id, toUnixTimestamp64Micro(started_at) AS started_us FROM calls WHERE project_id = '${PROJECT}' ORDER BY cityHash64(id) LIMIT 1`,
+    sql: `SELECT id, trace_id, toUnixTimestamp64Micro(started_at) AS started_us FROM calls WHERE project_id = '${benchProject}' ORDER BY cityHash64(id) LIMIT 1`,
   });
   if (some === undefined) throw new Error("nothing was stored");
-  const start = FIRST_US + (BigInt(CALLS) * 1_000_000n) / 2n;
+  const start = firstUs + (BigInt(callCount) * 1_000_000n) / 2n;
   const time = (us: bigint) => `fromUnixTimestamp64Micro(${us}, 'UTC')`;
 
   await measure("newest 50", list({}), plain());
@@ -68,7 +69,7 @@ async function measureAll(): Promise<void> {
     plain("1", undefined, "id, op_name, started_at, parent_id"),
   );
   await measure("newest 50 at offset 500", list({ offset: 500 }), `${plain()} OFFSET 500`);
-  await measure("by id", () => store.calls.read({ project_id: PROJECT, id: some.id }), plain(`id = '${some.id}'`));
+  await measure("by id", () => store.calls.read({ project_id: benchProject, id: some.id }), plain(`id = '${some.id}'`));
   await measure(
     "trace",
     list({ filter: { trace_ids: [some.trace_id] }, limit: undefined }),
@@ -108,33 +109,33 @@ async function measureAll(): Promise<void> {
   );
   await measure(
     "count",
-    () => store.calls.count({ project_id: PROJECT }),
-    `SELECT count() FROM calls WHERE project_id = '${PROJECT}'`,
+    () => store.calls.count({ project_id: benchProject }),
+    `SELECT count() FROM calls WHERE project_id = '${benchProject}'`,
   );
   await measure(
     "stats per hour",
     () =>
       store.calls.callStats({
-        project_id: PROJECT,
-        start: FIRST_US,
+        project_id: benchProject,
+        start: firstUs,
         granularity: 3600,
         call_metrics: [{ metric: "latency_ms", percentiles: [95] }],
       }),
-    `SELECT toStartOfHour(started_at) AS hour, count(), sum(latency_us), quantileExactInclusive(0.95)(latency_us) FROM calls WHERE project_id = '${PROJECT}' GROUP BY hour`,
+    `SELECT toStartOfHour(started_at) AS hour, count(), sum(latency_us), quantileExactInclusive(0.95)(latency_us) FROM calls WHERE project_id = '${benchProject}' GROUP BY hour`,
   );
   await measure(
     "usage per hour",
     () =>
       store.calls.callStats({
-        project_id: PROJECT,
-        start: FIRST_US,
+        project_id: benchProject,
+        start: firstUs,
         granularity: 3600,
         usage_metrics: [{ metric: "total_tokens" }],
       }),
-    `SELECT toStartOfHour(started_at) AS hour, model, sum(total) FROM calls ARRAY JOIN \`usage.model\` AS model, \`usage.total_tokens\` AS total WHERE project_id = '${PROJECT}' GROUP BY hour, model`,
+    `SELECT toStartOfHour(started_at) AS hour, model, sum(total) FROM calls ARRAY JOIN \`usage.model\` AS model, \`usage.total_tokens\` AS total WHERE project_id = '${benchProject}' GROUP BY hour, model`,
   );
   const ids = await engine.rows<{ id: string }>({
-    sql: `SELECT id FROM calls WHERE project_id = '${PROJECT}' ORDER BY cityHash64(id) LIMIT 500`,
+    sql: `SELECT id FROM calls WHERE project_id = '${benchProject}' ORDER BY cityHash64(id) LIMIT 500`,
   });
   const quoted = ids.map(({ id }) => `'${id}'`).join(",");
   await measure(
@@ -148,13 +149,13 @@ async function measureAll(): Promise<void> {
 async function measure(name: string, ours: () => Promise<unknown>, plainSql: string): Promise<void> {
   const times = { ours: [] as number[], direct: [] as number[], plain: [] as number[] };
   let statements = 0;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     sent = [];
     times.ours.push(await timed(ours));
     const again = sent;
     statements = again.length;
     times.direct.push(await timed(() => repeat(again)));
-    times.plain.push(await timed(() => engine.rows({ sql: plainSql }, { settings: FRESH })));
+    times.plain.push(await timed(() => engine.rows({ sql: plainSql }, { settings: freshCalls })));
   }
   const [a, b, c] = [median(times.ours), median(times.direct), median(times.plain)];
   table[name] = {
@@ -170,14 +171,14 @@ async function measure(name: string, ours: () => Promise<unknown>, plainSql: str
 async function measureStream(): Promise<void> {
   let [rows, peak] = [0, 0];
   const ms = await timed(async () => {
-    for await (const _ of store.calls.query({ project_id: PROJECT })) {
+    for await (const _ of store.calls.query({ project_id: benchProject })) {
       if (++rows % 1000 === 0) peak = Math.max(peak, process.memoryUsage().rss);
     }
   });
   const direct = await timed(async () => {
     for await (const _ of engine.stream(
-      { sql: `SELECT * FROM calls WHERE project_id = '${PROJECT}' ORDER BY started_at, id` },
-      { settings: FRESH },
+      { sql: `SELECT * FROM calls WHERE project_id = '${benchProject}' ORDER BY started_at, id` },
+      { settings: freshCalls },
     ))
       continue;
   });
@@ -195,7 +196,7 @@ async function repeat(statements: typeof sent): Promise<void> {
 
 function recorded(inner: Engine): Engine {
   const record = (kind: "rows" | "stream", source: StatementSource, options?: StatementOptions) => {
-    const fresh = { ...options, settings: { ...options?.settings, ...FRESH } };
+    const fresh = { ...options, settings: { ...options?.settings, ...freshCalls } };
     const statement = () => {
       const made = typeof source === "function" ? source() : source;
       sent.push({ statement: made, options: fresh, kind });
@@ -213,13 +214,13 @@ function recorded(inner: Engine): Engine {
 /** Most rows are made by the engine; what only ingest can make goes through the store. */
 async function fill(): Promise<void> {
   const block = 10_000;
-  for (let from = 0; from < CALLS; from += block) {
-    await engine.command({ sql: rowsOf(from, Math.min(block, CALLS - from)) });
+  for (let from = 0; from < callCount; from += block) {
+    await engine.command({ sql: rowsOf(from, Math.min(block, callCount - from)) });
   }
   const call = (id: string, note: string): CallPart[] => {
     const started_at = BigInt(Date.now()) * 1000n;
     const start = {
-      project_id: PROJECT,
+      project_id: benchProject,
       id,
       trace_id: id,
       op_name: "late",
@@ -227,18 +228,18 @@ async function fill(): Promise<void> {
       attributes: "{}",
       inputs: `{"note":"${note}"}`,
     };
-    const end = { project_id: PROJECT, id, ended_at: started_at + 1000n, output: "1", summary: "{}" };
+    const end = { project_id: benchProject, id, ended_at: started_at + 1000n, output: "1", summary: "{}" };
     return note === "running" ? [{ part: "start", start }] : [{ part: "complete", start, end }];
   };
   const ids = Array.from({ length: 300 }, () => newId());
   await store.ingest(ids.slice(0, 200).flatMap((id) => call(id, "running")));
   await store.ingest(ids.slice(200).flatMap((id) => call(id, "first")));
   await store.ingest(ids.slice(200, 250).flatMap((id) => call(id, "again")));
-  await store.calls.delete(PROJECT, ids.slice(250), "bench");
+  await store.calls.delete(benchProject, ids.slice(250), "bench");
 }
 
 function rowsOf(from: number, size: number): string {
-  const ms = `(${FIRST_US / 1000n} + number * 1000)`;
+  const ms = `(${firstUs / 1000n} + number * 1000)`;
   const hex = `lower(leftPad(hex(toUInt64(${ms})), 12, '0'))`;
   const id = `concat(substring(${hex}, 1, 8), '-', substring(${hex}, 9, 4), '-7000-8000-', lower(leftPad(hex(number), 12, '0')))`;
   const words =
@@ -246,7 +247,7 @@ function rowsOf(from: number, size: number): string {
   const started = `fromUnixTimestamp64Micro(toInt64(${ms}) * 1000, 'UTC')`;
   return `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, op_key, started_at, ended_at, latency_us, status, attributes, inputs, output, summary, size_bytes,
     \`usage.model\`, \`usage.requests\`, \`usage.prompt_tokens\`, \`usage.completion_tokens\`, \`usage.total_tokens\`, \`usage.cache_read_tokens\`, \`usage.cache_creation_tokens\`, version)
-    SELECT if(number % 5 = 0, 'acme/other', '${PROJECT}'), ${id}, concat('trace-', toString(intDiv(number, 6))), if(number % 6 = 0, '', 'parent'),
+    SELECT if(number % 5 = 0, 'acme/other', '${benchProject}'), ${id}, concat('trace-', toString(intDiv(number, 6))), if(number % 6 = 0, '', 'parent'),
       concat('weave:///acme/bench/op/op', toString(number % 20), ':R2M3VnB8'), concat('weave:///acme/bench/op/op', toString(number % 20)),
       ${started}, ${started} + toIntervalMicrosecond(cityHash64(number) % 10000000), cityHash64(number) % 10000000, if(number % 50 = 0, 'error', 'success'),
       '{"weave":{"client_version":"0.52.0"}}', concat('{"parity":', toString(number % 2), ',"rare":', toString(number % 8000), ',"text":"', ${words}, '"}'),

@@ -42,9 +42,9 @@ export interface TraceStoreOptions {
 }
 
 /** Of the 16 statements that the embedded engine runs at once. */
-const READ_SLOTS = 10;
+const readSlots = 10;
 /** More of them, for what lists look up while they hold a place. */
-const LOOKUP_SLOTS = 3;
+const lookupSlots = 3;
 
 export interface TraceStore {
   /**
@@ -93,8 +93,8 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const engine = guardWrites(wrapped, mayWrite);
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
-  const context = { engine: limitReads(engine, READ_SLOTS), clock, now };
-  const lookups = limitReads(engine, LOOKUP_SLOTS);
+  const context = { engine: limitReads(engine, readSlots), clock, now };
+  const lookups = limitReads(engine, lookupSlots);
   const ingest = await openIngest({ engine, clock, now }, options.limits).catch(async (error: unknown) => {
     await connected.close();
     throw error;

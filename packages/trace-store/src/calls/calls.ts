@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { locateCalls } from "./locate.js";
 import { finishCalls } from "./finish.js";
 import type { Finish } from "./finish.js";
@@ -33,31 +34,20 @@ export interface CallReadsContext {
   refs: Refs;
 }
 
-interface SizeOptions {
-  include_storage_size?: boolean;
-  include_total_storage_size?: boolean;
-}
+type SizeOptions = Pick<ApiSchemas["CallReadReq"], "include_storage_size" | "include_total_storage_size">;
 
-export interface CallsQuery extends CallSelector, SizeOptions {
-  /** Absent: all. */
-  limit?: number;
-  offset?: number;
-  /** Wire names or dotted paths; absent: all. */
-  columns?: readonly string[];
-  /** Default true: refs at `expand_columns` are replaced by what they lead to. */
-  return_expanded_column_values?: boolean;
-}
+/** Absent: no limit, all columns, expanded values. */
+export interface CallsQuery
+  extends
+    CallSelector,
+    SizeOptions,
+    Pick<ApiSchemas["CallsQueryReq"], "limit" | "offset" | "columns" | "return_expanded_column_values"> {}
 
-export interface CallRead extends SizeOptions {
-  project_id: string;
-  id: string;
-}
+export interface CallRead extends SizeOptions, Pick<ApiSchemas["CallReadReq"], "project_id" | "id"> {}
 
-export interface CallCount extends CallSelector {
-  /** The count stops here. */
-  limit?: number;
-  include_total_storage_size?: boolean;
-}
+/** The count stops at the limit. */
+export interface CallCount
+  extends CallSelector, Pick<ApiSchemas["CallsQueryStatsReq"], "limit" | "include_total_storage_size"> {}
 
 export interface ReadOptions {
   signal?: AbortSignal;

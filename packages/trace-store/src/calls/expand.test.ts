@@ -5,7 +5,7 @@ import { testDatabase } from "../../test/store.js";
 import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
 
-const T0 = 1_775_811_600_000_000n;
+const t0 = 1_775_811_600_000_000n;
 const db = testDatabase();
 let store: TraceStore;
 const project_id = newProject();
@@ -34,9 +34,9 @@ beforeAll(async () => {
   ];
   await store.ingest([
     ...inputs.map((text, index) =>
-      completePart({ project_id, id: `c${index}`, started_at: T0 + BigInt(index), inputs: text }),
+      completePart({ project_id, id: `c${index}`, started_at: t0 + BigInt(index), inputs: text }),
     ),
-    startPart({ project_id, id: "c4", started_at: T0 + 4n, inputs: inputs[0] }),
+    startPart({ project_id, id: "c4", started_at: t0 + 4n, inputs: inputs[0] }),
   ]);
 });
 afterAll(() => db.drop());
@@ -72,7 +72,7 @@ describe("a path through a ref", () => {
   });
 
   it("sorts by the value it leads to, numbers as numbers, the rest last", async () => {
-    const sort_by = [{ field: "inputs.example.level", direction: "desc" }];
+    const sort_by: CallsQuery["sort_by"] = [{ field: "inputs.example.level", direction: "desc" }];
     expect(await ids({ sort_by, expand_columns: ["inputs.example"], limit: 10 })).toEqual([
       "c1",
       "c4",

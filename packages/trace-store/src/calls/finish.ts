@@ -20,9 +20,9 @@ export interface Finish {
   signal: AbortSignal | undefined;
 }
 
-const GROUP = 500;
-const GROUP_BYTES = 8 * 1024 * 1024;
-const MAX_REFS = 1000;
+const groupRows = 500;
+const groupBytes = 8 * 1024 * 1024;
+const maxRefs = 1000;
 
 export async function* finishCalls(
   calls: AsyncIterable<StoredCall>,
@@ -46,7 +46,7 @@ async function* groups(calls: AsyncIterable<StoredCall>): AsyncGenerator<StoredC
   for await (const call of calls) {
     group.push(call);
     bytes += call.inputs.length + call.output.length + call.attributes.length + call.summary.length;
-    if (group.length < GROUP && bytes < GROUP_BYTES) continue;
+    if (group.length < groupRows && bytes < groupBytes) continue;
     yield group;
     group = [];
     bytes = 0;
@@ -94,8 +94,8 @@ async function expandRefs(calls: StoredCall[], field: Finish["expand"][number], 
   }
   const values = new Map<string, JsonText>();
   const list = [...refs];
-  for (let from = 0; from < list.length; from += MAX_REFS) {
-    const read = await readRefs(finish, list.slice(from, from + MAX_REFS));
+  for (let from = 0; from < list.length; from += maxRefs) {
+    const read = await readRefs(finish, list.slice(from, from + maxRefs));
     for (const [ref, value] of read) values.set(ref, withRef(value, ref));
   }
   for (const call of calls) {

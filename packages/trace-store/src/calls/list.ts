@@ -26,29 +26,29 @@ export interface CallList extends CallSource {
 }
 
 /** Up to here the keys of a page are selected first, and then the payloads of just these calls. */
-const PAGE_ROWS = 1000;
+const pageRows = 1000;
 /** Payloads that are fetched, and held in memory, at a time. */
-const FETCH_BYTES = 16 * 1024 * 1024;
+const fetchBytes = 16 * 1024 * 1024;
 /** Doubles that a branch may hold at its top while commits go on, beside those that are known to be in flight. */
-const SLACK_ROWS = 16;
+const slackRows = 16;
 
 /**
  * Filters over payloads stop at the newest matches instead of reading ahead in every part. Long conditions and lists
  * of operands make long statements.
  */
-const LIST_SETTINGS: StatementOptions["settings"] = { read_in_order_use_buffering: 0, max_query_size: "16777216" };
+const listSettings: StatementOptions["settings"] = { read_in_order_use_buffering: 0, max_query_size: "16777216" };
 
 /** Rows of a list, in order. */
 export function readCallRows(list: CallList): AsyncIterable<CallRow> {
   const { limit, offset, located } = list;
-  const isPage = limit !== undefined && limit + offset <= PAGE_ROWS && located === undefined;
+  const isPage = limit !== undefined && limit + offset <= pageRows && located === undefined;
   return isPage ? pageOfCalls(list) : streamOfCalls(list);
 }
 
 /** One statement with back-pressure: nothing is held here, however long the list. */
 function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
   // A reader may take its time: the engine's limit for statements would cut a long answer short.
-  const settings = { ...LIST_SETTINGS, max_execution_time: 0 };
+  const settings = { ...listSettings, max_execution_time: 0 };
   return list.engine.stream<CallRow>(() => listStatement(list, list.select), { signal: list.signal, settings });
 }
 
@@ -67,7 +67,7 @@ async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undef
     "size_bytes",
     "isNull(latency_us) AS running",
   ];
-  const options = { signal: list.signal, settings: LIST_SETTINGS };
+  const options = { signal: list.signal, settings: listSettings };
   const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
   for (const some of bySize(keys)) {
     const rows = await fetchCalls(list, some);
@@ -85,7 +85,7 @@ function listStatement(
   const p = new Parameters();
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, located);
-  const doubles = SLACK_ROWS + scope.inFlight.closing(scope.project_id).length;
+  const doubles = slackRows + scope.inFlight.closing(scope.project_id).length;
   const union = visibleCalls(scope, p, {
     ...conditions,
     select: [...new Set(["started_at", "id", ...select, ...order.select])],
@@ -136,7 +136,7 @@ async function fetchWhere(
     const columns = columnNames(select).join(", ");
     return { sql: `SELECT ${columns} FROM (${union}) ORDER BY version DESC LIMIT 1 BY id`, params: p };
   };
-  const rows = await engine.rows<CallRow>(statement, { signal, settings: LIST_SETTINGS });
+  const rows = await engine.rows<CallRow>(statement, { signal, settings: listSettings });
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -146,7 +146,7 @@ function bySize(keys: readonly CallPosition[]): CallPosition[][] {
   for (const key of keys) {
     const size = Number(key.size_bytes);
     const group = groups.at(-1);
-    if (group === undefined || bytes + size > FETCH_BYTES) {
+    if (group === undefined || bytes + size > fetchBytes) {
       groups.push([key]);
       bytes = size;
     } else {

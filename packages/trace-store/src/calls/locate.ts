@@ -5,8 +5,8 @@ import type { LocatedCalls } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
-const DAY_US = 86_400_000_000n;
-const MAX_WINDOWS = 32;
+const dayUs = 86_400_000_000n;
+const maxWindows = 32;
 
 type Condition = (p: Parameters) => string[];
 
@@ -65,13 +65,13 @@ function windowsAround(ids: readonly string[]): Window[] {
     .map(idTime)
     .filter((us) => us !== undefined)
     .toSorted((a, b) => (a < b ? -1 : 1));
-  for (let margin = 2n * DAY_US; ; margin *= 2n) {
+  for (let margin = 2n * dayUs; ; margin *= 2n) {
     const windows: Window[] = [];
     for (const us of times) {
       const last = windows.at(-1);
-      if (last !== undefined && us - DAY_US <= last.to + margin - 2n * DAY_US) last.to = us + DAY_US;
-      else windows.push({ from: us - DAY_US, to: us + DAY_US });
+      if (last !== undefined && us - dayUs <= last.to + margin - 2n * dayUs) last.to = us + dayUs;
+      else windows.push({ from: us - dayUs, to: us + dayUs });
     }
-    if (windows.length <= MAX_WINDOWS) return windows;
+    if (windows.length <= maxWindows) return windows;
   }
 }

@@ -6,14 +6,14 @@ import { testDatabase } from "../../test/store.js";
 import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
 
-const T0 = 1_775_811_600_000_000n;
-const SECOND = 1_000_000n;
+const t0 = 1_775_811_600_000_000n;
+const second = 1_000_000n;
 const db = testDatabase();
 let store: TraceStore;
 const project_id = newProject();
 const ref = (kind: string, tail: string) => `weave:///${project_id}/${kind}/${tail}`;
-const at = (seconds: number) => ({ started_at: T0 + BigInt(seconds) * SECOND });
-const lasting = (seconds: number, ms: number) => ({ ended_at: T0 + BigInt(seconds) * SECOND + BigInt(ms) * 1000n });
+const at = (seconds: number) => ({ started_at: t0 + BigInt(seconds) * second });
+const lasting = (seconds: number, ms: number) => ({ ended_at: t0 + BigInt(seconds) * second + BigInt(ms) * 1000n });
 
 beforeAll(async () => {
   store = await db.open();
@@ -138,7 +138,7 @@ describe("a filter finds", () => {
     await store.ingest([
       completePart({ project_id, id: old, started_at: BigInt(Date.now() - 400 * 86_400_000) * 1000n }),
       completePart({ project_id, id: recent }),
-      completePart({ project_id, id: moved, started_at: T0 }),
+      completePart({ project_id, id: moved, started_at: t0 }),
       completePart({ project_id, id: "0123456789abcdef" }),
       startPart({ project_id, id: "running" }),
     ]);
@@ -191,7 +191,7 @@ describe("a query", () => {
 
   it("compares times given as text and as seconds", async () => {
     expect(await where({ $gte: [field("started_at"), literal("2026-04-10T09:00:03Z")] })).toEqual(["d", "e"]);
-    expect(await where({ $lt: [field("started_at"), literal(Number(T0 / SECOND) + 1)] })).toEqual(["a"]);
+    expect(await where({ $lt: [field("started_at"), literal(Number(t0 / second) + 1)] })).toEqual(["a"]);
     expect(await where({ $lte: [field("ended_at"), literal("2026-04-10T11:00:01.03+02:00")] })).toEqual(["a", "b"]);
   });
 
@@ -220,7 +220,7 @@ describe("a query", () => {
 });
 
 describe("an order", () => {
-  const sorted = (sort_field: string, direction: string, more: Partial<CallsQuery> = {}) =>
+  const sorted = (sort_field: string, direction: "asc" | "desc", more: Partial<CallsQuery> = {}) =>
     ids({ sort_by: [{ field: sort_field, direction }], ...more });
 
   it.each<[string, asc: string[], desc: string[]]>([
@@ -241,7 +241,7 @@ describe("an order", () => {
   });
 
   it("takes several keys and pages through them", async () => {
-    const sort_by = [
+    const sort_by: CallsQuery["sort_by"] = [
       { field: "op_name", direction: "asc" },
       { field: "started_at", direction: "desc" },
     ];
@@ -268,7 +268,7 @@ describe("what is shown", () => {
       id: "b",
       trace_id: "t1",
       op_name: ref("op", "answer:v2"),
-      started_at: T0 + SECOND,
+      started_at: t0 + second,
       parent_id: "a",
     });
     expect(call).toMatchObject({
@@ -279,7 +279,7 @@ describe("what is shown", () => {
       exception: null,
     });
     const [summed] = await listCalls(store, { project_id, filter: { call_ids: ["b"] }, columns: ["summary"] });
-    expect(summed).toMatchObject({ exception: "ValueError: no", ended_at: T0 + SECOND + 30_000n, inputs: "{}" });
+    expect(summed).toMatchObject({ exception: "ValueError: no", ended_at: t0 + second + 30_000n, inputs: "{}" });
   });
 
   it("adds sizes of calls, and of traces to their roots", async () => {
@@ -309,7 +309,7 @@ describe("what is shown", () => {
     });
     await expect(store.calls.count({ project_id, limit: 0 })).rejects.toMatchObject({
       code: "invalid",
-      loc: ["body", "limit"],
+      loc: ["limit"],
     });
   });
 });
@@ -321,7 +321,7 @@ describe("a long list", () => {
       completePart({
         project_id,
         id: `c${String(index).padStart(5, "0")}`,
-        started_at: T0 + BigInt(index % 700) * SECOND,
+        started_at: t0 + BigInt(index % 700) * second,
         inputs: `{"i":${index},"pad":"${"x".repeat(2000)}"}`,
       }),
     );
@@ -332,7 +332,7 @@ describe("a long list", () => {
     const all = await listIds(store, { project_id });
     expect(all).toHaveLength(3000);
     expect(new Set(all).size).toBe(3000);
-    const sort_by = [{ field: "inputs.i", direction: "desc" }];
+    const sort_by: CallsQuery["sort_by"] = [{ field: "inputs.i", direction: "desc" }];
     expect((await listIds(store, { project_id, sort_by, limit: 1200, offset: 5 }))[0]).toBe("c02994");
     expect(await listIds(store, { project_id, limit: 900, offset: 50 })).toEqual(all.slice(50, 950));
     expect(await listIds(store, { project_id, limit: 1500, offset: 100 })).toEqual(all.slice(100, 1600));

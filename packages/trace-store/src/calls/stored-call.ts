@@ -1,6 +1,6 @@
 import { readable, splitPath } from "@heddle/trace-model";
 import type { CallStatus, JsonText } from "@heddle/trace-model";
-import { NEVER_US } from "../ingest/call-sides.js";
+import { neverUs } from "../ingest/call-sides.js";
 
 /** A call as the store answers it. Columns that were not asked for are empty: null, `{}` or `null`. */
 export interface StoredCall {
@@ -66,7 +66,7 @@ export interface CallRow {
 }
 
 /** What each column of the wire is read from. Names differ where one would hide a stored column from conditions. */
-const SOURCES = {
+const columnSources = {
   parent_id: "parent_id",
   thread_id: "thread_id",
   turn_id: "turn_id",
@@ -84,9 +84,9 @@ const SOURCES = {
   summary: "summary",
 } as const;
 
-type WireColumn = keyof typeof SOURCES;
+type WireColumn = keyof typeof columnSources;
 
-const ALWAYS = [
+const alwaysRead = [
   "id",
   "trace_id",
   "toString(op_name) AS op",
@@ -97,19 +97,19 @@ const ALWAYS = [
 ];
 
 /** What the computed block of a summary needs beside it. */
-const WITH_SUMMARY: readonly WireColumn[] = ["ended_at", "exception", "display_name"];
+const readWithSummary: readonly WireColumn[] = ["ended_at", "exception", "display_name"];
 
 /**
  * The columns to read for a list of wire names or dotted paths; all of them without a list. A path stands for its
  * whole column, unknown names for nothing.
  */
 export function callColumns(columns: readonly string[] | undefined): string[] {
-  const all = Object.keys(SOURCES).filter(isColumn);
-  if (columns === undefined) return [...ALWAYS, ...all.map((name) => SOURCES[name])];
+  const all = Object.keys(columnSources).filter(isColumn);
+  if (columns === undefined) return [...alwaysRead, ...all.map((name) => columnSources[name])];
   const roots = new Set(columns.map((path) => splitPath(path)[0]));
   if (roots.has("costs")) roots.add("summary");
-  if (roots.has("summary")) for (const name of WITH_SUMMARY) roots.add(name);
-  return [...ALWAYS, ...all.filter((name) => roots.has(name)).map((name) => SOURCES[name])];
+  if (roots.has("summary")) for (const name of readWithSummary) roots.add(name);
+  return [...alwaysRead, ...all.filter((name) => roots.has(name)).map((name) => columnSources[name])];
 }
 
 /** The names of what {@link callColumns} selects. */
@@ -146,8 +146,8 @@ export function toStoredCall(project_id: string, row: CallRow): StoredCall {
 }
 
 function expireAt(seconds: CallRow["expire_s"]): bigint | null {
-  const us = seconds === undefined ? NEVER_US : BigInt(seconds) * 1_000_000n;
-  return us < NEVER_US ? us : null;
+  const us = seconds === undefined ? neverUs : BigInt(seconds) * 1_000_000n;
+  return us < neverUs ? us : null;
 }
 
 function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summary"): JsonText | undefined {
@@ -156,7 +156,7 @@ function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summ
 }
 
 function isColumn(name: string): name is WireColumn {
-  return Object.hasOwn(SOURCES, name);
+  return Object.hasOwn(columnSources, name);
 }
 
 function integer(text: string | null | undefined): number | null {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { completePart, endPart, newProject, nowUs, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
 import { testDatabase } from "../../test/store.js";
+import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
@@ -114,7 +115,7 @@ it("a renamed call shows, filters and sorts by its new name", async () => {
   expect(await listIds(store, { project_id, query: named("ant") })).toEqual(["a"]);
   expect(await listIds(store, { project_id, query: named("zebra") })).toEqual([]);
   expect(await listIds(store, { project_id, query: named(null) })).toEqual(["b", "c"]);
-  const byName = [{ field: "summary.weave.trace_name", direction: "asc" }];
+  const byName: CallsQuery["sort_by"] = [{ field: "summary.weave.trace_name", direction: "asc" }];
   expect(await listIds(store, { project_id, sort_by: byName, limit: 10 })).toEqual(["b", "a", "c"]);
   expect(await listIds(store, { project_id, sort_by: [{ field: "display_name", direction: "desc" }] })).toEqual([
     "a",

@@ -1,7 +1,7 @@
 import { EngineError, StoreError } from "../errors.js";
 
 /** ClickHouse errors that say "not now": the same statement may work later. */
-const BUSY = new Map<number, string>([
+const busyMessages = new Map<number, string>([
   [159, "The trace engine took too long"],
   [160, "The trace engine took too long"],
   [202, "The trace engine has too many statements at once"],
@@ -22,12 +22,12 @@ const BUSY = new Map<number, string>([
 ]);
 
 /** Errors of files and of the standard library. Beside the engine's own error for it, a full disk can show as one of these. */
-const FILE_ERRORS = new Set([75, 76, 77, 87, 88, 228, 424, 1000, 1001, 1002]);
+const fileErrors = new Set([75, 76, 77, 87, 88, 228, 424, 1000, 1001, 1002]);
 
 /** ClickHouse errors that say the statement itself is too much, which follows from the size of the request's query. */
-const TOO_LARGE = new Set([167, 168, 306]);
+const tooLargeErrors = new Set([167, 168, 306]);
 /** What it becomes once casts are spelled out has no number of its own. */
-const BAD_ARGUMENTS = 36;
+const badArguments = 36;
 
 /** True when the connection went away before an answer came. Whether a write was applied is then unknown. */
 export function isConnectionLoss(error: unknown): boolean {
@@ -47,10 +47,10 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   // The engine's own errors carry their number as the code; system errors a name such as ECONNREFUSED.
   if (!/^\d+$/.test(code)) return new StoreError("busy", "The trace engine does not answer", { cause: error });
   const number = Number(code);
-  const full = FILE_ERRORS.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
-  const busy = BUSY.get(full ? 243 : number);
+  const full = fileErrors.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
+  const busy = busyMessages.get(full ? 243 : number);
   if (busy !== undefined) return new StoreError("busy", busy, { cause: error });
-  if (TOO_LARGE.has(number) || (number === BAD_ARGUMENTS && error.message.includes("tree is too big"))) {
+  if (tooLargeErrors.has(number) || (number === badArguments && error.message.includes("tree is too big"))) {
     return new StoreError("too_large", "The query has too many conditions, or they are nested too deeply", {
       cause: error,
     });

@@ -47,15 +47,15 @@ export interface Engine {
 }
 
 /** So long an insert may keep other work waiting while it is sent. */
-const SENT_MS = 20;
+const sentMs = 20;
 
-const SETTINGS: ClickHouseSettings = {
+const readSettings: ClickHouseSettings = {
   output_format_json_quote_64bit_integers: 1,
   // A long statement is refused for its number of conditions (code 168), not as if its SQL were wrong.
   max_query_size: "16777216",
 };
 
-const INSERT_SETTINGS: ClickHouseSettings = {
+const insertSettings: ClickHouseSettings = {
   async_insert: 0,
   // One insert is one block, so that it is stored whole or not at all.
   input_format_parallel_parsing: 0,
@@ -77,7 +77,7 @@ export function connectEngine(connection: EngineConnection, database: string): E
     // Several clients may share a given agent. Each would end sockets that it last used itself and another is using
     // now, and closing one would end all of them: such an agent is left to whoever made it.
     ...(connection.http_agent && { keep_alive: { idle_socket_ttl: 0 } }),
-    clickhouse_settings: SETTINGS,
+    clickhouse_settings: readSettings,
     use_multipart_params_auto: true,
     // Every error is thrown; the client would print it as well.
     log: { level: ClickHouseLogLevel.OFF },
@@ -96,7 +96,7 @@ export function connectEngine(connection: EngineConnection, database: string): E
       await stored;
     },
     sent: async () => {
-      if (sending.size > 0) await Promise.race([Promise.all(sending), delay(SENT_MS)]);
+      if (sending.size > 0) await Promise.race([Promise.all(sending), delay(sentMs)]);
     },
     command: (statement, options) => command(client, statement, options),
     close: async () => {
@@ -162,7 +162,7 @@ async function insert(
     const result = await client.exec({
       query: `INSERT INTO ${table} (${columns.join(", ")}) FORMAT TabSeparated`,
       values,
-      clickhouse_settings: INSERT_SETTINGS,
+      clickhouse_settings: insertSettings,
     });
     for await (const _ of result.stream) continue;
   } catch (error) {

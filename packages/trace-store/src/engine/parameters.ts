@@ -1,5 +1,5 @@
 /** One HTTP field of a ClickHouse server holds 128 KiB; half of that leaves room for escapes. */
-const LIST_BYTES = 64 * 1024;
+const listBytes = 64 * 1024;
 
 type Scalar = string | number | bigint;
 export type ParameterValue = Scalar | null | readonly Scalar[];
@@ -61,7 +61,7 @@ function listChunks<T extends Scalar>(list: readonly T[]): T[][] {
   for (const item of list) {
     // Quotes and comma, and every character as if it needed an escape or three bytes.
     const size = typeof item === "string" ? item.length * 3 + 3 : 24;
-    if (chunk.length > 0 && bytes + size > LIST_BYTES) {
+    if (chunk.length > 0 && bytes + size > listBytes) {
       chunks.push(chunk);
       chunk = [];
       bytes = 0;

@@ -2,7 +2,7 @@ import type { Engine, StatementOptions } from "./engine.js";
 import { StoreError } from "../errors.js";
 
 /** Reads take milliseconds; who waits this long stands behind an engine, or readers, that will take longer still. */
-const PATIENCE_MS = 10_000;
+const timeoutMs = 10_000;
 
 /**
  * An engine whose reads wait for one of `slots` places. A statement is handed over only when a place is free, so what
@@ -32,7 +32,7 @@ export function limitReads(engine: Engine, slots: number): Engine {
         reject(reason);
       };
       const aborted = () => leaveLine(signal?.reason as Error);
-      const late = setTimeout(() => leaveLine(new StoreError("busy", "Too many reads at once")), PATIENCE_MS);
+      const late = setTimeout(() => leaveLine(new StoreError("busy", "Too many reads at once")), timeoutMs);
       waiting.push(turn);
       signal?.addEventListener("abort", aborted, { once: true });
     });

@@ -1,14 +1,14 @@
 /** Rows share slabs of memory: small ones at first, then so long that a request needs few of them. */
-const FIRST_SLAB_BYTES = 4 * 1024;
-const SLAB_BYTES = 256 * 1024;
+const firstSlabBytes = 4 * 1024;
+const slabBytes = 256 * 1024;
 /** Up to so many characters a text is copied by hand: a call into node costs more. */
-const SHORT_CHARS = 40;
+const shortChars = 40;
 /** Beyond so many the bytes are counted first, instead of making room for three per character. */
-const LONG_CHARS = 64 * 1024;
-const TAB = 9;
-const LINE_FEED = 10;
-const BACKSLASH = 92;
-const GREATEST_SECOND = 4_294_967_295n;
+const longChars = 64 * 1024;
+const tab = 9;
+const lineFeed = 10;
+const backslash = 92;
+const maxSecond = 4_294_967_295n;
 
 /**
  * Rows in ClickHouse's TabSeparated format: one line per row, fields parted by tabs. They are written as bytes, outside
@@ -17,7 +17,7 @@ const GREATEST_SECOND = 4_294_967_295n;
  * data as a statement. Lone surrogates become U+FFFD.
  */
 export class RowWriter {
-  #bytes = Buffer.allocUnsafeSlow(FIRST_SLAB_BYTES);
+  #bytes = Buffer.allocUnsafeSlow(firstSlabBytes);
   #from = 0;
   #at = 0;
 
@@ -31,7 +31,7 @@ export class RowWriter {
   /** The row whose fields `write` writes. */
   rowOf(write: () => void): Buffer {
     const row = this.fieldsOf(write);
-    row[row.length - 1] = LINE_FEED;
+    row[row.length - 1] = lineFeed;
     return row;
   }
 
@@ -49,7 +49,7 @@ export class RowWriter {
 
   /** `String`, `LowCardinality(String)` or the name of an `Enum`. Returns the bytes of the text in UTF-8. */
   text(value: string): number {
-    if (value.length <= SHORT_CHARS && this.#short(value)) return value.length;
+    if (value.length <= shortChars && this.#short(value)) return value.length;
     const field = escaped(value);
     const bytes = this.#write(field);
     return field === value ? bytes : Buffer.byteLength(value);
@@ -87,7 +87,7 @@ export class RowWriter {
   second(us: bigint): void {
     const seconds = us < 0n ? 0n : us / 1_000_000n;
     // Shorter numbers would be read as a year.
-    this.#short(String(seconds > GREATEST_SECOND ? GREATEST_SECOND : seconds).padStart(10, "0"));
+    this.#short(String(seconds > maxSecond ? maxSecond : seconds).padStart(10, "0"));
   }
 
   /** NULL, in a `Nullable` column. */
@@ -98,10 +98,10 @@ export class RowWriter {
   /** Writes a field that needs no more escapes, and returns its bytes. */
   #write(field: string): number {
     const chars = field.length;
-    this.#room(1 + (chars > LONG_CHARS ? Buffer.byteLength(field) : 3 * chars));
+    this.#room(1 + (chars > longChars ? Buffer.byteLength(field) : 3 * chars));
     const bytes = this.#bytes.write(field, this.#at);
     this.#at += bytes;
-    this.#bytes[this.#at++] = TAB;
+    this.#bytes[this.#at++] = tab;
     return bytes;
   }
 
@@ -111,11 +111,11 @@ export class RowWriter {
     this.#room(chars + 1);
     for (let index = 0; index < chars; index++) {
       const code = field.charCodeAt(index);
-      if (code > 127 || code === BACKSLASH || code < 32) return false;
+      if (code > 127 || code === backslash || code < 32) return false;
       this.#bytes[this.#at + index] = code;
     }
     this.#at += chars;
-    this.#bytes[this.#at++] = TAB;
+    this.#bytes[this.#at++] = tab;
     return true;
   }
 
@@ -123,7 +123,7 @@ export class RowWriter {
   #room(bytes: number): void {
     if (this.#at + bytes <= this.#bytes.length) return;
     const begun = this.#at - this.#from;
-    const usual = Math.min(SLAB_BYTES, 2 * this.#bytes.length);
+    const usual = Math.min(slabBytes, 2 * this.#bytes.length);
     const slab = Buffer.allocUnsafeSlow(Math.max(usual, 2 * begun + bytes));
     slab.set(this.#bytes.subarray(this.#from, this.#at));
     this.#bytes = slab;
@@ -146,15 +146,15 @@ function quoted(text: string): string {
   return field.includes("'") ? `'${field.replaceAll("'", "\\'")}'` : `'${field}'`;
 }
 
-const DAY_US = 86_400_000_000n;
+const dayUs = 86_400_000_000n;
 const days = new Map<number, string>();
 
 function timeText(us: bigint): string {
-  let day = us / DAY_US;
-  let rest = us % DAY_US;
+  let day = us / dayUs;
+  let rest = us % dayUs;
   if (rest < 0n) {
     day -= 1n;
-    rest += DAY_US;
+    rest += dayUs;
   }
   const inDay = Number(rest);
   const seconds = Math.floor(inDay / 1_000_000);

@@ -3,7 +3,7 @@ import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 
 /** The columns a start fills, in the order of {@link StartSide.fields}; the same in `calls` and `call_parts`. */
-export const START_COLUMNS = [
+export const startColumns = [
   "trace_id",
   "parent_id",
   "thread_id",
@@ -23,10 +23,10 @@ export const START_COLUMNS = [
 ] as const;
 
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
-export const END_COLUMNS = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
+export const endColumns = ["run_step_end", "ended_at", "output", "summary", "exception", "output_refs"] as const;
 
 /** What only complete calls have, computed from their end, in the order of {@link EndSide.derived}. */
-export const DERIVED_COLUMNS = [
+export const derivedColumns = [
   "status",
   "`usage.model`",
   "`usage.requests`",
@@ -59,7 +59,7 @@ export interface EndSide extends Side {
 }
 
 /** `expire_at` of what is kept for ever: 2106-01-01, the column's default. */
-export const NEVER_US = 4_291_747_200_000_000n;
+export const neverUs = 4_291_747_200_000_000n;
 
 const writer = new RowWriter();
 
@@ -87,7 +87,7 @@ export function sameSide(a: Side, b: Side): boolean {
   );
 }
 
-/** Writes START_COLUMNS, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
+/** Writes startColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
 export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[]): number {
   const { plain } = start;
   out.text(start.trace_id);
@@ -105,11 +105,11 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   const attributes_bytes = writeJson(out, "attributes", start.attributes, plain, exact);
   const inputs_bytes = writeJson(out, "inputs", start.inputs, plain, exact);
   out.texts(plain ? [] : findRefs(start.inputs));
-  out.second(start.expire_at ?? NEVER_US);
+  out.second(start.expire_at ?? neverUs);
   return attributes_bytes + inputs_bytes;
 }
 
-/** Writes END_COLUMNS, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
+/** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
 export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): number {
   const { plain, output = "null", summary } = end;
   writeStep(out, end.wb_run_step_end);
@@ -122,7 +122,7 @@ export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): numb
   return output === "null" ? summary_bytes : output_bytes + summary_bytes;
 }
 
-/** Writes DERIVED_COLUMNS. */
+/** Writes derivedColumns. */
 export function writeDerived(out: RowWriter, end: CallEnd): void {
   const usage = end.usage ?? usageOf(end.summary);
   out.text(statusOf(end));

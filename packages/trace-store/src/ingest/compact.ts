@@ -1,11 +1,11 @@
 import { Parameters } from "../engine/parameters.js";
-import { PROJECTS_WITH_HIDDEN } from "./load-state.js";
+import { selectProjectsWithHidden } from "./load-state.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
 import { tableFacts } from "../schema/schema.js";
 
 /** Marks rows instead of rewriting parts, and waits until it is done. Patch parts give wrong results on this engine. */
-const DELETE_SETTINGS = {
+const deleteSettings = {
   lightweight_delete_mode: "alter_update",
   lightweight_deletes_sync: "2",
   allow_nondeterministic_mutations: 1,
@@ -19,7 +19,7 @@ const DELETE_SETTINGS = {
  * Commits go on beside it: what they hide after the version `upTo` is left to the next time.
  */
 export async function compactHidden({ engine, clock }: IngestContext, upTo: bigint): Promise<void> {
-  const settings = DELETE_SETTINGS;
+  const settings = deleteSettings;
   const pending = (params: Parameters) =>
     `FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL AND row_version <= ${params.bind("UInt64", upTo)}`;
   const count = new Parameters();
@@ -63,7 +63,7 @@ export async function compactHidden({ engine, clock }: IngestContext, upTo: bigi
 
 /** Readers need not look for hidden rows in any other project. No commit may be under way. */
 export async function forgetCompacted({ engine, state }: IngestContext): Promise<void> {
-  const pending = await engine.rows<{ project_id: string }>({ sql: PROJECTS_WITH_HIDDEN });
+  const pending = await engine.rows<{ project_id: string }>({ sql: selectProjectsWithHidden });
   state.projectsWithHidden.clear();
   for (const { project_id } of pending) state.projectsWithHidden.add(project_id);
 }

@@ -1,9 +1,9 @@
 import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
-import { closedRow, HIDDEN_COLUMNS, hiddenRow, PART_COLUMNS } from "./rows.js";
+import { closedRow, hiddenRowColumns, hiddenRow, partRowColumns } from "./rows.js";
 import type { Half } from "./rows.js";
-import { HAS_END, HAS_START } from "./state.js";
+import { hasEnd, hasStart } from "./state.js";
 import { insertSound, unlessSuspect } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
@@ -30,7 +30,7 @@ export async function deleteCalls(
       return hiddenRow({ project_id, id }, { version: 0n, started_at, hidden_by: user }, version);
     });
     state.projectsWithHidden.add(project_id);
-    await unlessSuspect(state, insertSound(engine, "call_hidden", HIDDEN_COLUMNS, rows));
+    await unlessSuspect(state, insertSound(engine, "call_hidden", hiddenRowColumns, rows));
     const keys = fresh.map((id) => ({ project_id, id }));
     await closeHalves(context, keys);
     for (const call of keys) {
@@ -52,12 +52,12 @@ export async function closeHalves({ engine, clock, state }: IngestContext, calls
     const key = keyText(call);
     const flags = state.halves.flags(key);
     const parts: Half[] = [];
-    if (flags & HAS_START) parts.push("start");
-    if (flags & HAS_END) parts.push("end");
+    if (flags & hasStart) parts.push("start");
+    if (flags & hasEnd) parts.push("end");
     if (parts.length > 0) closed.push(key);
     for (const part of parts) rows.push(closedRow(call, part, version));
   }
-  await unlessSuspect(state, insertSound(engine, "call_parts", PART_COLUMNS, rows));
+  await unlessSuspect(state, insertSound(engine, "call_parts", partRowColumns, rows));
   for (const key of closed) {
     state.halves.delete(key);
     state.cache.delete(key);

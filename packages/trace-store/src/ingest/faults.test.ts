@@ -109,10 +109,10 @@ test("while the engine is down writes are refused at once, and go on by themselv
 });
 
 describe("a row that the engine cannot take", () => {
-  const POISON = 666;
+  const refusedStep = 666;
   beforeAll(async () => {
     for (const table of ["calls", "call_parts"]) {
-      const check = `NOT has([run_step, run_step_end], ${POISON})`;
+      const check = `NOT has([run_step, run_step_end], ${refusedStep})`;
       await db.engine.command({ sql: `ALTER TABLE ${table} ADD CONSTRAINT poison CHECK ${check}` });
     }
   });
@@ -120,7 +120,7 @@ describe("a row that the engine cannot take", () => {
   test("is refused alone: its neighbours in the batch and in other requests are kept", async () => {
     const project_id = newProject();
     const good = Array.from({ length: 20 }, () => completePart({ project_id }));
-    const poisoned = completePart({ project_id, wb_run_step: POISON });
+    const poisoned = completePart({ project_id, wb_run_step: refusedStep });
     const [mixed, other] = await Promise.all([
       store.ingest([...good.slice(0, 5), poisoned, ...good.slice(5)]),
       store.ingest([completePart({ project_id })]),
@@ -137,9 +137,9 @@ describe("a row that the engine cannot take", () => {
     const running = callStart({ project_id });
     await store.ingest([{ part: "start", start: running }]);
     const rejected = await store.ingest([
-      startPart({ project_id, wb_run_step: POISON }),
+      startPart({ project_id, wb_run_step: refusedStep }),
       startPart({ project_id }),
-      endPart({ project_id, id: running.id, wb_run_step_end: POISON }),
+      endPart({ project_id, id: running.id, wb_run_step_end: refusedStep }),
     ]);
     expect(rejected.map(({ index }) => index)).toEqual([0, 2]);
     const calls = await visibleCalls(db.engine, project_id);
@@ -166,7 +166,7 @@ describe("a row that the engine cannot take", () => {
         };
       },
     });
-    const parts = [1, 2, 3, POISON].map((wb_run_step) => completePart({ project_id, wb_run_step }));
+    const parts = [1, 2, 3, refusedStep].map((wb_run_step) => completePart({ project_id, wb_run_step }));
     expect(await partly.ingest(parts)).toMatchObject([{ index: 3 }]);
     expect(await db.engine.rows({ sql: `SELECT id FROM calls WHERE project_id = '${project_id}'` })).toHaveLength(3);
   });

@@ -18,7 +18,7 @@ interface Versions extends CallKey {
 }
 
 /** So many calls at most are compared in one statement, 16 to 50 bytes each. */
-const SLICE = 1_000_000;
+const sliceCalls = 1_000_000;
 
 /**
  * Looks for damage among the calls written since a version. It reads the ids of the whole store, which takes seconds
@@ -47,7 +47,7 @@ async function withOlderVersions(engine: Engine, since: bigint): Promise<Version
     sql: `SELECT count() AS rows FROM calls WHERE version >= ${count.bind("UInt64", since)}`,
     params: count,
   });
-  const slices = Math.ceil(Number(recent?.rows ?? 0) / SLICE);
+  const slices = Math.ceil(Number(recent?.rows ?? 0) / sliceCalls);
   const found: Versions[] = [];
   for (let slice = 0; slice < slices; slice++) {
     const params = new Parameters();

@@ -14,11 +14,11 @@ export interface SoughtCall extends CallKey {
   thorough?: boolean;
 }
 
-const DAY_US = 86_400_000_000n;
+const dayUs = 86_400_000_000n;
 /** Clients round the same time differently in different requests. */
-const SECOND_US = 1_000_000n;
+const secondUs = 1_000_000n;
 /** So few ids are found quickly wherever they are; many read the ids of the whole project. */
-const FEW_IDS = 32;
+const fewIds = 32;
 
 /**
  * What is stored of each call: from memory where memory proves it, else by one lookup for all of them, by project and
@@ -47,7 +47,7 @@ export async function findStored(
     const known = state.known.startedAt(key);
     if (known !== undefined) timed.push({ call, us: known, margin: 0n });
     else if (call.thorough !== true && (half || isNew(state, call))) continue;
-    else if (call.started_at !== undefined) timed.push({ call, us: call.started_at, margin: SECOND_US });
+    else if (call.started_at !== undefined) timed.push({ call, us: call.started_at, margin: secondUs });
     else untimed.push(call);
   }
   const [openHalves, storedCalls] = await Promise.all([
@@ -62,7 +62,7 @@ export async function findStored(
 function isNew({ known }: IngestState, { id, started_at }: SoughtCall): boolean {
   if (!known.provesNew(started_at)) return false;
   const made = idTime(id);
-  return made === undefined || known.provesNew(made + SECOND_US);
+  return made === undefined || known.provesNew(made + secondUs);
 }
 
 interface Timed {
@@ -85,19 +85,19 @@ async function findCalls(
   for (const call of untimed) {
     const us = idTime(call.id);
     if (us === undefined) anywhere.push(call);
-    else near.push({ call, us, margin: DAY_US });
+    else near.push({ call, us, margin: dayUs });
   }
   const moved: Timed[] = [];
   for (const { call, us, margin } of timed) {
     const made = margin === 0n ? undefined : idTime(call.id);
     if (made !== undefined && (made < us - margin || made > us + margin)) {
-      moved.push({ call, us: made, margin: DAY_US });
+      moved.push({ call, us: made, margin: dayUs });
     }
   }
   const found = await readCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
   const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
-  if (lost.length <= FEW_IDS) anywhere.push(...lost.map(({ call }) => call));
+  if (lost.length <= fewIds) anywhere.push(...lost.map(({ call }) => call));
   for (const [key, call] of await readCalls(engine, byProject(anywhere), mayBeHidden)) found.set(key, call);
   return found;
 }
@@ -110,7 +110,7 @@ function byMonth(calls: readonly Timed[]): Map<string, CallSearch> {
     const search = searches.get(call.project_id) ?? { ids: [], spans: [] };
     searches.set(call.project_id, search);
     search.ids.push(call.id);
-    const month = `${us / (30n * DAY_US)} ${call.project_id}`;
+    const month = `${us / (30n * dayUs)} ${call.project_id}`;
     const span = months.get(month);
     if (span === undefined) {
       const fresh = { from: us - margin, to: us + margin };

@@ -14,18 +14,18 @@ export interface CommitQueue<Entry extends CommitEntry> {
 }
 
 /** Well below 64 MB one insert is one block, which is stored whole or not at all. */
-const COMMIT_BYTES = 56 * 1024 * 1024;
-const WAITING_BYTES = 4 * COMMIT_BYTES;
+const commitBytes = 56 * 1024 * 1024;
+const waitingBytes = 4 * commitBytes;
 /** From so much on a commit need not wait for all others, and from so much on for nobody. */
-const GREAT_BYTES = 1024 * 1024;
-const FULL_BYTES = 16 * GREAT_BYTES;
+const waitForHalfBytes = 1024 * 1024;
+const waitForNoneBytes = 16 * waitForHalfBytes;
 /** From so much on it waits a short time only. */
-const LARGE_BYTES = 128 * 1024;
-const LARGE_ROWS = 50;
+const shortWaitBytes = 128 * 1024;
+const shortWaitRows = 50;
 /** From so many requests in a commit on its cost is well shared. */
-const MANY_REQUESTS = 8;
-const SHORTEST_MS = 5;
-const LONGEST_MS = 200;
+const shortWaitRequests = 8;
+const shortestMs = 5;
+const longestMs = 200;
 
 /**
  * Groups requests into commits that run one after another. `commit` answers the entries itself and never rejects.
@@ -52,17 +52,17 @@ export function groupCommits<Entry extends CommitEntry>(
   let running: Promise<void> | undefined;
   let wake: (() => void) | undefined;
 
-  const large = () => bytes >= LARGE_BYTES || rows >= LARGE_ROWS || waiting.length >= MANY_REQUESTS;
+  const large = () => bytes >= shortWaitBytes || rows >= shortWaitRows || waiting.length >= shortWaitRequests;
 
   /** Whether the next commit need not wait for more. */
-  const ripe = () => closed || tasks.length > 0 || bytes >= FULL_BYTES || (large() && waiting.length >= enough());
+  const ripe = () => closed || tasks.length > 0 || bytes >= waitForNoneBytes || (large() && waiting.length >= enough());
 
-  const enough = () => (bytes >= GREAT_BYTES ? expected / 2 : expected);
+  const enough = () => (bytes >= waitForHalfBytes ? expected / 2 : expected);
 
   const windowMs = () => {
     if (large()) return Math.min(20, usualMs / 4);
-    const idle = since - lastEnd > LONGEST_MS;
-    return idle ? SHORTEST_MS : Math.min(LONGEST_MS, Math.max(SHORTEST_MS, 2 * usualMs));
+    const idle = since - lastEnd > longestMs;
+    return idle ? shortestMs : Math.min(longestMs, Math.max(shortestMs, 2 * usualMs));
   };
 
   async function run(): Promise<void> {
@@ -85,7 +85,7 @@ export function groupCommits<Entry extends CommitEntry>(
     let taken = 0;
     let takenBytes = 0;
     for (const entry of waiting) {
-      if (taken > 0 && takenBytes + entry.bytes > COMMIT_BYTES) break;
+      if (taken > 0 && takenBytes + entry.bytes > commitBytes) break;
       takenBytes += entry.bytes;
       rows -= entry.rows;
       taken++;
@@ -119,7 +119,7 @@ export function groupCommits<Entry extends CommitEntry>(
 
   return {
     add(entry) {
-      if (closed || bytes + entry.bytes > WAITING_BYTES) return false;
+      if (closed || bytes + entry.bytes > waitingBytes) return false;
       if (waiting.length === 0) since = performance.now();
       waiting.push(entry);
       bytes += entry.bytes;

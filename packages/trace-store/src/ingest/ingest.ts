@@ -14,16 +14,16 @@ import { withPatience } from "./patience.js";
 import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
 import { recover } from "./recover.js";
-import { NAME_COLUMNS, nameRow } from "./rows.js";
-import { IngestState, LIMITS } from "./state.js";
+import { nameRowColumns, nameRow } from "./rows.js";
+import { IngestState, defaultLimits } from "./state.js";
 import type { IngestLimits } from "./state.js";
 import { insertSound } from "./write-calls.js";
 import type { IngestContext, NameChange } from "./write-calls.js";
 
 /** A check that has to wait longer for its turn tells what failed before. */
-const CHECK_MS = 1500;
+const checkMs = 1500;
 /** Names a call that is never there. */
-const NOBODY = { project_id: "heddle/system-check", id: "write" };
+const probeCall = { project_id: "heddle/system-check", id: "write" };
 
 /** Everything that changes calls. All of it rejects with `busy` while the engine cannot answer. */
 export interface Ingest {
@@ -54,7 +54,7 @@ export interface Ingest {
 
 /** Opens the committer of a tracing database and mends what a crash may have left. */
 export async function openIngest(store: StoreContext, limits: Partial<IngestLimits> = {}): Promise<Ingest> {
-  const state = new IngestState({ ...LIMITS, ...limits });
+  const state = new IngestState({ ...defaultLimits, ...limits });
   const context: IngestContext = { ...store, state };
   const queue = groupCommits<WriteRequest>(commit);
   /** Why the last write failed. */
@@ -74,7 +74,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
 
   async function tryWriting(): Promise<void> {
     await ready();
-    await insertSound(store.engine, "call_names", NAME_COLUMNS, [nameRow(NOBODY, "", store.clock.next())]);
+    await insertSound(store.engine, "call_names", nameRowColumns, [nameRow(probeCall, "", store.clock.next())]);
     failure = undefined;
   }
 
@@ -112,7 +112,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       const rejected: RejectedPart[] = [];
       let since = performance.now();
       for (const [index, part] of parts.entries()) {
-        if (index % LOOK_PARTS === 0 && performance.now() - since > TURN_MS) {
+        if (index % partsPerClockCheck === 0 && performance.now() - since > sliceMs) {
           await turn();
           since = performance.now();
         }
@@ -143,7 +143,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       if (failure === undefined) return;
       const { error } = failure;
       checking ??= queue.alone(tryWriting).finally(() => (checking = undefined));
-      await withPatience(checking, CHECK_MS, () => error);
+      await withPatience(checking, checkMs, () => error);
     },
     engineRestarted() {
       state.suspect = true;
@@ -157,9 +157,9 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
 }
 
 /** So long parts are prepared in one go. */
-const TURN_MS = 2;
+const sliceMs = 2;
 /** After so many parts it is time to look at the clock. */
-const LOOK_PARTS = 16;
+const partsPerClockCheck = 16;
 
 /** About what a side takes in the insert. */
 function bytesOf(side: StartSide | EndSide | undefined): number {

@@ -16,7 +16,7 @@ export interface RefusedRow<Row> {
 }
 
 /** ClickHouse errors that one row can cause; any other error is no reason to look for a bad row. */
-const ROW_FAULTS = new Set([
+const rowFaults = new Set([
   6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 190, 321, 349, 407, 411, 441, 467, 469, 675, 676, 691,
 ]);
 
@@ -41,7 +41,7 @@ export async function insertRows<Row extends PendingRow>(
     );
     return [];
   } catch (error) {
-    if (!(error instanceof EngineError) || !ROW_FAULTS.has(error.number)) throw error;
+    if (!(error instanceof EngineError) || !rowFaults.has(error.number)) throw error;
     refused = error;
   }
   const [only] = rows;

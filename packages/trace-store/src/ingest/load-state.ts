@@ -2,12 +2,12 @@ import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import type { Half } from "./rows.js";
-import { HAS_END, HAS_START } from "./state.js";
+import { hasEnd, hasStart } from "./state.js";
 import type { IngestContext } from "./write-calls.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
 /** Those with rows that readers must not see. */
-export const PROJECTS_WITH_HIDDEN = `SELECT DISTINCT project_id FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`;
+export const selectProjectsWithHidden = `SELECT DISTINCT project_id FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`;
 
 /** What a crash can leave among the open halves. */
 export interface Leftovers {
@@ -31,7 +31,7 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
   return leftovers;
 
   async function loadProjects(): Promise<void> {
-    const hidden = await engine.rows<CallKey>({ sql: PROJECTS_WITH_HIDDEN });
+    const hidden = await engine.rows<CallKey>({ sql: selectProjectsWithHidden });
     for (const { project_id } of hidden) state.projectsWithHidden.add(project_id);
     const named = `SELECT DISTINCT project_id FROM ${allRows("call_names")}`;
     for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
@@ -46,7 +46,7 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
       if (state.deleted.has(key)) leftovers.deleted.push(call);
       else if (flags !== 0) leftovers.pairs.push(call);
       const started_at = part === "start" ? BigInt(us) : (state.halves.time(key) ?? 0n);
-      state.halves.set(key, started_at, flags | (part === "start" ? HAS_START : HAS_END));
+      state.halves.set(key, started_at, flags | (part === "start" ? hasStart : hasEnd));
     }
     return leftovers;
   }

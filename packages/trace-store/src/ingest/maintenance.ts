@@ -9,12 +9,12 @@ import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
 import { tableFacts } from "../schema/schema.js";
 
-const MINUTE_MS = 60_000;
+const minuteMs = 60_000;
 /** Compaction costs about a second per million calls; hidden rows cost every read of their project. */
-const COMPACT_ROWS = 500;
-const COMPACT_AGE_SECONDS = 300;
+const compactRows = 500;
+const compactAgeSeconds = 300;
 /** Closed halves slow down the reading of running calls until they are cleaned away. */
-const CLEAN_UP_HALVES = 20_000;
+const cleanUpSides = 20_000;
 
 export interface Maintenance {
   /** Does now what is done once a minute; `force` leaves nothing for later. */
@@ -66,7 +66,7 @@ export function scheduleMaintenance(
         await forgetCompacted(context);
       });
     }
-    if (force || state.closedHalves >= CLEAN_UP_HALVES) await cleanUpHalves(context);
+    if (force || state.closedHalves >= cleanUpSides) await cleanUpHalves(context);
   }
 
   /** One after the other. */
@@ -83,14 +83,14 @@ export function scheduleMaintenance(
       const start = performance.now();
       const again = () => {
         // Never more than a fiftieth of the time, however large the store has become.
-        schedule(Math.max(MINUTE_MS, 50 * (performance.now() - start)));
+        schedule(Math.max(minuteMs, 50 * (performance.now() - start)));
       };
       next(() => run(false)).then(again, again);
     }, delay);
     timer.unref();
   }
 
-  schedule(MINUTE_MS);
+  schedule(minuteMs);
   // What an earlier life left only makes reading slower.
   next(() => cleanUpHalves(context)).catch(() => {});
   return {
@@ -126,5 +126,5 @@ async function compactionDue({ engine, state }: IngestContext): Promise<boolean>
     sql: `SELECT count() AS rows, dateDiff('second', min(hidden_at), now64(3)) AS age FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`,
   });
   const rows = Number(pending?.rows ?? 0);
-  return rows === 0 || rows >= COMPACT_ROWS || Number(pending?.age) >= COMPACT_AGE_SECONDS;
+  return rows === 0 || rows >= compactRows || Number(pending?.age) >= compactAgeSeconds;
 }

@@ -4,14 +4,14 @@ import { StoreError } from "../errors.js";
  * A request that waits longer is told to come again: its outcome is then unknown, and sending it again is harmless.
  * Commits take milliseconds; only an engine in trouble makes anybody wait this long.
  */
-const PATIENCE_MS = 10_000;
+const timeoutMs = 10_000;
 
 const tooLate = (): Error => new StoreError("busy", "The trace engine takes too long");
 
 /** Resolves and rejects as `work` does, or rejects with `late` when that takes longer than `ms`. */
 export async function withPatience<T>(
   work: Promise<T>,
-  ms: number = PATIENCE_MS,
+  ms: number = timeoutMs,
   late: () => unknown = tooLate,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -6,7 +6,7 @@ import { loadState } from "./load-state.js";
 import { repair } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
 
-const REPAIR_REACH_US = 600_000_000n;
+const repairReachUs = 600_000_000n;
 
 /**
  * Makes memory and database agree again: at start, after the engine came back, and after an insert of unknown
@@ -20,7 +20,7 @@ export async function recover(context: IngestContext): Promise<void> {
     await writesToEnd(engine);
     await seedClock(engine, clock);
     // Back from the newest row, not from now: the crash may be long ago.
-    const since = clock.last() > REPAIR_REACH_US ? clock.last() - REPAIR_REACH_US : 0n;
+    const since = clock.last() > repairReachUs ? clock.last() - repairReachUs : 0n;
     const leftovers = await loadState(context);
     await closeHalves(context, leftovers.deleted);
     await repair(context, since, leftovers.pairs);
@@ -31,17 +31,18 @@ export async function recover(context: IngestContext): Promise<void> {
   state.endClosing();
 }
 
-const RUNNING = "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO call%'";
+const runningInserts =
+  "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO call%'";
 
 /** An insert whose answer was lost may still be running, and would be stored behind our back. */
 async function writesToEnd(engine: Engine): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
     let running: number;
     try {
-      const sql = `SELECT count() AS running FROM system.processes WHERE ${RUNNING}`;
+      const sql = `SELECT count() AS running FROM system.processes WHERE ${runningInserts}`;
       const [row] = await engine.rows<{ running: string }>({ sql });
       running = Number(row?.running ?? 0);
-      if (running > 0 && tries === 0) await engine.command({ sql: `KILL QUERY WHERE ${RUNNING} ASYNC` });
+      if (running > 0 && tries === 0) await engine.command({ sql: `KILL QUERY WHERE ${runningInserts} ASYNC` });
     } catch (error) {
       // An account that may not see or stop its statements; there is nothing to wait for then.
       if (error instanceof EngineError) return;

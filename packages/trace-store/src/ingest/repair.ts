@@ -3,7 +3,7 @@ import type { CallKey } from "./call-key.js";
 import { findDamage } from "./find-damage.js";
 import type { Damage } from "./find-damage.js";
 import type { SoughtCall } from "./find-stored.js";
-import { HIDDEN_COLUMNS, hiddenRow } from "./rows.js";
+import { hiddenRowColumns, hiddenRow } from "./rows.js";
 import type { IncomingCall } from "./settle.js";
 import { insertSound, writeCalls } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
@@ -50,5 +50,5 @@ async function hideOlderVersions({ engine, clock, state }: IngestContext, double
     }
     state.projectsWithHidden.add(call.project_id);
   }
-  await insertSound(engine, "call_hidden", HIDDEN_COLUMNS, hidden);
+  await insertSound(engine, "call_hidden", hiddenRowColumns, hidden);
 }

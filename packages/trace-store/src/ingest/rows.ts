@@ -1,38 +1,37 @@
 import type { CallEnd, CallStart } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
-import {
-  DERIVED_COLUMNS,
-  END_COLUMNS,
-  NEVER_US,
-  START_COLUMNS,
-  writeDerived,
-  writeEnd,
-  writeStart,
-} from "./call-sides.js";
+import { derivedColumns, endColumns, neverUs, startColumns, writeDerived, writeEnd, writeStart } from "./call-sides.js";
 import type { EndSide, ExactText, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 
-const KEY = ["project_id", "id"];
+const keyColumns = ["project_id", "id"];
 /** Known when everything before them is written; the version not before the commit. */
-const LAST = ["exact", "size_bytes", "version"];
+const lastColumns = ["exact", "size_bytes", "version"];
 
-export const CALL_COLUMNS = [...KEY, ...START_COLUMNS, ...END_COLUMNS, "latency_us", ...DERIVED_COLUMNS, ...LAST];
-export const PART_COLUMNS = [...KEY, ...START_COLUMNS, ...END_COLUMNS, "part", "closed", ...LAST];
-export const HIDDEN_COLUMNS = ["project_id", "id", "version", "started_at", "reason", "hidden_by", "row_version"];
-export const NAME_COLUMNS = ["project_id", "id", "display_name", "version"];
+export const callRowColumns = [
+  ...keyColumns,
+  ...startColumns,
+  ...endColumns,
+  "latency_us",
+  ...derivedColumns,
+  ...lastColumns,
+];
+export const partRowColumns = [...keyColumns, ...startColumns, ...endColumns, "part", "closed", ...lastColumns];
+export const hiddenRowColumns = ["project_id", "id", "version", "started_at", "reason", "hidden_by", "row_version"];
+export const nameRowColumns = ["project_id", "id", "display_name", "version"];
 
 export type Half = "start" | "end";
 
 /** Stands where a row waits for its version: any time from 2001 to 2286 has as many digits. */
-const NO_VERSION = 1_000_000_000_000_000n;
-const VERSION_DIGITS = String(NO_VERSION).length;
+const noVersion = 1_000_000_000_000_000n;
+const versionDigits = String(noVersion).length;
 
 /** An end whose start has not come is given up after 30 days. */
-const END_LIFETIME_US = 30n * 86_400_000_000n;
+const endLifetimeUs = 30n * 86_400_000_000n;
 
 const row = new RowWriter();
-const NO_START = noStart();
-const NO_END = noEnd();
+const noStartFields = noStart();
+const noEndFields = noEnd();
 
 /** A complete call that came in one part: its sides are stretches of its row. */
 export interface WholeCall {
@@ -58,7 +57,7 @@ export function wholeCall(key: CallKey, start: CallStart, end: CallEnd): WholeCa
     derivedFrom = row.length;
     writeDerived(row, end);
     derivedTo = row.length;
-    writeLast(both(startExact, endExact), startSize + endSize, NO_VERSION);
+    writeLast(both(startExact, endExact), startSize + endSize, noVersion);
   });
   return {
     row: bytes,
@@ -81,8 +80,8 @@ export function wholeCall(key: CallKey, start: CallStart, end: CallEnd): WholeCa
 /** The same row with its version, which stands at its end; undefined when the version does not fit there. */
 export function withVersion(row: Buffer, version: bigint): Uint8Array | undefined {
   const text = String(version);
-  if (text.length !== VERSION_DIGITS) return undefined;
-  row.write(text, row.length - 1 - VERSION_DIGITS, "latin1");
+  if (text.length !== versionDigits) return undefined;
+  row.write(text, row.length - 1 - versionDigits, "latin1");
   return row;
 }
 
@@ -102,15 +101,15 @@ export function callRow(key: CallKey, start: StartSide, end: EndSide, version: b
 export function openStartRow(key: CallKey, start: StartSide, version: bigint): Uint8Array {
   return partRow(key, { part: "start", closed: 0, ...start, version }, () => {
     row.fields(start.fields);
-    row.fields(NO_END);
+    row.fields(noEndFields);
   });
 }
 
 /** A row of `call_parts`: an end that waits for its start. */
 export function openEndRow(key: CallKey, end: EndSide, version: bigint): Uint8Array {
   return partRow(key, { part: "end", closed: 0, ...end, version }, () => {
-    row.fields(NO_START);
-    row.second(version + END_LIFETIME_US);
+    row.fields(noStartFields);
+    row.second(version + endLifetimeUs);
     row.fields(end.fields);
   });
 }
@@ -118,9 +117,9 @@ export function openEndRow(key: CallKey, end: EndSide, version: bigint): Uint8Ar
 /** A row of `call_parts` that removes a half. */
 export function closedRow(key: CallKey, part: Half, version: bigint): Uint8Array {
   return partRow(key, { part, closed: 1, exact: [], size_bytes: 0, version }, () => {
-    row.fields(NO_START);
-    row.second(NEVER_US);
-    row.fields(NO_END);
+    row.fields(noStartFields);
+    row.second(neverUs);
+    row.fields(noEndFields);
   });
 }
 
@@ -185,7 +184,7 @@ function both(start: readonly ExactText[], end: readonly ExactText[]): readonly 
   return start.length === 0 ? end : [...start, ...end];
 }
 
-/** What stands in the columns of a start where there is none, in the order of START_COLUMNS up to expire_at. */
+/** What stands in the columns of a start where there is none, in the order of startColumns up to expire_at. */
 function noStart(): Uint8Array {
   return row.fieldsOf(() => {
     for (let texts = 0; texts < 9; texts++) row.text("");
@@ -198,7 +197,7 @@ function noStart(): Uint8Array {
   });
 }
 
-/** What stands in the columns of an end where there is none, in the order of END_COLUMNS. */
+/** What stands in the columns of an end where there is none, in the order of endColumns. */
 function noEnd(): Uint8Array {
   return row.fieldsOf(() => {
     row.null();

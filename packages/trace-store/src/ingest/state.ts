@@ -14,14 +14,14 @@ export interface IngestLimits {
   horizon_us: bigint;
 }
 
-export const LIMITS: IngestLimits = {
+export const defaultLimits: IngestLimits = {
   known_calls: 1_000_000,
   half_cache_bytes: 64 * 1024 * 1024,
   horizon_us: 600_000_000n,
 };
 
-export const HAS_START = 1;
-export const HAS_END = 2;
+export const hasStart = 1;
+export const hasEnd = 2;
 
 /** What ingest remembers of the database. It changes only after a commit succeeded, and is loaded anew after one that may not have. */
 export class IngestState implements InFlight {

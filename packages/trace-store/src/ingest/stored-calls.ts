@@ -56,7 +56,7 @@ export async function readCalls(
   }
   const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND (${mayBe.join(" OR ")})`;
   const unhidden = mayBe.length === 0 ? "" : ` AND (project_id, id, version) NOT IN (${hidden})`;
-  const sql = `SELECT ${SHARED}, ${times("ended_at")} FROM calls WHERE (${wanted.join(" OR ")})${unhidden}`;
+  const sql = `SELECT ${sharedColumns}, ${times("ended_at")} FROM calls WHERE (${wanted.join(" OR ")})${unhidden}`;
   for await (const row of engine.stream<Row>({ sql, params })) {
     const key = keyText(row);
     const version = BigInt(row.version);
@@ -75,7 +75,7 @@ export async function readHalves(engine: Engine, keys: readonly CallKey[]): Prom
   const found = new Map<string, StoredHalves>();
   if (keys.length === 0) return found;
   const params = new Parameters();
-  const sql = `SELECT ${SHARED}, part, ${times("ended_at")} FROM ${newestRows("call_parts")} WHERE closed = 0 AND ${isOneOf(params, keys)}`;
+  const sql = `SELECT ${sharedColumns}, part, ${times("ended_at")} FROM ${newestRows("call_parts")} WHERE closed = 0 AND ${isOneOf(params, keys)}`;
   for await (const row of engine.stream<Row & { part: Half }>({ sql, params })) {
     const halves = found.get(keyText(row)) ?? {};
     const version = BigInt(row.version);
@@ -107,7 +107,7 @@ function idsByProject(keys: Iterable<CallKey>): Map<string, string[]> {
 
 const times = (column: string) => `toUnixTimestamp64Micro(${column}) AS ${column}_us`;
 
-const SHARED = [
+const sharedColumns = [
   ..."project_id id version exact trace_id parent_id thread_id turn_id op_name display_name user_id run_id".split(" "),
   ..."run_step source attributes inputs run_step_end output summary exception".split(" "),
   times("started_at"),

@@ -5,10 +5,10 @@ import { findStored } from "./find-stored.js";
 import type { SoughtCall } from "./find-stored.js";
 import { insertRows } from "./insert-rows.js";
 import type { PendingRow } from "./insert-rows.js";
-import { CALL_COLUMNS, HIDDEN_COLUMNS, NAME_COLUMNS, nameRow, PART_COLUMNS } from "./rows.js";
+import { callRowColumns, hiddenRowColumns, nameRowColumns, nameRow, partRowColumns } from "./rows.js";
 import { settle } from "./settle.js";
 import type { CallWrites, IncomingCall } from "./settle.js";
-import { HAS_END, HAS_START } from "./state.js";
+import { hasEnd, hasStart } from "./state.js";
 import type { IngestState } from "./state.js";
 
 /** What everything that changes calls works with. */
@@ -76,7 +76,7 @@ async function insertAll(
   const refused = new Map<string, string>();
   const complete: PendingCall[] = [];
   for (const call of settled) if (call.writes.complete) complete.push(pending(call, call.writes.complete));
-  for (const { row, message } of await insertRows(engine, "calls", CALL_COLUMNS, complete, version)) {
+  for (const { row, message } of await insertRows(engine, "calls", callRowColumns, complete, version)) {
     refused.set(row.key, message);
   }
   const rest = refused.size === 0 ? settled : settled.filter(({ key }) => !refused.has(key));
@@ -84,9 +84,9 @@ async function insertAll(
   const hidden = rest.flatMap(({ writes }) => writes.hidden);
   const nameRows = names.map((name) => nameRow(name, name.display_name, version));
   const [refusedParts] = await settleAll([
-    insertRows(engine, "call_parts", PART_COLUMNS, parts, version),
-    insertSound(engine, "call_hidden", HIDDEN_COLUMNS, hidden),
-    insertSound(engine, "call_names", NAME_COLUMNS, nameRows),
+    insertRows(engine, "call_parts", partRowColumns, parts, version),
+    insertSound(engine, "call_hidden", hiddenRowColumns, hidden),
+    insertSound(engine, "call_names", nameRowColumns, nameRows),
   ]);
   for (const { row, message } of refusedParts) refused.set(row.key, message);
   return refused;
@@ -134,7 +134,7 @@ function remember(state: IngestState, { key, writes }: SettledCall, version: big
     return;
   }
   if (start === undefined && end === undefined) return;
-  state.halves.set(key, start?.started_at ?? 0n, (start ? HAS_START : 0) | (end ? HAS_END : 0));
+  state.halves.set(key, start?.started_at ?? 0n, (start ? hasStart : 0) | (end ? hasEnd : 0));
   state.cache.set(key, {
     ...(start && { start: { side: start, version } }),
     ...(end && { end: { side: end, version } }),

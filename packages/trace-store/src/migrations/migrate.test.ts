@@ -4,7 +4,7 @@ import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "../engine/engine.js";
 import { ddl } from "./ddl.js";
 import { migrate } from "./migrate.js";
-import { MIGRATIONS } from "./migrations.js";
+import { allMigrations } from "./migrations.js";
 
 const db = testDatabase();
 const bootstrap = connectEngine(testClientOptions(), "default");
@@ -15,7 +15,7 @@ afterAll(async () => {
 
 const placement = { database: db.name };
 const next = {
-  version: MIGRATIONS.length + 1,
+  version: allMigrations.length + 1,
   name: "next",
   statements: ["CREATE TABLE IF NOT EXISTS {DB}.next {OC} (x UInt8) ENGINE=MergeTree ORDER BY x"],
 };
@@ -26,7 +26,7 @@ test("a database can be opened again and again, and a table that a power cut too
   await (await db.open()).close();
   expect(await db.engine.rows({ sql: "SELECT count() AS n FROM call_names" })).toEqual([{ n: "0" }]);
   const ledger = await db.engine.rows({ sql: "SELECT version, name FROM schema_migrations" });
-  expect(ledger).toEqual(MIGRATIONS.map(({ version, name }) => ({ version, name })));
+  expect(ledger).toEqual(allMigrations.map(({ version, name }) => ({ version, name })));
 });
 
 test("the steps that databases carry already are as they were when they were released", async () => {
@@ -39,15 +39,15 @@ test("the steps that databases carry already are as they were when they were rel
 });
 
 test("a newer database is refused with one line", async () => {
-  await migrate(bootstrap, placement, [...MIGRATIONS, next]);
+  await migrate(bootstrap, placement, [...allMigrations, next]);
   await expect(db.open()).rejects.toThrow(
-    `The tracing database "${db.name}" has schema version ${next.version}, this Heddle knows ${MIGRATIONS.length}: start the version that wrote it, or a newer one`,
+    `The tracing database "${db.name}" has schema version ${next.version}, this Heddle knows ${allMigrations.length}: start the version that wrote it, or a newer one`,
   );
 });
 
 test("a database of another build is refused with one line", async () => {
   const changed = { ...next, statements: [...next.statements, "SELECT 1"] };
-  await expect(migrate(bootstrap, placement, [...MIGRATIONS, changed])).rejects.toThrow(
+  await expect(migrate(bootstrap, placement, [...allMigrations, changed])).rejects.toThrow(
     `The tracing database "${db.name}" was made by another build: its schema step ${next.version} ("next") is not ours`,
   );
 });
@@ -63,9 +63,9 @@ test("a database that belongs to another control plane is refused with one line"
 });
 
 test("on a cluster the tables are replicated", () => {
-  const statements = MIGRATIONS.flatMap((step) => step.statements).map((text) =>
-    ddl(text, { database: "d", cluster: "c" }),
-  );
+  const statements = allMigrations
+    .flatMap((step) => step.statements)
+    .map((text) => ddl(text, { database: "d", cluster: "c" }));
   for (const statement of statements) {
     expect(statement).toMatch(/^CREATE TABLE IF NOT EXISTS d\.\w+ ON CLUSTER 'c' \(/);
     expect(statement).toMatch(/ENGINE=Replicated\w*MergeTree/);

@@ -6,7 +6,7 @@ import { newestRows } from "../schema/read-table.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
-import { MIGRATIONS } from "./migrations.js";
+import { allMigrations } from "./migrations.js";
 import type { Migration } from "./migration.js";
 
 /**
@@ -18,7 +18,7 @@ import type { Migration } from "./migration.js";
 export async function migrate(
   bootstrap: Engine,
   placement: Placement,
-  migrations: readonly Migration[] = MIGRATIONS,
+  migrations: readonly Migration[] = allMigrations,
 ): Promise<void> {
   const { database } = placement;
   await bootstrap.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });

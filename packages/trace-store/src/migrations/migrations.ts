@@ -2,4 +2,4 @@ import { tracingTables } from "./0001-tracing.js";
 import type { Migration } from "./migration.js";
 
 /** All steps, in order, numbered from 1 without gaps. */
-export const MIGRATIONS: readonly Migration[] = [tracingTables];
+export const allMigrations: readonly Migration[] = [tracingTables];

@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import type { JsonText } from "@heddle/trace-model";
 
 export interface ObjectCreate {
@@ -23,50 +24,17 @@ export interface VersionOf {
   digest: string;
 }
 
-export interface ObjectRead extends VersionOf {
-  metadata_only?: boolean;
-  include_tags_and_aliases?: boolean;
-}
-
-export interface ObjectFilter {
-  base_object_classes?: readonly string[];
-  /** Objects without a class stay. */
-  exclude_base_object_classes?: readonly string[];
-  leaf_object_classes?: readonly string[];
-  object_ids?: readonly string[];
-  is_op?: boolean;
-  latest_only?: boolean;
-  tags?: readonly string[];
-  /** May hold `latest`. */
-  aliases?: readonly string[];
-}
-
-export interface ObjectQuery {
-  project_id: string;
-  filter?: ObjectFilter;
-  limit?: number;
-  offset?: number;
-  /** `object_id` and `created_at`; other fields are passed over. */
-  sort_by?: ReadonlyArray<{ field: string; direction: "asc" | "desc" }>;
-  metadata_only?: boolean;
-  include_storage_size?: boolean;
-  include_tags_and_aliases?: boolean;
-}
-
-export interface ObjectDelete {
-  project_id: string;
-  object_id: string;
-  /** Content digests or labels; absent = every live version, ops and other objects of that name alike. */
-  digests?: readonly string[];
-}
+export type ObjectRead = ApiSchemas["ObjReadReq"];
+/** Objects without a class stay when classes are excluded; `aliases` may hold `latest`. */
+export type ObjectFilter = ApiSchemas["ObjectVersionFilter"];
+/** Sort fields other than `object_id` and `created_at` are passed over. */
+export type ObjectQuery = ApiSchemas["ObjQueryReq"];
+/** `digests` are content digests or labels; absent: every live version, ops and other objects of that name alike. */
+export type ObjectDelete = ApiSchemas["ObjDeleteReq"];
 
 export interface DeletedObjects {
   num_deleted: number;
-  deleted_versions: Array<{
-    digest: string;
-    base_object_class: string | null;
-    leaf_object_class: string | null;
-  }>;
+  deleted_versions: Array<Required<ApiSchemas["DeletedObjectVersion"]>>;
 }
 
 export type ObjectKind = "object" | "op";

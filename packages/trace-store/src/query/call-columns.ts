@@ -1,5 +1,5 @@
 import type { CallField } from "@heddle/trace-model";
-import { SHOWN_NAME } from "./visible-calls.js";
+import { shownName } from "./visible-calls.js";
 
 type ColumnField = Extract<CallField, { kind: "column" }>;
 type ComputedField = Extract<CallField, { kind: "weave" }>;
@@ -13,7 +13,7 @@ const columns: Readonly<Record<ColumnField["name"], string>> = {
   thread_id: "thread_id",
   turn_id: "turn_id",
   op_name: "op_name",
-  display_name: SHOWN_NAME,
+  display_name: shownName,
   started_at: "started_at",
   ended_at: "ended_at",
   exception: "exception",
@@ -25,13 +25,13 @@ const columns: Readonly<Record<ColumnField["name"], string>> = {
 };
 
 /** The readable part of an op name, as `opNamePart` of the trace model defines it. */
-const OP_NAME_PART =
+const opNamePart =
   "if(startsWith(op_name, 'weave:///'), splitByChar(':', splitByChar('/', op_name)[-1])[1], toString(op_name))";
 
 const computed: Readonly<Record<ComputedField["name"], string>> = {
   status: "toString(status)",
   latency_ms: "intDiv(latency_us, 1000)",
-  trace_name: `if(${SHOWN_NAME} != '', ${SHOWN_NAME}, ${OP_NAME_PART})`,
+  trace_name: `if(${shownName} != '', ${shownName}, ${opNamePart})`,
 };
 
 /** The stored text or value of a column, '' where an optional text is absent. */

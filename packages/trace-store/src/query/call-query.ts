@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
 import type { CallField, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
@@ -10,15 +11,13 @@ import { checkFilter, compileFilter } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 import { compileSort } from "./sort.js";
 
-/** Which calls a request asks for, as it came. */
-export interface CallSelector {
-  project_id: string;
-  filter?: CallsFilter;
+/** Which calls a request asks for, as it came; in the order of started_at unless it says otherwise. */
+export interface CallSelector extends Pick<
+  ApiSchemas["CallsQueryReq"],
+  "project_id" | "filter" | "sort_by" | "expand_columns"
+> {
   /** `{"$expr": …}` */
   query?: unknown;
-  /** Absent: by started_at. */
-  sort_by?: ReadonlyArray<{ field: string; direction: string }>;
-  expand_columns?: readonly string[];
 }
 
 /** The same, read and checked. */
@@ -36,7 +35,7 @@ export interface LocatedCalls {
   started_at: readonly bigint[];
 }
 
-const BY_START: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
+const byStart: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
 
 /** Throws `invalid` or `unprocessable` for what is no query, sort or filter of calls. */
 export function planCalls(request: CallSelector): CallPlan {
@@ -46,7 +45,7 @@ export function planCalls(request: CallSelector): CallPlan {
     project_id: request.project_id,
     filter: request.filter ?? {},
     expression: request.query === undefined ? undefined : parseQuery(request.query, parseCallField),
-    sort: sort.length === 0 ? BY_START : sort,
+    sort: sort.length === 0 ? byStart : sort,
     expand: parseExpand(request.expand_columns),
   };
 }

@@ -11,19 +11,19 @@ import { newestRows } from "../schema/read-table.js";
 type JsonField = Extract<CallField, { kind: "json" }>;
 
 /** Refs that one statement may look through. Each reads the calls of the filter again. */
-const MAX_REFS = 8;
+const maxRefs = 8;
 
 /** Every field of a query is looked up among all of them. */
-const MAX_COLUMNS = 1000;
+const maxColumns = 1000;
 
 /** Reads `expand_columns`, shallow paths first. Paths that lead to no free JSON hold no refs and are left out. */
 export function parseExpand(columns: readonly string[] = []): JsonField[] {
-  if (columns.length > MAX_COLUMNS) {
-    throw new StoreError("invalid", `expand_columns has more than ${MAX_COLUMNS} entries`, {
-      loc: ["body", "expand_columns"],
+  if (columns.length > maxColumns) {
+    throw new StoreError("invalid", `expand_columns has more than ${maxColumns} entries`, {
+      loc: ["expand_columns"],
     });
   }
-  const fields = columns.map((text, index) => parseCallField(text, ["body", "expand_columns", index]));
+  const fields = columns.map((text, index) => parseCallField(text, ["expand_columns", index]));
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 
@@ -52,9 +52,9 @@ export function jsonSource(
     let place = joined.get(ref);
     if (place === undefined) {
       const base = source(ref);
-      if (joined.size === MAX_REFS) {
-        throw new StoreError("invalid", `a query may look through at most ${MAX_REFS} refs`, {
-          loc: ["body", "expand_columns"],
+      if (joined.size === maxRefs) {
+        throw new StoreError("invalid", `a query may look through at most ${maxRefs} refs`, {
+          loc: ["expand_columns"],
         });
       }
       place = joinTarget(sql, scope, `x${joined.size}`, base, where);
@@ -86,10 +86,10 @@ function joinTarget(sql: CallSql, scope: CallScope, name: string, base: Place, w
   const key = refKey(project, text, name);
   const inProject = `project_id = ${project}`;
   const values = (objects: string, rows: string) =>
-    `(SELECT ${OBJECT_KEY} AS ${name}_key, val AS ${name}_val FROM ${newestRows("objects")} WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${ROW}', digest) AS ${name}_key, val AS ${name}_val FROM ${newestRows("table_rows")} WHERE ${inProject}${rows}) AS ${name}`;
+    `(SELECT ${objectKey} AS ${name}_key, val AS ${name}_val FROM ${newestRows("objects")} WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${rowPrefix}', digest) AS ${name}_key, val AS ${name}_val FROM ${newestRows("table_rows")} WHERE ${inProject}${rows}) AS ${name}`;
   const wanted = values(
-    ` AND ${OBJECT_KEY} IN (SELECT ${key} FROM (${refs}))`,
-    ` AND digest IN (SELECT substring(${key}, ${ROW.length + 1}) FROM (${refs}))`,
+    ` AND ${objectKey} IN (SELECT ${key} FROM (${refs}))`,
+    ` AND digest IN (SELECT substring(${key}, ${rowPrefix.length + 1}) FROM (${refs}))`,
   );
   sql.joins.push(`LEFT JOIN ${wanted} ON ${name}_key = ${refKey(project, leaf, name)}`);
   return {
@@ -100,10 +100,10 @@ function joinTarget(sql: CallSql, scope: CallScope, name: string, base: Place, w
   };
 }
 
-const OBJECT_KEY = "concat(toString(kind), '/', object_id, ':', digest)";
+const objectKey = "concat(toString(kind), '/', object_id, ':', digest)";
 
 /** What the key of a table row begins with; no kind of object is called so. */
-const ROW = "row/";
+const rowPrefix = "row/";
 
 /**
  * SQL of the key of what a ref leads to, '' for what is no ref into the project. A ref is
@@ -113,7 +113,7 @@ const ROW = "row/";
 function refKey(project: string, ref: string, name: string): string {
   const parts = `splitByChar('/', ${ref} AS ${name}_ref) AS ${name}_parts`;
   const lastId = `arrayLastIndex((part, i) -> part = 'id' AND i > 7 AND i % 2 = 0, ${parts}, arrayEnumerate(${name}_parts)) AS ${name}_id`;
-  const key = `if((${lastId}) > 0, concat('${ROW}', ${name}_parts[${name}_id + 1]), concat(${name}_parts[6], '/', ${name}_parts[7]))`;
+  const key = `if((${lastId}) > 0, concat('${rowPrefix}', ${name}_parts[${name}_id + 1]), concat(${name}_parts[6], '/', ${name}_parts[7]))`;
   return `if(startsWith(${name}_ref, concat('weave:///', ${project}, '/')), ${key}, '')`;
 }
 

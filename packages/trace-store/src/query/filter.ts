@@ -1,24 +1,13 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { StoreError } from "../errors.js";
 import type { Parameters } from "../engine/parameters.js";
 
-/** The filter of the wire. Lists are alternatives, members must all hold; an empty list restricts nothing. */
-export interface CallsFilter {
-  op_names?: readonly string[];
-  input_refs?: readonly string[];
-  output_refs?: readonly string[];
-  parent_ids?: readonly string[];
-  trace_ids?: readonly string[];
-  call_ids?: readonly string[];
-  thread_ids?: readonly string[];
-  turn_ids?: readonly string[];
-  wb_user_ids?: readonly string[];
-  wb_run_ids?: readonly string[];
-  trace_roots_only?: boolean;
-}
+/** Lists are alternatives, members must all hold; an empty list restricts nothing. */
+export type CallsFilter = ApiSchemas["CallsFilter"];
 
-const MAX_ENTRIES = 1000;
+const maxEntries = 1000;
 /** Of all lists together. Full lists of the longest ids stay below; printing many more takes the engine's client seconds. */
-const MAX_TEXT = 4_000_000;
+const maxText = 4_000_000;
 
 /** Throws `invalid` when a list has more than 1,000 entries, or all have more than four million characters. */
 export function checkFilter(filter: CallsFilter): void {
@@ -26,10 +15,10 @@ export function checkFilter(filter: CallsFilter): void {
   for (const [name, list] of Object.entries(filter)) {
     if (!Array.isArray(list)) continue;
     const fail = (what: string) =>
-      new StoreError("invalid", `${name} has more than ${what}`, { loc: ["body", "filter", name] });
-    if (list.length > MAX_ENTRIES) throw fail(`${MAX_ENTRIES} entries`);
-    for (const entry of list) text += String(entry).length;
-    if (text > MAX_TEXT) throw fail(`${MAX_TEXT} characters, or the lists before it have`);
+      new StoreError("invalid", `${name} has more than ${what}`, { loc: ["filter", name] });
+    if (list.length > maxEntries) throw fail(`${maxEntries} entries`);
+    for (const entry of list) text += entry.length;
+    if (text > maxText) throw fail(`${maxText} characters, or the lists before it have`);
   }
 }
 
@@ -100,7 +89,7 @@ function anyRef(p: Parameters, column: string, refs: readonly string[]): string 
   return parts.length === 1 ? (parts[0] ?? "0") : `(${parts.join(" OR ")})`;
 }
 
-const SCHEME = "weave:///";
+const refScheme = "weave:///";
 
 /**
  * A ref is a version of `…name:*` when it begins with `…name:`. Names hold no colon, so refs are compared up to their
@@ -109,12 +98,12 @@ const SCHEME = "weave:///";
 function anyVersion(p: Parameters, column: string, wild: readonly string[]): string {
   const prefixes = wild.map((entry) => `${withoutVersion(entry)}:`);
   const isPlain = (prefix: string) =>
-    prefix.startsWith(SCHEME) && prefix.indexOf(":", SCHEME.length) === prefix.length - 1;
+    prefix.startsWith(refScheme) && prefix.indexOf(":", refScheme.length) === prefix.length - 1;
   const plain = prefixes.filter(isPlain);
   const tests = prefixes
     .filter((prefix) => !isPlain(prefix))
     .map((prefix) => `startsWith(ref, ${p.bind("String", prefix)})`);
   if (plain.length > 0)
-    tests.push(p.in(`substring(ref, 1, position(ref, ':', ${SCHEME.length + 1}))`, "String", plain));
+    tests.push(p.in(`substring(ref, 1, position(ref, ':', ${refScheme.length + 1}))`, "String", plain));
   return `arrayExists(ref -> ${tests.join(" OR ")}, ${column})`;
 }

@@ -4,7 +4,7 @@ import { checkPage } from "./page.js";
 it.each([{ limit: -1 }, { limit: 1.5 }, { limit: 2 ** 53 }, { limit: 1e300 }, { offset: -1 }, { offset: Number.NaN }])(
   "the page %o is refused with the field that is wrong",
   (page) => {
-    const refusal = expect.objectContaining({ code: "invalid", loc: ["body", Object.keys(page)[0]] });
+    const refusal = expect.objectContaining({ code: "invalid", loc: [Object.keys(page)[0]] });
     expect(() => checkPage(page)).toThrow(refusal);
   },
 );

@@ -11,5 +11,5 @@ export function checkPage(page: { limit?: number; offset?: number }, least = 0):
 
 function check(name: "limit" | "offset", value: number | undefined, least: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-  throw new StoreError("invalid", `${name} must be at least ${least} and at most 2^53 - 1`, { loc: ["body", name] });
+  throw new StoreError("invalid", `${name} must be at least ${least} and at most 2^53 - 1`, { loc: [name] });
 }

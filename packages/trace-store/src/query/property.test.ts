@@ -71,8 +71,8 @@ const { json, object } = fc.letrec<{ json: string; object: string }>((tie) => ({
   object: fc.dictionary(key, tie("json"), { maxKeys: 4 }).map(objectOf),
 }));
 
-const T0 = 1_775_811_600_000_000n;
-const us = fc.constantFrom(T0, T0 + 1n, T0 + 1_000_000n, T0 + 1_500_000n, T0 - 3_600_000_000n, T0 + 86_400_000_000n);
+const t0 = 1_775_811_600_000_000n;
+const us = fc.constantFrom(t0, t0 + 1n, t0 + 1_000_000n, t0 + 1_500_000n, t0 - 3_600_000_000n, t0 + 86_400_000_000n);
 const maybe = (values: readonly string[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
 
 const start = fc.record({
@@ -147,7 +147,7 @@ const literal = fc.oneof(
   fc.constant(null),
   fc.constantFrom(
     "2026-04-10T09:00:00Z",
-    Number(T0 / 1_000_000n),
+    Number(t0 / 1_000_000n),
     "error",
     "success",
     "running",
@@ -163,7 +163,7 @@ interface Operand {
 const comparison = fc.constantFrom("$eq", "$gt", "$gte", "$lt", "$lte");
 
 /** Fields with values that calls have there: of two things taken blindly hardly any query finds some calls and not all. */
-const moments = ["2026-04-10T09:00:00Z", "2026-04-10T09:00:01Z", "2026-04-10T08:00:00Z", Number(T0 / 1_000_000n)];
+const moments = ["2026-04-10T09:00:00Z", "2026-04-10T09:00:01Z", "2026-04-10T08:00:00Z", Number(t0 / 1_000_000n)];
 const present = fc.oneof(
   ...Object.entries<readonly unknown[]>({
     op_name: ["answer", "a", "weave:///acme/demo/op/other:1"],

@@ -12,7 +12,7 @@ export interface CallScope {
 
 /**
  * What to read. All texts are SQL over the columns of `calls`: the builder gives running calls the columns they lack
- * (`status`, `latency_us`, the usage arrays), and `names` adds those of {@link SHOWN_NAME}.
+ * (`status`, `latency_us`, the usage arrays), and `names` adds those of {@link shownName}.
  */
 export interface CallSelection {
   select: readonly string[];
@@ -30,7 +30,7 @@ export interface CallSelection {
 }
 
 /** Columns that running calls lack, as they read there. */
-const RUNNING_COLUMNS = [
+const runningColumns = [
   "'running' AS status",
   "CAST(NULL, 'Nullable(Int64)') AS latency_us",
   "CAST([], 'Array(String)') AS `usage.model`",
@@ -67,7 +67,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
       ...(selection.order_by === undefined ? [] : [`ORDER BY ${selection.order_by}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
-  const parts = `SELECT *, ${RUNNING_COLUMNS} FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
+  const parts = `SELECT *, ${runningColumns} FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(`(${parts}) AS call_parts`, [...(hidden ? [notDeleted(project)] : []), ...written.halves]);
   const complete = branch("calls", [
     ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
@@ -77,7 +77,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */
-export const SHOWN_NAME = "if(renamed_id = '', display_name, new_name)";
+export const shownName = "if(renamed_id = '', display_name, new_name)";
 
 function namesJoin(project: string, any: boolean): string {
   const source = any ? `FROM ${newestRows("call_names")} WHERE project_id = ${project}` : "WHERE 0";
@@ -100,7 +100,7 @@ function notReplaced(project: string): string {
 }
 
 /** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */
-const COMMIT_US = 300_000_000n;
+const commitUs = 300_000_000n;
 
 /**
  * Leaves out what a commit replaces as soon as its new row can be seen, so that the call neither doubles nor vanishes.
@@ -110,7 +110,7 @@ function beingWritten(scope: CallScope, p: Parameters, project: string): { halve
   const ids = scope.inFlight.closing(scope.project_id);
   if (ids.length === 0) return { halves: [], replaced: [] };
   const these = p.in("id", "String", ids);
-  const recent = `version >= ${p.bind("UInt64", scope.now > COMMIT_US ? scope.now - COMMIT_US : 0n)}`;
+  const recent = `version >= ${p.bind("UInt64", scope.now > commitUs ? scope.now - commitUs : 0n)}`;
   const rows = `FROM calls WHERE project_id = ${project} AND ${recent} AND ${these}`;
   const arrived = `${these} AND id IN (SELECT id ${rows})`;
   return {

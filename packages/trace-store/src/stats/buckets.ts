@@ -1,19 +1,19 @@
 import { StoreError } from "../errors.js";
 import type { Parameters } from "../engine/parameters.js";
 
-const SECOND_US = 1_000_000n;
-const HOUR_S = 3600;
-const DAY_S = 86_400;
-const MAX_BUCKETS = 10_000;
-const MAX_RANGE_S = 10 * 366 * DAY_S;
+const secondUs = 1_000_000n;
+const hourS = 3600;
+const dayS = 86_400;
+const maxBuckets = 10_000;
+const maxRangeS = 10 * 366 * dayS;
 
 /** Granularity by default: the first row whose range (seconds) is not exceeded. */
-const DEFAULTS: ReadonlyArray<readonly [range: number, granularity: number]> = [
-  [2 * HOUR_S, 300],
-  [12 * HOUR_S, HOUR_S],
-  [3 * DAY_S, 6 * HOUR_S],
-  [14 * DAY_S, 12 * HOUR_S],
-  [Infinity, DAY_S],
+const defaultGranularities: ReadonlyArray<readonly [range: number, granularity: number]> = [
+  [2 * hourS, 300],
+  [12 * hourS, hourS],
+  [3 * dayS, 6 * hourS],
+  [14 * dayS, 12 * hourS],
+  [Infinity, dayS],
 ];
 
 /** Time cut into pieces. Times are microseconds since 1970. */
@@ -32,13 +32,12 @@ export interface Buckets {
  * raised. Throws `invalid` for a range that is empty or beyond ten years, and for an unknown time zone.
  */
 export function bucketsBetween(start: bigint, end: bigint, timezone: string, granularity?: number): Buckets {
-  if (end <= start) throw new StoreError("invalid", "end must be after start", { loc: ["body", "end"] });
+  if (end <= start) throw new StoreError("invalid", "end must be after start", { loc: ["end"] });
   const range = Number(end - start) / 1e6;
-  if (range > MAX_RANGE_S)
-    throw new StoreError("invalid", "the range is longer than ten years", { loc: ["body", "start"] });
-  const wanted = granularity ?? DEFAULTS.find(([limit]) => range <= limit)?.[1] ?? DAY_S;
-  const seconds = Math.max(wanted, range / wanted > MAX_BUCKETS ? Math.floor(range / MAX_BUCKETS) + 1 : 1);
-  const wall = new WallClock(periodsOf(timezone, start, end), BigInt(seconds) * SECOND_US);
+  if (range > maxRangeS) throw new StoreError("invalid", "the range is longer than ten years", { loc: ["start"] });
+  const wanted = granularity ?? defaultGranularities.find(([limit]) => range <= limit)?.[1] ?? dayS;
+  const seconds = Math.max(wanted, range / wanted > maxBuckets ? Math.floor(range / maxBuckets) + 1 : 1);
+  const wall = new WallClock(periodsOf(timezone, start, end), BigInt(seconds) * secondUs);
   const starts = [wall.bucketOf(start)];
   for (let next = wall.after(start); next < end; next = wall.after(next)) starts.push(next);
   return { granularity: seconds, starts, bucketOf: (p, us) => wall.sql(p, us) };
@@ -104,16 +103,16 @@ class WallClock {
 }
 
 /** No zone changes its clock twice within a week. */
-const SEARCH_MS = 7 * DAY_S * 1000;
+const searchMs = 7 * dayS * 1000;
 
 /** The periods of a zone that a range touches; one bucket may begin a while before the range does. */
 function periodsOf(timezone: string, start: bigint, end: bigint): Period[] {
   const offsetAt = zoneOffset(timezone);
-  const last = Number(end / 1000n) + SEARCH_MS;
-  let at = Number(start / 1000n) - SEARCH_MS;
+  const last = Number(end / 1000n) + searchMs;
+  let at = Number(start / 1000n) - searchMs;
   const periods = [{ from: BigInt(at) * 1000n, offset: BigInt(offsetAt(at)) * 1000n }];
-  for (; at < last; at += SEARCH_MS) {
-    const to = at + SEARCH_MS;
+  for (; at < last; at += searchMs) {
+    const to = at + searchMs;
     if (offsetAt(to) === offsetAt(at)) continue;
     const change = firstWith(at, to, (ms) => offsetAt(ms) !== offsetAt(at));
     periods.push({ from: BigInt(change) * 1000n, offset: BigInt(offsetAt(change)) * 1000n });
@@ -147,7 +146,7 @@ function zoneOffset(timezone: string): (ms: number) => number {
       second: "numeric",
     });
   } catch {
-    throw new StoreError("invalid", `there is no time zone ${timezone}`, { loc: ["body", "timezone"] });
+    throw new StoreError("invalid", `there is no time zone ${timezone}`, { loc: ["timezone"] });
   }
   return (ms) => {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));

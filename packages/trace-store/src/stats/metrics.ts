@@ -1,27 +1,19 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { StoreError } from "../errors.js";
 
-type Aggregation = "sum" | "avg" | "min" | "max" | "count" | "count_true" | "count_false";
-
-interface MetricSpec<Name extends string> {
-  metric: Name;
-  /** Default: sum. */
-  aggregations?: readonly Aggregation[];
-  /** 0 to 100. */
-  percentiles?: readonly number[];
-}
-
-export type CallMetricSpec = MetricSpec<keyof typeof CALL_VALUES>;
-export type UsageMetricSpec = MetricSpec<keyof typeof USAGE_VALUES>;
+type Aggregation = ApiSchemas["AggregationType"];
+export type CallMetricSpec = ApiSchemas["CallMetricSpec"];
+export type UsageMetricSpec = ApiSchemas["UsageMetricSpec"];
 
 /** What each metric of calls is per call: NULL counts for nothing. */
-export const CALL_VALUES = {
+export const callValues: Readonly<Record<CallMetricSpec["metric"], string>> = {
   latency_ms: "latency_us / 1000",
   call_count: "1",
   error_count: "state = 'error'",
-} as const;
+};
 
 /** What each metric of usage is per call and model. Costs follow from prices, and there are none yet. */
-export const USAGE_VALUES = {
+export const usageValues: Readonly<Record<UsageMetricSpec["metric"], string | undefined>> = {
   input_tokens: "prompt_tokens",
   output_tokens: "completion_tokens",
   total_tokens: "total_tokens",
@@ -30,7 +22,7 @@ export const USAGE_VALUES = {
   input_cost: undefined,
   output_cost: undefined,
   total_cost: undefined,
-} as const;
+};
 
 /** One figure of a bucket. */
 export interface MetricColumn {
@@ -41,7 +33,7 @@ export interface MetricColumn {
   empty: 0 | null;
 }
 
-const SUM: readonly Aggregation[] = ["sum"];
+const onlySum: readonly Aggregation[] = ["sum"];
 
 const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
   sum: (value) => `sum(${value})`,
@@ -54,14 +46,16 @@ const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
 };
 
 /** The figures asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
-export function metricColumns<Name extends string>(
-  specs: ReadonlyArray<MetricSpec<Name>>,
-  values: Readonly<Record<Name, string | undefined>>,
+export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
+  specs: readonly Spec[],
+  values: Readonly<Record<Spec["metric"], string | undefined>>,
   list: string,
 ): MetricColumn[] {
   const columns = new Map<string, MetricColumn>();
-  for (const [index, { metric, aggregations = SUM, percentiles = [] }] of specs.entries()) {
-    const loc = ["body", list, index];
+  for (const [index, spec] of specs.entries()) {
+    const { aggregations = onlySum, percentiles = [] } = spec;
+    const metric: Spec["metric"] = spec.metric;
+    const loc = [list, index];
     if (!Object.hasOwn(values, metric)) throw invalid(`there is no metric ${metric}`, [...loc, "metric"]);
     const value = values[metric];
     if (value === undefined && (percentiles.length > 0 || aggregations.some((name) => name !== "sum"))) {

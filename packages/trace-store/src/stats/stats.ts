@@ -1,4 +1,5 @@
-import { formatTime, isStorableTime, parseTime } from "@heddle/trace-model";
+import type { ApiSchemas } from "../api-schemas.js";
+import { formatTime, isStorableTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
@@ -6,24 +7,16 @@ import { compileFilter, checkFilter } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
 import { bucketsBetween } from "./buckets.js";
 import type { Buckets } from "./buckets.js";
-import { CALL_VALUES, metricColumns, USAGE_VALUES } from "./metrics.js";
-import type { CallMetricSpec, MetricColumn, UsageMetricSpec } from "./metrics.js";
+import { callValues, metricColumns, usageValues } from "./metrics.js";
+import type { MetricColumn } from "./metrics.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
 
-export interface CallStatsRequest {
-  project_id: string;
-  /** Inclusive. Microseconds since 1970, or a time as the wire writes it. */
-  start: bigint | string | number;
+export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
+  /** Inclusive. Microseconds since 1970. */
+  start: bigint;
   /** Exclusive; default now. */
-  end?: bigint | string | number;
-  /** Seconds; by default it follows from the range. */
-  granularity?: number;
-  /** IANA name, default UTC. */
-  timezone?: string;
-  usage_metrics?: readonly UsageMetricSpec[];
-  call_metrics?: readonly CallMetricSpec[];
-  filter?: CallsFilter;
+  end?: bigint;
 }
 
 /** One bucket: beside these a number or null per metric key, as `sum_latency_ms`. */
@@ -49,7 +42,7 @@ export interface CallStats {
 }
 
 /** Buckets × models of one answer. */
-const MAX_USAGE_BUCKETS = 250_000;
+const maxUsageBuckets = 250_000;
 
 /**
  * Figures per bucket of time, calls placed by their start. Every bucket is there, with zeros when it is empty; usage
@@ -61,25 +54,22 @@ export async function callStats(
   request: CallStatsRequest,
   signal?: AbortSignal,
 ): Promise<CallStats> {
-  const { timezone = "UTC", filter = {} } = request;
-  const start = timeOf(request.start, "start");
-  const end = timeOf(request.end ?? scopeNow().now, "end");
+  const { start, end = scopeNow().now, timezone = "UTC", filter = {} } = request;
+  checkTime(start, "start");
+  checkTime(end, "end");
   const buckets = bucketsBetween(start, end, timezone, request.granularity);
   checkFilter(filter);
   const reader = new StatsReader(engine, scopeNow, { start, end, buckets, filter }, signal);
-  const callColumns = metricColumns(request.call_metrics ?? [], CALL_VALUES, "call_metrics");
-  const usageColumns = metricColumns(request.usage_metrics ?? [], USAGE_VALUES, "usage_metrics");
+  const callColumns = metricColumns(request.call_metrics ?? [], callValues, "call_metrics");
+  const usageColumns = metricColumns(request.usage_metrics ?? [], usageValues, "usage_metrics");
   const call_buckets = request.call_metrics?.length ? await reader.calls(callColumns) : [];
   const usage_buckets = request.usage_metrics?.length ? await reader.usage(usageColumns) : [];
   return { start, end, granularity: buckets.granularity, timezone, usage_buckets, call_buckets };
 }
 
-function timeOf(value: bigint | string | number, name: "start" | "end"): bigint {
-  const us = typeof value === "bigint" ? value : parseTime(value);
-  if (us === undefined || !isStorableTime(us)) {
-    throw new StoreError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: ["body", name] });
-  }
-  return us;
+function checkTime(us: bigint, name: "start" | "end"): void {
+  if (isStorableTime(us)) return;
+  throw new StoreError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
 }
 
 interface StatsRange {
@@ -111,7 +101,7 @@ class StatsReader {
   }
 
   async usage(columns: readonly MetricColumn[]): Promise<UsageBucket[]> {
-    const arrays = Object.values(USAGE_VALUES).filter((name) => name !== undefined);
+    const arrays = Object.values(usageValues).filter((name) => name !== undefined);
     const select = ["model", ...new Set(arrays)];
     const joined = select.map((name) => `${name}_list AS ${name}`).join(", ");
     const rows = await this.#rows(
@@ -121,7 +111,7 @@ class StatsReader {
     );
     const models = [...new Set(rows.flatMap(({ model }) => model ?? []))].toSorted();
     const { starts } = this.range.buckets;
-    if (models.length * starts.length > MAX_USAGE_BUCKETS) {
+    if (models.length * starts.length > maxUsageBuckets) {
       throw new StoreError(
         "too_large",
         `${models.length} models in ${starts.length} buckets: take a greater granularity`,

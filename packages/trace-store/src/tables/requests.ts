@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import type { JsonText } from "@heddle/trace-model";
 
 export interface TableCreate {
@@ -23,13 +24,8 @@ export interface TableUpdate {
   updates: readonly TableEdit[];
 }
 
-export interface TableQuery extends TableOf {
-  filter?: { row_digests?: readonly string[] };
-  limit?: number;
-  offset?: number;
-  /** Dotted paths into the rows; absent or empty = the order of the table. */
-  sort_by?: ReadonlyArray<{ field: string; direction: "asc" | "desc" }>;
-}
+/** Sort fields are dotted paths into the rows; without any the rows come in the order of the table. */
+export type TableQuery = ApiSchemas["TableQueryReq"];
 
 /** One position of a table; equal rows come once per position. */
 export interface TableRow {
@@ -39,9 +35,5 @@ export interface TableRow {
   original_index: number;
 }
 
-export interface TableStats {
-  digest: string;
-  count: number;
-  /** Bytes of the distinct rows in UTF-8; null unless asked for. */
-  storage_size_bytes: number | null;
-}
+/** `storage_size_bytes` are those of the distinct rows in UTF-8; null unless asked for. */
+export type TableStats = Required<ApiSchemas["TableStatsRow"]>;

@@ -218,7 +218,7 @@ test("a table of 100,000 rows is created, paged, sorted and streamed", { timeout
   const rows = Array.from({ length: 100_000 }, (_, i) => `{"i":${i},"text":"row number ${i} of a big table"}`);
   const { digest, row_digests } = await tables.create({ project_id, rows });
   expect(await values({ project_id, digest, offset: 50_000, limit: 3 })).toEqual(rows.slice(50_000, 50_003));
-  const sort_by = [{ field: "i", direction: "desc" }] as const;
+  const sort_by: TableQuery["sort_by"] = [{ field: "i", direction: "desc" }];
   expect(await values({ project_id, digest, sort_by, limit: 2 })).toEqual([rows[99_999], rows[99_998]]);
   let at = 0;
   for await (const row of tables.query({ project_id, digest })) {

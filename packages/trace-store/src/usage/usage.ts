@@ -1,3 +1,4 @@
+import type { ApiSchemas } from "../api-schemas.js";
 import { rollUpUsage } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
 import { locateCalls } from "../calls/locate.js";
@@ -10,32 +11,15 @@ import type { CallSelector } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
-interface UsageOptions {
-  include_costs?: boolean;
-  /** Calls to load at most, of one trace; default 10,000. */
-  limit?: number;
-}
+export type CallsUsageRequest = ApiSchemas["CallsUsageReq"];
 
-export interface CallsUsageRequest extends UsageOptions {
-  project_id: string;
-  call_ids: readonly string[];
-}
-
-export interface TraceUsageRequest extends UsageOptions, Pick<CallSelector, "project_id" | "filter" | "query"> {}
+export interface TraceUsageRequest
+  extends
+    Pick<CallSelector, "project_id" | "filter" | "query">,
+    Pick<ApiSchemas["TraceUsageReq"], "include_costs" | "limit"> {}
 
 /** Tokens of a call and its descendants. Costs are null unless asked for, and 0 without a price. */
-export interface AggregatedUsage {
-  requests: number;
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-  cache_read_input_tokens: number;
-  cache_creation_input_tokens: number;
-  prompt_tokens_total_cost: number | null;
-  completion_tokens_total_cost: number | null;
-  cache_read_input_tokens_total_cost: number | null;
-  cache_creation_input_tokens_total_cost: number | null;
-}
+export type AggregatedUsage = Required<ApiSchemas["LLMAggregatedUsage"]>;
 
 export interface UsageByCall {
   /** Call id → model → usage. */
@@ -50,7 +34,8 @@ interface Source {
   signal?: AbortSignal;
 }
 
-const DEFAULT_LIMIT = 10_000;
+/** Calls to load at most, of one trace. */
+const defaultLimit = 10_000;
 
 /**
  * Usage of calls with all their descendants, one key per id. Throws `too_large` when one trace has more calls than the
@@ -110,7 +95,7 @@ class UsageResult {
   }
 
   add(id: string, rows: readonly UsageRow[]): void {
-    const used = rows.filter((row) => COUNTS.some((name) => row[name] > 0));
+    const used = rows.filter((row) => countNames.some((name) => row[name] > 0));
     this.answer.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, this.#aggregated(row)]));
   }
 
@@ -139,7 +124,7 @@ interface UsageCall {
   usage: UsageRow[];
 }
 
-const COUNTS = [
+const countNames = [
   "requests",
   "prompt_tokens",
   "completion_tokens",
@@ -153,25 +138,25 @@ async function* usageCalls(
   { engine, scope, signal }: Source,
   conditions: (p: Parameters) => Omit<CallSelection, "select">,
 ): AsyncGenerator<UsageCall, void, undefined> {
-  const names = ["id", "trace_id", "parent_id", "running", "models", ...COUNTS];
+  const names = ["id", "trace_id", "parent_id", "running", "models", ...countNames];
   const statement = () => {
     const p = new Parameters();
     const union = visibleCalls(scope(), p, {
       ...conditions(p),
       select: ["id", "trace_id", "parent_id", "isNull(latency_us) AS running", "`usage.model` AS models"].concat(
-        COUNTS.map((name) => `\`usage.${name}\` AS ${name}`),
+        countNames.map((name) => `\`usage.${name}\` AS ${name}`),
       ),
     });
     return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id, id LIMIT 1 BY id`, params: p };
   };
-  type Row = Record<(typeof COUNTS)[number], string[]> &
+  type Row = Record<(typeof countNames)[number], string[]> &
     Pick<UsageCall, "id" | "trace_id" | "parent_id"> & {
       running: number;
       models: string[];
     };
   for await (const { models, ...row } of engine.stream<Row>(statement, { signal })) {
     const usage = models.map((model, index): UsageRow => {
-      const count = (name: (typeof COUNTS)[number]) => Number(row[name][index] ?? 0);
+      const count = (name: (typeof countNames)[number]) => Number(row[name][index] ?? 0);
       return {
         model,
         requests: count("requests"),
@@ -196,7 +181,7 @@ async function traceIds(source: Source, where: (p: Parameters) => string[]): Pro
   return rows.map(({ trace_id }) => trace_id);
 }
 
-function limitOf({ limit = DEFAULT_LIMIT }: UsageOptions): number {
+function limitOf({ limit = defaultLimit }: Pick<CallsUsageRequest, "limit">): number {
   checkPage({ limit }, 1);
   return limit;
 }

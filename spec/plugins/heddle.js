@@ -13,7 +13,7 @@ const groups = {
 };
 
 /** Adds the responses of the document's `x-heddle-responses` to every operation of their group that has no own ones. */
-function SharedResponses() {
+function sharedResponses() {
   let shared = {};
   let security = [];
   let directory = "";
@@ -52,7 +52,7 @@ function SharedResponses() {
  * before those the operation states. For `paths/<group>.yaml` they are in `examples/<group>.yaml`. Of several media
  * types JSON gets them.
  */
-function NamedExamples() {
+function namedExamples() {
   return {
     Operation({ operationId, requestBody, responses }, { location, report }) {
       const file = location.source.absoluteRef;
@@ -82,5 +82,5 @@ function refFrom(file, target) {
 
 export default () => ({
   id: "heddle",
-  preprocessors: { oas3: { "shared-responses": SharedResponses, "named-examples": NamedExamples } },
+  preprocessors: { oas3: { "shared-responses": sharedResponses, "named-examples": namedExamples } },
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { generators, goldenDirectory, goldenModel } from "./golden-trees.js";
 
-const FIX = "If the change is wanted: npx -y pnpm@10.34.9 --filter @heddle/tools golden";
+const fix = "If the change is wanted: npx -y pnpm@10.34.9 --filter @heddle/tools golden";
 
 describe.each(Object.entries(generators))("%s makes of the small document", async (name, generate) => {
   const directory = join(goldenDirectory, name);
@@ -11,11 +11,11 @@ describe.each(Object.entries(generators))("%s makes of the small document", asyn
 
   test("exactly these files", () => {
     const kept = existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: "utf8" }) : [];
-    expect(Object.keys(files).toSorted(), FIX).toEqual(kept.toSorted());
+    expect(Object.keys(files).toSorted(), fix).toEqual(kept.toSorted());
   });
 
   test.each(Object.keys(files))("%s", (file) => {
     const path = join(directory, file);
-    expect(files[file], FIX).toBe(existsSync(path) ? readFileSync(path, "utf8") : undefined);
+    expect(files[file], fix).toBe(existsSync(path) ? readFileSync(path, "utf8") : undefined);
   });
 });

@@ -1,14 +1,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { docComment } from "./doc-comment.js";
-import { inputOf, type Input } from "./input.js";
-import { resultOf, type Result } from "./result.js";
+import { inputOf } from "./input.js";
+import type { Input } from "./input.js";
+import { resultOf } from "./result.js";
+import type { Result } from "./result.js";
 import { isEntry } from "../entry.js";
 import type { Model, Operation } from "../model/model.js";
 import { readModel } from "../model/read-model.js";
 import { pascalCase } from "../model/names.js";
 import { documentsIn } from "../model/documents.js";
-import { banner, writeFiles, type Files } from "../generated-files.js";
+import { banner, writeFiles } from "../generated-files.js";
+import type { Files } from "../generated-files.js";
 
 /**
  * One module per interface: a function per operation that takes a connection, its types, and the interface of the
@@ -42,7 +45,7 @@ interface Emitted {
 }
 
 /** Which run-time module each function the output may use stands in. */
-const MODULES: Record<string, string> = {
+const runtimeModules: Record<string, string> = {
   readBytes: "bytes",
   withBytes: "bytes",
   readEvents: "events",
@@ -57,7 +60,7 @@ const MODULES: Record<string, string> = {
 function imports(model: Model, operations: Emitted[]): string[] {
   const used = new Map<string, Set<string>>();
   for (const name of operations.flatMap(({ input, result }) => [input.writer, ...result.readers])) {
-    const module = MODULES[name]!;
+    const module = runtimeModules[name]!;
     used.set(module, (used.get(module) ?? new Set()).add(name));
   }
   if (operations.some(({ input }) => input.type?.includes("RawBody<"))) used.get("bytes")?.add("type RawBody");

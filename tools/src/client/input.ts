@@ -1,7 +1,8 @@
 import type { Operation } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
 import type { Parameter } from "../model/parameters.js";
-import { deref, type OpenApi } from "../model/openapi.js";
+import { deref } from "../model/openapi.js";
+import type { OpenApi } from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 
@@ -17,11 +18,11 @@ export interface Input {
 }
 
 /** Set by the client itself from the connection, the operation and its options. */
-const OWN_HEADERS = new Set(["accept", "authorization", "content-type", "x-weave-retry-id"]);
+const clientHeaders = new Set(["accept", "authorization", "content-type", "x-weave-retry-id"]);
 
 export function inputOf(operation: Operation, document: OpenApi): Input {
   const { id, body } = operation;
-  const params = operation.params.filter((each) => each.in !== "header" || !OWN_HEADERS.has(each.name.toLowerCase()));
+  const params = operation.params.filter((each) => each.in !== "header" || !clientHeaders.has(each.name.toLowerCase()));
   const properties = body?.schema ? propertiesOf(document, body.schema, body.pointer) : {};
   refuseSharedNames(params, Object.keys(properties));
   const parts = [

@@ -1,6 +1,7 @@
 import type { Operation } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
-import { deref, type OpenApi } from "../model/openapi.js";
+import { deref } from "../model/openapi.js";
+import type { OpenApi } from "../model/openapi.js";
 import type { Content } from "../model/payloads.js";
 
 /** How an operation's answer is read, and its types. */

@@ -1,7 +1,8 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { changelogMarkdown } from "./changelog.js";
-import { readGuides, type Guide } from "./guides.js";
+import { readGuides } from "./guides.js";
+import type { Guide } from "./guides.js";
 import { llmsText } from "./llms.js";
 import { renderMarkdown } from "./markdown.js";
 import { escapeHtml, readTemplate } from "./template.js";

@@ -1,4 +1,5 @@
-import { Marked, type Tokens } from "marked";
+import { Marked } from "marked";
+import type { Tokens } from "marked";
 
 /** Markdown of our own → HTML. Headings can be linked to; links between `.md` files lead to their pages. */
 export function renderMarkdown(markdown: string): string {

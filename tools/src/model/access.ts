@@ -1,4 +1,5 @@
-import { type OpenApi, type OperationObject, type Schema, deref, typesOf } from "./openapi.js";
+import { deref, typesOf } from "./openapi.js";
+import type { OpenApi, OperationObject, Schema } from "./openapi.js";
 import type { Parameter } from "./parameters.js";
 import type { Body } from "./payloads.js";
 import { at } from "./pointer.js";
@@ -19,7 +20,7 @@ type Right = (typeof rights)[number];
  * `several`: references to any number of projects; those without the right are left out.
  * `none`: the operation belongs to no project.
  */
-export type ProjectLocation = { in: "body" | "query" | "header" | "path"; at: string[] } | "items" | "several" | "none";
+type ProjectLocation = { in: "body" | "query" | "header" | "path"; at: string[] } | "items" | "several" | "none";
 
 const rights = ["read", "write", "admin"] as const;
 

@@ -3,8 +3,8 @@ import type { OpenApi } from "./openapi.js";
 import type { Parameter } from "./parameters.js";
 import type { Answer, Body } from "./payloads.js";
 
-export const METHODS = ["get", "put", "post", "delete", "patch"] as const;
-export type Method = (typeof METHODS)[number];
+export const methods = ["get", "put", "post", "delete", "patch"] as const;
+export type Method = (typeof methods)[number];
 
 /** One bundled document, checked and read. */
 export interface Model {

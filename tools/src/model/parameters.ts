@@ -1,12 +1,5 @@
-import {
-  type OpenApi,
-  type OperationObject,
-  type ParameterObject,
-  type PathItem,
-  type Schema,
-  deref,
-  typesOf,
-} from "./openapi.js";
+import { deref, typesOf } from "./openapi.js";
+import type { OpenApi, OperationObject, ParameterObject, PathItem, Schema } from "./openapi.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
@@ -26,8 +19,8 @@ export interface Parameter {
   pointer: string;
 }
 
-const PLACES = ["path", "query", "header"] as const;
-const SCALARS = ["string", "integer", "number", "boolean"] as const;
+const parameterLocations = ["path", "query", "header"] as const;
+const scalarTypes = ["string", "integer", "number", "boolean"] as const;
 
 /** Parameters of the path and of the operation; the operation's win. Checked against the names in the path. */
 export function readParameters(
@@ -64,7 +57,7 @@ export function readParameters(
 }
 
 function readParameter(document: OpenApi, parameter: ParameterObject, pointer: string): Parameter {
-  const place = PLACES.find((candidate) => candidate === parameter.in);
+  const place = parameterLocations.find((candidate) => candidate === parameter.in);
   if (place === undefined)
     throw new UnsupportedSpecError(at(pointer, "in"), `parameters in "${parameter.in}" are not supported`);
   if (parameter.schema === undefined) throw new UnsupportedSpecError(pointer, "a parameter is described by a schema");
@@ -94,7 +87,7 @@ function readParameter(document: OpenApi, parameter: ParameterObject, pointer: s
 
 function scalarType(schema: Schema, pointer: string): Parameter["type"] {
   const named = typesOf(schema).filter((type) => type !== "null");
-  const type = SCALARS.find((candidate) => candidate === named[0]);
+  const type = scalarTypes.find((candidate) => candidate === named[0]);
   if (type === undefined || named.length > 1) {
     throw new UnsupportedSpecError(
       pointer,

@@ -1,12 +1,5 @@
-import {
-  type MediaType,
-  type OpenApi,
-  type OperationObject,
-  type RequestBodyObject,
-  type ResponseObject,
-  type Schema,
-  deref,
-} from "./openapi.js";
+import { deref } from "./openapi.js";
+import type { MediaType, OpenApi, OperationObject, RequestBodyObject, ResponseObject, Schema } from "./openapi.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
@@ -95,7 +88,7 @@ export function readAnswers(document: OpenApi, operation: OperationObject, point
 }
 
 function readContent(mediaType: string, media: MediaType, pointer: string): Content {
-  const kind = KINDS[mediaType] ?? "bytes";
+  const kind = contentKinds[mediaType] ?? "bytes";
   if ("itemSchema" in media)
     throw new UnsupportedSpecError(at(pointer, "itemSchema"), "let `schema` describe one item instead");
   if (kind !== "bytes" && media.schema === undefined)
@@ -103,7 +96,7 @@ function readContent(mediaType: string, media: MediaType, pointer: string): Cont
   return { mediaType, kind, ...(media.schema && { schema: media.schema }), pointer: at(pointer, "schema") };
 }
 
-const KINDS: Record<string, Content["kind"]> = {
+const contentKinds: Record<string, Content["kind"]> = {
   "application/json": "json",
   "application/jsonl": "jsonl",
   "text/event-stream": "sse",

@@ -2,15 +2,17 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { readAccess } from "./access.js";
 import { camelCase, pascalCase } from "./names.js";
-import { METHODS, type Group, type Method, type Model, type Operation } from "./model.js";
-import { type OpenApi, type OperationObject, type PathItem, type Schema, deref } from "./openapi.js";
+import { methods } from "./model.js";
+import type { Group, Method, Model, Operation } from "./model.js";
+import { deref } from "./openapi.js";
+import type { OpenApi, OperationObject, PathItem, Schema } from "./openapi.js";
 import { readParameters } from "./parameters.js";
 import { readAnswers, readBody } from "./payloads.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 import { checkDocument, checkPath, checkSchemas, checkUnique, routeOf } from "./supported.js";
 
-const DEFAULT_MAX_BODY_BYTES = 33_554_432;
+const defaultMaxBodyBytes = 33_554_432;
 
 /** Reads a bundled document from disk. Throws `UnsupportedSpecError` with the place and the reason when we do not support it. */
 export function readModel(path: string): Model {
@@ -27,7 +29,7 @@ export function parseModel(json: unknown, source: string): Model {
     description: description ?? "",
     operations: [],
   }));
-  const maxBodyBytes = document["x-heddle-max-body-bytes"] ?? DEFAULT_MAX_BODY_BYTES;
+  const maxBodyBytes = document["x-heddle-max-body-bytes"] ?? defaultMaxBodyBytes;
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     readPath(document, path, item, maxBodyBytes, groups),
   );
@@ -50,7 +52,7 @@ export function parseModel(json: unknown, source: string): Model {
 function readPath(document: OpenApi, path: string, item: PathItem, limit: number, groups: Group[]): Operation[] {
   const resolved = deref<PathItem>(document, item, at("/paths", path));
   checkPath(path, resolved.value, resolved.pointer);
-  return METHODS.flatMap((method) => {
+  return methods.flatMap((method) => {
     const operation = resolved.value[method] as OperationObject | undefined;
     if (operation === undefined) return [];
     const pointer = at(resolved.pointer, method);

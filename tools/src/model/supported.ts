@@ -1,16 +1,18 @@
 import type { Operation } from "./model.js";
-import { type OpenApi, type PathItem, type Schema, componentName, deref, typesOf } from "./openapi.js";
+import { methods } from "./model.js";
+import { componentName, deref, typesOf } from "./openapi.js";
+import type { OpenApi, PathItem, Schema } from "./openapi.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
 // What a document may hold. Everything that the generators would pass over in silence is refused here by its place.
 
-const DOCUMENT_KEYS = words("openapi info servers tags paths components security externalDocs");
-const PATH_KEYS = words("get put post delete patch parameters summary description");
-const OPERATION_KEYS = words(
+const documentKeys = words("openapi info servers tags paths components security externalDocs");
+const pathKeys = words("get put post delete patch parameters summary description");
+const operationKeys = words(
   "operationId tags summary description deprecated externalDocs parameters requestBody responses security",
 );
-const EXTENSIONS = {
+const knownExtensions = {
   document: words("x-heddle-interface x-heddle-max-body-bytes"),
   operation: words(
     `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-extension x-heddle-raw-body
@@ -18,17 +20,17 @@ const EXTENSIONS = {
   ),
   schema: words("x-heddle-raw-json x-heddle-lenient-items"),
 };
-const RULES = words(
+const ruleKeywords = words(
   `$ref type enum const allOf anyOf oneOf properties required additionalProperties minProperties maxProperties
   items prefixItems minItems maxItems uniqueItems minLength maxLength pattern
   minimum maximum exclusiveMinimum exclusiveMaximum multipleOf`,
 );
-const ANNOTATIONS = words(
+const annotationKeywords = words(
   `title description example examples default deprecated readOnly writeOnly $comment
   externalDocs discriminator format contentMediaType contentEncoding`,
 );
-const SCHEMA_KEYS = new Set([...RULES, ...ANNOTATIONS]);
-const TYPES = words("string number integer boolean object array null");
+const schemaKeys = new Set([...ruleKeywords, ...annotationKeywords]);
+const jsonTypes = words("string number integer boolean object array null");
 
 function words(text: string): Set<string> {
   return new Set(text.split(/\s+/));
@@ -39,7 +41,7 @@ export function checkDocument(json: unknown): OpenApi {
   if (typeof document?.openapi !== "string" || !document.openapi.startsWith("3.1.")) {
     throw new UnsupportedSpecError("/openapi", "the document has to be OpenAPI 3.1");
   }
-  checkKeys(document, "", DOCUMENT_KEYS, EXTENSIONS.document, "the document");
+  checkKeys(document, "", documentKeys, knownExtensions.document, "the document");
   if (!["tracing", "training"].includes(document["x-heddle-interface"] ?? "")) {
     throw new UnsupportedSpecError("/x-heddle-interface", 'x-heddle-interface has to be "tracing" or "training"');
   }
@@ -59,12 +61,12 @@ export function checkDocument(json: unknown): OpenApi {
 export function checkPath(path: string, item: PathItem, pointer: string): void {
   routeOf(path, pointer);
   for (const key of Object.keys(item)) {
-    if (!PATH_KEYS.has(key)) throw new UnsupportedSpecError(at(pointer, key), `"${key}" is not supported on a path`);
+    if (!pathKeys.has(key)) throw new UnsupportedSpecError(at(pointer, key), `"${key}" is not supported on a path`);
   }
-  for (const method of ["get", "put", "post", "delete", "patch"]) {
+  for (const method of methods) {
     const operation = item[method];
     if (operation === undefined) continue;
-    checkKeys(operation as object, at(pointer, method), OPERATION_KEYS, EXTENSIONS.operation, "an operation");
+    checkKeys(operation as object, at(pointer, method), operationKeys, knownExtensions.operation, "an operation");
   }
 }
 
@@ -134,14 +136,14 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
     throw new UnsupportedSpecError(pointer, "a schema has to be an object");
   if ("nullable" in schema)
     throw new UnsupportedSpecError(at(pointer, "nullable"), 'write `type: [..., "null"]` (OpenAPI 3.1)');
-  checkKeys(schema, pointer, SCHEMA_KEYS, EXTENSIONS.schema, "a schema");
+  checkKeys(schema, pointer, schemaKeys, knownExtensions.schema, "a schema");
   for (const type of typesOf(schema)) {
-    if (!TYPES.has(type)) throw new UnsupportedSpecError(at(pointer, "type"), `"${type}" is not a type of JSON`);
+    if (!jsonTypes.has(type)) throw new UnsupportedSpecError(at(pointer, "type"), `"${type}" is not a type of JSON`);
   }
   if (schema.$ref !== undefined && componentName(schema) === undefined) {
     throw new UnsupportedSpecError(at(pointer, "$ref"), "schemas are referred to by #/components/schemas/…");
   }
-  if (schema.$ref !== undefined && Object.keys(schema).some((key) => key !== "$ref" && RULES.has(key))) {
+  if (schema.$ref !== undefined && Object.keys(schema).some((key) => key !== "$ref" && ruleKeywords.has(key))) {
     throw new UnsupportedSpecError(pointer, "beside $ref only annotations may stand; use allOf");
   }
   if (schema["x-heddle-raw-json"]) checkRaw(schema, pointer, use);

@@ -7,7 +7,8 @@ import { operationsText, stubOf } from "./operations.js";
 import { stubTypes } from "./stub-types.js";
 import { documentsIn } from "../model/documents.js";
 import { validatorFiles } from "./validators.js";
-import { banner, type Files, writeFiles } from "../generated-files.js";
+import { banner, writeFiles } from "../generated-files.js";
+import type { Files } from "../generated-files.js";
 
 /** Everything the server stub needs of one document, as files named after it. */
 export async function stubFiles(model: Model): Promise<Files> {

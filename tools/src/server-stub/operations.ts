@@ -1,7 +1,8 @@
 import type { Model, Operation } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
 import type { Parameter } from "../model/parameters.js";
-import { compact, type PlanEntry } from "./plan-table.js";
+import { compact } from "./plan-table.js";
+import type { PlanEntry } from "./plan-table.js";
 import { Plans } from "./plans.js";
 import { deref } from "../model/openapi.js";
 import type { Checks } from "./validators.js";

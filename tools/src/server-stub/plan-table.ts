@@ -11,29 +11,29 @@ export interface PlanEntry {
 }
 
 /** Nothing needs to be known to read this place. */
-export const PLAIN = -1;
+export const noPlan = -1;
 
 /** The entries without those that say nothing and without repetitions, and where each place went. */
 export function compact(all: readonly PlanEntry[]): { entries: PlanEntry[]; indexOf: (place: number) => number } {
   let target = all.map((_, place) => place);
-  const follow = (place: number) => target[place] ?? PLAIN;
+  const follow = (place: number) => target[place] ?? noPlan;
   for (let before = ""; before !== target.join();) {
     before = target.join();
     const first = new Map<string, number>();
     target = all.map((entry, place) => {
       const text = JSON.stringify(redirect(entry, follow));
-      if (IDLE.has(text)) return PLAIN;
+      if (idleEntries.has(text)) return noPlan;
       if (!first.has(text)) first.set(text, place);
-      return first.get(text) ?? PLAIN;
+      return first.get(text) ?? noPlan;
     });
   }
-  const kept = [...new Set(target)].filter((place) => place !== PLAIN).toSorted((a, b) => a - b);
+  const kept = [...new Set(target)].filter((place) => place !== noPlan).toSorted((a, b) => a - b);
   const indexOf = (place: number) => kept.indexOf(follow(place));
   return { entries: kept.map((place) => redirect(all[place] ?? {}, indexOf)), indexOf };
 }
 
 /** Entries that read a place just as it would be read without them. */
-const IDLE = new Set(["{}", '{"items":-1}', '{"others":"keep"}', '{"others":"keep","items":-1}']);
+const idleEntries = new Set(["{}", '{"items":-1}', '{"others":"keep"}', '{"others":"keep","items":-1}']);
 
 function redirect(entry: PlanEntry, to: (place: number) => number): PlanEntry {
   const { properties, others, items, prefix } = entry;
@@ -48,5 +48,5 @@ function redirect(entry: PlanEntry, to: (place: number) => number): PlanEntry {
 
 /** A map whose values need no plan keeps them as they are. */
 export function toOthers(place: number): "keep" | number {
-  return place === PLAIN ? "keep" : place;
+  return place === noPlan ? "keep" : place;
 }

@@ -1,5 +1,7 @@
-import { type OpenApi, type Schema, deref, typesOf } from "../model/openapi.js";
-import { PLAIN, type PlanEntry, toOthers } from "./plan-table.js";
+import { deref, typesOf } from "../model/openapi.js";
+import type { OpenApi, Schema } from "../model/openapi.js";
+import { noPlan, toOthers } from "./plan-table.js";
+import type { PlanEntry } from "./plan-table.js";
 import { at } from "../model/pointer.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 
@@ -21,44 +23,44 @@ export class Plans {
   readonly lenient = new Map<string, Schema>();
   /** Objects that are one of several shapes: their own defaults are documentation, nobody applies them. */
   readonly branches = new Set<string>();
-  private readonly known = new Map<string, number>();
-  private readonly document: OpenApi;
+  readonly #known = new Map<string, number>();
+  readonly #document: OpenApi;
 
   constructor(document: OpenApi) {
-    this.document = document;
+    this.#document = document;
   }
 
   /** Number of the plan for a schema, or -1; `compact` says where it ends up. */
   place(schema: Schema, pointer: string): number {
-    return this.merge([{ schema, pointer }]);
+    return this.#merge([{ schema, pointer }]);
   }
 
-  private merge(choices: Located[]): number {
-    const resolved = choices.map(({ schema, pointer }) => this.resolve(schema, pointer));
+  #merge(choices: Located[]): number {
+    const resolved = choices.map(({ schema, pointer }) => this.#resolve(schema, pointer));
     const key = [...new Set(resolved.map(({ pointer }) => pointer))].toSorted().join(" | ");
-    const known = this.known.get(key);
+    const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const shapes = distinct(resolved).flatMap((choice) => this.shapes(choice));
+    const shapes = distinct(resolved).flatMap((choice) => this.#shapes(choice));
     const raw = shapes.filter((shape) => shape.some(isRaw));
-    if (raw.length > 0) return this.rawPlace(key, raw, shapes);
+    if (raw.length > 0) return this.#rawPlace(key, raw, shapes);
     const structured = shapes.filter((shape) => shape.some(({ schema }) => isStructured(schema)));
-    if (structured.length === 0) return this.remember(key, PLAIN);
+    if (structured.length === 0) return this.#remember(key, noPlan);
     const free = shapes.find((shape) => shape.every(({ schema }) => isAnything(schema)));
     if (free)
       throw new UnsupportedSpecError(free[0]?.pointer ?? "", "a choice between anything and a shape cannot be read");
     // The index is taken before the children are read, since they may lead back here.
     const entry: PlanEntry = {};
-    this.known.set(key, this.entries.push(entry) - 1);
-    this.describe(entry, structured);
-    return this.known.get(key) ?? PLAIN;
+    this.#known.set(key, this.entries.push(entry) - 1);
+    this.#describe(entry, structured);
+    return this.#known.get(key) ?? noPlan;
   }
 
-  private remember(key: string, place: number): number {
-    this.known.set(key, place);
+  #remember(key: string, place: number): number {
+    this.#known.set(key, place);
     return place;
   }
 
-  private rawPlace(key: string, raw: Shape[], shapes: Shape[]): number {
+  #rawPlace(key: string, raw: Shape[], shapes: Shape[]): number {
     const other = shapes.find((shape) => !raw.includes(shape) && !isNull(shape));
     if (other)
       throw new UnsupportedSpecError(
@@ -68,10 +70,10 @@ export class Plans {
     const lists = raw.map((shape) => shape.flatMap(({ schema }) => typesOf(schema)));
     const types = lists.some((list) => list.length === 0) ? [] : [...new Set(lists.flat())];
     if (types.length > 0 && shapes.some(isNull)) types.push("null");
-    return this.remember(key, this.entries.push({ raw: types }) - 1);
+    return this.#remember(key, this.entries.push({ raw: types }) - 1);
   }
 
-  private describe(entry: PlanEntry, shapes: Shape[]): void {
+  #describe(entry: PlanEntry, shapes: Shape[]): void {
     const parts = distinct(shapes.flat());
     const objects = shapes.filter((shape) => shape.some(({ schema }) => isObject(schema)));
     if (objects.length > 1) for (const { pointer } of objects.flat()) this.branches.add(pointer);
@@ -83,37 +85,37 @@ export class Plans {
           const property = schema.properties?.[name];
           return property === undefined ? [] : [{ schema: property, pointer: at(pointer, "properties", name) }];
         });
-      entry.properties = Object.fromEntries(names.map((name) => [name, this.merge(choices(name))]));
+      entry.properties = Object.fromEntries(names.map((name) => [name, this.#merge(choices(name))]));
       // A null of untyped free JSON is a value.
       const kept = names.filter(
-        (name) => required.has(name) || this.entries[entry.properties?.[name] ?? PLAIN]?.raw?.length === 0,
+        (name) => required.has(name) || this.entries[entry.properties?.[name] ?? noPlan]?.raw?.length === 0,
       );
       if (kept.length > 0) entry.keepNull = kept;
     }
     const defaults = parts.flatMap(({ schema }) =>
       Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-        const { schema: target } = this.resolve(property, "");
+        const { schema: target } = this.#resolve(property, "");
         const value = property.default ?? target.default;
         return value === undefined || value === null ? [] : [[name, value] as const];
       }),
     );
     if (objects.length === 1 && defaults.length > 0) entry.defaults = Object.fromEntries(defaults);
-    if (objects.length > 0) entry.others = this.others(objects);
-    this.describeList(entry, parts);
+    if (objects.length > 0) entry.others = this.#others(objects);
+    this.#describeList(entry, parts);
   }
 
-  private describeList(entry: PlanEntry, parts: Located[]): void {
+  #describeList(entry: PlanEntry, parts: Located[]): void {
     const items = parts.flatMap(({ schema, pointer }) =>
       schema.items === undefined ? [] : [{ schema: schema.items, pointer: at(pointer, "items") }],
     );
-    if (items.length > 0) entry.items = this.merge(items);
+    if (items.length > 0) entry.items = this.#merge(items);
     const tuples = parts.filter(({ schema }) => schema.prefixItems !== undefined);
     const [tuple, second] = tuples;
     if (second)
       throw new UnsupportedSpecError(second.pointer, "a choice between two lists with prefixItems cannot be read");
     if (tuple) {
       entry.prefix = (tuple.schema.prefixItems ?? []).map((schema, index) =>
-        this.merge([{ schema, pointer: at(tuple.pointer, "prefixItems", index) }]),
+        this.#merge([{ schema, pointer: at(tuple.pointer, "prefixItems", index) }]),
       );
     }
     const lenient = parts.find(({ schema }) => schema["x-heddle-lenient-items"]);
@@ -124,7 +126,7 @@ export class Plans {
     this.lenient.set(entry.lenient, lenient.schema.items ?? {});
   }
 
-  private others(objects: Shape[]): "drop" | "keep" | number {
+  #others(objects: Shape[]): "drop" | "keep" | number {
     const parts = objects.flat().filter(({ schema }) => isObject(schema));
     const values = parts.flatMap(({ schema, pointer }) =>
       typeof schema.additionalProperties === "object"
@@ -132,7 +134,7 @@ export class Plans {
         : [],
     );
     if (values.length > 0) {
-      return toOthers(this.merge(values));
+      return toOthers(this.#merge(values));
     }
     const keeps = parts.some(
       ({ schema }) => schema.additionalProperties !== undefined || schema.properties === undefined,
@@ -141,12 +143,14 @@ export class Plans {
   }
 
   /** The shapes of a schema: `allOf` joins, `anyOf` and `oneOf` choose. */
-  private shapes({ schema, pointer }: Located): Shape[] {
-    const says = isRaw({ schema, pointer }) || isStructured(schema) || !COMPOSED.some((key) => key in schema);
+  #shapes({ schema, pointer }: Located): Shape[] {
+    const says = isRaw({ schema, pointer }) || isStructured(schema) || !compositions.some((key) => key in schema);
     let shapes: Shape[] = [says ? [{ schema, pointer }] : []];
     if (schema["x-heddle-raw-json"]) return shapes;
-    for (const key of COMPOSED) {
-      const lists = (schema[key] ?? []).map((part, index) => this.shapes(this.resolve(part, at(pointer, key, index))));
+    for (const key of compositions) {
+      const lists = (schema[key] ?? []).map((part, index) =>
+        this.#shapes(this.#resolve(part, at(pointer, key, index))),
+      );
       if (lists.length === 0) continue;
       const steps = key === "allOf" ? lists : [lists.flat()];
       for (const step of steps) shapes = shapes.flatMap((shape) => step.map((part) => [...shape, ...part]));
@@ -154,15 +158,15 @@ export class Plans {
     return shapes;
   }
 
-  private resolve(schema: Schema, pointer: string): Located {
+  #resolve(schema: Schema, pointer: string): Located {
     // Flags may stand beside a $ref.
     if (schema["x-heddle-raw-json"]) return { schema, pointer };
-    const target = deref<Schema>(this.document, schema, pointer);
+    const target = deref<Schema>(this.#document, schema, pointer);
     return { schema: target.value, pointer: target.pointer };
   }
 }
 
-const COMPOSED = ["allOf", "anyOf", "oneOf"] as const;
+const compositions = ["allOf", "anyOf", "oneOf"] as const;
 
 /** `/components/schemas/CallCreateBatchReq/properties/batch` → `CallCreateBatchReq_batch_item` */
 function lenientName(pointer: string): string {
@@ -193,6 +197,6 @@ function isStructured(schema: Schema): boolean {
 }
 
 function isAnything(schema: Schema): boolean {
-  const rules = ["type", "enum", "const", ...COMPOSED];
+  const rules = ["type", "enum", "const", ...compositions];
   return !isStructured(schema) && !rules.some((rule) => rule in schema);
 }

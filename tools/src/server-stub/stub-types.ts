@@ -2,7 +2,7 @@ import ts from "typescript";
 import type { Model } from "../model/model.js";
 import type { OpenApi, Schema } from "../model/openapi.js";
 import { typesText } from "../types/generate-types.js";
-import { answerView, ITEM_ERROR, requestView } from "./views.js";
+import { answerView, itemErrorKey, requestView } from "./views.js";
 
 /** Types of what handlers receive and return. Free JSON is `RawJson` on both sides. */
 export async function stubTypes(
@@ -15,8 +15,8 @@ export async function stubTypes(
   };
 }
 
-const SOURCES = { RawJson: "../raw-json.js", ItemError: "../problem.js", FilePart: "../multipart.js" };
-type Name = keyof typeof SOURCES;
+const typeSources = { RawJson: "../raw-json.js", ItemError: "../problem.js", FilePart: "../multipart.js" };
+type Name = keyof typeof typeSources;
 
 async function text(view: OpenApi): Promise<string> {
   const used = new Set<Name>();
@@ -28,11 +28,11 @@ async function text(view: OpenApi): Promise<string> {
     transform: (schema) => {
       const flags = schema as Schema;
       if (flags["x-heddle-raw-json"]) return refer("RawJson");
-      if (flags[ITEM_ERROR]) return refer("ItemError");
+      if (flags[itemErrorKey]) return refer("ItemError");
       if (flags.format === "binary") return refer("FilePart");
       return undefined;
     },
   });
-  const imports = [...used].toSorted().map((name) => `import type { ${name} } from "${SOURCES[name]}";\n`);
+  const imports = [...used].toSorted().map((name) => `import type { ${name} } from "${typeSources[name]}";\n`);
   return imports.join("") + body;
 }

@@ -3,13 +3,14 @@ import standalone from "ajv/dist/standalone/index.js";
 import type { Model } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
-import { banner, type Files } from "../generated-files.js";
+import { banner } from "../generated-files.js";
+import type { Files } from "../generated-files.js";
 
 /** Schemas to compile, by the name of the function. They may refer to components of the document. */
 export type Checks = Record<string, Schema>;
 
 /** A date, or a date and time with or without an offset; what it means is for the reader to say. */
-const DATE_TIME = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]\d\d(:?\d\d)?)?)?$/;
+const dateTimePattern = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]\d\d(:?\d\d)?)?)?$/;
 
 /**
  * Compiles checks ahead of time into one ES module without imports and without eval, and its declaration.
@@ -22,7 +23,7 @@ export function validatorFiles(name: string, model: Model, checks: Checks): File
     strictTypes: false,
     strictTuples: false,
     strictRequired: false,
-    formats: { "date-time": DATE_TIME },
+    formats: { "date-time": dateTimePattern },
   });
   const components = Object.entries(model.document.components?.schemas ?? {});
   ajv.addSchema({ $id: "spec", $defs: Object.fromEntries(components.map(([key, schema]) => [key, clean(schema)])) });
@@ -51,7 +52,7 @@ function withoutRequire(code: string): string {
     : `${inlined}\nfunction codePoints(text) { let n = 0; for (const _ of text) n++; return n; }`;
 }
 
-const KEPT = new Set(
+const validationKeywords = new Set(
   `$ref type enum const required pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum
   multipleOf minItems maxItems uniqueItems minProperties maxProperties`.split(/\s+/),
 );
@@ -60,7 +61,7 @@ const KEPT = new Set(
 function clean(schema: Schema): Schema {
   if (schema["x-heddle-raw-json"] || schema.format === "binary") return {};
   const result: Schema = {};
-  for (const [key, value] of Object.entries(schema)) if (KEPT.has(key)) result[key] = value;
+  for (const [key, value] of Object.entries(schema)) if (validationKeywords.has(key)) result[key] = value;
   if (schema.$ref) result.$ref = schema.$ref.replace("#/components/schemas/", "spec#/$defs/");
   if (schema.format === "date-time") result.format = "date-time";
   if (schema.properties) {

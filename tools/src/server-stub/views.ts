@@ -1,9 +1,10 @@
 import type { Model } from "../model/model.js";
-import { type OpenApi, type Schema, deref, typesOf } from "../model/openapi.js";
+import { deref, typesOf } from "../model/openapi.js";
+import type { OpenApi, Schema } from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 
 /** Marks the place of an `ItemError` in the request view. */
-export const ITEM_ERROR = "x-heddle-item-error";
+export const itemErrorKey = "x-heddle-item-error";
 
 /**
  * The document as a handler meets it in requests: nulls of optional properties are gone, defaults are present, items of
@@ -22,7 +23,7 @@ export function requestView(model: Model, branches: ReadonlySet<string>): OpenAp
       }
     }
     if (schema["x-heddle-lenient-items"] && schema.items) {
-      schema.items = { anyOf: [schema.items, { type: "string", [ITEM_ERROR]: true }] };
+      schema.items = { anyOf: [schema.items, { type: "string", [itemErrorKey]: true }] };
     }
   }
   typeFreeJson(view);
@@ -86,12 +87,12 @@ function* walk(value: unknown, pointer: string): Generator<[string, Schema]> {
   if (["type", "properties", "items", "x-heddle-raw-json"].some((key) => key in value))
     yield [pointer, value as Schema];
   for (const [key, child] of Object.entries(value)) {
-    if (!DATA.has(key)) yield* walk(child, at(pointer, key));
+    if (!dataKeywords.has(key)) yield* walk(child, at(pointer, key));
   }
 }
 
 /** Keywords whose value is data, not a schema. */
-const DATA = new Set(["example", "examples", "default", "enum", "const"]);
+const dataKeywords = new Set(["example", "examples", "default", "enum", "const"]);
 
 /** Leaves out the components that nothing in `paths` leads to. */
 function prune(view: OpenApi): OpenApi {
@@ -104,7 +105,7 @@ function prune(view: OpenApi): OpenApi {
       if (key === "$ref" && typeof child === "string" && !used.has(child)) {
         used.add(child);
         follow(deref(view, { $ref: child }, "").value);
-      } else if (!DATA.has(key)) follow(child);
+      } else if (!dataKeywords.has(key)) follow(child);
     }
   };
   follow(view.paths);

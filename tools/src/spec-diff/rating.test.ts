@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { rateDocument, requiredBump, type Change } from "./rating.js";
+import { rateDocument, requiredBump } from "./rating.js";
+import type { Change } from "./rating.js";
 
 // The rating is an experimental command of the Redocly CLI: each verdict that our gate relies on is held here.
 

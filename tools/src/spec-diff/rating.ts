@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { larger, type Bump } from "../changesets.js";
+import { larger } from "../changesets.js";
+import type { Bump } from "../changesets.js";
 import { redocly, runRedocly } from "../redocly.js";
 
 export interface Change {
@@ -71,7 +72,7 @@ function readChange({ path, kind, impact, property, verdicts }: Report["changes"
 }
 
 // Words of the path that only say how a document is built.
-const FILLERS = new Set(["content", "schema", "properties", "application/json", "items"]);
+const structuralSteps = new Set(["content", "schema", "properties", "application/json", "items"]);
 
 /** `#/paths/~1call~1read/post/requestBody/content/…` → `POST /call/read › requestBody › …` */
 function placeOf(pointer: string): string {
@@ -82,5 +83,5 @@ function placeOf(pointer: string): string {
   if (steps[0] !== "paths") return steps.join(" › ");
   const [, path = "", method, ...rest] = steps;
   const operation = method ? `${method.toUpperCase()} ${path}` : path;
-  return [operation, ...rest.filter((step) => !FILLERS.has(step))].join(" › ");
+  return [operation, ...rest.filter((step) => !structuralSteps.has(step))].join(" › ");
 }

@@ -1,10 +1,12 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { bumpBetween, bumps, larger, readChangesets, type Bump } from "../changesets.js";
+import { bumpBetween, bumps, larger, readChangesets } from "../changesets.js";
+import type { Bump } from "../changesets.js";
 import { isEntry } from "../entry.js";
 import { extractSpec, findBase } from "./base.js";
-import { bundle, rateDocuments, requiredBump, type Change } from "./rating.js";
+import { bundle, rateDocuments, requiredBump } from "./rating.js";
+import type { Change } from "./rating.js";
 
 export interface Verdict {
   /** False when the pending changesets ask for less than the change of the contract needs. */

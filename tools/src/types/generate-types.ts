@@ -1,10 +1,12 @@
-import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from "openapi-typescript";
+import openapiTS, { astToString } from "openapi-typescript";
+import type { OpenAPI3, OpenAPITSOptions } from "openapi-typescript";
 import { isEntry } from "../entry.js";
 import { documentsIn } from "../model/documents.js";
 import type { Model } from "../model/model.js";
 import { readModel } from "../model/read-model.js";
 import type { OpenApi } from "../model/openapi.js";
-import { banner, type Files, writeFiles } from "../generated-files.js";
+import { banner, writeFiles } from "../generated-files.js";
+import type { Files } from "../generated-files.js";
 
 /** TypeScript of a document: `paths`, `operations`, `components`. Properties with a default stay optional. */
 export async function typesText(document: OpenApi, options: OpenAPITSOptions = {}): Promise<string> {

@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { basename } from "node:path";
+
+/** `calls.ts` beside the folder `calls/`: one name for two locations. */
+const noFileBesideFolder = {
+  create: (context) => ({
+    Program(node) {
+      const folder = context.filename.replace(/\.[cm]?[jt]s$/, "");
+      if (existsSync(folder)) context.report({ node, message: `Move this file into the folder ${basename(folder)}/.` });
+    },
+  }),
+};
+
+/** The keywords `private` and `protected` hide a member from the compiler only, `#name` hides it at run time. */
+const noPrivateKeyword = {
+  create(context) {
+    const check = (node) => {
+      if (node.accessibility !== "private" && node.accessibility !== "protected") return;
+      context.report({ node: node.key ?? node, message: `Write #name instead of the keyword ${node.accessibility}.` });
+    };
+    return { MethodDefinition: check, PropertyDefinition: check, TSParameterProperty: check };
+  },
+};
+
+const noUpperCaseNames = namesRule(/^[A-Z][A-Z0-9_]+$/);
+const noSnakeCaseNames = namesRule(/[a-zA-Z0-9]_+[a-z0-9]/);
+
+/**
+ * Refuses names of variables, parameters and functions. A property that is destructured under its own name is not one
+ * of these, so that wire fields and columns keep theirs.
+ */
+function namesRule(refused) {
+  const create = (context) => {
+    const check = (node) => {
+      if (node?.type !== "Identifier" || !refused.test(node.name)) return;
+      context.report({ node, message: `Write the name ${node.name} in camelCase.` });
+    };
+    const checkPattern = (node) => {
+      if (node?.type === "AssignmentPattern") checkPattern(node.left);
+      else if (node?.type === "RestElement") checkPattern(node.argument);
+      else if (node?.type === "ArrayPattern") node.elements.forEach(checkPattern);
+      else if (node?.type === "ObjectPattern") {
+        for (const part of node.properties) if (!part.shorthand) checkPattern(part.value ?? part.argument);
+      } else check(node);
+    };
+    const checkFunction = ({ id, params }) => [id, ...params].forEach(checkPattern);
+    return {
+      VariableDeclarator: ({ id }) => checkPattern(id),
+      FunctionDeclaration: checkFunction,
+      FunctionExpression: checkFunction,
+      ArrowFunctionExpression: checkFunction,
+    };
+  };
+  return { create };
+}
+
+export default {
+  meta: { name: "heddle" },
+  rules: {
+    "no-file-beside-folder": noFileBesideFolder,
+    "no-private-keyword": noPrivateKeyword,
+    "no-upper-case-names": noUpperCaseNames,
+    "no-snake-case-names": noSnakeCaseNames,
+  },
+};

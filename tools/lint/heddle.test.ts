@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const repository = join(import.meta.dirname, "../..");
+const directory = mkdtempSync(join(tmpdir(), "heddle-lint-"));
+let findings: Record<string, string[]> = {};
+
+/** A package in which every file but one breaks a rule. */
+const files = {
+  "fine.ts": `import type { Call } from "./types.js";
+import { endCall } from "./end.js";
+const maxCalls = 10;
+const { project_id, started_at: startedAt } = endCall();
+export class Calls {
+  readonly #calls: Call[] = [];
+  add(call: Call): boolean {
+    return this.#calls.push(call) < maxCalls && project_id === startedAt;
+  }
+}
+`,
+  "types.ts": "export type Call = string;\n",
+  "end.ts": 'export const endCall = () => ({ project_id: "acme/demo", started_at: "now" });\n',
+  "one.ts": 'import type { Two } from "./two.js";\nexport type One = Two[];\n',
+  "two.ts": 'export type { One } from "./one.js";\nexport type Two = string;\n',
+  "through.ts": 'import { made } from "./src/generated/made.js";\nexport const through = made;\n',
+  "src/generated/made.ts": 'import type { through } from "../../through.js";\nexport const made: typeof through = 1;\n',
+  "calls.ts": "export const calls = 1;\n",
+  "calls/read.ts": "export const read = 1;\n",
+  "inline.ts": 'import { type Call } from "./types.js";\nexport const call: Call = "";\n',
+  "hidden.ts":
+    "export class Hidden {\n  private readonly key = 1;\n  protected read() {\n    return this.key;\n  }\n}\n",
+  "upper.ts": "export const MAX_CALLS = 10;\nexport const LIMIT = 10;\n",
+  "snake.ts": "export const read = (project_id: string, { limit: row_limit = 1 }) => project_id + row_limit;\n",
+};
+
+beforeAll(async () => {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
+  findings = await lint();
+}, 60_000);
+afterAll(() => rmSync(directory, { recursive: true }));
+
+test("a file in the style of the repository has no findings", () => {
+  expect(findings["fine.ts"]).toBeUndefined();
+});
+
+test("files that import each other are found, through types and generated files too", () => {
+  expect(findings["one.ts"]).toEqual(["import(no-cycle)"]);
+  expect(findings["two.ts"]).toEqual(["import(no-cycle)"]);
+  expect(findings["through.ts"]).toEqual(["import(no-cycle)"]);
+  expect(findings["src/generated/made.ts"]).toBeUndefined();
+});
+
+test.each([
+  ["a file beside a folder of its name", "calls.ts", ["heddle(no-file-beside-folder)"]],
+  ["a type among imported values", "inline.ts", ["import(consistent-type-specifier-style)"]],
+  ["private and protected members", "hidden.ts", ["heddle(no-private-keyword)", "heddle(no-private-keyword)"]],
+  ["upper-case constants", "upper.ts", ["heddle(no-upper-case-names)", "heddle(no-upper-case-names)"]],
+  ["snake-case parameters", "snake.ts", ["heddle(no-snake-case-names)", "heddle(no-snake-case-names)"]],
+])("%s: found", (_, file, rules) => {
+  expect(findings[file]).toEqual(rules);
+});
+
+/** The rules that each file breaks, under the repository's own configuration. */
+async function lint(): Promise<Record<string, string[]>> {
+  const ignored = ["--ignore-pattern", "src/generated/**"];
+  const args = ["--config", join(repository, ".oxlintrc.json"), ...ignored, "--format", "json"];
+  const output = await new Promise<string>((resolve) => {
+    execFile(join(repository, "node_modules/.bin/oxlint"), args, { cwd: directory }, (_, stdout) => resolve(stdout));
+  });
+  const { diagnostics } = JSON.parse(output) as { diagnostics: { code: string; filename: string }[] };
+  const found: Record<string, string[]> = {};
+  for (const { code, filename } of diagnostics) (found[filename] ??= []).push(code);
+  return found;
+}

@@ -1,4 +1,5 @@
-import { ItemError, Problem } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
+import { ItemError } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import { collect } from "../collect.js";
@@ -39,11 +40,12 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
       const outcomes = await writeBatch(
         services,
         body.batch,
-        ({ req }, context) => {
-          const inner = { ...context, loc: [...context.loc, "req", "start" in req ? "start" : "end"] };
-          return "start" in req
-            ? { part: "start", start: startOf(req.start, inner) }
-            : { part: "end", end: endOf(req.end, inner) };
+        {
+          locOf: ({ req }) => ["req", "start" in req ? "start" : "end"],
+          partOf: ({ req }, context) =>
+            "start" in req
+              ? { part: "start", start: startOf(req.start, context) }
+              : { part: "end", end: endOf(req.end, context) },
         },
         { caller, retry_id: headers["X-Weave-Retry-Id"] },
       );
@@ -57,7 +59,9 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
     async callUpdate({ body }) {
       if (body.display_name === undefined) {
-        throw new Problem(400, "body.display_name: nothing to update; only the display name of a call can change");
+        throw new HeddleError("invalid", "nothing to update; only the display name of a call can change", {
+          loc: ["display_name"],
+        });
       }
       await store.calls.rename(body.project_id, body.call_id, body.display_name);
       return {};
@@ -65,7 +69,9 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
     async callsDelete({ body }, caller) {
       if (body.call_ids.length > maxDeletes) {
-        throw new Problem(413, `body.call_ids: at most ${maxDeletes} ids at once, got ${body.call_ids.length}`);
+        throw new HeddleError("too_large", `at most ${maxDeletes} ids at once, got ${body.call_ids.length}`, {
+          loc: ["call_ids"],
+        });
       }
       return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
     },
@@ -81,8 +87,8 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callStats({ body, signal }) {
-      const start = wireTime(body.start, ["body", "start"]);
-      const end = body.end === undefined ? undefined : wireTime(body.end, ["body", "end"]);
+      const start = wireTime(body.start, "start");
+      const end = body.end === undefined ? undefined : wireTime(body.end, "end");
       const stats = await store.calls.callStats({ ...body, start, end }, { signal });
       return { ...stats, start: formatTime(stats.start), end: formatTime(stats.end) };
     },

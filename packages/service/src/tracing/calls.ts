@@ -10,9 +10,6 @@ import { wireCall } from "../wire/call.js";
 import { wireTime } from "../wire/time.js";
 import { writeBatch, writeEnd, writeStart, type Outcome } from "../ingest/write-calls.js";
 
-/** Most ids that one delete takes. */
-const maxDeletes = 1000;
-
 type CallsQueryReq = Schemas["CallsQueryReq"];
 
 export function callHandlers(services: Services): TracingHandlers<Caller>["calls"] {
@@ -68,11 +65,6 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callsDelete({ body }, caller) {
-      if (body.call_ids.length > maxDeletes) {
-        throw new HeddleError("too_large", `at most ${maxDeletes} ids at once, got ${body.call_ids.length}`, {
-          loc: ["call_ids"],
-        });
-      }
       return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
     },
 

@@ -1,7 +1,7 @@
 export type { Access, NamedProject } from "./access.js";
 export { createServer, type ServerOptions } from "./server.js";
 export { type Credentials, readCredentials } from "./credentials.js";
-export type { Definition } from "./definition.js";
+export type { Definition, OperationEntry } from "./definition.js";
 export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf } from "./handlers.js";
 export {
   BodyTooLarge,
@@ -18,4 +18,5 @@ export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";
 export { type Detail, ItemError, Problem, type ProblemOptions } from "./problem.js";
 export { RawJson, rawJson } from "./raw-json.js";
+export { requestLoc } from "./request-loc.js";
 export { type Outcome, Reply, reply } from "./reply.js";

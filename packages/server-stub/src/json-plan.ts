@@ -20,6 +20,8 @@ export interface PlanEntry {
   prefix?: readonly number[];
   /** Each item is validated on its own by the validator of this name; one that fails becomes an `ItemError`. */
   lenient?: string;
+  /** More items than these are refused as too large. */
+  maxItems?: number;
 }
 
 export interface Plan {
@@ -31,6 +33,7 @@ export interface Plan {
   items: Plan | undefined;
   prefix: readonly (Plan | undefined)[];
   lenient: Validator | undefined;
+  maxItems: number;
 }
 
 /** Turns generated entries into linked plans, once per server. */
@@ -44,6 +47,7 @@ export function linkPlans(entries: readonly PlanEntry[], validators: Readonly<Re
     items: undefined,
     prefix: [],
     lenient: entry.lenient === undefined ? undefined : validators[entry.lenient],
+    maxItems: entry.maxItems ?? Infinity,
   }));
   for (const [index, entry] of entries.entries()) {
     const plan = plans[index];

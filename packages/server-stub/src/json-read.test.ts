@@ -213,6 +213,15 @@ describe("nesting is limited", () => {
   });
 });
 
+test("a list that is longer than its limit is too large, before the rest of it is read", () => {
+  const [plan] = linkPlans([{ properties: { ids: 1 } }, { items: -1, maxItems: 2 }], {});
+  expect(readJson('{"ids":["a","b"]}', plan)).toEqual({ ids: ["a", "b"] });
+  const detail = { loc: ["body", "ids"], msg: "More than 2 items", type: "too_long" };
+  expect(() => readJson('{"ids":["a","b","c", no JSON', plan)).toThrow(
+    expect.objectContaining({ detail, tooLarge: true }),
+  );
+});
+
 test("free JSON has the type its schema names", () => {
   const detail = { loc: ["body", "many", 1], msg: "Not a valid object", type: "dict_type" };
   expect(() => readJson('{"many":[{},[]]}', PLAN)).toThrow(expect.objectContaining({ detail, tooLarge: false }));

@@ -8,8 +8,6 @@ import { detailsOf } from "./validation.js";
 
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
 const MAX_DEPTH = 200;
-/** Items that are answered one by one: refusing millions of empty ones would keep all other requests waiting. */
-const MAX_LENIENT_ITEMS = 100_000;
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
@@ -123,7 +121,7 @@ class Reader {
     if (text.charCodeAt(this.at) === 93) this.at++;
     else {
       for (let index = 0; ; index++) {
-        if (plan?.lenient !== undefined && index >= MAX_LENIENT_ITEMS) throw tooMany(path, MAX_LENIENT_ITEMS);
+        if (plan !== undefined && index >= plan.maxItems) throw tooMany(path, plan.maxItems);
         const item = plan === undefined || index >= plan.prefix.length ? plan?.items : plan.prefix[index];
         path.push(index);
         result.push(plan?.lenient === undefined ? this.value(item) : this.lenientItem(plan, item));

@@ -31,10 +31,11 @@ export interface ServerOptions<Caller> {
   /** Called when a handler returned, before the response is sent. Its error is the response. */
   onSuccess?: (access: Access, caller: Caller) => void | Promise<void>;
   /**
-   * What an unexpected error means to the client; `undefined` is a 500 that tells nothing. Also hears of errors behind
-   * the first item of a stream, which have no answer any more.
+   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The operation
+   * is absent for errors outside of one. Also called for errors after the first item of a stream, whose response has
+   * begun.
    */
-  onError?: (error: unknown, request: HttpRequest) => Problem | undefined;
+  onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
   /** Check every answer against the spec, and answer 500 when it does not fit. For tests. */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
@@ -98,25 +99,26 @@ export function createServer<Caller>(
   }
 
   /** Somebody who leaves before the request is complete is no error of the server. */
-  function problemOf(error: unknown, request: HttpRequest): Problem {
+  function problemOf(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): Problem {
     if (error instanceof Problem) return error;
     if (error instanceof ClientGone) return GONE;
-    return options.onError?.(error, request) ?? UNEXPECTED;
+    return options.onError?.(error, request, entry) ?? UNEXPECTED;
   }
 
   /** An error behind the first item of a stream has no answer any more, but somebody should know of it. */
-  function heard(answer: HttpResponse, request: HttpRequest): HttpResponse {
+  function heard(answer: HttpResponse, request: HttpRequest, entry: OperationEntry): HttpResponse {
     const { body } = answer;
     if (typeof body !== "function") return answer;
     const telling: StreamBody = (sink) =>
       body(sink).catch((error: unknown) => {
-        problemOf(error, request);
+        problemOf(error, request, entry);
         throw error;
       });
     return { ...answer, body: telling };
   }
 
   return async (request) => {
+    let entry: OperationEntry | undefined;
     try {
       const mark = request.target.indexOf("?");
       const match = find(mark < 0 ? request.target : request.target.slice(0, mark));
@@ -124,13 +126,12 @@ export function createServer<Caller>(
         if (options.fallback) return await options.fallback(request);
         throw new Problem(404, "no such path");
       }
-      const entry =
-        match.methods.get(request.method) ?? (request.method === "HEAD" ? match.methods.get("GET") : undefined);
+      entry = match.methods.get(request.method) ?? (request.method === "HEAD" ? match.methods.get("GET") : undefined);
       if (entry === undefined) throw methodNotAllowed(request.method, match);
       const query = mark < 0 ? "" : request.target.slice(mark + 1);
-      return withoutBody(request, heard(await run(request, entry, match.params, query), request));
+      return withoutBody(request, heard(await run(request, entry, match.params, query), request, entry));
     } catch (error) {
-      return withoutBody(request, problemAnswer(problemOf(error, request), definition.interface));
+      return withoutBody(request, problemAnswer(problemOf(error, request, entry), definition.interface));
     }
   };
 }

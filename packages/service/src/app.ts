@@ -1,4 +1,4 @@
-import type { HttpServer, Problem, ServerOptions } from "@heddle/server-stub";
+import type { HttpRequest, HttpServer, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "./access/authenticate.js";
@@ -26,8 +26,8 @@ export function createApp(
   services: Services,
   { docs_dir, validateResponses, onUnexpected, onOutage }: AppOptions = {},
 ): HttpServer {
-  const onError = (error: unknown): Problem | undefined => {
-    const problem = problemOf(error);
+  const onError = (error: unknown, _request?: HttpRequest, operation?: OperationEntry): Problem | undefined => {
+    const problem = problemOf(error, operation);
     if (problem === undefined) onUnexpected?.(error);
     else if (problem.status === 503 && error instanceof Error) onOutage?.(error);
     return problem;

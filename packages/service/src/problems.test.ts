@@ -1,5 +1,5 @@
 import { HeddleError, withLoc, type ErrorCode } from "@heddle/errors";
-import { Problem } from "@heddle/server-stub";
+import { Problem, type OperationEntry } from "@heddle/server-stub";
 import { expect, test } from "vitest";
 import { itemDetailOf, problemOf } from "./problems.js";
 
@@ -17,6 +17,20 @@ test("a 400 names the field in its text and carries what the error has to add", 
     status: 404,
     message: "no such table",
   });
+});
+
+test("a field that is a parameter of the operation is named as one", () => {
+  const tag: OperationEntry = {
+    id: "objAddTags",
+    group: "objects",
+    method: "POST",
+    paths: ["/obj/{object_id}/tags"],
+    public: false,
+    path: { entries: [{ name: "object_id", type: "string" }], validator: "" },
+    answer: { status: 200, json: true },
+  };
+  const error = new HeddleError("invalid", "too long", { loc: ["object_id"] });
+  expect(problemOf(error, tag)).toMatchObject({ message: "path.object_id: too long" });
 });
 
 test("a value that its field cannot have is reported beside the violations of the schema", () => {

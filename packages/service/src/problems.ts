@@ -1,5 +1,5 @@
 import { HeddleError, type ErrorCode, type Loc } from "@heddle/errors";
-import { Problem, type Detail } from "@heddle/server-stub";
+import { Problem, requestLoc, type Detail, type OperationEntry } from "@heddle/server-stub";
 
 /** The one table from code to status. What becomes 500 is logged, and its caller is not told why. */
 const statuses: Record<ErrorCode, number> = {
@@ -22,14 +22,17 @@ const statuses: Record<ErrorCode, number> = {
 /** Seconds after which a request that was answered 429 or 503 is worth another attempt: the engine restarts faster. */
 const retryAfter = "1";
 
-/** Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. */
-export function problemOf(error: unknown): Problem | undefined {
+/**
+ * Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. The loc of
+ * the error is relative to the input of the operation: names of parameters and of members of the body.
+ */
+export function problemOf(error: unknown, operation?: OperationEntry): Problem | undefined {
   if (error instanceof Problem) return error;
   if (!(error instanceof HeddleError)) return undefined;
   const { code, message, details } = error;
   const status = statuses[code];
   if (status === 500) return undefined;
-  const loc = bodyLoc(error.loc);
+  const loc = error.loc && located(error.loc, operation);
   if (status === 422) return Problem.invalid([{ loc: loc ?? ["body"], msg: message, type: "value_error" }]);
   return new Problem(status, loc === undefined ? message : `${loc.join(".")}: ${message}`, {
     extras: { ...details },
@@ -50,9 +53,7 @@ export function itemDetailOf(error: unknown, loc: Loc): Detail | undefined {
   );
 }
 
-/** Locs that reach the service are relative to the request's body. */
-function bodyLoc(loc: Loc | undefined): (string | number)[] | undefined {
-  if (loc === undefined) return undefined;
+function located(loc: Loc, operation: OperationEntry | undefined): (string | number)[] {
   // The trace store still has some that begin with it.
-  return loc[0] === "body" ? [...loc] : ["body", ...loc];
+  return loc[0] === "body" ? [...loc] : requestLoc(operation, loc);
 }

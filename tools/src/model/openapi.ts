@@ -94,6 +94,7 @@ export interface Schema {
   default?: unknown;
   "x-heddle-raw-json"?: boolean;
   "x-heddle-lenient-items"?: boolean;
+  "x-heddle-max-items"?: number;
   [key: string]: unknown;
 }
 

@@ -322,6 +322,25 @@ const refused: [what: string, change: (document: Plain) => void, message: string
     "#/components/schemas/Thing/properties/a: x-heddle-lenient-items needs an array with items",
   ],
   [
+    "a lenient list of any length",
+    withSchema({ properties: { a: { type: "array", items: {}, "x-heddle-lenient-items": true } } }),
+    "#/components/schemas/Thing/properties/a: x-heddle-lenient-items needs x-heddle-max-items",
+  ],
+  [
+    "a limit of something that is no list",
+    withSchema({ properties: { a: { type: "object", "x-heddle-max-items": 10 } } }),
+    "#/components/schemas/Thing/properties/a/x-heddle-max-items: x-heddle-max-items needs an array of a JSON body, with items",
+  ],
+  [
+    "a limit that the description does not state",
+    withSchema({
+      properties: {
+        a: { type: "array", items: {}, "x-heddle-max-items": 10, description: "At most 100 (more are answered 413)." },
+      },
+    }),
+    "#/components/schemas/Thing/properties/a/x-heddle-max-items: the description has to say that more than 10 are answered 413",
+  ],
+  [
     "bytes inside JSON",
     withSchema({ properties: { a: { type: "string", format: "binary" } } }),
     "#/components/schemas/Thing/properties/a/format: binary parts stand in multipart bodies only",

@@ -18,7 +18,7 @@ const knownExtensions = {
     `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-extension x-heddle-raw-body
     x-heddle-max-body-bytes`,
   ),
-  schema: words("x-heddle-raw-json x-heddle-lenient-items"),
+  schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items"),
 };
 const ruleKeywords = words(
   `$ref type enum const allOf anyOf oneOf properties required additionalProperties minProperties maxProperties
@@ -150,10 +150,23 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
   if (schema["x-heddle-lenient-items"]) {
     if (schema.items === undefined)
       throw new UnsupportedSpecError(pointer, "x-heddle-lenient-items needs an array with items");
+    if (schema["x-heddle-max-items"] === undefined)
+      throw new UnsupportedSpecError(pointer, "x-heddle-lenient-items needs x-heddle-max-items");
   }
+  if (schema["x-heddle-max-items"] !== undefined) checkMaxItems(schema, schema["x-heddle-max-items"], pointer, use);
   if (schema.format === "binary" && use !== "multipart body") {
     throw new UnsupportedSpecError(at(pointer, "format"), "binary parts stand in multipart bodies only");
   }
+}
+
+/** The limit that the server keeps is the one that readers of the documentation see. */
+function checkMaxItems(schema: Schema, limit: number, pointer: string, use: Use): void {
+  const key = at(pointer, "x-heddle-max-items");
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new UnsupportedSpecError(key, "the limit has to be 1 or more");
+  if (schema.items === undefined || use === "parameter" || use === "multipart body")
+    throw new UnsupportedSpecError(key, "x-heddle-max-items needs an array of a JSON body, with items");
+  if (!new RegExp(`\\b${limit}\\b.*\\b413\\b`, "s").test(schema.description ?? ""))
+    throw new UnsupportedSpecError(key, `the description has to say that more than ${limit} are answered 413`);
 }
 
 function checkRaw(schema: Schema, pointer: string, use: Use): void {

@@ -8,6 +8,7 @@ export interface PlanEntry {
   items?: number;
   prefix?: number[];
   lenient?: string;
+  maxItems?: number;
 }
 
 /** Nothing needs to be known to read this place. */

@@ -118,12 +118,16 @@ export class Plans {
         this.#merge([{ schema, pointer: at(tuple.pointer, "prefixItems", index) }]),
       );
     }
-    const lenient = parts.find(({ schema }) => schema["x-heddle-lenient-items"]);
-    if (lenient === undefined) return;
+    const limited = parts.find(({ schema }) => schema["x-heddle-max-items"] !== undefined);
+    if (limited === undefined) return;
+    const { schema, pointer } = limited;
     if (items.length !== 1)
-      throw new UnsupportedSpecError(lenient.pointer, "a lenient list cannot be one of several lists");
-    entry.lenient = lenientName(lenient.pointer);
-    this.lenient.set(entry.lenient, lenient.schema.items ?? {});
+      throw new UnsupportedSpecError(pointer, "a list with x-heddle-max-items cannot be one of several lists");
+    entry.maxItems = schema["x-heddle-max-items"];
+    // Lenient lists are always limited.
+    if (!schema["x-heddle-lenient-items"]) return;
+    entry.lenient = lenientName(pointer);
+    this.lenient.set(entry.lenient, schema.items ?? {});
   }
 
   #others(objects: Shape[]): "drop" | "keep" | number {

@@ -1,17 +1,23 @@
 import { callerMay, hasRole, type Caller, type ControlPlane, type Role } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import { Problem, type Access } from "@heddle/server-stub";
-import { splitProject } from "./project-id.js";
+import { projectIdRule, splitProject } from "./project-id.js";
 
 /**
- * Throws 403 unless the caller has the right that the operation declares, whether or not the project exists. Called
+ * Throws `forbidden` unless the caller has the right that the operation declares, whether or not the project exists. Called
  * before the handler, so that nothing is looked up for callers without the right.
  *
  * Operations whose items name projects need the role here; {@link ItemAccess} checks the projects.
  */
 export function authorize({ right, project }: Access, caller: Caller): void {
   if (typeof project === "string") {
-    if (!hasRole(caller, right)) throw new Problem(403, "Forbidden");
-  } else checkProject(caller, right, project.id, project.loc);
+    if (!hasRole(caller, right)) throw forbidden();
+    return;
+  }
+  if (splitProject(project.id) === undefined) {
+    throw Problem.invalid([{ loc: [...project.loc], msg: projectIdRule, type: "value_error" }]);
+  }
+  checkProject(caller, right, project.id);
 }
 
 /** Makes the project of a write that succeeded. */
@@ -20,15 +26,15 @@ export async function recordProject(control: ControlPlane, { right, project }: A
   await ensureProject(control, project.id);
 }
 
-/** Throws 422 for text that is no project id, and 403 when the caller lacks the right in the project. */
-export function checkProject(caller: Caller, right: Role, project_id: string, loc: readonly string[]): void {
+/** Throws `unprocessable` for text that is no project id, `forbidden` when the caller lacks the right in the project. */
+export function checkProject(caller: Caller, right: Role, project_id: string): void {
   const name = splitProject(project_id);
-  if (name === undefined) {
-    const msg =
-      'must have the form "entity/project": two names of 1 to 256 characters, none of them a control character';
-    throw Problem.invalid([{ loc: [...loc], msg, type: "value_error" }]);
-  }
-  if (!callerMay(caller, name.entity, name.project, right)) throw new Problem(403, "Forbidden");
+  if (name === undefined) throw new HeddleError("unprocessable", projectIdRule, { loc: ["project_id"] });
+  if (!callerMay(caller, name.entity, name.project, right)) throw forbidden();
+}
+
+export function forbidden(): HeddleError {
+  return new HeddleError("forbidden", "Forbidden");
 }
 
 /** Whether the caller may read the project; false for text that is no project id. */

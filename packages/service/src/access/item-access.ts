@@ -1,6 +1,6 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
-import { Problem } from "@heddle/server-stub";
-import { checkProject, ensureProject } from "./authorize.js";
+import { HeddleError } from "@heddle/errors";
+import { checkProject, ensureProject, forbidden } from "./authorize.js";
 
 /**
  * Write access to the projects that the items of one request name (`project: items` in the spec). A project without
@@ -9,7 +9,7 @@ import { checkProject, ensureProject } from "./authorize.js";
 export class ItemAccess {
   readonly #control: ControlPlane;
   readonly #caller: Caller;
-  readonly #projects = new Map<string, Problem | undefined>();
+  readonly #projects = new Map<string, HeddleError | undefined>();
   #forbidden = 0;
 
   constructor(control: ControlPlane, caller: Caller) {
@@ -17,17 +17,17 @@ export class ItemAccess {
     this.#caller = caller;
   }
 
-  /** Returns why the items of a project are refused, 403 or 422; undefined when they are not. */
-  refusal(project_id: string, items = 1): Problem | undefined {
+  /** Returns why the items of a project are refused, `forbidden` or `unprocessable`; undefined when they are not. */
+  refusal(project_id: string, items = 1): HeddleError | undefined {
     if (!this.#projects.has(project_id)) this.#projects.set(project_id, this.#check(project_id));
-    const problem = this.#projects.get(project_id);
-    if (problem?.status === 403) this.#forbidden += items;
-    return problem;
+    const refusal = this.#projects.get(project_id);
+    if (refusal?.code === "forbidden") this.#forbidden += items;
+    return refusal;
   }
 
-  /** Throws 403 when all of the request's items were forbidden. */
+  /** Throws `forbidden` when all of the request's items were forbidden. */
   requireSome(items: number): void {
-    if (items > 0 && this.#forbidden === items) throw new Problem(403, "Forbidden");
+    if (items > 0 && this.#forbidden === items) throw forbidden();
   }
 
   /** Makes the projects of items that were stored. */
@@ -35,12 +35,12 @@ export class ItemAccess {
     for (const project_id of new Set(project_ids)) await ensureProject(this.#control, project_id);
   }
 
-  #check(project_id: string): Problem | undefined {
+  #check(project_id: string): HeddleError | undefined {
     try {
-      checkProject(this.#caller, "write", project_id, ["body", "project_id"]);
+      checkProject(this.#caller, "write", project_id);
       return undefined;
     } catch (error) {
-      if (error instanceof Problem) return error;
+      if (error instanceof HeddleError) return error;
       throw error;
     }
   }

@@ -1,5 +1,9 @@
 import { isPathName } from "@heddle/control-plane";
 
+/** What is wrong with text that {@link splitProject} cannot split. */
+export const projectIdRule =
+  'must have the form "entity/project": two names of 1 to 256 characters, none of them a control character';
+
 /** The two names of `entity/project`; undefined for text that the control plane could not keep. */
 export function splitProject(project_id: string): { entity: string; project: string } | undefined {
   const slash = project_id.indexOf("/");

@@ -1,4 +1,5 @@
 import { callerMay, type Caller } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import {
   BodyTooLarge,
   Problem,
@@ -56,12 +57,12 @@ async function readRequest(request: HttpRequest): Promise<GraphqlRequest> {
   try {
     body = JSON.parse(new TextDecoder().decode(await request.bytes(maxBytes)));
   } catch (error) {
-    if (error instanceof BodyTooLarge) throw new Problem(413, `at most ${maxBytes} bytes`);
-    if (error instanceof SyntaxError) throw new Problem(400, "the body must be JSON");
+    if (error instanceof BodyTooLarge) throw new HeddleError("too_large", `at most ${maxBytes} bytes`);
+    if (error instanceof SyntaxError) throw new HeddleError("invalid", "the body must be JSON");
     throw error;
   }
   if (typeof body !== "object" || body === null || !("query" in body) || typeof body.query !== "string") {
-    throw new Problem(400, 'the body must be {"query": "…", "variables": {…}}');
+    throw new HeddleError("invalid", 'the body must be {"query": "…", "variables": {…}}');
   }
   const variables =
     "variables" in body && typeof body.variables === "object" && body.variables !== null ? body.variables : {};

@@ -1,4 +1,5 @@
-import { ItemError, Problem } from "@heddle/server-stub";
+import { HeddleError, withLoc, type Loc } from "@heddle/errors";
+import { ItemError } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import type { CallPart } from "@heddle/trace-model";
 import { ItemAccess } from "../access/item-access.js";
@@ -13,6 +14,14 @@ export interface BatchContext {
   retry_id: string | undefined;
 }
 
+/** How the items of a batch are read. */
+export interface ItemReader<Item> {
+  /** Path to the call inside the item. */
+  locOf: (item: Item) => Loc;
+  /** Errors have a loc relative to the call. */
+  partOf: (item: Item, context: PartContext) => CallPart;
+}
+
 /** What became of an item: the part that is durable now, or why it was refused. */
 export type Outcome = CallPart | ItemError;
 
@@ -23,7 +32,7 @@ export type Outcome = CallPart | ItemError;
 export async function writeBatch<Item extends object>(
   services: Services,
   items: readonly (Item | ItemError)[],
-  toPart: (item: Item, context: PartContext) => CallPart,
+  { locOf, partOf }: ItemReader<Item>,
   { caller, retry_id }: BatchContext,
 ): Promise<Outcome[]> {
   const projectOf = await internalProjects(services.control, caller, items);
@@ -37,16 +46,19 @@ export async function writeBatch<Item extends object>(
       outcomes.push(item);
       continue;
     }
-    const loc = ["body", "batch", index];
     try {
-      const part = toPart(item, { user_id: caller.user_id, retry_id, index, loc, projectOf });
-      const refusal = access.refusal(projectIdOf(part));
-      if (refusal !== undefined) throw refusal;
+      const context = { user_id: caller.user_id, retry_id, index, projectOf };
+      const part = withLoc(["batch", index, ...locOf(item)], () => {
+        const read = partOf(item, context);
+        const refusal = access.refusal(projectIdOf(read));
+        if (refusal !== undefined) throw refusal;
+        return read;
+      });
       outcomes.push(part);
       parts.push(part);
       indexes.push(index);
     } catch (error) {
-      const detail = itemDetailOf(error, loc);
+      const detail = itemDetailOf(error, ["body", "batch", index]);
       if (detail === undefined) throw error;
       outcomes.push(new ItemError(detail));
     }
@@ -68,7 +80,8 @@ export async function writeStart(
   { caller, retry_id }: BatchContext,
 ): Promise<{ id: string; trace_id: string }> {
   const projectOf = await internalProjects(services.control, caller, wire);
-  const start = startOf(wire, { user_id: caller.user_id, retry_id, index: 0, loc: ["body", "start"], projectOf });
+  const context = { user_id: caller.user_id, retry_id, index: 0, projectOf };
+  const start = withLoc(["start"], () => startOf(wire, context));
   await writeOne(services, { part: "start", start });
   return { id: start.id, trace_id: start.trace_id };
 }
@@ -80,17 +93,15 @@ export async function writeEnd(
   caller: Caller,
 ): Promise<void> {
   const projectOf = await internalProjects(services.control, caller, wire);
-  const loc = ["body", "end"];
-  const end = endOf(wire, { user_id: caller.user_id, retry_id: undefined, index: 0, loc, projectOf });
+  const context = { user_id: caller.user_id, retry_id: undefined, index: 0, projectOf };
+  const end = withLoc(["end"], () => endOf(wire, context));
   await writeOne(services, { part: "end", end });
 }
 
 async function writeOne(services: Services, part: CallPart): Promise<void> {
   const [rejected] = await services.store.ingest([part]);
   if (rejected === undefined) return;
-  throw Problem.invalid([
-    { loc: ["body", part.part === "end" ? "end" : "start"], msg: rejected.message, type: "value_error" },
-  ]);
+  throw new HeddleError("unprocessable", rejected.message, { loc: [part.part === "end" ? "end" : "start"] });
 }
 
 const projectIdOf = (part: CallPart): string => (part.part === "end" ? part.end : part.start).project_id;

@@ -1,4 +1,5 @@
-import { ItemError, Problem } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
+import { ItemError } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import { collect } from "../collect.js";
@@ -8,9 +9,6 @@ import { UserNames } from "../wire/user-names.js";
 import { wireCall } from "../wire/call.js";
 import { wireTime } from "../wire/time.js";
 import { writeBatch, writeEnd, writeStart, type Outcome } from "../ingest/write-calls.js";
-
-/** Most ids that one delete takes. */
-const maxDeletes = 1000;
 
 type CallsQueryReq = Schemas["CallsQueryReq"];
 
@@ -39,11 +37,12 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
       const outcomes = await writeBatch(
         services,
         body.batch,
-        ({ req }, context) => {
-          const inner = { ...context, loc: [...context.loc, "req", "start" in req ? "start" : "end"] };
-          return "start" in req
-            ? { part: "start", start: startOf(req.start, inner) }
-            : { part: "end", end: endOf(req.end, inner) };
+        {
+          locOf: ({ req }) => ["req", "start" in req ? "start" : "end"],
+          partOf: ({ req }, context) =>
+            "start" in req
+              ? { part: "start", start: startOf(req.start, context) }
+              : { part: "end", end: endOf(req.end, context) },
         },
         { caller, retry_id: headers["X-Weave-Retry-Id"] },
       );
@@ -57,16 +56,15 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
     async callUpdate({ body }) {
       if (body.display_name === undefined) {
-        throw new Problem(400, "body.display_name: nothing to update; only the display name of a call can change");
+        throw new HeddleError("invalid", "nothing to update; only the display name of a call can change", {
+          loc: ["display_name"],
+        });
       }
       await store.calls.rename(body.project_id, body.call_id, body.display_name);
       return {};
     },
 
     async callsDelete({ body }, caller) {
-      if (body.call_ids.length > maxDeletes) {
-        throw new Problem(413, `body.call_ids: at most ${maxDeletes} ids at once, got ${body.call_ids.length}`);
-      }
       return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
     },
 
@@ -81,8 +79,8 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callStats({ body, signal }) {
-      const start = wireTime(body.start, ["body", "start"]);
-      const end = body.end === undefined ? undefined : wireTime(body.end, ["body", "end"]);
+      const start = wireTime(body.start, "start");
+      const end = body.end === undefined ? undefined : wireTime(body.end, "end");
       const stats = await store.calls.callStats({ ...body, start, end }, { signal });
       return { ...stats, start: formatTime(stats.start), end: formatTime(stats.end) };
     },

@@ -12,7 +12,10 @@ export function completeCallHandlers(services: Services): TracingHandlers<Caller
       const outcomes = await writeBatch(
         services,
         body.batch,
-        (item, context) => ({ part: "complete", ...completeOf({ ...item, project_id }, context) }),
+        {
+          locOf: () => [],
+          partOf: (item, context) => ({ part: "complete", ...completeOf({ ...item, project_id }, context) }),
+        },
         { caller, retry_id: undefined },
       );
       const errors = outcomes.flatMap((outcome, index) =>

@@ -1,4 +1,4 @@
-import { Problem } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { fileDigest } from "@heddle/trace-model";
 import type { Caller, Services } from "../services.js";
@@ -9,8 +9,8 @@ export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller
       const { bytes, filename, media_type } = body.file;
       const digest = fileDigest(bytes);
       if (body.expected_digest !== undefined && body.expected_digest !== digest) {
-        throw new Problem(409, `expected_digest differs from the digest of the file, ${digest}`, {
-          extras: { digest },
+        throw new HeddleError("conflict", `expected_digest differs from the digest of the file, ${digest}`, {
+          details: { digest },
         });
       }
       const { key, size } = await blobs.put(bytes);
@@ -27,7 +27,7 @@ export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller
 
     async fileContent({ body }) {
       const file = await store.files.get(body);
-      if (file === undefined) throw new Problem(404, `no file ${body.digest} in ${body.project_id}`);
+      if (file === undefined) throw new HeddleError("not_found", `no file ${body.digest} in ${body.project_id}`);
       return (await blobs.get(file.blob_key, { verify: true })).stream;
     },
 

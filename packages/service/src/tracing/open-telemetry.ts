@@ -1,4 +1,5 @@
-import { reply, type Problem } from "@heddle/server-stub";
+import type { HeddleError } from "@heddle/errors";
+import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { decodeTraces, encodeTracesResponse, spansToCalls, type CallPart, type SpanCall } from "@heddle/trace-model";
 import { ItemAccess } from "../access/item-access.js";
@@ -18,13 +19,13 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
 
       const projects = callsByProject(calls);
       const access = new ItemAccess(services.control, caller);
-      let firstProblem: Problem | undefined;
+      let firstRefusal: HeddleError | undefined;
       const parts: CompleteCall[] = [];
       for (const [project_id, ofProject] of projects) {
-        const problem = access.refusal(project_id, ofProject.length);
-        if (problem !== undefined) {
-          firstProblem ??= problem;
-          const why = problem.status === 403 ? `this key may not write to ${project_id}` : problem.message;
+        const refusal = access.refusal(project_id, ofProject.length);
+        if (refusal !== undefined) {
+          firstRefusal ??= refusal;
+          const why = refusal.code === "forbidden" ? `this key may not write to ${project_id}` : refusal.message;
           for (const { start } of ofProject) rejected.push({ message: `span ${start.id}: ${why}` });
           continue;
         }
@@ -38,7 +39,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
           parts.push({ part: "complete", start, end });
         }
       }
-      if (parts.length === 0 && firstProblem !== undefined) throw firstProblem;
+      if (parts.length === 0 && firstRefusal !== undefined) throw firstRefusal;
 
       const stored = new Set(parts);
       for (const { index, message } of await services.store.ingest(parts)) {

@@ -18,8 +18,6 @@ export interface PartContext {
   retry_id: string | undefined;
   /** Position of the item in its request. */
   index: number;
-  /** Where the item stands in the request, for error places. */
-  loc: readonly (string | number)[];
   /** External project of an internal id; undefined for one that the client was not given. */
   projectOf: (internal_id: string) => string | undefined;
 }
@@ -37,7 +35,7 @@ export function startOf(wire: WireStart, context: PartContext): CallStart {
     id: wire.id ?? madeId(project_id, context, "call"),
     trace_id: wire.trace_id ?? madeId(project_id, context, "trace"),
     op_name: externalRef(wire.op_name, context.projectOf),
-    started_at: wireTime(wire.started_at, [...context.loc, "started_at"]),
+    started_at: wireTime(wire.started_at, "started_at"),
     attributes: wire.otel_dump === undefined ? attributes : withOtelSpan(attributes, wire.otel_dump.text),
     inputs: text(wire.inputs),
     parent_id: wire.parent_id,
@@ -54,8 +52,8 @@ export function endOf(wire: WireEnd, context: PartContext): CallEnd {
   return {
     project_id: wire.project_id,
     id: wire.id,
-    ended_at: wireTime(wire.ended_at, [...context.loc, "ended_at"]),
-    started_at: wire.started_at === undefined ? undefined : wireTime(wire.started_at, [...context.loc, "started_at"]),
+    ended_at: wireTime(wire.ended_at, "ended_at"),
+    started_at: wire.started_at === undefined ? undefined : wireTime(wire.started_at, "started_at"),
     output: wire.output === undefined ? undefined : externalRefs(wire.output.text, context.projectOf),
     summary: wire.summary.text,
     exception: wire.exception,

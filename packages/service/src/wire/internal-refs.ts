@@ -1,5 +1,6 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
-import { Problem, RawJson } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
+import { RawJson } from "@heddle/server-stub";
 import { mayRead } from "../access/authorize.js";
 
 /** Finds the external project of an internal id; undefined for an id that nobody was given. */
@@ -20,7 +21,9 @@ export async function internalProjects(control: ControlPlane, caller: Caller, bo
   const ids = new Set<string>();
   collect(body, ids);
   if (ids.size === 0) return () => undefined;
-  if (ids.size > maxIds) throw new Problem(413, `Request too large: refs of more than ${maxIds} internal projects`);
+  if (ids.size > maxIds) {
+    throw new HeddleError("too_large", `Request too large: refs of more than ${maxIds} internal projects`);
+  }
   const projects = new Map<string, string>();
   for (const id of ids) {
     const project = await control.projects.byId(id);

@@ -1,14 +1,14 @@
-import { Problem } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
 import { isStorableTime, parseTime } from "@heddle/trace-model";
 
-/** A time of a request in microseconds since 1970 UTC, or a 422 that names its place. */
-export function wireTime(value: string | number, loc: readonly (string | number)[]): bigint {
+/** Returns the time of a field in microseconds since 1970 UTC. Throws `unprocessable` with the field as loc. */
+export function wireTime(value: string | number, field: string): bigint {
   const time = parseTime(value);
-  if (time === undefined) throw fault(loc, "must be an ISO 8601 date-time or unix seconds");
-  if (!isStorableTime(time)) throw fault(loc, "must be between the years 1900 and 2299");
+  if (time === undefined) throw invalidTime(field, "must be an ISO 8601 date-time or unix seconds");
+  if (!isStorableTime(time)) throw invalidTime(field, "must be between the years 1900 and 2299");
   return time;
 }
 
-function fault(loc: readonly (string | number)[], msg: string): Problem {
-  return Problem.invalid([{ loc: [...loc], msg, type: "value_error" }]);
+function invalidTime(field: string, message: string): HeddleError {
+  return new HeddleError("unprocessable", message, { loc: [field] });
 }

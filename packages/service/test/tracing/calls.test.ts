@@ -92,6 +92,7 @@ test("a bad item of a batch is answered at its place and its neighbours are stor
         { mode: "start", req: { start: startOf(project_id, "early", { started_at: "1812-01-01T00:00:00Z" }) } },
         { req: { end: endOf(project_id, "good") } },
         "nonsense",
+        { req: { end: endOf("no project id", "bad") } },
       ],
     }),
   );
@@ -104,8 +105,10 @@ test("a bad item of a batch is answered at its place and its neighbours are stor
     ["body", "batch", 3],
     "stored",
     ["body", "batch", 5],
+    ["body", "batch", 6],
   ]);
   expect(res[3]?.error?.loc).toEqual(["body", "batch", 3, "req", "start", "started_at"]);
+  expect(res[6]?.error?.loc).toEqual(["body", "batch", 6, "req", "end", "project_id"]);
   expect((await list(project_id)).map((call) => call.id)).toEqual(["good"]);
 });
 

@@ -22,7 +22,7 @@ export const definition: Definition = {
     {"raw":[]},
     {"properties":{"name":-1,"born":-1},"keepNull":["name"],"others":"keep"},
     {"properties":{"batch":5},"keepNull":["batch"],"others":"drop"},
-    {"items":6,"lenient":"BooksAddReq_batch_item"},
+    {"items":6,"maxItems":1000,"lenient":"BooksAddReq_batch_item"},
     {"properties":{"mode":-1,"req":7},"keepNull":["req"],"others":"drop"},
     {"properties":{"book":0,"id":-1},"keepNull":["book","id"],"others":"drop"},
     {"properties":{"limit":-1,"filter":9,"query":10,"rows":13},"others":"drop"},

@@ -208,7 +208,7 @@ export interface components {
         };
         BookCreateReq: components["schemas"]["BookBase"];
         BooksAddReq: {
-            /** @description Books to add and ids to remove. */
+            /** @description Books to add and ids to remove, at most 1000 (more are answered 413). */
             batch: ((components["schemas"]["AddItem"] | components["schemas"]["RemoveItem"]) | ItemError)[];
         };
         AddItem: {

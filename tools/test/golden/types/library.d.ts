@@ -216,7 +216,7 @@ export interface components {
             text: string;
         };
         BooksAddReq: {
-            /** @description Books to add and ids to remove. */
+            /** @description Books to add and ids to remove, at most 1000 (more are answered 413). */
             batch: (components["schemas"]["AddItem"] | components["schemas"]["RemoveItem"])[];
         };
         AddItem: {

@@ -1,8 +1,8 @@
 export { EngineError } from "./engine-error.js";
 export * from "./port.js";
-export { adapterTargets, type AdapterConfig, type AdapterTarget } from "./model/parameters.js";
+export { loraTargets, type LoraConfig, type LoraTarget } from "./model/parameters.js";
 export { openEmbeddedEngine, type EmbeddedEngineSettings } from "./embedded/engine.js";
-export type { Job, JobEvent, JobResult } from "./jobs/job.js";
+export type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./jobs/training-job.js";
 export { rlConfig, type ReferencePolicy, type RlConfig } from "./jobs/rl-config.js";
 export { runRlJob, type RlJob } from "./jobs/rl-job.js";
 export { sftConfig, type SftConfig } from "./jobs/sft-config.js";

@@ -6,7 +6,7 @@
  * Tokens are vocabulary ids. Log-probabilities are natural logarithms of the raw model distribution: temperature 1,
  * before penalties, masks and truncation. Every method rejects with an `EngineError`.
  */
-import type { AdapterConfig } from "./model/parameters.js";
+import type { LoraConfig } from "./model/parameters.js";
 
 /** `heddle/starter`, `random:<preset>` or `dir:<alias>` of a directory that the operator named. */
 export type BaseModelName = string;
@@ -40,7 +40,7 @@ export interface EngineHealth {
   detail?: string;
 }
 
-export interface Engine {
+export interface TrainingEngine {
   readonly kind: "embedded" | "tinker";
   capabilities(): Promise<EngineCapabilities>;
   health(): Promise<EngineHealth>;
@@ -54,7 +54,7 @@ export interface Engine {
 export interface TrainerSpec {
   weights: WeightsRef;
   /** Absent: all weights are trained. A checkpoint that holds an adapter goes on with its own shape. */
-  adapter?: AdapterConfig;
+  adapter?: LoraConfig;
   /** Seeds the adapter's first factors; training itself draws nothing. Unsigned 32 bit. */
   seed: number;
   /** Begin with fresh moments although the checkpoint has some (the kind of training changed). */
@@ -72,7 +72,7 @@ export interface TokenSequence {
 }
 
 /** Cross-entropy: the loss is the sum over trained tokens of `-weight * logprob`. */
-export interface SupervisedSequence extends TokenSequence {
+export interface CrossEntropySequence extends TokenSequence {
   /** Absent: 1 everywhere. */
   weights?: Float64Array;
 }
@@ -85,7 +85,7 @@ export interface PolicySequence extends TokenSequence {
   /** Log-probabilities under the policy that sampled; NaN where unknown (the ratio is then 1). */
   oldLogprobs: Float64Array;
   /** Before `precalculate_logprobs` replaced `oldLogprobs`: what the sampler reported. For truncated importance sampling. */
-  originalLogprobs?: Float64Array;
+  rolloutLogprobs?: Float64Array;
   /** Part of a sequence that shares one sequence-level ratio; absent: the whole sequence is one. */
   segments?: Int32Array;
 }
@@ -103,11 +103,11 @@ export interface PolicySettings {
 
 /** Data, not a function: it crosses process boundaries, and another engine may know the same loss by name. */
 export type Objective =
-  | { name: "supervised"; sequences: SupervisedSequence[]; divisor: number }
-  | { name: "policy"; sequences: PolicySequence[]; settings: PolicySettings; divisor: number };
+  | { name: "cross_entropy"; sequences: CrossEntropySequence[]; normalizer: number }
+  | { name: "policy"; sequences: PolicySequence[]; settings: PolicySettings; normalizer: number };
 
-export interface Evaluation {
-  /** Loss of the given sequences, already divided by the objective's `divisor`. */
+export interface ForwardBackwardOutput {
+  /** Loss of the given sequences, already divided by the objective's `normalizer`. */
   loss: number;
   /** Of each sequence, aligned with its tokens; NaN at the first token and where nothing was trained. */
   logprobs: Float64Array[];
@@ -130,13 +130,13 @@ export interface OptimizerSettings {
 export interface Trainer {
   /** Log-probabilities of the masked tokens (NaN elsewhere) under the weights as they are now. Changes nothing. */
   logprobs(sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]>;
-  /** Adds the gradient of the objective to what is already there. `divisor` makes sums over several calls one mean. */
-  accumulate(
+  /** Adds the gradient of the objective to what is already there. `normalizer` makes sums over several calls one mean. */
+  forwardBackward(
     objective: Objective,
     options?: { entropy?: boolean; signal?: AbortSignal; onProgress?: (trainedTokens: number) => void },
-  ): Promise<Evaluation>;
+  ): Promise<ForwardBackwardOutput>;
   /** One optimizer step with the gradient so far, which is then zero. A norm that is not finite fails and changes nothing. */
-  apply(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }>;
+  optimStep(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }>;
   /**
    * Writes a checkpoint into `directory`, which must not exist: Hugging Face layout, or PEFT layout for an adapter, and with
    * `optimizer` the moments and the step count. It appears whole or not at all.
@@ -225,13 +225,13 @@ export interface SampledToken {
 }
 
 /** A piece of one completion. `text` may be empty while bytes of a character or of a stop string are held back. */
-export interface GenerationChunk {
+export interface CompletionChunk {
   index: number;
   text: string;
   tokens: SampledToken[];
 }
 
-export interface Generation {
+export interface Completion {
   index: number;
   text: string;
   tokens: SampledToken[];
@@ -241,7 +241,7 @@ export interface Generation {
 }
 
 export interface GenerateResult {
-  generations: Generation[];
+  completions: Completion[];
   /** Per prompt token: itself first, then alternatives; null at the first token. */
   promptLogprobs?: ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
   cachedTokens: number;
@@ -251,7 +251,7 @@ export interface Sampler {
   /** An abort ends the request within a step and rejects with `aborted`. */
   generate(
     request: GenerateRequest,
-    options?: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+    options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult>;
   /** Loads the weights so that the next request does not wait for them. */
   preload(weights: WeightsRef): Promise<void>;

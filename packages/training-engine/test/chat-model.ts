@@ -20,11 +20,11 @@ export function trainedTexts(
   { tokenizer }: ChatTemplate,
   sequence: { tokens: Int32Array; mask: Uint8Array },
 ): string[] {
-  const stretches: number[][] = [];
+  const ranges: number[][] = [];
   for (const [index, id] of sequence.tokens.entries()) {
     if (!sequence.mask[index]) continue;
-    if (sequence.mask[index - 1]) stretches.at(-1)?.push(id);
-    else stretches.push([id]);
+    if (sequence.mask[index - 1]) ranges.at(-1)?.push(id);
+    else ranges.push([id]);
   }
-  return stretches.map((ids) => tokenizer.decode(ids));
+  return ranges.map((ids) => tokenizer.decode(ids));
 }

@@ -42,7 +42,7 @@ let loaded: Library | undefined;
 let loading: Promise<Library> | undefined;
 
 /** Why the embedded engine cannot run here and what to do, in one sentence; undefined when it can. */
-export async function engineMissing(): Promise<string | undefined> {
+export async function unavailableReason(): Promise<string | undefined> {
   try {
     await library();
     return undefined;
@@ -59,22 +59,19 @@ export interface SessionOptions {
    * Keep the memory of values for the next run (default). Without, a run takes no more than it needs, and the system makes the
    * pages anew each time: a third slower where values are large.
    */
-  keepsMemory?: boolean;
+  reuseArena?: boolean;
 }
 
 /** Prepares a graph for the CPU. */
-export async function openSession(
-  model: Uint8Array,
-  { threads, keepsMemory = true }: SessionOptions,
-): Promise<Session> {
+export async function openSession(model: Uint8Array, { threads, reuseArena = true }: SessionOptions): Promise<Session> {
   const { InferenceSession } = await library();
-  const inner = await InferenceSession.create(model, {
+  const session = await InferenceSession.create(model, {
     executionProviders: ["cpu"],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: "sequential",
     graphOptimizationLevel: "all",
-    enableCpuMemArena: keepsMemory,
+    enableCpuMemArena: reuseArena,
     // A plan of memory per shape of the inputs: where shapes vary it took more memory and was not faster.
     enableMemPattern: false,
     // Masked attention is full of numbers too small to be normal, on which a processor takes a hundred times as long. This
@@ -87,10 +84,10 @@ export async function openSession(
     feeds: Readonly<Record<string, Tensor>>,
     fetches?: Readonly<Record<string, Tensor>> | readonly string[],
   ): Promise<Readonly<Record<string, Tensor>>> => {
-    const results = await inner
+    const results = await session
       .run(
         feeds as Onnx.InferenceSession.FeedsType,
-        (fetches ?? inner.outputNames) as Onnx.InferenceSession.FetchesType,
+        (fetches ?? session.outputNames) as Onnx.InferenceSession.FetchesType,
       )
       .catch((error: unknown) => {
         throw new EngineError("failed", `the graph could not run: ${reasonOf(error)}`);
@@ -98,12 +95,12 @@ export async function openSession(
     if (fetches !== undefined && !Array.isArray(fetches)) return fetches as Readonly<Record<string, Tensor>>;
     return results as unknown as Record<string, Tensor>;
   };
-  return { run, release: () => inner.release() };
+  return { run, release: () => session.release() };
 }
 
 /**
  * Wraps a typed array, which it shares. Arrays over a SharedArrayBuffer are refused by the library. Needs the library to be
- * loaded: await `openSession` or `engineMissing` first.
+ * loaded: await `openSession` or `unavailableReason` first.
  */
 export function tensor<Type extends TensorType>(
   type: Type,
@@ -122,12 +119,12 @@ export function discard(tensors: Iterable<Tensor>): void {
   const buffers = new Set<ArrayBuffer>();
   for (const { data } of tensors) if (data.buffer instanceof ArrayBuffer) buffers.add(data.buffer);
   // A closed port takes what is transferred to it and drops it.
-  nowhere.postMessage(null, [...buffers]);
+  discardPort.postMessage(null, [...buffers]);
 }
 
-const nowhere = closedPort();
+const discardPort = createClosedPort();
 
-function closedPort(): typeof MessageChannel.prototype.port1 {
+function createClosedPort(): typeof MessageChannel.prototype.port1 {
   const { port1 } = new MessageChannel();
   port1.close();
   return port1;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { EngineError } from "../engine-error.js";
 import type { Trainer } from "../port.js";
-import { throwIfAborted, type Job, type JobEvent, type JobResult } from "./job.js";
+import { throwIfAborted, type TrainingJob, type TrainingJobEvent, type TrainingJobResult } from "./training-job.js";
 import { fingerprintOf, openJobState, type JobState } from "./job-state.js";
 
 /** What a kind of training adds to the course that every job takes. */
@@ -19,13 +19,13 @@ export interface GradientPlan {
   step(trainer: Trainer, index: number): Promise<Record<string, number>>;
 }
 
-const defaultStepsPerState = 25;
+const defaultStepsPerCheckpoint = 25;
 
 /**
  * Runs a plan from its first step, or from where an earlier run left its state, to a written checkpoint. Events are told in
  * order; `training_ended` comes after the checkpoint stands.
  */
-export async function runGradientSteps(job: Job, plan: GradientPlan): Promise<JobResult> {
+export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Promise<TrainingJobResult> {
   throwIfAborted(job.signal);
   const { from, adapter, seed } = job;
   const identity = [from, adapter ?? null, seed, job.resetOptimizer ?? false, plan.steps, ...plan.identity];
@@ -35,7 +35,7 @@ export async function runGradientSteps(job: Job, plan: GradientPlan): Promise<Jo
   if (finished && !state.resumed) {
     throw new EngineError("invalid", `The directory of the new checkpoint exists already: ${job.directory}`);
   }
-  if (!job.told?.started) {
+  if (!job.reported?.started) {
     await job.onEvent({ type: "training_started", data: { ...plan.started, num_sequences: plan.steps } });
   }
   if (!finished) await train(job, plan, state);
@@ -48,7 +48,7 @@ export async function runGradientSteps(job: Job, plan: GradientPlan): Promise<Jo
   };
 }
 
-async function train(job: Job, plan: GradientPlan, state: JobState): Promise<void> {
+async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Promise<void> {
   if (plan.steps > 0) await plan.prepare?.(state);
   const checkpoint = state.checkpoint ?? job.from.checkpoint;
   const trainer = await job.engine.openTrainer(
@@ -64,10 +64,10 @@ async function train(job: Job, plan: GradientPlan, state: JobState): Promise<voi
     for (let index = state.completedSteps; index < plan.steps; index++) {
       throwIfAborted(job.signal);
       const data = await plan.step(trainer, index);
-      const event: JobEvent = { type: "gradient_step", data: { ...finite(data), gradient_step: index } };
-      if (index >= (job.told?.gradientSteps ?? 0)) await job.onEvent(event);
+      const event: TrainingJobEvent = { type: "gradient_step", data: { ...finiteValues(data), gradient_step: index } };
+      if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;
-      if (done < plan.steps && done % (job.stepsPerState ?? defaultStepsPerState) === 0) {
+      if (done < plan.steps && done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
         await state.advance(done, (directory) => trainer.save(directory, { optimizer: true }));
       }
     }
@@ -84,6 +84,6 @@ export async function closeQuietly(trainer: Trainer): Promise<void> {
 }
 
 /** Readers of the events take every value for a finite number. */
-function finite(data: Record<string, number>): Record<string, number> {
+function finiteValues(data: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => Number.isFinite(value)));
 }

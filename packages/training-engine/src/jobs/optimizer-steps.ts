@@ -2,7 +2,7 @@ import type { TokenSequence } from "../port.js";
 import { seededOrder } from "./seeded-order.js";
 
 /** The steps of the trainer that these jobs come from are packs of a multiple of so many tokens. */
-const stepGrain = 2048;
+const tokenMultiple = 2048;
 
 /**
  * Divides a job's sequences into optimizer steps: groups in the given order, the sequences of a group shuffled, each step
@@ -15,7 +15,7 @@ const stepGrain = 2048;
 export function optimizerSteps(
   sequences: { group: number; sequence: TokenSequence }[],
   seed: number,
-  tokensPerStep = Math.ceil(longest(sequences) / stepGrain) * stepGrain,
+  tokensPerStep = Math.ceil(longestSequence(sequences) / tokenMultiple) * tokenMultiple,
 ): number[][] {
   const groups = new Map<number, number[]>();
   for (const [at, { group }] of sequences.entries()) {
@@ -26,28 +26,28 @@ export function optimizerSteps(
   const draws = seededOrder(seed);
   const steps: number[][] = [];
   let step: number[] | undefined;
-  let room = 0;
+  let freeTokens = 0;
   for (const members of groups.values()) {
     const prompt = sharedPrompt(members.map((at) => sequences[at]?.sequence));
-    let promptIn: number[] | undefined;
+    let promptStep: number[] | undefined;
     for (const at of draws.shuffled(members)) {
       const tokens = sequences[at]?.sequence.tokens.length ?? 0;
-      const added = step && promptIn === step ? tokens - prompt : tokens;
-      if (step && added <= room) {
+      const added = step && promptStep === step ? tokens - prompt : tokens;
+      if (step && added <= freeTokens) {
         step.push(at);
-        room -= added;
+        freeTokens -= added;
       } else {
         step = [at];
         steps.push(step);
-        room = tokensPerStep - tokens;
+        freeTokens = tokensPerStep - tokens;
       }
-      promptIn = step;
+      promptStep = step;
     }
   }
   return draws.shuffled(steps);
 }
 
-function longest(sequences: { sequence: TokenSequence }[]): number {
+function longestSequence(sequences: { sequence: TokenSequence }[]): number {
   return sequences.reduce((most, { sequence }) => Math.max(most, sequence.tokens.length), 1);
 }
 
@@ -55,16 +55,16 @@ function longest(sequences: { sequence: TokenSequence }[]): number {
 function sharedPrompt(sequences: (TokenSequence | undefined)[]): number {
   const [first, ...others] = sequences;
   if (!first || others.length === 0) return 0;
-  let length = untrainedBeginning(first);
+  let length = untrainedPrefix(first);
   for (const other of others) {
     if (!other) continue;
-    length = Math.min(length, untrainedBeginning(other));
+    length = Math.min(length, untrainedPrefix(other));
     for (let t = 0; t < length; t++) if (other.tokens[t] !== first.tokens[t]) length = t;
   }
   return length;
 }
 
-function untrainedBeginning({ mask }: TokenSequence): number {
+function untrainedPrefix({ mask }: TokenSequence): number {
   const first = mask.indexOf(1);
   return first < 0 ? mask.length : first;
 }

@@ -23,7 +23,7 @@ export async function scoredSequences(
       sequence: {
         ...sequence,
         oldLogprobs: first[at] ?? sequence.oldLogprobs,
-        originalLogprobs: sequence.oldLogprobs,
+        rolloutLogprobs: sequence.oldLogprobs,
       },
     }));
   }
@@ -41,8 +41,8 @@ async function scores(
   name: string,
   state: JobState,
 ): Promise<Float64Array[]> {
-  const kept = await state.numbers(name);
-  if (kept) return kept;
+  const saved = await state.readArrays(name);
+  if (saved) return saved;
   // A fresh adapter changes nothing, but lets a trainer do with less memory than all weights would need.
   const adapter = weights.checkpoint === undefined ? job.adapter : undefined;
   const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
@@ -51,7 +51,7 @@ async function scores(
       planned.map(({ sequence: { tokens, mask } }) => ({ tokens, mask })),
       job.signal,
     );
-    await state.keepNumbers(name, computed);
+    await state.saveArrays(name, computed);
     return computed;
   } finally {
     await closeQuietly(trainer);

@@ -26,10 +26,10 @@ export interface RlConfig {
   /** Tokens of one optimizer step. Absent: made of the longest sequence. */
   tokensPerStep?: number;
   /** Settings that this engine does not know; they change nothing. */
-  unknown: string[];
+  unknownSettings: string[];
 }
 
-const anySize = { min: 0, max: 1e9 };
+const nonNegative = { min: 0, max: 1e9 };
 
 /** Reads `experimental_config`; null, for the whole or for a setting, means the default. `invalid` names the setting. */
 export function rlConfig(value: unknown, path = "experimental_config"): RlConfig {
@@ -43,7 +43,7 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
   table.integer("logprob_calculation_chunk_size", { min: 1, max: 2 ** 31 });
   table.flag("plot_tensors");
 
-  const coefficient = table.number("kl_penalty_coef", anySize) ?? 0;
+  const coefficient = table.number("kl_penalty_coef", nonNegative) ?? 0;
   const source = table.choice("kl_penalty_source", ["current_learner", "sample"]) ?? "current_learner";
   const named = {
     kl_penalty_reference_step: table.integer("kl_penalty_reference_step", { min: 0, max: 2 ** 31 }),
@@ -58,8 +58,8 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
     learningRate: table.number("learning_rate", { min: 0, max: 1 }),
     policy: policySettings({
       ppo: ppo ?? lossName === "ppo",
-      epsilon: table.number("epsilon", anySize),
-      epsilonHigh: table.number("epsilon_high", anySize),
+      epsilon: table.number("epsilon", nonNegative),
+      epsilonHigh: table.number("epsilon_high", nonNegative),
       importanceSamplingLevel: table.choice("importance_sampling_level", [
         "token",
         "sequence",
@@ -68,11 +68,11 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
       ]),
       maxNegativeAdvantageImportanceSamplingWeight: table.number(
         "max_negative_advantage_importance_sampling_weight",
-        anySize,
+        nonNegative,
       ),
       maskProbRatio: table.flag("mask_prob_ratio"),
-      k2Tau: table.number(["modelname_k2_tau", "kimi_k2_tau"], anySize),
-      truncatedImportanceSampling: table.number("truncated_importance_sampling", anySize),
+      k2Tau: table.number(["modelname_k2_tau", "kimi_k2_tau"], nonNegative),
+      truncatedImportanceSampling: table.number("truncated_importance_sampling", nonNegative),
     }),
     scaleRewards: (table.flag("normalize_advantages") ?? scaleRewards) && scaleRewards,
     advantageBalance: table.number("advantage_balance", { min: -1, max: 1 }) ?? 0,
@@ -81,7 +81,7 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
     learningRatePower: table.number("num_trajectories_learning_rate_multiplier_power", { min: -10, max: 10 }) ?? 0,
     scaleLearningRateByRewardDeviation: table.flag("scale_learning_rate_by_reward_std_dev") ?? false,
     tokensPerStep: table.integer("packed_sequence_length", { min: 1, max: 2 ** 31 }),
-    unknown: table.unread(),
+    unknownSettings: table.unread(),
   };
   if (coefficient > 0) {
     config.klPenalty = {

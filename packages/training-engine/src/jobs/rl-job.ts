@@ -2,14 +2,14 @@ import type { WeightsRef } from "../port.js";
 import { readTrajectoryGroups, type TrajectoryGroup } from "../trajectories/groups.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import type { Job, JobResult } from "./job.js";
+import type { TrainingJob, TrainingJobResult } from "./training-job.js";
 import { policyPlan } from "./policy-plan.js";
 import { rewardTrendFactor } from "./reward-trend.js";
 import { rlConfig, type ReferencePolicy } from "./rl-config.js";
 import { readRollouts, type Rollouts } from "./rollouts.js";
 import { groupMetrics } from "./split-metrics.js";
 
-export interface RlJob extends Job {
+export interface RlJob extends TrainingJob {
   /** Trajectory groups as they were submitted: any JSON value, checked here. */
   groups: unknown;
   /** `experimental_config` as it was submitted; absent or null: all defaults. */
@@ -26,7 +26,7 @@ export interface RlJob extends Job {
  *
  * @throws EngineError `invalid` with the path of a bad value, or when no log-probabilities came with the samples.
  */
-export async function runRlJob(job: RlJob): Promise<JobResult> {
+export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = rlConfig(job.config);
   const groups = readTrajectoryGroups(job.groups);
   const { info, template } = await openBaseModel(job.engine, job.from.baseModel);
@@ -46,31 +46,35 @@ export async function runRlJob(job: RlJob): Promise<JobResult> {
     settings,
     rollouts: read.rollouts,
     learningRateFactor: settings.scaleLearningRateByRewardDeviation ? rewardTrendFactor(job.rewardDeviations ?? []) : 1,
-    constants: numbersOf(groups, read),
+    constants: jobMetrics(groups, read),
   });
   const reasons = Object.fromEntries([...read.reasons].map(([code, count]) => [`num_untrainable_${code}`, count]));
-  Object.assign(plan.started, reasons, settings.unknown.length > 0 && { unknown_settings: settings.unknown });
+  Object.assign(
+    plan.started,
+    reasons,
+    settings.unknownSettings.length > 0 && { unknown_settings: settings.unknownSettings },
+  );
   Object.assign(plan.ended, reasons);
   return runGradientSteps(job, plan);
 }
 
 /** What is true of the whole job and told with every step. */
-function numbersOf(groups: TrajectoryGroup[], read: Rollouts): Record<string, number> {
+function jobMetrics(groups: TrajectoryGroup[], read: Rollouts): Record<string, number> {
   const trajectories = groups.flatMap((group) => group.trajectories);
-  const numbers: Record<string, number> = {
+  const metrics: Record<string, number> = {
     num_groups_submitted: groups.length,
     num_groups_trainable: read.trainableGroups,
     num_trajectories: trajectories.length,
     num_dropped_trajectories: read.droppedTrajectories,
   };
-  const { own, ofGroups } = groupMetrics(groups);
-  Object.assign(numbers, own);
-  for (const [name, value] of Object.entries(ofGroups)) numbers[`group_metric_${name}`] = value;
+  const { builtIn, groupMeans } = groupMetrics(groups);
+  Object.assign(metrics, builtIn);
+  for (const [name, value] of Object.entries(groupMeans)) metrics[`group_metric_${name}`] = value;
   const lags = trajectories.flatMap(({ initialPolicyVersion, finalPolicyVersion }) =>
     initialPolicyVersion === undefined || finalPolicyVersion === undefined
       ? []
       : [finalPolicyVersion - initialPolicyVersion],
   );
-  if (lags.length > 0) numbers["policy_lag"] = lags.reduce((sum, lag) => sum + lag, 0) / lags.length;
-  return numbers;
+  if (lags.length > 0) metrics["policy_lag"] = lags.reduce((sum, lag) => sum + lag, 0) / lags.length;
+  return metrics;
 }

@@ -4,7 +4,7 @@ import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
 import { trajectorySequences } from "../trajectories/sequences.js";
 import type { Reason } from "../trajectories/turns.js";
-import { takeTurns } from "./job.js";
+import { yieldToEventLoop } from "./training-job.js";
 import type { Rollout } from "./policy-plan.js";
 
 export interface Rollouts {
@@ -18,7 +18,7 @@ export interface Rollouts {
 }
 
 /** Larger rewards are mistakes, and their squares would not be numbers. */
-const largestReward = 1e100;
+const maxReward = 1e100;
 
 /**
  * The sequences of all trajectories that there is something to learn from. `invalid` when rewards differ but nothing can be
@@ -34,7 +34,7 @@ export async function readRollouts(
   let first: Reason | undefined;
   for (const [group, { trajectories }] of groups.entries()) {
     for (const { reward, path } of trajectories) {
-      if (Number.isFinite(reward) && Math.abs(reward) <= largestReward) continue;
+      if (Number.isFinite(reward) && Math.abs(reward) <= maxReward) continue;
       throw new EngineError("invalid", `A reward of ${reward} is not a number to learn from.`, `${path}.reward`);
     }
     const rewards = trajectories.map(({ reward }) => reward);
@@ -43,13 +43,13 @@ export async function readRollouts(
     for (const [at, trajectory] of trajectories.entries()) {
       const advantage = advantages[at] ?? 0;
       if (advantage === 0) continue;
-      await takeTurns(signal);
+      await yieldToEventLoop(signal);
       const { sequences, reasons } = await trajectorySequences(trajectory, options);
       for (const reason of reasons) {
         found.reasons.set(reason.code, (found.reasons.get(reason.code) ?? 0) + 1);
         if (reason.code !== "too_long") first ??= reason;
       }
-      const trained = sequences.filter((sequence) => !sequence.overLong && trainedTokens(sequence) > 0);
+      const trained = sequences.filter((sequence) => !sequence.exceedsContext && trainedTokens(sequence) > 0);
       if (trained.length > 0) found.rollouts.push({ group, advantage, sequences: trained });
       else found.droppedTrajectories++;
     }

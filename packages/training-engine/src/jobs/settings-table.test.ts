@@ -12,7 +12,7 @@ describe("the settings of a reinforcement learning job", () => {
       allowTrainingWithoutLogprobs: false,
       learningRatePower: 0,
       scaleLearningRateByRewardDeviation: false,
-      unknown: [],
+      unknownSettings: [],
     };
     expect(rlConfig(undefined)).toEqual(defaults);
     expect(rlConfig(null)).toEqual(defaults);
@@ -73,7 +73,7 @@ describe("the settings of a reinforcement learning job", () => {
       learningRatePower: 0.5,
       scaleLearningRateByRewardDeviation: true,
       tokensPerStep: 4096,
-      unknown: ["something_new"],
+      unknownSettings: ["something_new"],
     });
   });
 
@@ -102,7 +102,7 @@ describe("the settings of a reinforcement learning job", () => {
 
 describe("the settings of a supervised job", () => {
   it("have their defaults", () => {
-    const defaults = { batchSize: 2, assistantTurns: "all", unknown: [] };
+    const defaults = { batchSize: 2, assistantTurns: "all", unknownSettings: [] };
     expect(sftConfig(null, 5)).toEqual(defaults);
     expect(sftConfig({ batch_size: "auto", learning_rate: null, metric_logging: { enabled: true } }, 5)).toEqual(
       defaults,
@@ -110,7 +110,7 @@ describe("the settings of a supervised job", () => {
     expect(sftConfig({ batch_size: 4, assistant_turns: "last", extra: 0 }, 5)).toEqual({
       batchSize: 4,
       assistantTurns: "last",
-      unknown: ["extra"],
+      unknownSettings: ["extra"],
     });
   });
 

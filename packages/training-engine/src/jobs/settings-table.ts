@@ -42,7 +42,7 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
     if (name === undefined) return undefined;
     const found = any(name);
     if (typeof found !== "number" || !Number.isFinite(found) || found < range.min || found > range.max) {
-      throw refuse(name, `must be a number from ${range.min} to ${range.max}, not ${shown(found)}.`);
+      throw refuse(name, `must be a number from ${range.min} to ${range.max}, not ${formatValue(found)}.`);
     }
     if (other !== undefined && any(other) !== found) throw refuse(other, `is another name of ${name}; they differ.`);
     return found;
@@ -57,21 +57,21 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
   function flag(name: string): boolean | undefined {
     const found = any(name);
     if (found === undefined || typeof found === "boolean") return found;
-    throw refuse(name, `must be true or false, not ${shown(found)}.`);
+    throw refuse(name, `must be true or false, not ${formatValue(found)}.`);
   }
 
   function choice<const T extends string>(name: string, options: readonly T[]): T | undefined {
     const found = any(name);
     if (found === undefined) return undefined;
     const option = options.find((each) => each === found);
-    if (option === undefined) throw refuse(name, `must be one of ${options.join(", ")}, not ${shown(found)}.`);
+    if (option === undefined) throw refuse(name, `must be one of ${options.join(", ")}, not ${formatValue(found)}.`);
     return option;
   }
 
   function text(name: string): string | undefined {
     const found = any(name);
     if (found === undefined || typeof found === "string") return found;
-    throw refuse(name, `must be text, not ${shown(found)}.`);
+    throw refuse(name, `must be text, not ${formatValue(found)}.`);
   }
 
   function unread(): string[] {
@@ -79,7 +79,7 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
   }
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === "number") return String(value);
   return (JSON.stringify(value) ?? typeof value).slice(0, 80);
 }

@@ -7,7 +7,7 @@ export interface SftConfig {
   learningRate?: number | number[];
   assistantTurns: "all" | "last";
   /** Settings that this engine does not know; they change nothing. */
-  unknown: string[];
+  unknownSettings: string[];
 }
 
 const learningRates = { min: 0, max: 1 };
@@ -26,7 +26,7 @@ export function sftConfig(value: unknown, rows: number, path = "config"): SftCon
     batchSize: batchSize ?? 2,
     learningRate: learningRate(),
     assistantTurns: assistantTurns ?? "all",
-    unknown: table.unread(),
+    unknownSettings: table.unread(),
   };
   if (Array.isArray(config.learningRate)) {
     const batches = Math.ceil(rows / config.batchSize);

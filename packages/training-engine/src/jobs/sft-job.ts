@@ -2,11 +2,11 @@ import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import { takeTurns, type Job, type JobResult } from "./job.js";
+import { yieldToEventLoop, type TrainingJob, type TrainingJobResult } from "./training-job.js";
 import { sftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 
-export interface SftJob extends Job {
+export interface SftJob extends TrainingJob {
   /** Rows in the order of their file, as `readTrainingRows` gives them; `line` counts from 1. */
   rows: { line: number; row: unknown }[];
   /** `config` as it was submitted; absent or null: all defaults. */
@@ -19,17 +19,17 @@ export interface SftJob extends Job {
  *
  * @throws EngineError `invalid` with the path of a bad setting or the line of a bad row.
  */
-export async function runSftJob(job: SftJob): Promise<JobResult> {
+export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
   const { info, template } = await openBaseModel(job.engine, job.from.baseModel);
   const options = { template, assistantTurns: settings.assistantTurns, contextLength: info.contextLength };
   const rows: (TokenSequence | undefined)[] = [];
   for (const { line, row } of job.rows) {
-    await takeTurns(job.signal);
-    const { overLong, tokens, mask } = await supervisedSequence(row, options, `line ${line}`);
-    rows.push(overLong ? undefined : { tokens, mask });
+    await yieldToEventLoop(job.signal);
+    const { exceedsContext, tokens, mask } = await supervisedSequence(row, options, `line ${line}`);
+    rows.push(exceedsContext ? undefined : { tokens, mask });
   }
   const plan = supervisedPlan({ ...job, settings, rows });
-  if (settings.unknown.length > 0) plan.started["unknown_settings"] = settings.unknown;
+  if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   return runGradientSteps(job, plan);
 }

@@ -6,11 +6,11 @@ export interface GroupMetrics {
    * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups of
    * more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
    */
-  own: Record<string, number>;
+  builtIn: Record<string, number>;
   /** Mean of each trajectory metric over the trajectories that have it. */
-  ofTrajectories: Record<string, number>;
+  trajectoryMeans: Record<string, number>;
   /** Mean of each group metric over the groups that have it and have trajectories. */
-  ofGroups: Record<string, number>;
+  groupMeans: Record<string, number>;
 }
 
 /** What a set of groups says about the policy that made them. What has nothing to be a mean of is left out. */
@@ -20,13 +20,13 @@ export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
   const deviations = groups
     .filter((group) => group.trajectories.length > 1)
     .map((group) => rewardDeviation(group.trajectories.map(({ reward }) => reward)));
-  const own: Record<string, number> = { reward_std_dev: deviations.length > 0 ? mean(deviations) : 0 };
-  if (trajectories.length > 0) own["reward"] = mean(trajectories.map(({ reward }) => reward));
-  if (trajectories.length + exceptions > 0) own["exception_rate"] = exceptions / (trajectories.length + exceptions);
+  const builtIn: Record<string, number> = { reward_std_dev: deviations.length > 0 ? mean(deviations) : 0 };
+  if (trajectories.length > 0) builtIn["reward"] = mean(trajectories.map(({ reward }) => reward));
+  if (trajectories.length + exceptions > 0) builtIn["exception_rate"] = exceptions / (trajectories.length + exceptions);
   return {
-    own,
-    ofTrajectories: means(trajectories.map(({ metrics }) => metrics)),
-    ofGroups: means(groups.filter((group) => group.trajectories.length > 0).map(({ metrics }) => metrics)),
+    builtIn,
+    trajectoryMeans: means(trajectories.map(({ metrics }) => metrics)),
+    groupMeans: means(groups.filter((group) => group.trajectories.length > 0).map(({ metrics }) => metrics)),
   };
 }
 
@@ -35,10 +35,10 @@ export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
  * `<split>/group_<metric>`. Our own names win over metrics of the same name. `invalid` names the place of a bad value.
  */
 export function splitMetrics(groups: unknown, split: string): Record<string, number> {
-  const { own, ofTrajectories, ofGroups } = groupMetrics(readTrajectoryGroups(groups));
-  const prefixed = Object.entries(ofGroups).map(([name, value]) => [`group_${name}`, value] as const);
+  const { builtIn, trajectoryMeans, groupMeans } = groupMetrics(readTrajectoryGroups(groups));
+  const prefixed = Object.entries(groupMeans).map(([name, value]) => [`group_${name}`, value] as const);
   return Object.fromEntries(
-    [...Object.entries(ofTrajectories), ...prefixed, ...Object.entries(own)].map(([name, value]) => [
+    [...Object.entries(trajectoryMeans), ...prefixed, ...Object.entries(builtIn)].map(([name, value]) => [
       `${split}/${name}`,
       value,
     ]),

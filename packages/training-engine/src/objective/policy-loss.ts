@@ -19,8 +19,8 @@ import { checkSequence } from "./trained-tokens.js";
  *    original log-probabilities (1 where those are unknown), else v = rho.
  */
 export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, settings: PolicySettings): SequenceLoss {
-  const { mask, weights, advantages, oldLogprobs, originalLogprobs, segments } = sequence;
-  checkSequence(sequence, logprobs, { weights, advantages, oldLogprobs, originalLogprobs, segments });
+  const { mask, weights, advantages, oldLogprobs, rolloutLogprobs, segments } = sequence;
+  checkSequence(sequence, logprobs, { weights, advantages, oldLogprobs, rolloutLogprobs: rolloutLogprobs, segments });
   const ratios = importanceRatios(mask, logprobs, oldLogprobs, segments, settings.importanceSamplingLevel);
   const low = 1 - settings.epsilon;
   const high = 1 + settings.epsilonHigh;
@@ -35,15 +35,15 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
   for (let t = 0; t < mask.length; t++) {
     if (!mask[t]) continue;
     const logprob = logprobs[t] ?? 0;
-    const free = ratios.ratio[t] ?? 0;
-    const capped = Math.min(free, cap);
+    const uncapped = ratios.ratio[t] ?? 0;
+    const capped = Math.min(uncapped, cap);
     const rho = settings.maskProbRatio && !(capped > low && capped < high) ? 0 : capped;
     const clipped = Math.min(Math.max(rho, low), high);
     const advantage = (advantages[t] ?? 0) - (settings.k2Tau ?? 0) * (ratios.logRatio[t] ?? 0);
-    const truncation = limit === Infinity ? 1 : Math.min(stale(t, rho), limit);
+    const truncation = limit === Infinity ? 1 : Math.min(truncationRatio(t, rho), limit);
     const weight = (weights[t] ?? 0) * truncation;
 
-    let changed = rho !== free;
+    let changed = rho !== uncapped;
     if (settings.ppo) {
       const usesRatio = rho * advantage <= clipped * advantage;
       loss -= weight * (usesRatio ? rho : clipped) * advantage;
@@ -60,12 +60,12 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
   return { loss, gradient, sums: { ...sums, ...probabilities } };
 
   /** How far the policy that `old` describes had moved from the one that sampled. */
-  function stale(t: number, rho: number): number {
-    if (!originalLogprobs) return rho;
-    const original = originalLogprobs[t] ?? NaN;
-    if (Number.isNaN(original)) return 1;
+  function truncationRatio(t: number, rho: number): number {
+    if (!rolloutLogprobs) return rho;
+    const rollout = rolloutLogprobs[t] ?? NaN;
+    if (Number.isNaN(rollout)) return 1;
     const old = oldLogprobs[t] ?? NaN;
-    return Math.exp((Number.isNaN(old) ? (logprobs[t] ?? 0) : old) - original);
+    return Math.exp((Number.isNaN(old) ? (logprobs[t] ?? 0) : old) - rollout);
   }
 
   function count(t: number, logprob: number, rho: number, changed: boolean): void {
@@ -78,7 +78,7 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
       sums.known_old++;
       sums.old_minus_new += old - logprob;
     }
-    const sampled = (originalLogprobs ?? oldLogprobs)[t] ?? NaN;
+    const sampled = (rolloutLogprobs ?? oldLogprobs)[t] ?? NaN;
     if (!Number.isNaN(sampled)) addProbability(probabilities, sampled, logprob);
   }
 }

@@ -2,9 +2,9 @@ import { EngineError } from "../engine-error.js";
 import type { Objective, TokenSequence } from "../port.js";
 import type { MetricSums } from "./metric-sums.js";
 import { policyLoss } from "./policy-loss.js";
-import { supervisedLoss } from "./supervised-loss.js";
+import { crossEntropyLoss } from "./cross-entropy-loss.js";
 
-/** Loss of one sequence; nothing is divided by the objective's `divisor` yet. */
+/** Loss of one sequence; nothing is divided by the objective's `normalizer` yet. */
 export interface SequenceLoss {
   /** Sum over the trained tokens. */
   loss: number;
@@ -18,7 +18,7 @@ export interface SequenceLoss {
  * the port; those of untrained tokens are not read). `failed` when a trained token's log-probability is not finite.
  */
 export function sequenceLoss(objective: Objective, index: number, logprobs: Float64Array): SequenceLoss {
-  if (objective.name === "supervised") return supervisedLoss(sequenceAt(objective.sequences, index), logprobs);
+  if (objective.name === "cross_entropy") return crossEntropyLoss(sequenceAt(objective.sequences, index), logprobs);
   return policyLoss(sequenceAt(objective.sequences, index), logprobs, objective.settings);
 }
 

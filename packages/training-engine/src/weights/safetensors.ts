@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { narrowBF16, weightFormats, widenBF16, widenF16, type WeightFormat } from "./number-formats.js";
 import {
-  longestHeader,
+  maxHeaderBytes,
   parseHeader,
   tensorError,
   type SafetensorsHeader,
@@ -57,10 +57,10 @@ async function readHeader(handle: FileHandle, file: string): Promise<{ header: S
   const prefix = new Uint8Array(8);
   await readFully(handle, prefix, 0, file);
   const length = new DataView(prefix.buffer).getBigUint64(0, true);
-  if (length > BigInt(longestHeader)) {
+  if (length > BigInt(maxHeaderBytes)) {
     throw new EngineError(
       "invalid",
-      `${file} says that its header has ${length} bytes; at most ${longestHeader} are read`,
+      `${file} says that its header has ${length} bytes; at most ${maxHeaderBytes} are read`,
       file,
     );
   }

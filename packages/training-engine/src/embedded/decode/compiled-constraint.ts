@@ -18,7 +18,7 @@ export async function compileConstraint(
   let first: ConstraintSession | undefined = await constraints.compile(output);
   return {
     session() {
-      const session = first ?? lateSession(() => constraints.compile(output));
+      const session = first ?? lazySession(() => constraints.compile(output));
       first = undefined;
       return session;
     },
@@ -29,7 +29,7 @@ export async function compileConstraint(
   };
 }
 
-function lateSession(open: () => Promise<ConstraintSession>): ConstraintSession {
+function lazySession(open: () => Promise<ConstraintSession>): ConstraintSession {
   let session: ConstraintSession | undefined;
   let closed = false;
   const opened = (): ConstraintSession => {

@@ -1,17 +1,17 @@
 import { randomInt } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
-import type { GenerateRequest, GenerateResult, GenerationChunk, StructuredOutput } from "../../port.js";
-import type { CompletionContext } from "../../sampling/completion.js";
-import { checkSamplingRequest } from "../../sampling/sampling-plan.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import type { GenerateRequest, GenerateResult, CompletionChunk, StructuredOutput } from "../../port.js";
+import type { CompletionContext } from "../../sampling/completion-sampler.js";
+import { checkSamplingRequest } from "../../sampling/sampling-request.js";
 import type { Constraints } from "../../sampling/structured/constraints.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import { compileConstraint, type CompiledConstraint } from "./compiled-constraint.js";
-import { createJob } from "./job.js";
-import { loadBase, type WeightsMode } from "./loaded-weights.js";
-import { createScheduler, leastBytes } from "./scheduler.js";
-import { createWeightsRegistry, type ServedWeights } from "./weights-registry.js";
+import { createScheduledRequest } from "./scheduled-request.js";
+import { prepareBase, type WeightsMode } from "./prepared-weights.js";
+import { createScheduler, minBytes } from "./scheduler.js";
+import { createWeightsRegistry, type RegisteredWeights } from "./weights-registry.js";
 
 export interface CpuSamplerSettings {
   /** Caches of running requests and what is kept for their answers; a request that alone needs more is `too_large`. */
@@ -45,7 +45,7 @@ export interface CpuSampler {
   /** Shares `weights.flat`, which must not change while the model is served. `invalid` when the id is taken. */
   addModel(id: string, model: SamplerModel): Promise<void>;
   /** Serves an adapter on a model that was added. `not_found` when it was not. */
-  addAdapter(id: string, baseId: string, adapter: { config: AdapterConfig; set: ParameterSet }): Promise<void>;
+  addAdapter(id: string, baseId: string, adapter: { config: LoraConfig; set: ParameterSet }): Promise<void>;
   /**
    * New requests do not find it any more; resolves when the last running one is done and its memory is given back. A model
    * with adapters on it goes after them. An unknown id is ignored.
@@ -54,7 +54,7 @@ export interface CpuSampler {
   /** As `Sampler.generate`. Runs in the calling thread, in steps between which the event loop turns. */
   generate(
     request: CpuGenerateRequest,
-    options?: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+    options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult>;
   stats(): SamplerStats;
   /** Rejects what runs with `aborted` and frees everything. */
@@ -81,8 +81,8 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   let closed = false;
   let [arrivals, preparing] = [0, 0];
 
-  const contextOf = (request: CpuGenerateRequest, { loaded, model }: ServedWeights): CompletionContext => {
-    const { vocabularySize, contextLength } = loaded.config;
+  const contextOf = (request: CpuGenerateRequest, { prepared, model }: RegisteredWeights): CompletionContext => {
+    const { vocabularySize, contextLength } = prepared.config;
     checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: maxRows });
     if (request.structuredOutput && !model.constraints) {
       throw new EngineError("unsupported", "structured output is not available for these weights", "structuredOutput");
@@ -101,32 +101,40 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   };
   const sample = async (
     request: CpuGenerateRequest,
-    served: ServedWeights,
-    { onChunk, signal }: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+    served: RegisteredWeights,
+    { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult> => {
     const context = contextOf(request, served);
-    const { loaded, model } = served;
-    const needed = leastBytes({ weights: loaded, context });
-    if (needed > memoryBytes) {
+    const { prepared, model } = served;
+    const minimum = minBytes({ weights: prepared, context });
+    if (minimum > memoryBytes) {
       throw new EngineError(
         "too_large",
-        `the request needs ${needed} bytes of caches and answers, and there are ${memoryBytes}`,
+        `the request needs ${minimum} bytes of caches and answers, and there are ${memoryBytes}`,
       );
     }
     if (scheduler.queued + preparing >= maxQueued) {
       throw new EngineError("busy", `${maxQueued} requests wait already; try again later`);
     }
     const { structuredOutput } = request;
-    const bound = structuredOutput && model.constraints;
-    const constraint = bound ? await compile(structuredOutput, bound) : undefined;
+    const available = structuredOutput && model.constraints;
+    const constraint = available ? await compile(structuredOutput, available) : undefined;
     let abort: () => void = () => undefined;
     const result = new Promise<GenerateResult>((resolve, reject) => {
-      const job = createJob({ weights: loaded, context, constraint, order: arrivals++, onChunk, resolve, reject });
-      abort = () => job.fail(aborted());
+      const scheduled = createScheduledRequest({
+        weights: prepared,
+        context,
+        constraint,
+        order: arrivals++,
+        onChunk,
+        resolve,
+        reject,
+      });
+      abort = () => scheduled.fail(aborted());
       if (closed || signal?.aborted) return abort();
       running.add(abort);
       signal?.addEventListener("abort", abort, { once: true });
-      scheduler.add(job);
+      scheduler.add(scheduled);
     });
     return result.finally(() => {
       running.delete(abort);
@@ -139,8 +147,8 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     async addModel(id, model) {
       const { config, weights, mode } = model;
       await registry.add(id, async () => {
-        const loaded = await loadBase(config, weights, { mode, threads });
-        return { loaded, model, base: loaded, release: () => loaded.release() };
+        const prepared = await prepareBase(config, weights, { mode, threads });
+        return { prepared, model, base: prepared, release: () => prepared.release() };
       });
     },
     async addAdapter(id, baseId, { config, set }) {
@@ -149,7 +157,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
         .add(id, async () => {
           const { base, model } = lease.served;
           const release = async () => lease.release();
-          return { loaded: await base.adapt(config, set), model, base, release };
+          return { prepared: await base.adapt(config, set), model, base, release };
         })
         .catch((error: unknown) => {
           lease.release();

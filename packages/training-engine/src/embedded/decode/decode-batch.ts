@@ -1,6 +1,6 @@
 import { tensor, type Tensor } from "../session.js";
 import { appendFresh, copyRow, createCache, roundCapacity, roundRows, type KeyValueCache } from "./key-value-cache.js";
-import type { LoadedWeights } from "./loaded-weights.js";
+import type { PreparedWeights } from "./prepared-weights.js";
 import { rotaryRows, type RotaryRows } from "./rotary-rows.js";
 
 type ModelOutput = "logits" | "probabilities";
@@ -12,7 +12,7 @@ export interface DecodeBatch {
    * Takes over the first `length` positions of the first row of a cache; answers with its slot. Others keep theirs. `coming`:
    * how many more are expected at once, so that room is made for all of them together.
    */
-  add(from: KeyValueCache, length: number, coming?: number): number;
+  add(from: KeyValueCache, length: number, expectedRows?: number): number;
   /** Another row like the one in `slot`; answers with its slot. */
   fork(slot: number): number;
   /** `wipe`: what the row held may not be numbers, which a later row of the slot must not meet. */
@@ -21,12 +21,12 @@ export interface DecodeBatch {
   trim(): ReadonlyMap<number, number> | undefined;
   setToken(slot: number, token: number): void;
   /** Adds each slot's token to its row and predicts the next. Rows of the outputs lie one after the other, slot by slot. */
-  step(wanted: readonly ModelOutput[]): Promise<void>;
+  step(outputNames: readonly ModelOutput[]): Promise<void>;
   /** Of the last step that wanted it, [rows, vocabularySize]. */
   output(name: ModelOutput): Float32Array;
 }
 
-const hidden = -1e30;
+const maskedScore = -1e30;
 
 /** What depends on how many rows and positions there are. */
 interface Layout {
@@ -43,14 +43,14 @@ interface Layout {
   outputs: Partial<Record<ModelOutput, Tensor<"float32">>>;
 }
 
-export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
+export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
   const { config } = weights;
-  let layout = layOut(weights, 1, roundCapacity(1));
+  let layout = createLayout(weights, 1, roundCapacity(1));
 
   /** Moves to a new layout, in which slot i holds what slot `sources[i]` held. */
   const rebuild = (rows: number, capacity: number, sources: readonly number[]) => {
     const before = layout;
-    layout = layOut(weights, rows, capacity);
+    layout = createLayout(weights, rows, capacity);
     sources.forEach((source, slot) => {
       if (!before.occupied[source]) return;
       const length = before.lengths[source]!;
@@ -60,12 +60,12 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
     });
   };
   const everySlot = () => Array.from(layout.occupied, (_, slot) => slot);
-  const freeSlot = (positions: number, coming = 0): number => {
+  const freeSlot = (positions: number, expectedRows = 0): number => {
     const free = layout.occupied.indexOf(0);
     const { rows, capacity } = layout.cache;
     const needed = Math.max(capacity, roundCapacity(positions));
-    const more = free < 0 ? roundRows(rows + 1 + coming) : rows;
-    if (more > rows || needed > capacity) rebuild(more, needed, everySlot());
+    const newRows = free < 0 ? roundRows(rows + 1 + expectedRows) : rows;
+    if (newRows > rows || needed > capacity) rebuild(newRows, needed, everySlot());
     return free < 0 ? rows : free;
   };
   const outputOf = (name: ModelOutput) =>
@@ -75,8 +75,8 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
     get rows() {
       return layout.cache.rows;
     },
-    add(from, length, coming) {
-      const slot = freeSlot(length + 1, coming);
+    add(from, length, expectedRows) {
+      const slot = freeSlot(length + 1, expectedRows);
       copyRow(config, from, 0, layout.cache, slot, length);
       occupy(layout, slot, length);
       return slot;
@@ -93,23 +93,23 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
       if (wipe) wipeRow(layout.cache, slot);
     },
     trim() {
-      const left = everySlot().filter((slot) => layout.occupied[slot]);
-      const rows = roundRows(Math.max(1, left.length));
-      if (left.length === 0 || rows === layout.cache.rows) return undefined;
-      const longest = Math.max(...left.map((slot) => layout.lengths[slot]!));
-      rebuild(rows, roundCapacity(longest + 1), left);
-      return new Map(left.map((from, to) => [from, to]));
+      const remaining = everySlot().filter((slot) => layout.occupied[slot]);
+      const rows = roundRows(Math.max(1, remaining.length));
+      if (remaining.length === 0 || rows === layout.cache.rows) return undefined;
+      const longest = Math.max(...remaining.map((slot) => layout.lengths[slot]!));
+      rebuild(rows, roundCapacity(longest + 1), remaining);
+      return new Map(remaining.map((from, to) => [from, to]));
     },
     setToken(slot, token) {
       layout.tokens[slot] = token;
     },
-    async step(wanted) {
+    async step(outputNames) {
       const longest = Math.max(...layout.lengths);
       if (longest >= layout.cache.capacity) rebuild(layout.cache.rows, 2 * layout.cache.capacity, everySlot());
       const { cache, lengths, mask, rotary, feeds, fresh } = layout;
       for (let row = 0; row < cache.rows; row++) rotary.fill(row, lengths[row]!);
       const fetches: Record<string, Tensor> = { fresh };
-      for (const name of wanted) fetches[name] = outputOf(name);
+      for (const name of outputNames) fetches[name] = outputOf(name);
       await weights.decode.session.run(feeds, fetches);
       appendFresh(config, cache, fresh.data, lengths);
       for (let row = 0; row < cache.rows; row++) {
@@ -122,11 +122,11 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
   };
 }
 
-function layOut({ config, decode }: LoadedWeights, rows: number, capacity: number): Layout {
+function createLayout({ config, decode }: PreparedWeights, rows: number, capacity: number): Layout {
   const { layers, keyValueHeads, headSize } = config;
   const cache = createCache(config, rows, capacity);
   const tokens = new Int32Array(rows);
-  const mask = new Float32Array(rows * (capacity + 1)).fill(hidden);
+  const mask = new Float32Array(rows * (capacity + 1)).fill(maskedScore);
   for (let row = 1; row <= rows; row++) mask[row * (capacity + 1) - 1] = 0;
   const rotary = rotaryRows(config, rows);
   const angles = (data: Float32Array) => tensor("float32", data, [rows, headSize / 2]);
@@ -176,7 +176,7 @@ function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number
   lengths[slot] = 0;
   tokens[slot] = 0;
   const at = slot * (cache.capacity + 1);
-  mask.fill(hidden, at, at + cache.capacity);
+  mask.fill(maskedScore, at, at + cache.capacity);
 }
 
 /** Not even a share of zero hides a number that is none. */

@@ -24,14 +24,14 @@ export function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, row
 
 /** Positions are given out in powers of two, so that few shapes occur and growing is rare. */
 export function roundCapacity(positions: number): number {
-  return Math.max(smallestCapacity, roundRows(positions));
+  return Math.max(minCapacity, roundRows(positions));
 }
 
 export function roundRows(rows: number): number {
   return 2 ** Math.ceil(Math.log2(rows));
 }
 
-const smallestCapacity = 32;
+const minCapacity = 32;
 
 /** Copies the first `length` positions of a row, between caches of the same model or within one. */
 export function copyRow(

@@ -1,24 +1,24 @@
 import { EngineError } from "../../engine-error.js";
-import type { LoadedBase, LoadedWeights } from "./loaded-weights.js";
+import type { PreparedBase, PreparedWeights } from "./prepared-weights.js";
 import type { SamplerModel } from "./cpu-sampler.js";
 
 /** Weights under their name, with what else a request on them needs. */
-export interface ServedWeights {
-  loaded: LoadedWeights;
+export interface RegisteredWeights {
+  prepared: PreparedWeights;
   model: SamplerModel;
   /** What adapters are put on. */
-  base: LoadedBase;
+  base: PreparedBase;
   release(): Promise<void>;
 }
 
 interface WeightsLease {
-  served: ServedWeights;
+  served: RegisteredWeights;
   release(): void;
 }
 
 /** Which weights are served, and who uses them. */
 export interface WeightsRegistry {
-  add(id: string, load: () => Promise<ServedWeights>): Promise<void>;
+  add(id: string, load: () => Promise<RegisteredWeights>): Promise<void>;
   /** Keeps the weights until the lease is given back. `not_found` when there are none of this name. */
   acquire(id: string): WeightsLease;
   remove(id: string): Promise<void>;
@@ -27,17 +27,17 @@ export interface WeightsRegistry {
 }
 
 interface Entry {
-  served: ServedWeights;
+  served: RegisteredWeights;
   users: number;
   /** Called when the last user is gone, once the entry is to go. */
-  unused?: () => void;
+  onUnused?: () => void;
 }
 
 export function createWeightsRegistry(): WeightsRegistry {
   const entries = new Map<string, Entry>();
   const loading = new Set<string>();
   /** Removed ones that are still in use. */
-  const leaving = new Set<Entry>();
+  const removed = new Set<Entry>();
 
   return {
     async add(id, load) {
@@ -57,7 +57,7 @@ export function createWeightsRegistry(): WeightsRegistry {
       return {
         served: entry.served,
         release() {
-          if (held && --entry.users === 0) entry.unused?.();
+          if (held && --entry.users === 0) entry.onUnused?.();
           held = false;
         },
       };
@@ -66,14 +66,14 @@ export function createWeightsRegistry(): WeightsRegistry {
       const entry = entries.get(id);
       if (!entry) return;
       entries.delete(id);
-      leaving.add(entry);
-      if (entry.users > 0) await new Promise<void>((resolve) => (entry.unused = resolve));
-      if (leaving.delete(entry)) await entry.served.release();
+      removed.add(entry);
+      if (entry.users > 0) await new Promise<void>((resolve) => (entry.onUnused = resolve));
+      if (removed.delete(entry)) await entry.served.release();
     },
     async close() {
-      const all = [...entries.values(), ...leaving];
+      const all = [...entries.values(), ...removed];
       entries.clear();
-      leaving.clear();
+      removed.clear();
       // Adapters before the models they are on: those hold the sessions.
       await Promise.all(all.map(({ served }) => served.release()));
     },

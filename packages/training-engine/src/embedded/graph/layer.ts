@@ -1,5 +1,5 @@
 import type { ModelConfig } from "../../model/config.js";
-import { adapterParameters, modelParameters, type Parameter } from "../../model/parameters.js";
+import { adapterParameters, modelParameters, type ModelParameter } from "../../model/parameters.js";
 import {
   attentionBackward,
   attentionDimensions,
@@ -14,7 +14,7 @@ import {
   feedForwardValues,
   type FeedForwardValues,
 } from "./feed-forward.js";
-import type { LayerContext, LayerKind } from "./layer-context.js";
+import type { LayerContext, LayerVariant } from "./layer-context.js";
 import { Graph, type Dimension } from "./onnx.js";
 
 // One graph serves every layer and every batch shape: weights are inputs, batch and time are free dimensions.
@@ -22,7 +22,7 @@ import { Graph, type Dimension } from "./onnx.js";
 type LayerValues = AttentionValues & FeedForwardValues;
 
 /** Weights of one layer, named as within the layer: those of the base model, then the factors of the adapter. */
-export function layerParameters({ config, adapter }: LayerKind): Parameter[] {
+export function layerParameters({ config, adapter }: LayerVariant): ModelParameter[] {
   const base = modelParameters({ ...config, layers: 1 });
   const factors = adapter ? adapterParameters({ ...config, layers: 1 }, adapter) : [];
   const prefix = "layers.0.";
@@ -32,8 +32,8 @@ export function layerParameters({ config, adapter }: LayerKind): Parameter[] {
 }
 
 /** Input `x` [tokens, hidden]; output `y` of the same shape and, with `keep`, all that the way back wants to know. */
-export function layerForwardGraph(kind: LayerKind, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
-  const context = begin(kind);
+export function layerForwardGraph(variant: LayerVariant, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
+  const context = begin(variant);
   const { graph, config } = context;
   attentionInputs(context);
   const attention = attentionForward(context, "x");
@@ -52,26 +52,26 @@ export function layerForwardGraph(kind: LayerKind, { keep }: { keep: boolean }):
  * Inputs `x`, `dy` and, with `kept`, what the forward pass kept, which is computed again otherwise. Outputs `dx` and
  * `d.<parameter>` for every parameter that learns.
  */
-export function layerBackwardGraph(kind: LayerKind, { kept }: { kept: boolean }): Uint8Array<ArrayBuffer> {
-  const context = begin(kind);
+export function layerBackwardGraph(variant: LayerVariant, { kept }: { kept: boolean }): Uint8Array<ArrayBuffer> {
+  const context = begin(variant);
   const { graph, config } = context;
   attentionInputs(context, { backward: true });
   graph.input("dy", ["tokens", config.hiddenSize]);
   const values = kept ? keptInputs(context) : recomputed(context);
   const dmiddle = feedForwardBackward(context, values.middle, values, "dy");
   graph.output("dx", attentionBackward(context, "x", values, dmiddle), ["tokens", config.hiddenSize]);
-  for (const { name, shape } of layerParameters(kind)) {
+  for (const { name, shape } of layerParameters(variant)) {
     const gradient = context.gradients.get(name);
     if (gradient !== undefined) graph.output(`d.${name}`, gradient, shape);
   }
   return graph.build();
 }
 
-function begin(kind: LayerKind): LayerContext {
+function begin(variant: LayerVariant): LayerContext {
   const graph = new Graph();
-  graph.input("x", ["tokens", kind.config.hiddenSize]);
-  for (const { name, shape } of layerParameters(kind)) graph.input(name, shape);
-  return { ...kind, graph, gradients: new Map() };
+  graph.input("x", ["tokens", variant.config.hiddenSize]);
+  for (const { name, shape } of layerParameters(variant)) graph.input(name, shape);
+  return { ...variant, graph, gradients: new Map() };
 }
 
 function recomputed(context: LayerContext): LayerValues {

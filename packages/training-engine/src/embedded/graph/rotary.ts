@@ -25,11 +25,11 @@ export function rotaryTables(config: ModelConfig, positions: number): RotaryTabl
  * whose wave is long against the original context, leaves the short ones and blends between them.
  */
 export function rotaryFrequencies({ headSize, rotaryBase, rotaryScaling }: ModelConfig): number[] {
-  const plain = Array.from({ length: headSize / 2 }, (_, i) => rotaryBase ** ((-2 * i) / headSize));
-  if (!rotaryScaling) return plain;
-  if (rotaryScaling.type === "linear") return plain.map((frequency) => frequency / rotaryScaling.factor);
+  const unscaled = Array.from({ length: headSize / 2 }, (_, i) => rotaryBase ** ((-2 * i) / headSize));
+  if (!rotaryScaling) return unscaled;
+  if (rotaryScaling.type === "linear") return unscaled.map((frequency) => frequency / rotaryScaling.factor);
   const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = rotaryScaling;
-  return plain.map((frequency) => {
+  return unscaled.map((frequency) => {
     const waves = (originalContextLength * frequency) / (2 * Math.PI);
     if (waves < lowFrequencyFactor) return frequency / factor;
     if (waves > highFrequencyFactor) return frequency;

@@ -3,11 +3,11 @@ import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { EngineError } from "../../engine-error.js";
-import { watchPulse, type LivenessLimits } from "./liveness.js";
-import { heapWasFull, memoryKills } from "./out-of-memory.js";
+import { watchHeartbeat, type LivenessLimits } from "./liveness.js";
+import { heapExhausted, oomKillCount } from "./out-of-memory.js";
 import { pendingCalls, type Call } from "./pending-calls.js";
-import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
-import { pulseDescriptor } from "./pulse.js";
+import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
+import { heartbeatDescriptor } from "./heartbeat.js";
 
 const fromSource = import.meta.url.endsWith(".ts");
 
@@ -49,28 +49,28 @@ export interface Child<M extends Methods<M>> {
 /** A process that has not ended by itself after this is killed. */
 const closeMs = 3000;
 /** A message that is larger does not wait for others. */
-const mostTogether = 2 ** 20;
+const maxBatchedBytes = 2 ** 20;
 /** How long the last lines of stderr may take after the end of a process. */
-const lastLinesMs = 1000;
+const stderrDrainMs = 1000;
 
 /**
  * Starts a process that cannot outlive this one: it ends when the channel of messages closes or its pulse finds no reader.
  * From TypeScript source the same is started through the loader of the tests.
  */
 export function startChild<M extends Methods<M>>({ entry, title, niceness, limits, log }: ChildOptions): Child<M> {
-  const killsBefore = memoryKills();
+  const oomKillsBefore = oomKillCount();
   const child = forkChild(entry, niceness);
   log(`${title} started (${child.pid})`);
   const stderr = logLines(child, (line) => log(`${title} (${child.pid}): ${line}`));
-  let killedBecause: string | undefined;
+  let killReason: string | undefined;
   let closing = false;
   let ended: EngineError | undefined;
 
   const kill = (reason: string): void => {
-    killedBecause ??= reason;
+    killReason ??= reason;
     child.kill("SIGKILL");
   };
-  let outgoing: ToChild = [];
+  let outgoing: ParentMessageBatch = [];
   const flush = (): void => {
     const messages = outgoing;
     outgoing = [];
@@ -84,18 +84,18 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       }
     }
   };
-  const send = (message: OneToChild, bytes = 0): void => {
+  const send = (message: ParentMessage, bytes = 0): void => {
     if (outgoing.push(message) === 1) setImmediate(flush);
-    if (bytes > mostTogether) flush();
+    if (bytes > maxBatchedBytes) flush();
   };
   const calls = pendingCalls(send);
-  const pulse = watchPulse(limits, kill);
-  child.on("message", (message: FromChild) => calls.receive(message));
-  pulseOf(child)?.on("data", pulse.beat);
+  const heartbeat = watchHeartbeat(limits, kill);
+  child.on("message", (message: ChildMessage) => calls.receive(message));
+  heartbeatPipe(child)?.on("data", heartbeat.beat);
 
   const exited = new Promise<EngineError>((resolve) => {
     const end = (how: string): void => {
-      pulse.stop();
+      heartbeat.stop();
       ended = closing
         ? new EngineError("aborted", `${title} was closed`)
         : new EngineError("failed", `${title} ${how}`);
@@ -103,17 +103,17 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       calls.end(ended);
       resolve(ended);
     };
-    const gone = (code: number | null, signal: NodeJS.Signals | null): void => {
+    const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
       if (ended) return;
       const how = signal ? `ended by ${signal}` : `exited with code ${code}`;
-      if (killedBecause !== undefined) end(`was killed: ${killedBecause}`);
-      else if (heapWasFull(stderr()) || wasKilledForMemory(signal, killsBefore)) end(`ran out of memory (${how})`);
+      if (killReason !== undefined) end(`was killed: ${killReason}`);
+      else if (heapExhausted(stderr()) || wasOomKilled(signal, oomKillsBefore)) end(`ran out of memory (${how})`);
       else end(how);
     };
     child.on("error", (error) => end(`did not start: ${error.message}`));
     // After the last line of stderr; unless something else holds that open, which nobody should wait for.
-    child.on("close", gone);
-    child.on("exit", (code, signal) => void setTimeout(gone, lastLinesMs, code, signal).unref());
+    child.on("close", onExit);
+    child.on("exit", (code, signal) => void setTimeout(onExit, stderrDrainMs, code, signal).unref());
   });
 
   return {
@@ -128,9 +128,9 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       closing = true;
       calls.abort();
       send({ type: "end" });
-      const late = setTimeout(() => child.kill("SIGKILL"), closeMs);
+      const killTimer = setTimeout(() => child.kill("SIGKILL"), closeMs);
       await exited;
-      clearTimeout(late);
+      clearTimeout(killTimer);
     },
   };
 }
@@ -143,8 +143,8 @@ function forkChild(entry: keyof typeof entries, niceness: number): ChildProcess 
   });
 }
 
-function pulseOf(child: ChildProcess): Readable | undefined {
-  const stream = child.stdio[pulseDescriptor];
+function heartbeatPipe(child: ChildProcess): Readable | undefined {
+  const stream = child.stdio[heartbeatDescriptor];
   return stream && "read" in stream ? stream : undefined;
 }
 
@@ -164,7 +164,7 @@ function logLines(child: ChildProcess, log: (line: string) => void): () => strin
   return () => text;
 }
 
-function wasKilledForMemory(signal: NodeJS.Signals | null, before: number | undefined): boolean {
-  const now = memoryKills();
+function wasOomKilled(signal: NodeJS.Signals | null, before: number | undefined): boolean {
+  const now = oomKillCount();
   return signal === "SIGKILL" && before !== undefined && now !== undefined && now > before;
 }

@@ -20,7 +20,7 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
   const visit = (part: unknown, depth: number): void => {
     if (depth > maxDepth) throw new EngineError("invalid", `nested deeper than ${maxDepth} levels`);
     if (typeof part === "string") add(2 * part.length + 8);
-    else if (typeof part === "function" || typeof part === "symbol") throw notPlain();
+    else if (typeof part === "function" || typeof part === "symbol") throw notCloneable();
     else if (typeof part !== "object" || part === null) add(9);
     else if (ArrayBuffer.isView(part)) add(part.byteLength + 16);
     else if (part instanceof Map || part instanceof Set || Array.isArray(part)) {
@@ -29,7 +29,7 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
     } else {
       const prototype: unknown = Object.getPrototypeOf(part);
       // An instance of a class has a longer chain.
-      if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw notPlain();
+      if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw notCloneable();
       add(8);
       for (const [key, each] of Object.entries(part)) {
         visit(key, depth + 1);
@@ -41,6 +41,6 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
   return bytes;
 }
 
-function notPlain(): EngineError {
+function notCloneable(): EngineError {
   return new EngineError("invalid", "only plain data can be sent to another process");
 }

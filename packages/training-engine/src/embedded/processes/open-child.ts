@@ -3,20 +3,20 @@ import type { Methods } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
 
 /** What a process is asked for first and once. */
-interface Opening<Params> {
+interface OpenMethod<Params> {
   open: { params: Params; result: void; event: never };
 }
 
 /** Starts a process and lets it open; when that fails or the signal aborts, the process is gone before this rejects. */
-export async function openChild<Params, M extends Methods<M> & Opening<Params>>(
+export async function openChild<Params, M extends Methods<M> & OpenMethod<Params>>(
   options: ChildOptions,
   opening: Params,
   signal: AbortSignal,
 ): Promise<Child<M>> {
   if (signal.aborted) throw aborted();
   const child = startChild<M>(options);
-  const giveUp = (): void => void child.close();
-  signal.addEventListener("abort", giveUp, { once: true });
+  const closeChild = (): void => void child.close();
+  signal.addEventListener("abort", closeChild, { once: true });
   try {
     await child.call("open", opening);
     return child;
@@ -24,6 +24,6 @@ export async function openChild<Params, M extends Methods<M> & Opening<Params>>(
     await child.close();
     throw signal.aborted ? aborted() : error;
   } finally {
-    signal.removeEventListener("abort", giveUp);
+    signal.removeEventListener("abort", closeChild);
   }
 }

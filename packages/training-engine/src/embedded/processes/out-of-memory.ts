@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 const counters = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"];
 
 /** How many processes the system has killed for want of memory so far; undefined where it does not say. */
-export function memoryKills(): number | undefined {
+export function oomKillCount(): number | undefined {
   let kills: number | undefined;
   for (const file of counters) {
     try {
@@ -18,6 +18,6 @@ export function memoryKills(): number | undefined {
 }
 
 /** Whether V8 ended the process because its heap was full: it says so on stderr and aborts. */
-export function heapWasFull(stderr: string): boolean {
+export function heapExhausted(stderr: string): boolean {
   return /heap out of memory|Fatal process out of memory|Fatal javascript OOM/i.test(stderr);
 }

@@ -1,6 +1,6 @@
 import type { EngineError } from "../../engine-error.js";
 import { requireSendable } from "./message-size.js";
-import type { FromChild, Methods, OneToChild } from "./protocol.js";
+import type { ChildMessage, Methods, ParentMessage } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
 import { fromWireError } from "./wire-error.js";
 
@@ -24,9 +24,9 @@ interface Pending {
 }
 
 /** The parent's table of calls that one child has not answered yet. */
-export function pendingCalls(send: (message: OneToChild, bytes?: number) => void): {
+export function pendingCalls(send: (message: ParentMessage, bytes?: number) => void): {
   call(method: string, params: unknown, options?: CallOptions<never>): Promise<unknown>;
-  receive(message: FromChild): void;
+  receive(message: ChildMessage): void;
   /** Asks the child to end all of them early. */
   abort(): void;
   /** Rejects all calls, and every later one. */

@@ -7,15 +7,15 @@ import type { WireError } from "./wire-error.js";
 export type Methods<M> = { [K in keyof M]: { params: unknown; result: unknown; event: unknown } };
 
 /** Those of one turn of the event loop travel together, so that requests made together begin together. */
-export type ToChild = OneToChild[];
+export type ParentMessageBatch = ParentMessage[];
 
-export type OneToChild =
+export type ParentMessage =
   | { type: "call"; id: number; method: string; params: unknown }
   | { type: "abort"; id: number }
   /** End once the running calls have; nothing new is sent. */
   | { type: "end" };
 
-export type FromChild =
+export type ChildMessage =
   | { type: "result"; id: number; value: unknown }
   | { type: "error"; id: number; error: WireError }
   /** In the order they happened; those of one turn of the event loop travel together. */

@@ -1,7 +1,7 @@
 import { EngineError } from "../../engine-error.js";
-import type { GenerationChunk } from "../../port.js";
+import type { CompletionChunk } from "../../port.js";
 import { createCpuSampler, type CpuSampler } from "../decode/cpu-sampler.js";
-import { answerLimit, mostLogprobs } from "./answer-limit.js";
+import { responseLimit, maxLogprobs } from "./response-limit.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { serve } from "./serve.js";
 import { servedWeights, type ServedWeights } from "./served-weights.js";
@@ -20,10 +20,10 @@ serve<SamplerMethods>({
     open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
   },
   async generate({ request, stream }, { signal, emit }) {
-    const { sampler, weights } = theOpen();
+    const { sampler, weights } = requireOpen();
     const loading = weights.acquire(request.weights);
-    const limit = answerLimit(mostLogprobs);
-    const onChunk = (chunk: GenerationChunk): void => {
+    const limit = responseLimit(maxLogprobs);
+    const onChunk = (chunk: CompletionChunk): void => {
       limit.add(chunk);
       if (stream) emit(chunk);
     };
@@ -45,13 +45,13 @@ serve<SamplerMethods>({
     }
   },
   async preload(ref) {
-    const lease = await theOpen().weights.acquire(ref);
+    const lease = await requireOpen().weights.acquire(ref);
     lease.release();
   },
-  unload: (ref) => theOpen().weights.forget(ref),
+  unload: (ref) => requireOpen().weights.invalidate(ref),
 });
 
-function theOpen(): { sampler: CpuSampler; weights: ServedWeights } {
+function requireOpen(): { sampler: CpuSampler; weights: ServedWeights } {
   if (!open) throw new EngineError("failed", "the sampler is not open");
   return open;
 }

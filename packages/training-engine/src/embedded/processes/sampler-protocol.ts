@@ -1,4 +1,4 @@
-import type { GenerateRequest, GenerateResult, GenerationChunk, WeightsRef } from "../../port.js";
+import type { GenerateRequest, GenerateResult, CompletionChunk, WeightsRef } from "../../port.js";
 import type { BaseModelSettings } from "../../weights/base-models.js";
 
 export interface SamplerOpening {
@@ -12,7 +12,7 @@ export interface SamplerMethods {
   /** First and once. */
   open: { params: SamplerOpening; result: void; event: never };
   /** Events only when `stream` is set. */
-  generate: { params: { request: GenerateRequest; stream: boolean }; result: GenerateResult; event: GenerationChunk };
+  generate: { params: { request: GenerateRequest; stream: boolean }; result: GenerateResult; event: CompletionChunk };
   preload: { params: WeightsRef; result: void; event: never };
   unload: { params: WeightsRef; result: void; event: never };
 }

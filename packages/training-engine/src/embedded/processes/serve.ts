@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import { EngineError } from "../../engine-error.js";
-import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
-import { startPulse } from "./pulse.js";
+import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
+import { startHeartbeat } from "./heartbeat.js";
 import { toWireError } from "./wire-error.js";
 
 interface CallContext<Event> {
@@ -24,8 +24,8 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   process.on("SIGTERM", () => undefined);
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
   // The thread of the pulse is started first, so that it keeps the usual priority.
-  const beating = startPulse();
-  stepBack();
+  const heartbeatStarted = startHeartbeat();
+  lowerPriority();
 
   const running = new Map<number, AbortController>();
   let ending = false;
@@ -33,7 +33,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
     if (ending && running.size === 0) process.exit(0);
   };
 
-  process.on("message", (messages: ToChild) => {
+  process.on("message", (messages: ParentMessageBatch) => {
     for (const message of messages) {
       if (message.type === "call") void run(message);
       else if (message.type === "abort") running.get(message.id)?.abort();
@@ -42,7 +42,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
     endWhenIdle();
   });
 
-  async function run({ id, method, params }: Extract<OneToChild, { type: "call" }>): Promise<void> {
+  async function run({ id, method, params }: Extract<ParentMessage, { type: "call" }>): Promise<void> {
     const controller = new AbortController();
     running.set(id, controller);
     const { emit, flush } = collectEvents(id);
@@ -50,12 +50,12 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
       const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof M] : undefined;
       if (!handler) throw new EngineError("unsupported", `unknown method ${method}`);
       const value = await handler(params, { signal: controller.signal, emit });
-      await beating;
+      await heartbeatStarted;
       flush();
-      await tell({ type: "result", id, value });
+      await sendToParent({ type: "result", id, value });
     } catch (error) {
       flush();
-      await tell({ type: "error", id, error: toWireError(error) });
+      await sendToParent({ type: "error", id, error: toWireError(error) });
     } finally {
       running.delete(id);
       endWhenIdle();
@@ -67,7 +67,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
 function collectEvents(id: number): { emit: (event: unknown) => void; flush: () => void } {
   let events: unknown[] = [];
   const flush = (): void => {
-    if (events.length > 0) void tell({ type: "events", id, events });
+    if (events.length > 0) void sendToParent({ type: "events", id, events });
     events = [];
   };
   const emit = (event: unknown): void => {
@@ -77,7 +77,7 @@ function collectEvents(id: number): { emit: (event: unknown) => void; flush: () 
 }
 
 /** Resolves when the message is on its way; a parent that is gone needs none. */
-function tell(message: FromChild): Promise<void> {
+function sendToParent(message: ChildMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     try {
       process.send?.(message, undefined, undefined, () => resolve());
@@ -88,7 +88,7 @@ function tell(message: FromChild): Promise<void> {
 }
 
 /** Gives way to the service and to chat, and when memory runs out, dies in their stead. Where the system allows it. */
-function stepBack(): void {
+function lowerPriority(): void {
   const niceness = Number(process.argv[2]);
   try {
     if (niceness > 0) setPriority(Math.min(getPriority() + niceness, 19));

@@ -1,6 +1,6 @@
 import { EngineError } from "../../engine-error.js";
 import { requireSamplingMemory } from "../../model/memory.js";
-import { adapterParameters, modelParameters, parameterCount, type AdapterConfig } from "../../model/parameters.js";
+import { adapterParameters, modelParameters, parameterCount, type LoraConfig } from "../../model/parameters.js";
 import type { WeightsRef } from "../../port.js";
 import { openConstraints, type Constraints } from "../../sampling/structured/constraints.js";
 import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
@@ -8,16 +8,16 @@ import type { BaseModelSettings } from "../../weights/base-models.js";
 import { readCheckpoint } from "../../weights/checkpoint.js";
 import { describeWeights, loadWeights, type WeightsDescription } from "../../weights/load-weights.js";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
-import { defaultMode } from "../decode/loaded-weights.js";
-import { weightsCache, type Lease, type WeightsSource } from "./weights-cache.js";
+import { defaultMode } from "../decode/prepared-weights.js";
+import { weightsCache, type CacheLease, type WeightsSource } from "./weights-cache.js";
 
 export interface ServedWeights {
   /** Loads them when they are not there. Rejects `not_found`, `invalid`, `too_large`, `busy`. */
-  acquire(ref: WeightsRef): Promise<Lease>;
-  forget(ref: WeightsRef): Promise<void>;
+  acquire(ref: WeightsRef): Promise<CacheLease>;
+  invalidate(ref: WeightsRef): Promise<void>;
 }
 
-interface TextSide {
+interface TextComponents {
   tokenizer: Tokenizer;
   constraints: Constraints;
 }
@@ -31,18 +31,18 @@ const prepackedCopies = { checkpoint: 3, base: 5 };
 export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
   const cache = weightsCache(budgetBytes);
   /** Of base models; small, and never the reason for a want of memory. */
-  const textSides = new Map<string, Promise<TextSide>>();
+  const textComponentsByModel = new Map<string, Promise<TextComponents>>();
 
-  function textSide({ base, config }: WeightsDescription): Promise<TextSide> {
+  function textComponents({ base, config }: WeightsDescription): Promise<TextComponents> {
     const key = JSON.stringify([base.directory, config.vocabularySize]);
-    const known = textSides.get(key);
+    const known = textComponentsByModel.get(key);
     if (known) return known;
     const opened = openTokenizer(base.directory).then((tokenizer) => ({
       tokenizer,
       constraints: openConstraints(tokenizer, { vocabularySize: config.vocabularySize }),
     }));
-    textSides.set(key, opened);
-    opened.catch(() => textSides.delete(key));
+    textComponentsByModel.set(key, opened);
+    opened.catch(() => textComponentsByModel.delete(key));
     return opened;
   }
 
@@ -58,13 +58,13 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
       },
       async load(id) {
         const { config, weights } = await loadWeights(models, ref);
-        await sampler.addModel(id, { config, weights, mode, ...(await textSide(description)) });
+        await sampler.addModel(id, { config, weights, mode, ...(await textComponents(description)) });
       },
       drop: (id) => sampler.remove(id),
     };
   }
 
-  function adapterSource(directory: string, shape: AdapterConfig, description: WeightsDescription): WeightsSource {
+  function adapterSource(directory: string, shape: LoraConfig, description: WeightsDescription): WeightsSource {
     const { base, config } = description;
     const baseRef = { baseModel: base.name };
     return {
@@ -83,7 +83,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
   return {
     async acquire(ref) {
       const name = nameOf(ref);
-      const known = cache.acquireKnown(name);
+      const known = cache.acquireCached(name);
       if (known) return known;
       const description = await describeWeights(models, ref);
       const { adapter } = description;
@@ -92,7 +92,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
         ? cache.acquire(name, adapterSource(checkpoint, adapter, description))
         : cache.acquire(name, modelSource(ref, description));
     },
-    forget: (ref) => cache.forget(nameOf(ref)),
+    invalidate: (ref) => cache.invalidate(nameOf(ref)),
   };
 }
 

@@ -26,9 +26,9 @@ export async function openTrainerProcess(
   );
   const trainer: Trainer = {
     logprobs: (sequences, signal) => child.call("logprobs", sequences, { signal }),
-    accumulate: (objective, { entropy, signal, onProgress } = {}) =>
-      child.call("accumulate", { objective, entropy }, { signal, onEvent: onProgress }),
-    apply: (settings) => child.call("apply", settings),
+    forwardBackward: (objective, { entropy, signal, onProgress } = {}) =>
+      child.call("forwardBackward", { objective, entropy }, { signal, onEvent: onProgress }),
+    optimStep: (settings) => child.call("optimStep", settings),
     async save(directory, { optimizer } = {}) {
       try {
         return await child.call("save", { directory, optimizer });

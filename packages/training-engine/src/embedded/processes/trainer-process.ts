@@ -1,5 +1,5 @@
 import { EngineError } from "../../engine-error.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { writeCheckpoint } from "../../weights/checkpoint.js";
 import { initialAdapter } from "../../weights/initial-weights.js";
 import { loadWeights, type LoadedWeights } from "../../weights/load-weights.js";
@@ -20,30 +20,30 @@ let open: OpenTrainer | undefined;
 /** Calls wait for each other, so that a step never sees half of another. */
 let last: Promise<unknown> = Promise.resolve();
 
-function inTurn<Params, Context extends { signal: AbortSignal }, Result>(
+function runExclusive<Params, Context extends { signal: AbortSignal }, Result>(
   handler: (params: Params, context: Context) => Promise<Result>,
 ) {
   return (params: Params, context: Context): Promise<Result> => {
-    const turn = last.then(() => {
+    const result = last.then(() => {
       if (context.signal.aborted) throw aborted();
       return handler(params, context);
     });
-    last = turn.catch(() => undefined);
-    return turn;
+    last = result.catch(() => undefined);
+    return result;
   };
 }
 
 const handlers: Handlers<TrainerMethods> = {
-  open: inTurn(async (opening) => {
+  open: runExclusive(async (opening) => {
     open = await openTrainer(opening);
   }),
-  logprobs: inTurn((sequences, { signal }) => theOpen().cpu.logprobs(sequences, signal)),
-  accumulate: inTurn(({ objective, entropy }, { signal, emit }) =>
-    theOpen().cpu.accumulate(objective, { entropy, signal, onProgress: emit }),
+  logprobs: runExclusive((sequences, { signal }) => requireOpen().cpu.logprobs(sequences, signal)),
+  forwardBackward: runExclusive(({ objective, entropy }, { signal, emit }) =>
+    requireOpen().cpu.forwardBackward(objective, { entropy, signal, onProgress: emit }),
   ),
-  apply: inTurn((settings) => theOpen().cpu.apply(settings)),
-  save: inTurn(async ({ directory, optimizer }) => {
-    const { cpu, loaded, seed } = theOpen();
+  optimStep: runExclusive((settings) => requireOpen().cpu.optimStep(settings)),
+  save: runExclusive(async ({ directory, optimizer }) => {
+    const { cpu, loaded, seed } = requireOpen();
     const { base, config } = loaded;
     const state = cpu.optimizer;
     await writeCheckpoint(directory, {
@@ -59,7 +59,7 @@ const handlers: Handlers<TrainerMethods> = {
   }),
 };
 
-function theOpen(): OpenTrainer {
+function requireOpen(): OpenTrainer {
   if (!open) throw new EngineError("failed", "the trainer is not open");
   return open;
 }
@@ -78,7 +78,7 @@ async function openTrainer({ models, spec, memoryBytes, workers }: TrainerOpenin
 function adapterOf(
   { adapter, weights, seed }: TrainerOpening["spec"],
   loaded: LoadedWeights,
-): { config: AdapterConfig; set: ParameterSet } | undefined {
+): { config: LoraConfig; set: ParameterSet } | undefined {
   if (loaded.adapter) return loaded.adapter;
   if (!adapter) return undefined;
   if (weights.checkpoint !== undefined) {

@@ -1,4 +1,11 @@
-import type { Evaluation, Objective, OptimizerSettings, TokenSequence, TrainerSpec, WeightsRef } from "../../port.js";
+import type {
+  ForwardBackwardOutput,
+  Objective,
+  OptimizerSettings,
+  TokenSequence,
+  TrainerSpec,
+  WeightsRef,
+} from "../../port.js";
 import type { BaseModelSettings } from "../../weights/base-models.js";
 
 export interface TrainerOpening {
@@ -15,7 +22,11 @@ export interface TrainerMethods {
   open: { params: TrainerOpening; result: void; event: never };
   logprobs: { params: TokenSequence[]; result: Float64Array[]; event: never };
   /** Events are trained tokens so far. */
-  accumulate: { params: { objective: Objective; entropy?: boolean }; result: Evaluation; event: number };
-  apply: { params: OptimizerSettings; result: { gradientNorm: number; steps: number }; event: never };
+  forwardBackward: {
+    params: { objective: Objective; entropy?: boolean };
+    result: ForwardBackwardOutput;
+    event: number;
+  };
+  optimStep: { params: OptimizerSettings; result: { gradientNorm: number; steps: number }; event: never };
   save: { params: { directory: string; optimizer?: boolean }; result: WeightsRef; event: never };
 }

@@ -4,15 +4,15 @@ import { EngineError } from "../../engine-error.js";
 export async function untilAborted<Value>(promise: Promise<Value>, signal?: AbortSignal): Promise<Value> {
   if (!signal) return promise;
   if (signal.aborted) throw aborted();
-  let leave: (() => void) | undefined;
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(aborted());
-    signal.addEventListener("abort", leave, { once: true });
+  let onAbort: (() => void) | undefined;
+  const abortion = new Promise<never>((_, reject) => {
+    onAbort = () => reject(aborted());
+    signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
-    return await Promise.race([promise, left]);
+    return await Promise.race([promise, abortion]);
   } finally {
-    if (leave) signal.removeEventListener("abort", leave);
+    if (onAbort) signal.removeEventListener("abort", onAbort);
   }
 }
 

@@ -59,7 +59,7 @@ describe("weights that are loaded for sampling", () => {
     const cache = weightsCache(100);
     const source = recorded(40, events);
     const old = await cache.acquire("a", source);
-    await cache.forget("a");
+    await cache.invalidate("a");
     const fresh = await cache.acquire("a", source);
     expect(fresh.id).not.toBe(old.id);
     expect(events).toEqual([`+${old.id}`, `+${fresh.id}`]);

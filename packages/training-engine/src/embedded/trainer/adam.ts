@@ -1,5 +1,5 @@
 import { EngineError } from "../../engine-error.js";
-import type { Parameter, ParameterSet } from "../../model/parameters.js";
+import type { ModelParameter, ParameterSet } from "../../model/parameters.js";
 import type { OptimizerSettings } from "../../port.js";
 import type { OptimizerState } from "../../weights/optimizer-file.js";
 import { squaredNorm } from "./arithmetic.js";
@@ -7,7 +7,7 @@ import { squaredNorm } from "./arithmetic.js";
 const chunk = 16_384;
 
 /** Constants of a step, with all that can be multiplied once for all numbers. */
-interface Step {
+interface StepConstants {
   rate: number;
   keepFirst: number;
   addFirst: number;
@@ -39,14 +39,14 @@ export function adamStep(
   state.steps++;
   const clip = maxGradientNorm > 0 && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
   // sqrt(v') is sqrt(v) / unbias.
-  const unbias = Math.sqrt(1 - beta2 ** state.steps);
+  const biasCorrection = Math.sqrt(1 - beta2 ** state.steps);
   const step = {
-    rate: (learningRate * unbias) / (1 - beta1 ** state.steps),
+    rate: (learningRate * biasCorrection) / (1 - beta1 ** state.steps),
     keepFirst: beta1,
     addFirst: (1 - beta1) * clip,
     keepSecond: beta2,
     addSecond: (1 - beta2) * clip * clip,
-    epsilon: epsilon * unbias,
+    epsilon: epsilon * biasCorrection,
   };
   for (const parameter of weights.parameters) {
     const shrink = decays(parameter) ? 1 - learningRate * weightDecay : 1;
@@ -58,7 +58,7 @@ export function adamStep(
   return norm;
 }
 
-function decays({ shape }: Parameter): boolean {
+function decays({ shape }: ModelParameter): boolean {
   return shape.length > 1;
 }
 
@@ -69,7 +69,7 @@ function adamChunk(
   { first, second }: OptimizerState,
   start: number,
   end: number,
-  { rate, keepFirst, addFirst, keepSecond, addSecond, epsilon, shrink }: Step,
+  { rate, keepFirst, addFirst, keepSecond, addSecond, epsilon, shrink }: StepConstants,
 ): void {
   for (let i = start; i < end; i++) {
     const g = gradient[i]!;

@@ -12,14 +12,14 @@ export interface Microbatch {
   /** Whether the way back computes the values of each layer again, because all of them would not fit the memory. */
   recompute: boolean;
   /** Who computes it; 0 is the trainer's own thread. */
-  lane: number;
+  worker: number;
 }
 
 /** Lengths are rounded up to this, so that rows of a batch begin where vector instructions like it. */
-const step = 16;
+const lengthMultiple = 16;
 
 /** Fewer tokens than this are not worth a batch of their own. */
-const fewestTokens = 256;
+const minTokens = 256;
 
 /**
  * Packs sequences of like length together, longest first, such that each batch fits, and deals the batches out to the lanes
@@ -28,22 +28,22 @@ const fewestTokens = 256;
  */
 export function planMicrobatches(sequences: readonly TokenSequence[], limits: BatchLimits): Microbatch[] {
   const sorted = sequences
-    .map(({ mask }, index) => ({ index, time: Math.ceil(mask.lastIndexOf(1) / step) * step }))
+    .map(({ mask }, index) => ({ index, time: Math.ceil(mask.lastIndexOf(1) / lengthMultiple) * lengthMultiple }))
     .filter(({ time }) => time > 0)
     .toSorted((a, b) => b.time - a.time || a.index - b.index);
   const all = sorted.reduce((sum, { time }) => sum + time, 0);
-  const tokensOfLanes = Array.from({ length: limits.lanesFor(all) }, () => 0);
-  const most = Math.max(fewestTokens, Math.ceil(all / tokensOfLanes.length));
+  const tokensOfWorkers = Array.from({ length: limits.workersFor(all) }, () => 0);
+  const maxTokens = Math.max(minTokens, Math.ceil(all / tokensOfWorkers.length));
   const batches: Microbatch[] = [];
   for (const { index, time } of sorted) {
     const last = batches.at(-1);
     const rows = (last?.indices.length ?? 0) + 1;
-    if (last && rows * last.time <= most && limits.fits(rows, last.time)) last.indices.push(index);
-    else batches.push({ indices: [index], time, recompute: mustRecompute(limits, index, time), lane: 0 });
+    if (last && rows * last.time <= maxTokens && limits.fits(rows, last.time)) last.indices.push(index);
+    else batches.push({ indices: [index], time, recompute: mustRecompute(limits, index, time), worker: 0 });
   }
   for (const batch of batches) {
-    batch.lane = tokensOfLanes.indexOf(Math.min(...tokensOfLanes));
-    tokensOfLanes[batch.lane]! += batch.indices.length * batch.time;
+    batch.worker = tokensOfWorkers.indexOf(Math.min(...tokensOfWorkers));
+    tokensOfWorkers[batch.worker]! += batch.indices.length * batch.time;
   }
   return batches;
 }
@@ -53,7 +53,7 @@ function mustRecompute(limits: BatchLimits, index: number, time: number): boolea
   if (mode === "too large") {
     throw new EngineError(
       "too_large",
-      `training on ${time} tokens at once takes ${limits.leastBytes(1, time)} bytes, and ${limits.activationBytes} are left beside the weights`,
+      `training on ${time} tokens at once takes ${limits.minBytes(1, time)} bytes, and ${limits.activationBytes} are left beside the weights`,
       `sequences.${index}.tokens`,
     );
   }
@@ -86,7 +86,7 @@ export function headRowsOf(sequences: readonly TokenSequence[], { indices, time 
 }
 
 /** Values of all head rows, given back to their sequences; NaN where no token is trained. */
-export function perSequence(
+export function splitBySequence(
   sequences: readonly TokenSequence[],
   { indices }: Microbatch,
   values: Float32Array,
@@ -94,8 +94,8 @@ export function perSequence(
   let next = 0;
   return indices.map((index) => {
     const { tokens, mask } = sequences[index]!;
-    const own = new Float64Array(tokens.length).fill(NaN);
-    for (let i = 1; i < tokens.length; i++) if (mask[i]) own[i] = values[next++]!;
-    return own;
+    const ofSequence = new Float64Array(tokens.length).fill(NaN);
+    for (let i = 1; i < tokens.length; i++) if (mask[i]) ofSequence[i] = values[next++]!;
+    return ofSequence;
   });
 }

@@ -1,9 +1,9 @@
 import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
 import { layerBackwardGraph, layerForwardGraph } from "../graph/layer.js";
-import { discard, engineMissing, openSession, tensor, type Session, type Tensor } from "../session.js";
+import { discard, unavailableReason, openSession, tensor, type Session, type Tensor } from "../session.js";
 import { batchInputs } from "./batch-inputs.js";
 import type { Gradients } from "./gradients.js";
 import { weightTensors } from "./weight-tensors.js";
@@ -14,11 +14,11 @@ type Floats = Tensor<"float32">;
 export interface NetworkSettings {
   config: ModelConfig;
   weights: ParameterSet;
-  adapter?: { config: AdapterConfig; set: ParameterSet };
+  adapter?: { config: LoraConfig; set: ParameterSet };
   /** Logits are held for this many rows at a time. */
   headRows: number;
   /** Whether each graph may keep its memory between runs; default true. */
-  roomy?: boolean;
+  reuseArenas?: boolean;
 }
 
 /** Sequences side by side: `tokens` [rows, time], padded at the end with any token. */
@@ -66,13 +66,19 @@ export interface Network {
   close(): Promise<void>;
 }
 
-export async function openNetwork({ config, weights, adapter, headRows, roomy }: NetworkSettings): Promise<Network> {
-  const missing = await engineMissing();
+export async function openNetwork({
+  config,
+  weights,
+  adapter,
+  headRows,
+  reuseArenas,
+}: NetworkSettings): Promise<Network> {
+  const missing = await unavailableReason();
   if (missing !== undefined) throw new EngineError("unsupported", missing);
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
-  const learnsAll = !adapter;
-  const sessions = sessionCache(roomy);
+  const trainsAllWeights = !adapter;
+  const sessions = sessionCache(reuseArenas);
   const inputsOf = batchInputs(config);
   const tensors = weightTensors(config, weights, adapter);
   const rowsOf = (table: Float32Array, rows: Int32Array) =>
@@ -135,11 +141,13 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
   ): Promise<{ dy: Floats; logprobs: Float32Array }> => {
     const logprobs = new Float32Array(rows.positions.length);
     const dy = tensor("float32", new Float32Array(pass.output.data.length), pass.output.dims);
-    const session = await sessions.get("head backward", () => headBackwardGraph(config, { learns: learnsAll }));
+    const session = await sessions.get("head backward", () =>
+      headBackwardGraph(config, { trainsWeights: trainsAllWeights }),
+    );
     await runHead(session, pass, rows, coefficients, (outputs, start, end) => {
       logprobs.set(floats(outputs["logprobs"]).data, start);
       scatterRows(dy.data, floats(outputs["dx"]).data, rows.positions.subarray(start, end), hiddenSize);
-      if (!learnsAll) return;
+      if (!trainsAllWeights) return;
       gradients.add(tensors.headName, floats(outputs["d.head"]).data);
       gradients.add("final_norm", floats(outputs["d.final_norm"]).data);
     });
@@ -171,7 +179,7 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
       discard([step.x, dy, ...Object.values(step.kept ?? {}), ...Object.values(outputs)]);
       dy = floats(dx);
     }
-    if (learnsAll) gradients.addRows("embedding", dy.data, pass.batch.tokens);
+    if (trainsAllWeights) gradients.addRows("embedding", dy.data, pass.batch.tokens);
     discard([dy]);
     return { logprobs: head.logprobs };
   };
@@ -180,7 +188,7 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
 }
 
 /** Sessions are made when first needed: a trainer that never scores has none for it. */
-function sessionCache(keepsMemory?: boolean): {
+function sessionCache(reuseArena?: boolean): {
   get(name: string, build: () => Uint8Array): Promise<Session>;
   close(): Promise<void>;
 } {
@@ -189,7 +197,7 @@ function sessionCache(keepsMemory?: boolean): {
     async get(name, build) {
       const known = sessions.get(name);
       if (known) return known;
-      const opened = await openSession(build(), { threads: 1, keepsMemory });
+      const opened = await openSession(build(), { threads: 1, reuseArena });
       sessions.set(name, opened);
       return opened;
     },

@@ -1,5 +1,5 @@
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, Parameter, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ModelParameter, ParameterSet } from "../../model/parameters.js";
 import { layerParameters } from "../graph/layer.js";
 import { tensor, type Tensor } from "../session.js";
 
@@ -7,7 +7,7 @@ import { tensor, type Tensor } from "../session.js";
 export interface WeightTensors {
   embedding: Float32Array;
   /** What every layer has, named as within a layer. */
-  layerParameters: Parameter[];
+  layerParameters: ModelParameter[];
   layers: Record<string, Tensor>[];
   head: Record<"final_norm" | "head", Tensor>;
   /** The parameter that the output head is. */
@@ -17,7 +17,7 @@ export interface WeightTensors {
 export function weightTensors(
   config: ModelConfig,
   weights: ParameterSet,
-  adapter?: { config: AdapterConfig; set: ParameterSet },
+  adapter?: { config: LoraConfig; set: ParameterSet },
 ): WeightTensors {
   const { layers, hiddenSize, vocabularySize, tiedEmbeddings } = config;
   const view = (name: string): Float32Array => {

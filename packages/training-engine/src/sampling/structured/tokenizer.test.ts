@@ -35,8 +35,8 @@ test("every way to cut a text into the tokenizer's tokens is allowed, and no spe
   expect(spelt).toContain("m");
   expect(spelt.every((text) => "maybe not".startsWith(text))).toBe(true);
   for (const token of tokenizer.encode("maybe not")) session.accept(token);
-  const { mask: last, onlyEnd } = await session.next();
-  expect(onlyEnd).toBe(true);
+  const { mask: last, onlyEos } = await session.next();
+  expect(onlyEos).toBe(true);
   expect(allowedTokens(last)).toEqual([...tokenizer.eosIds].toSorted((one, other) => one - other));
   session.close();
 });

@@ -1,15 +1,15 @@
 import { setImmediate } from "node:timers/promises";
 import { EngineError } from "../engine-error.js";
-import type { AdapterConfig } from "../model/parameters.js";
-import type { Engine, WeightsRef } from "../port.js";
+import type { LoraConfig } from "../model/parameters.js";
+import type { TrainingEngine, WeightsRef } from "../port.js";
 
 /** What every training job is given, whatever it learns from. */
-export interface Job {
-  engine: Engine;
+export interface TrainingJob {
+  engine: TrainingEngine;
   /** The weights to go on from; the checkpoint's optimizer state goes on too. */
   from: WeightsRef;
   /** As in `TrainerSpec`. */
-  adapter?: AdapterConfig;
+  adapter?: LoraConfig;
   /** The checkpoint's moments come from another kind of training: begin with fresh ones. */
   resetOptimizer?: boolean;
   /** Absolute path of the new checkpoint; must not exist. */
@@ -21,23 +21,23 @@ export interface Job {
    */
   workDirectory?: string;
   /** Optimizer steps between two internal checkpoints in `workDirectory`; default 25. */
-  stepsPerState?: number;
+  stepsPerCheckpoint?: number;
   /** Decides on every random choice of the job. Unsigned 32 bit. */
   seed: number;
   signal?: AbortSignal;
   /** Awaited, in order: `training_started`, one `gradient_step` for each step, `training_ended` once the checkpoint stands. */
-  onEvent: (event: JobEvent) => void | Promise<void>;
+  onEvent: (event: TrainingJobEvent) => void | Promise<void>;
   /** What earlier, interrupted runs of this job have already told: it is not told again. */
-  told?: { started: boolean; gradientSteps: number };
+  reported?: { started: boolean; gradientSteps: number };
 }
 
 /** Numbers are finite. `num_sequences` is the number of `gradient_step` events. */
-export type JobEvent =
+export type TrainingJobEvent =
   | { type: "training_started"; data: { num_sequences: number } & Record<string, number | string | string[]> }
   | { type: "gradient_step"; data: Record<string, number> }
   | { type: "training_ended"; data: Record<string, number> };
 
-export interface JobResult {
+export interface TrainingJobResult {
   /** The new checkpoint. */
   weights: WeightsRef;
   gradientSteps: number;
@@ -45,7 +45,7 @@ export interface JobResult {
 }
 
 /** Lets other work of this process have its turn; throws `aborted` when the job is to end. */
-export async function takeTurns(signal: AbortSignal | undefined): Promise<void> {
+export async function yieldToEventLoop(signal: AbortSignal | undefined): Promise<void> {
   await setImmediate();
   throwIfAborted(signal);
 }

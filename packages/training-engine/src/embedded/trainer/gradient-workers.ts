@@ -1,21 +1,21 @@
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { Gradients } from "./gradients.js";
-import type { LaneMemory } from "./lane-protocol.js";
-import { partOfTask, runLaneTask, type LaneTask } from "./lane-task.js";
+import type { GradientWorkerData } from "./gradient-worker-protocol.js";
+import { taskForWorker, runGradientTask, type GradientTask } from "./gradient-task.js";
 import type { Network } from "./network.js";
-import { startLane, type RemoteLane } from "./remote-lane.js";
+import { startGradientWorker, type GradientWorker } from "./gradient-worker.js";
 
-export interface Lanes {
+export interface GradientWorkers {
   /** Evaluations in the order of the task's microbatches. Gradients are added in the order of the lanes. */
   run(
-    task: LaneTask,
+    task: GradientTask,
     options: { signal?: AbortSignal; onTrained?: (tokens: number) => void },
   ): Promise<MicrobatchEvaluation[]>;
   weightsChanged(): void;
   close(): Promise<void>;
 }
 
-export interface LaneSettings extends Omit<LaneMemory, "trained" | "gradients" | "stop"> {
+export interface GradientWorkersSettings extends Omit<GradientWorkerData, "trained" | "gradients" | "stop"> {
   /** The numbers that are trained, as they are now. */
   weights: Float32Array;
   network: Network;
@@ -23,31 +23,36 @@ export interface LaneSettings extends Omit<LaneMemory, "trained" | "gradients" |
 }
 
 /** Computes microbatches in this thread and in others beside it, which are started when there is work for them. */
-export function openLanes({ weights, network, gradients, ...rest }: LaneSettings): Lanes {
+export function openGradientWorkers({
+  weights,
+  network,
+  gradients,
+  ...rest
+}: GradientWorkersSettings): GradientWorkers {
   const stop = new Int32Array(new SharedArrayBuffer(4));
   // Only with a second lane; one copy serves all others.
   let trained: Float32Array | undefined;
   let stale = true;
-  const others: RemoteLane[] = [];
+  const started: GradientWorker[] = [];
 
-  const remoteLanes = (wanted: number): RemoteLane[] => {
-    trained ??= sharedNumbers(weights.length);
+  const startWorkers = (count: number): GradientWorker[] => {
+    trained ??= sharedArray(weights.length);
     if (stale) trained.set(weights);
     stale = false;
-    for (let i = 0; i < wanted; i++) {
-      if (others[i] && !others[i]?.ended) continue;
-      others[i] = startLane({ ...rest, trained, gradients: sharedNumbers(weights.length), stop });
+    for (let i = 0; i < count; i++) {
+      if (started[i] && !started[i]?.ended) continue;
+      started[i] = startGradientWorker({ ...rest, trained, gradients: sharedArray(weights.length), stop });
     }
-    return others.slice(0, wanted);
+    return started.slice(0, count);
   };
 
-  const run: Lanes["run"] = async (task, { signal, onTrained = () => undefined }) => {
-    const lanes = task.microbatches.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
+  const run: GradientWorkers["run"] = async (task, { signal, onTrained = () => undefined }) => {
+    const workerCount = task.microbatches.reduce((count, { worker }) => Math.max(count, worker + 1), 1);
     Atomics.store(stop, 0, signal?.aborted ? 1 : 0);
     const end = () => void Atomics.store(stop, 0, 1);
     signal?.addEventListener("abort", end);
     let thrown: { error: unknown } | undefined;
-    const tell = (tokens: number) => {
+    const notify = (tokens: number) => {
       try {
         onTrained(tokens);
       } catch (error) {
@@ -55,11 +60,11 @@ export function openLanes({ weights, network, gradients, ...rest }: LaneSettings
         end();
       }
     };
-    const control = { stopped: () => Atomics.load(stop, 0) !== 0, onTrained: tell };
-    const remote = lanes > 1 ? remoteLanes(lanes - 1) : [];
+    const control = { stopped: () => Atomics.load(stop, 0) !== 0, onTrained: notify };
+    const threads = workerCount > 1 ? startWorkers(workerCount - 1) : [];
     const parts = [
-      runLaneTask(partOfTask(task, 0), network, gradients, control),
-      ...remote.map((lane, i) => lane.run(partOfTask(task, i + 1), tell)),
+      runGradientTask(taskForWorker(task, 0), network, gradients, control),
+      ...threads.map((worker, i) => worker.run(taskForWorker(task, i + 1), notify)),
     ];
     // One that fails ends the others, and all have ended before anything else happens.
     for (const part of parts) part.catch(end);
@@ -68,19 +73,19 @@ export function openLanes({ weights, network, gradients, ...rest }: LaneSettings
     if (thrown) throw thrown.error;
     const errors = settled.flatMap((part): unknown[] => (part.status === "rejected" ? [part.reason] : []));
     if (errors.length > 0) throw errors.find((error) => !isAbort(error)) ?? errors[0];
-    if (task.kind === "accumulate") for (const lane of remote) gradients.addAll(lane.gradients);
+    if (task.kind === "forwardBackward") for (const worker of threads) gradients.addFlat(worker.gradients);
     const results = settled.map((part) => (part.status === "fulfilled" ? part.value.values() : [].values()));
-    return task.microbatches.map(({ lane }) => results[lane]!.next().value!);
+    return task.microbatches.map(({ worker }) => results[worker]!.next().value!);
   };
 
   return {
     run,
     weightsChanged() {
       stale = true;
-      for (const lane of others) lane.weightsChanged();
+      for (const worker of started) worker.weightsChanged();
     },
     async close() {
-      await Promise.all(others.map((lane) => lane.close()));
+      await Promise.all(started.map((worker) => worker.close()));
       await network.close();
     },
   };
@@ -90,6 +95,6 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "aborted";
 }
 
-function sharedNumbers(length: number): Float32Array {
+function sharedArray(length: number): Float32Array {
   return new Float32Array(new SharedArrayBuffer(4 * length));
 }

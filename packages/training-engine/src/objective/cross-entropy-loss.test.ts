@@ -6,9 +6,9 @@ const logprobs = new Float64Array([NaN, -0.5, NaN, -2]);
 const plain = { tokens: new Int32Array(4), mask: Uint8Array.from([0, 1, 0, 1]) };
 
 const objective = (weights?: Float64Array): Objective => ({
-  name: "supervised",
+  name: "cross_entropy",
   sequences: [plain, { ...plain, ...(weights && { weights }) }],
-  divisor: 7,
+  normalizer: 7,
 });
 
 describe("the supervised loss", () => {

@@ -1,15 +1,15 @@
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig } from "../../model/parameters.js";
+import type { LoraConfig } from "../../model/parameters.js";
 import type { WireError } from "../processes/wire-error.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
-import type { LaneTask } from "./lane-task.js";
+import type { GradientTask } from "./gradient-task.js";
 
 /** What a thread is started with. */
-export interface LaneMemory {
+export interface GradientWorkerData {
   config: ModelConfig;
-  adapter?: AdapterConfig;
+  adapter?: LoraConfig;
   headRows: number;
-  roomy: boolean;
+  reuseArenas: boolean;
   /** With an adapter, the frozen weights: the thread gets a copy of its own. */
   base?: Float32Array;
   /** Shared: the numbers that are trained. */
@@ -20,12 +20,12 @@ export interface LaneMemory {
   stop: Int32Array;
 }
 
-export interface ToLane {
-  task: LaneTask;
+export interface ToGradientWorker {
+  task: GradientTask;
   weightsChanged: boolean;
 }
 
-export type FromLane =
+export type FromGradientWorker =
   | { type: "trained"; tokens: number }
   | { type: "done"; evaluations: MicrobatchEvaluation[] }
   | { type: "failed"; error: WireError };

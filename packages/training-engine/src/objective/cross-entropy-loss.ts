@@ -1,9 +1,9 @@
-import type { SupervisedSequence } from "../port.js";
+import type { CrossEntropySequence } from "../port.js";
 import type { SequenceLoss } from "./sequence-loss.js";
 import { checkSequence } from "./trained-tokens.js";
 
 /** Cross-entropy: the sum of `-weight * logprob` over the trained tokens (weight 1 where none are given). */
-export function supervisedLoss(sequence: SupervisedSequence, logprobs: Float64Array): SequenceLoss {
+export function crossEntropyLoss(sequence: CrossEntropySequence, logprobs: Float64Array): SequenceLoss {
   const { mask, weights } = sequence;
   checkSequence(sequence, logprobs, { weights });
   const gradient = new Float64Array(mask.length);

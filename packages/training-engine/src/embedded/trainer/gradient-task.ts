@@ -6,22 +6,22 @@ import type { Microbatch } from "./microbatches.js";
 import type { Network } from "./network.js";
 
 /** Microbatches to be computed one after another, in one thread: plain data. */
-export type LaneTask =
+export type GradientTask =
   | { kind: "score"; sequences: TokenSequence[]; microbatches: Microbatch[] }
-  | { kind: "accumulate"; objective: Objective; microbatches: Microbatch[]; entropy: boolean };
+  | { kind: "forwardBackward"; objective: Objective; microbatches: Microbatch[]; entropy: boolean };
 
 /** Asked and told between microbatches. */
-export interface LaneControl {
+export interface GradientTaskControl {
   stopped(): boolean;
   onTrained(tokens: number): void;
 }
 
 /** Evaluations in the order of the microbatches; gradients are added to `gradients`. */
-export async function runLaneTask(
-  task: LaneTask,
+export async function runGradientTask(
+  task: GradientTask,
   network: Network,
   gradients: Gradients,
-  control: LaneControl,
+  control: GradientTaskControl,
 ): Promise<MicrobatchEvaluation[]> {
   const evaluations: MicrobatchEvaluation[] = [];
   for (const microbatch of task.microbatches) {
@@ -39,11 +39,11 @@ export async function runLaneTask(
 }
 
 /** The part of a task that one lane computes, with only the sequences that it needs. */
-export function partOfTask(task: LaneTask, lane: number): LaneTask {
-  const chosen = task.microbatches.filter((microbatch) => microbatch.lane === lane);
-  const order = chosen.flatMap(({ indices }) => indices);
+export function taskForWorker(task: GradientTask, worker: number): GradientTask {
+  const assigned = task.microbatches.filter((microbatch) => microbatch.worker === worker);
+  const order = assigned.flatMap(({ indices }) => indices);
   let next = 0;
-  const microbatches = chosen.map((microbatch) => ({ ...microbatch, indices: microbatch.indices.map(() => next++) }));
+  const microbatches = assigned.map((microbatch) => ({ ...microbatch, indices: microbatch.indices.map(() => next++) }));
   const pick = <Sequence>(sequences: Sequence[]) => order.map((index) => sequences[index]!);
   if (task.kind === "score") return { ...task, microbatches, sequences: pick(task.sequences) };
   const { objective } = task;
@@ -52,7 +52,7 @@ export function partOfTask(task: LaneTask, lane: number): LaneTask {
     microbatches,
     // The two kinds apart, so that sequences stay with their own objective.
     objective:
-      objective.name === "supervised"
+      objective.name === "cross_entropy"
         ? { ...objective, sequences: pick(objective.sequences) }
         : { ...objective, sequences: pick(objective.sequences) },
   };

@@ -1,5 +1,5 @@
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { openSession, tensor, type Session, type Tensor } from "../session.js";
 import type { GraphVariant } from "./block.js";
 import { decodeGraph } from "./decode-graph.js";
@@ -15,36 +15,36 @@ import { prefillGraph } from "./prefill-graph.js";
 export type WeightsMode = "inputs" | "prepacked";
 
 /** Above this many bytes of weights the copies cost more than the speed is worth on a small machine. */
-const mostPrepacked = 2 ** 28;
+const maxPrepackedBytes = 2 ** 28;
 
 export function defaultMode(weightBytes: number): WeightsMode {
-  return weightBytes <= mostPrepacked ? "prepacked" : "inputs";
+  return weightBytes <= maxPrepackedBytes ? "prepacked" : "inputs";
 }
 
 /** A graph that can run, with the weights to hand in. */
-interface Program {
+interface GraphWithWeights {
   session: Session;
   weights: Readonly<Record<string, Tensor>>;
 }
 
 /** Weights that can prefill and decode: a whole model, or an adapter on one. */
-export interface LoadedWeights {
+export interface PreparedWeights {
   readonly config: ModelConfig;
-  readonly prefill: Program;
-  readonly decode: Program;
+  readonly prefill: GraphWithWeights;
+  readonly decode: GraphWithWeights;
 }
 
 /** A whole model and the sessions of the adapters on it; adapters of one shape share a session. */
-export interface LoadedBase extends LoadedWeights {
-  adapt(adapter: AdapterConfig, factors: ParameterSet): Promise<LoadedWeights>;
+export interface PreparedBase extends PreparedWeights {
+  adapt(adapter: LoraConfig, factors: ParameterSet): Promise<PreparedWeights>;
   release(): Promise<void>;
 }
 
-export async function loadBase(
+export async function prepareBase(
   config: ModelConfig,
   weights: ParameterSet,
   { mode = defaultMode(weights.flat.byteLength), threads = 1 }: { mode?: WeightsMode; threads?: number } = {},
-): Promise<LoadedBase> {
+): Promise<PreparedBase> {
   const opened: Session[] = [];
   const open = async (graph: Uint8Array) => {
     const session = await openSession(graph, { threads });
@@ -57,13 +57,13 @@ export async function loadBase(
     decode: await open(decodeGraph({ ...variant, constants })),
   });
   const base = await sessions({ config });
-  const asInputs = tensorsOf(weights);
-  const toDecode = constants ? {} : asInputs;
+  const inputTensors = tensorsOf(weights);
+  const decodeInputs = constants ? {} : inputTensors;
   const adapted = new Map<string, ReturnType<typeof sessions>>();
   return {
     config,
-    prefill: { session: base.prefill, weights: asInputs },
-    decode: { session: base.decode, weights: toDecode },
+    prefill: { session: base.prefill, weights: inputTensors },
+    decode: { session: base.decode, weights: decodeInputs },
     async adapt(adapter, factors) {
       const key = JSON.stringify([adapter.rank, adapter.alpha, adapter.targets.toSorted()]);
       const shared = adapted.get(key) ?? sessions({ config, adapter });
@@ -74,8 +74,8 @@ export async function loadBase(
       const tensors = tensorsOf(factors);
       return {
         config,
-        prefill: { session: prefill, weights: { ...asInputs, ...tensors } },
-        decode: { session: decode, weights: { ...toDecode, ...tensors } },
+        prefill: { session: prefill, weights: { ...inputTensors, ...tensors } },
+        decode: { session: decode, weights: { ...decodeInputs, ...tensors } },
       };
     },
     async release() {

@@ -1,6 +1,8 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { exchange, type OutgoingRequest } from "./exchange.js";
-import { sortInput, type InputLocations } from "./outgoing.js";
+import type { OutgoingRequest } from "./exchange.js";
+import { exchange } from "./exchange.js";
+import type { InputLocations } from "./outgoing.js";
+import { sortInput } from "./outgoing.js";
 
 /** A body that this client does not look into. */
 export interface RawBody<MediaType extends string = string> {

@@ -1,5 +1,6 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { startDeadline, type Deadline } from "./deadline.js";
+import type { Deadline } from "./deadline.js";
+import { startDeadline } from "./deadline.js";
 import { HeddleError } from "./error.js";
 import { retryDelay, wait } from "./retry.js";
 import { newRetryId } from "./retry-id.js";

@@ -1,5 +1,6 @@
 import type { OutgoingRequest } from "./exchange.js";
-import { sortInput, type InputLocations } from "./outgoing.js";
+import type { InputLocations } from "./outgoing.js";
+import { sortInput } from "./outgoing.js";
 
 type Part = string | number | boolean | Blob | Uint8Array<ArrayBuffer> | null | undefined;
 

@@ -1,5 +1,6 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { exchange, type OutgoingRequest } from "./exchange.js";
+import type { OutgoingRequest } from "./exchange.js";
+import { exchange } from "./exchange.js";
 
 /** An operation answered by one JSON document, or by nothing (undefined). `Result` is the generator's word. */
 export async function readJson<Result>(

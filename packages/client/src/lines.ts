@@ -1,6 +1,7 @@
 import type { Connection, RequestOptions } from "./connection.js";
 import { HeddleError } from "./error.js";
-import { exchange, type OutgoingRequest } from "./exchange.js";
+import type { OutgoingRequest } from "./exchange.js";
+import { exchange } from "./exchange.js";
 
 /**
  * The lines of a streamed answer, without their ends, as they arrive: one array per piece of the network.

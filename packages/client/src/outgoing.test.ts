@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { readBody, startServer } from "../test/http-server.js";
 import { readBytes, withBytes } from "./bytes.js";
-import { connect, type ClientOptions } from "./connection.js";
+import type { ClientOptions } from "./connection.js";
+import { connect } from "./connection.js";
 import type { OutgoingRequest } from "./exchange.js";
 import { withForm } from "./form.js";
 import { readJson } from "./json.js";

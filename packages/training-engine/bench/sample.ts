@@ -8,9 +8,11 @@
  */
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import { createCpuSampler, type CpuSampler } from "../src/embedded/decode/cpu-sampler.js";
+import type { CpuSampler } from "../src/embedded/decode/cpu-sampler.js";
+import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
-import { llama, llamaShapes, type LlamaShape } from "./llama.js";
+import type { LlamaShape } from "./llama.js";
+import { llama, llamaShapes } from "./llama.js";
 import { median } from "./median.js";
 
 const shapes: Readonly<Record<string, LlamaShape>> = llamaShapes;

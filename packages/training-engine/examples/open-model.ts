@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedEngine } from "../src/embedded/engine.js";
 import type { BaseModelName, TrainingEngine } from "../src/port.js";
-import { openChatTemplate, type ChatTemplate } from "../src/text/template.js";
+import type { ChatTemplate } from "../src/text/template.js";
+import { openChatTemplate } from "../src/text/template.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 
 export interface OpenedModel {

@@ -7,7 +7,8 @@ import { openModel } from "../examples/open-model.js";
 import type { Sampler, WeightsRef } from "../src/port.js";
 import { examplesOf } from "./corpus/corpus.js";
 import { isPassage } from "./corpus/example.js";
-import { encoder, type EncodedExample } from "./training/encode.js";
+import type { EncodedExample } from "./training/encode.js";
+import { encoder } from "./training/encode.js";
 import { heldOutExamples, scoreByLogprobs } from "./training/held-out.js";
 import { starterRenderer } from "./training/starter-files.js";
 

@@ -1,4 +1,5 @@
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import type { WorkerOptions } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 
 /** Starts a module of this package, named by the URL of its source, as a thread: as it was built when that is what runs here. */
 export function startThread(module: URL, options: WorkerOptions): Worker {

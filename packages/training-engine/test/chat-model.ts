@@ -1,4 +1,5 @@
-import { openChatTemplate, type ChatTemplate, type ChatTemplateOptions } from "../src/text/template.js";
+import type { ChatTemplate, ChatTemplateOptions } from "../src/text/template.js";
+import { openChatTemplate } from "../src/text/template.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "./text-models.js";
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmbeddedEngine, type EmbeddedEngineSettings } from "../src/embedded/engine.js";
+import type { EmbeddedEngineSettings } from "../src/embedded/engine.js";
+import { openEmbeddedEngine } from "../src/embedded/engine.js";
 import type { TrainingEngine, GenerateRequest, Objective, OptimizerSettings, TokenSequence } from "../src/port.js";
 
 export interface OpenEngine {

@@ -1,6 +1,8 @@
 import type { ModelConfig } from "../src/model/config.js";
-import { projectionShape, type LoraConfig, type LoraTarget, type ParameterSet } from "../src/model/parameters.js";
-import { Tape, type Scalar } from "./tape.js";
+import type { LoraConfig, LoraTarget, ParameterSet } from "../src/model/parameters.js";
+import { projectionShape } from "../src/model/parameters.js";
+import type { Scalar } from "./tape.js";
+import { Tape } from "./tape.js";
 
 // The model once more, as plainly as it can be written and in double precision: what graphs are compared with. One sequence
 // at a time, token by token, number by number; nothing is shared with the engine but the layout of the weights.

@@ -1,5 +1,6 @@
 import type { ModelConfig } from "../src/model/config.js";
-import { parameterSet, type ModelParameter, type ParameterSet } from "../src/model/parameters.js";
+import type { ModelParameter, ParameterSet } from "../src/model/parameters.js";
+import { parameterSet } from "../src/model/parameters.js";
 
 /** The smallest model with everything plain; tests change what they are about. */
 export const smallLlama: ModelConfig = {

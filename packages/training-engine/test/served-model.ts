@@ -1,11 +1,9 @@
-import {
-  createCpuSampler,
-  type CpuGenerateRequest,
-  type CpuSamplerSettings,
-} from "../src/embedded/decode/cpu-sampler.js";
+import type { CpuGenerateRequest, CpuSamplerSettings } from "../src/embedded/decode/cpu-sampler.js";
+import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import type { ModelConfig } from "../src/model/config.js";
 import type { ParameterSet } from "../src/model/parameters.js";
-import { float64Logits, type Float64Model } from "./float64-model.js";
+import type { Float64Model } from "./float64-model.js";
+import { float64Logits } from "./float64-model.js";
 import { characterTokenizer, randomWeights, smallModels } from "./small-models.js";
 
 /** A sampler that serves one small model under the name `model`. */

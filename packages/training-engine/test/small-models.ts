@@ -1,5 +1,6 @@
 import type { ModelConfig } from "../src/model/config.js";
-import { modelParameters, parameterSet, type ModelParameter, type ParameterSet } from "../src/model/parameters.js";
+import type { ModelParameter, ParameterSet } from "../src/model/parameters.js";
+import { modelParameters, parameterSet } from "../src/model/parameters.js";
 import { createGenerator } from "../src/sampling/generator.js";
 
 /** One model of each kind that graphs must differ for, small enough to be computed number by number. */

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../src/engine-error.js";
-import { addSums, finishMetrics, type MetricSums } from "../src/objective/metric-sums.js";
-import { sequenceLoss } from "../src/objective/sequence-loss.js";
+import type { MetricSums } from "../src/objective/metric-sums.js";
+import { addSums, finishMetrics } from "../src/objective/metric-sums.js";
+import { sequenceLoss } from "../src/objective/objective-loss.js";
 import type {
   TrainingEngine,
   ForwardBackwardOutput,

@@ -1,6 +1,7 @@
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type ModelWeights, writeModel } from "../../src/weights/model-directory.js";
+import type { ModelWeights } from "../../src/weights/model-directory.js";
+import { writeModel } from "../../src/weights/model-directory.js";
 
 /** Writes the weights in bf16 and the shape into the starter's directory; its tokenizer stays as it is. */
 export async function exportStarter(directory: string, model: ModelWeights): Promise<void> {

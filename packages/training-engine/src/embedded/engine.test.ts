@@ -3,16 +3,8 @@ import { readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  adam,
-  ask,
-  isRunning,
-  lesson,
-  openEngine,
-  sequences,
-  tiny,
-  type OpenEngine,
-} from "../../test/embedded-engine.js";
+import type { OpenEngine } from "../../test/embedded-engine.js";
+import { adam, ask, isRunning, lesson, openEngine, sequences, tiny } from "../../test/embedded-engine.js";
 import type { Completion, PolicySequence, Sampler, Trainer, WeightsRef } from "../port.js";
 
 // Training gives way to whatever else the machine does.

@@ -3,13 +3,15 @@ import { availableParallelism, totalmem } from "node:os";
 import { EngineError } from "../engine-error.js";
 import { requireTrainingMemory } from "../model/memory.js";
 import type { TrainingEngine, SamplingFeature, TrainerSpec } from "../port.js";
-import { listBaseModels, type BaseModelSettings } from "../weights/base-models.js";
+import type { BaseModelSettings } from "../weights/base-models.js";
+import { listBaseModels } from "../weights/base-models.js";
 import { describeWeights } from "../weights/load-weights.js";
 import type { Child } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
-import { openTrainerProcess, type TrainerProcess } from "./processes/trainer-client.js";
+import type { TrainerProcess } from "./processes/trainer-client.js";
+import { openTrainerProcess } from "./processes/trainer-client.js";
 import { unavailableReason } from "./session.js";
 
 export interface EmbeddedEngineSettings {

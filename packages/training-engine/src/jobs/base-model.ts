@@ -1,7 +1,8 @@
 import { EngineError } from "../engine-error.js";
 import { isBundledModel } from "../objective/optimizer-defaults.js";
 import type { BaseModelInfo, BaseModelName, TrainingEngine } from "../port.js";
-import { openChatTemplate, type ChatTemplate } from "../text/template.js";
+import type { ChatTemplate } from "../text/template.js";
+import { openChatTemplate } from "../text/template.js";
 import { openTokenizer } from "../text/tokenizer.js";
 
 /** A base model of the engine with what turns its conversations into tokens. `not_found` names the models there are. */

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { EngineError } from "../engine-error.js";
 import type { Trainer } from "../port.js";
-import { throwIfAborted, type TrainingJob, type TrainingJobEvent, type TrainingJobResult } from "./training-job.js";
-import { fingerprintOf, openJobState, type JobState } from "./job-state.js";
+import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
+import { throwIfAborted } from "./training-job.js";
+import type { JobState } from "./job-state.js";
+import { fingerprintOf, openJobState } from "./job-state.js";
 
 /** What a kind of training adds to the course that every job takes. */
 export interface GradientPlan {

@@ -2,7 +2,7 @@ import { EngineError } from "../engine-error.js";
 import type { WeightsRef } from "../port.js";
 import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
-import type { PlannedSequence, PolicyJob } from "./policy-plan.js";
+import type { PlannedSequence, PolicyJob } from "./policy-job.js";
 
 /**
  * Adds what other weights than those in training say of the sequences: with `precalculate_logprobs` the job's first weights

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cpuEngine } from "../../test/cpu-engine.js";
 import type { TrainingJobEvent } from "./training-job.js";
-import { runRlJob, type RlJob } from "./rl-job.js";
+import type { RlJob } from "./rl-job.js";
+import { runRlJob } from "./rl-job.js";
 
 let directory: string;
 let events: TrainingJobEvent[];

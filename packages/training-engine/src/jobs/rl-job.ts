@@ -1,12 +1,15 @@
 import type { WeightsRef } from "../port.js";
-import { readTrajectoryGroups, type TrajectoryGroup } from "../trajectories/groups.js";
+import type { TrajectoryGroup } from "../trajectories/groups.js";
+import { readTrajectoryGroups } from "../trajectories/groups.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
 import type { TrainingJob, TrainingJobResult } from "./training-job.js";
 import { policyPlan } from "./policy-plan.js";
 import { rewardTrendFactor } from "./reward-trend.js";
-import { rlConfig, type ReferencePolicy } from "./rl-config.js";
-import { readRollouts, type Rollouts } from "./rollouts.js";
+import type { ReferencePolicy } from "./rl-config.js";
+import { rlConfig } from "./rl-config.js";
+import type { Rollouts } from "./rollouts.js";
+import { readRollouts } from "./rollouts.js";
 import { groupMetrics } from "./split-metrics.js";
 
 export interface RlJob extends TrainingJob {

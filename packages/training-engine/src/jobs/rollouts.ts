@@ -5,7 +5,7 @@ import type { TrajectoryGroup } from "../trajectories/groups.js";
 import { trajectorySequences } from "../trajectories/sequences.js";
 import type { Reason } from "../trajectories/turns.js";
 import { yieldToEventLoop } from "./training-job.js";
-import type { Rollout } from "./policy-plan.js";
+import type { Rollout } from "./policy-job.js";
 
 export interface Rollouts {
   rollouts: Rollout[];

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cpuEngine } from "../../test/cpu-engine.js";
 import type { TrainingJobEvent } from "./training-job.js";
-import { runSftJob, type SftJob } from "./sft-job.js";
+import type { SftJob } from "./sft-job.js";
+import { runSftJob } from "./sft-job.js";
 
 let directory: string;
 let events: TrainingJobEvent[];

@@ -2,7 +2,8 @@ import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import { yieldToEventLoop, type TrainingJob, type TrainingJobResult } from "./training-job.js";
+import type { TrainingJob, TrainingJobResult } from "./training-job.js";
+import { yieldToEventLoop } from "./training-job.js";
 import { sftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 

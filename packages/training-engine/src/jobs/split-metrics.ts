@@ -1,5 +1,6 @@
 import { rewardDeviation } from "../objective/group-advantages.js";
-import { readTrajectoryGroups, type TrajectoryGroup } from "../trajectories/groups.js";
+import type { TrajectoryGroup } from "../trajectories/groups.js";
+import { readTrajectoryGroups } from "../trajectories/groups.js";
 
 export interface GroupMetrics {
   /**

@@ -1,5 +1,6 @@
 import { EngineError } from "../engine-error.js";
-import { loraTargets, type LoraConfig } from "./parameters.js";
+import type { LoraConfig } from "./parameters.js";
+import { loraTargets } from "./parameters.js";
 
 /** PEFT takes any rank; beyond this an adapter has no point, and its size could be a trap. */
 export const maxRank = 1024;

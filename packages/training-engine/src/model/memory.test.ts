@@ -6,7 +6,8 @@ import {
   samplingMemory,
   trainingMemory,
 } from "./memory.js";
-import { modelParameters, parameterCount, type LoraConfig } from "./parameters.js";
+import type { LoraConfig } from "./parameters.js";
+import { modelParameters, parameterCount } from "./parameters.js";
 import { presets } from "./presets.js";
 
 const medium = presets.get("medium")!;

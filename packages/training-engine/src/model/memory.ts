@@ -1,7 +1,8 @@
 import { EngineError } from "../engine-error.js";
 import { checkLoraConfig } from "./lora-config.js";
 import type { ModelConfig } from "./config.js";
-import { adapterParameters, modelParameters, parameterCount, type LoraConfig } from "./parameters.js";
+import type { LoraConfig } from "./parameters.js";
+import { adapterParameters, modelParameters, parameterCount } from "./parameters.js";
 
 /** Bytes that something needs, by what for. */
 export interface MemoryRequirement {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Objective } from "../port.js";
-import { sequenceLoss } from "./sequence-loss.js";
+import { sequenceLoss } from "./objective-loss.js";
 
 const logprobs = new Float64Array([NaN, -0.5, NaN, -2]);
 const plain = { tokens: new Int32Array(4), mask: Uint8Array.from([0, 1, 0, 1]) };

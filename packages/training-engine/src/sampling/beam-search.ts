@@ -2,7 +2,8 @@ import type { Completion, SampledToken } from "../port.js";
 import { topIndices, rawDistribution } from "./raw-distribution.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { createTextStream } from "../text/text-stream.js";
-import { invalidLogits, type CompletionContext } from "./completion-sampler.js";
+import type { CompletionContext } from "./completion-sampler.js";
+import { invalidLogits } from "./completion-sampler.js";
 
 /** One partial completion. Its tokens are a chain of links, which beams with a common beginning share. */
 interface Beam {

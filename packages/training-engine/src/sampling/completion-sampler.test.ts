@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { characterTokenizer } from "../../test/small-models.js";
-import { createCompletionSampler, type CompletionSampler } from "./completion-sampler.js";
+import type { CompletionSampler } from "./completion-sampler.js";
+import { createCompletionSampler } from "./completion-sampler.js";
 import type { SamplingRequest } from "./sampling-request.js";
 
 const size = 40;

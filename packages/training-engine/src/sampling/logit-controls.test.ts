@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { logitControls, type LogitSettings } from "./logit-controls.js";
+import type { LogitSettings } from "./logit-controls.js";
+import { logitControls } from "./logit-controls.js";
 
 /** Logits 1, 1, … and what the settings make of them after these tokens were sampled. */
 function controlled(

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { drawToken, argmax } from "./draw.js";
-import { truncatedWeights, type Truncation } from "./truncation.js";
+import type { Truncation } from "./truncation.js";
+import { truncatedWeights } from "./truncation.js";
 
 const all: Truncation = { temperature: 1, topK: 0, topP: 1, minP: 0 };
 

@@ -1,5 +1,7 @@
-import { Interpreter, type Node, type RuntimeValue, type Scope } from "./jinja.js";
-import { TemplateLimitError, type TemplateLimits } from "./template-limits.js";
+import type { Node, RuntimeValue, Scope } from "./jinja.js";
+import { Interpreter } from "./jinja.js";
+import type { TemplateLimits } from "./template-limits.js";
+import { TemplateLimitError } from "./template-limits.js";
 import { childrenOf, measure, runtimeValue, textIn } from "./template-values.js";
 
 /** A node whose value is known: it is evaluated once, looked at, and then goes on in place of the expression. */

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { isObject, readModelJson } from "./model-file.js";
 import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
-import { readVocabulary, type Vocabulary } from "./vocabulary.js";
+import type { Vocabulary } from "./vocabulary.js";
+import { readVocabulary } from "./vocabulary.js";
 
 interface EncodeOptions {
   addSpecialTokens?: boolean;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { possibleTagStart, splitTrailing } from "./tag-search.js";
-import { type ToolCallReader, toolCallReader } from "./tool-call-reader.js";
+import type { ToolCallReader } from "./tool-call-reader.js";
+import { toolCallReader } from "./tool-call-reader.js";
 
 const openTag = "<tool_call>";
 const closeTag = "</tool_call>";

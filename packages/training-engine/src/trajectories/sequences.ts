@@ -2,8 +2,10 @@ import { EngineError } from "../engine-error.js";
 import type { ChatTemplate } from "../text/template.js";
 import type { History, Trajectory } from "./groups.js";
 import { templateSequence } from "./template-sequence.js";
-import { sequenceBuilder, type SequenceBuilder, type TrainingSequence } from "./training-sequence.js";
-import { readTurns, type Reason, type Turn } from "./turns.js";
+import type { SequenceBuilder, TrainingSequence } from "./training-sequence.js";
+import { sequenceBuilder } from "./training-sequence.js";
+import type { Reason, Turn } from "./turns.js";
+import { readTurns } from "./turns.js";
 
 export interface SequenceOptions {
   template: ChatTemplate;

@@ -1,6 +1,7 @@
 import { invalidAt } from "./field-checks.js";
 import type { ChatTemplate } from "../text/template.js";
-import { sequenceBuilder, type SequenceBuilder } from "./training-sequence.js";
+import type { SequenceBuilder } from "./training-sequence.js";
+import { sequenceBuilder } from "./training-sequence.js";
 import type { Turn } from "./turns.js";
 
 /**

@@ -1,7 +1,8 @@
 import { contentText } from "../text/chat-messages.js";
 import { listAt, invalidAt, objectAt } from "./field-checks.js";
 import type { History } from "./groups.js";
-import { readIds, readSampledTokens, type KnownTokens, type SampledTokens } from "./sampled-tokens.js";
+import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
+import { readIds, readSampledTokens } from "./sampled-tokens.js";
 
 /** Why a history, or a turn of it, is not trained. */
 export interface Reason {

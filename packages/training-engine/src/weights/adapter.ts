@@ -2,22 +2,19 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { maxRank } from "../model/lora-config.js";
 import type { ModelConfig } from "../model/config.js";
-import {
-  adapterParameters,
-  loraTargets,
-  parameterSet,
-  projectionShape,
-  type LoraConfig,
-  type LoraTarget,
-  type ParameterSet,
-} from "../model/parameters.js";
-import { configFields, formatValue, type ConfigFields } from "./config-fields.js";
+import type { LoraConfig, LoraTarget, ParameterSet } from "../model/parameters.js";
+import { adapterParameters, loraTargets, parameterSet, projectionShape } from "../model/parameters.js";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
 import { writeDurableFile } from "./durable-file.js";
 import { allFinite } from "./finite.js";
-import { readJsonFile, type JsonObject } from "./json-object.js";
-import { writeSafetensors, type WrittenFile } from "./safetensors.js";
+import type { JsonObject } from "./json-object.js";
+import { readJsonFile } from "./json-object.js";
+import type { WrittenFile } from "./safetensors.js";
+import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
-import { storeTensor, tensorValues, type TensorLocation } from "./tensor-layout.js";
+import type { TensorLocation } from "./tensor-layout.js";
+import { storeTensor, tensorValues } from "./tensor-layout.js";
 
 export interface Adapter {
   config: LoraConfig;

@@ -5,8 +5,10 @@ import { characterTokenizer } from "../../test/small-models.js";
 import { fixtures } from "../../test/weight-files.js";
 import { createCpuSampler } from "../embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../embedded/trainer/trainer.js";
-import { readAdapter, type Adapter } from "./adapter.js";
-import { loadModel, type ModelWeights } from "./model-directory.js";
+import type { Adapter } from "./adapter.js";
+import { readAdapter } from "./adapter.js";
+import type { ModelWeights } from "./model-directory.js";
+import { loadModel } from "./model-directory.js";
 import { openSafetensors } from "./safetensors.js";
 
 interface Recorded {

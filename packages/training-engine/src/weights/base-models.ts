@@ -7,7 +7,8 @@ import { presets } from "../model/presets.js";
 import type { BaseModelInfo, BaseModelName } from "../port.js";
 import { withFileErrors } from "./file-errors.js";
 import { initialWeights } from "./initial-weights.js";
-import { loadModel, readModelConfig, type ModelWeights } from "./model-directory.js";
+import type { ModelWeights } from "./model-directory.js";
+import { loadModel, readModelConfig } from "./model-directory.js";
 import { findTensors } from "./sharded-tensors.js";
 
 /** Plain data: it is handed to the processes of the engine. */

@@ -2,14 +2,18 @@ import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import type { ModelConfig } from "../model/config.js";
-import { adapterParameters, modelParameters, type ParameterSet } from "../model/parameters.js";
-import { readAdapter, writeAdapter, type Adapter } from "./adapter.js";
+import type { ParameterSet } from "../model/parameters.js";
+import { adapterParameters, modelParameters } from "../model/parameters.js";
+import type { Adapter } from "./adapter.js";
+import { readAdapter, writeAdapter } from "./adapter.js";
 import { makeDurableDirectory, syncDirectory, writeDurableFile } from "./durable-file.js";
 import { withFileErrors } from "./file-errors.js";
 import { loadModel, writeModel } from "./model-directory.js";
-import { readOptimizer, writeOptimizer, type OptimizerState } from "./optimizer-file.js";
+import type { OptimizerState } from "./optimizer-file.js";
+import { readOptimizer, writeOptimizer } from "./optimizer-file.js";
 import { claimPartialName, removeLeftovers } from "./partial-directories.js";
-import { readTrainingState, stateFile, trainingStateJson, verifyFiles, type TrainingState } from "./training-state.js";
+import type { TrainingState } from "./training-state.js";
+import { readTrainingState, stateFile, trainingStateJson, verifyFiles } from "./training-state.js";
 
 export interface CheckpointSource {
   baseModel: string;

@@ -1,5 +1,6 @@
 import { EngineError } from "../engine-error.js";
-import { isJsonObject, type JsonObject } from "./json-object.js";
+import type { JsonObject } from "./json-object.js";
+import { isJsonObject } from "./json-object.js";
 
 /** Typed access to the fields of a configuration file; each refusal names file and field. `null` counts as absent. */
 export interface ConfigFields {

@@ -1,5 +1,6 @@
 import type { ModelConfig, RotaryScaling } from "../model/config.js";
-import { configFields, formatValue, type ConfigFields } from "./config-fields.js";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
 import type { JsonObject } from "./json-object.js";
 
 const families = { LlamaForCausalLM: "llama", Qwen2ForCausalLM: "qwen2", Qwen3ForCausalLM: "qwen3" } as const;

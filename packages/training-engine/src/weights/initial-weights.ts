@@ -1,12 +1,7 @@
 import { checkLoraConfig } from "../model/lora-config.js";
 import type { ModelConfig } from "../model/config.js";
-import {
-  adapterParameters,
-  modelParameters,
-  parameterSet,
-  type LoraConfig,
-  type ParameterSet,
-} from "../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../model/parameters.js";
+import { adapterParameters, modelParameters, parameterSet } from "../model/parameters.js";
 
 /**
  * Random weights to begin training with. They depend on the shape and the seed (unsigned 32 bit) alone: only additions and

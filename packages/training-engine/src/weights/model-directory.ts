@@ -1,13 +1,17 @@
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelConfig } from "../model/config.js";
-import { modelParameters, parameterSet, type ParameterSet } from "../model/parameters.js";
+import type { ParameterSet } from "../model/parameters.js";
+import { modelParameters, parameterSet } from "../model/parameters.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
-import { readJsonFile, type JsonObject } from "./json-object.js";
+import type { JsonObject } from "./json-object.js";
+import { readJsonFile } from "./json-object.js";
 import { writeDurableFile } from "./durable-file.js";
 import { allFinite } from "./finite.js";
-import { writeSafetensors, type WrittenFile } from "./safetensors.js";
-import { openTensors, type Tensors } from "./sharded-tensors.js";
+import type { WrittenFile } from "./safetensors.js";
+import { writeSafetensors } from "./safetensors.js";
+import type { Tensors } from "./sharded-tensors.js";
+import { openTensors } from "./sharded-tensors.js";
 import { storeTensor, tensorLocations, tensorValues } from "./tensor-layout.js";
 
 export interface ModelWeights {

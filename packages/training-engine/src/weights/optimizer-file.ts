@@ -1,6 +1,8 @@
-import { parameterSet, type ModelParameter } from "../model/parameters.js";
+import type { ModelParameter } from "../model/parameters.js";
+import { parameterSet } from "../model/parameters.js";
 import { allFinite } from "./finite.js";
-import { writeSafetensors, type WrittenFile } from "./safetensors.js";
+import type { WrittenFile } from "./safetensors.js";
+import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
 
 /** What Adam remembers of the numbers it trains (all weights, or an adapter's factors), in the order of their flat array. */

@@ -3,7 +3,8 @@ import { basename, join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { formatValue } from "./config-fields.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
-import { openSafetensors, type SafetensorsFile } from "./safetensors.js";
+import type { SafetensorsFile } from "./safetensors.js";
+import { openSafetensors } from "./safetensors.js";
 import { tensorError } from "./safetensors-header.js";
 
 /** The tensors of a model, wherever its files have them. */

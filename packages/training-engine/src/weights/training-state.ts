@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
-import { configFields, formatValue, type ConfigFields } from "./config-fields.js";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
 import { digestFile } from "./durable-file.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
 import type { WrittenFile } from "./safetensors.js";

@@ -1,12 +1,6 @@
 import type { ModelConfig } from "../../model/config.js";
-import {
-  adapterParameters,
-  modelParameters,
-  projectionShape,
-  type LoraConfig,
-  type LoraTarget,
-  type ParameterSet,
-} from "../../model/parameters.js";
+import type { LoraConfig, LoraTarget, ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, modelParameters, projectionShape } from "../../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
 
 /** What a graph that only infers is made for. */

@@ -1,17 +1,18 @@
 import { randomInt } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
-import type { ModelConfig } from "../../model/config.js";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import type { GenerateRequest, GenerateResult, CompletionChunk, StructuredOutput } from "../../port.js";
 import type { CompletionContext } from "../../sampling/completion-sampler.js";
 import { checkSamplingRequest } from "../../sampling/sampling-request.js";
 import type { Constraints } from "../../sampling/structured/constraints.js";
-import type { Tokenizer } from "../../text/tokenizer.js";
-import { compileConstraint, type CompiledConstraint } from "./compiled-constraint.js";
+import type { CompiledConstraint } from "./compiled-constraint.js";
+import { compileConstraint } from "./compiled-constraint.js";
 import { createScheduledRequest } from "./scheduled-request.js";
-import { prepareBase, type WeightsMode } from "./prepared-weights.js";
+import { prepareBase } from "./prepared-weights.js";
+import type { SamplerModel } from "./sampler-model.js";
 import { createScheduler, minBytes } from "./scheduler.js";
-import { createWeightsRegistry, type RegisteredWeights } from "./weights-registry.js";
+import type { RegisteredWeights } from "./weights-registry.js";
+import { createWeightsRegistry } from "./weights-registry.js";
 
 export interface CpuSamplerSettings {
   /** Caches of running requests and what is kept for their answers; a request that alone needs more is `too_large`. */
@@ -24,18 +25,6 @@ export interface CpuSamplerSettings {
   maxQueued?: number;
   /** For requests without a seed: unsigned 32 bit. Default random. */
   newSeed?: () => number;
-}
-
-export interface SamplerModel {
-  config: ModelConfig;
-  weights: ParameterSet;
-  tokenizer: Pick<Tokenizer, "vocabularySize" | "tokenBytes" | "specialIds" | "eosIds">;
-  /** Instead of the tokenizer's. */
-  eosIds?: readonly number[];
-  /** Absent: structured output is `unsupported`. */
-  constraints?: Constraints;
-  /** How the decode graph has its weights; default by their size, see `WeightsMode`. Bits differ between the modes. */
-  mode?: WeightsMode;
 }
 
 /** The weights go by an id of their own instead of a `WeightsRef`. */

@@ -1,7 +1,10 @@
-import { tensor, type Tensor } from "../session.js";
-import { appendFresh, copyRow, createCache, roundCapacity, roundRows, type KeyValueCache } from "./key-value-cache.js";
+import type { Tensor } from "../session.js";
+import { tensor } from "../session.js";
+import type { KeyValueCache } from "./key-value-cache.js";
+import { appendFresh, copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
-import { rotaryRows, type RotaryRows } from "./rotary-rows.js";
+import type { RotaryRows } from "./rotary-rows.js";
+import { rotaryRows } from "./rotary-rows.js";
 
 type ModelOutput = "logits" | "probabilities";
 

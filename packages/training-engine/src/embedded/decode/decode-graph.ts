@@ -1,5 +1,6 @@
 import { Graph } from "../graph/onnx.js";
-import { buildBlocks, type GraphVariant } from "./block.js";
+import type { GraphVariant } from "./block.js";
+import { buildBlocks } from "./block.js";
 
 /**
  * One step of decoding: R rows, one new token each, attending to a cache of M positions that stays outside the graph.

@@ -2,10 +2,14 @@ import { expect, test } from "vitest";
 import { float64Logits, inFloat64 } from "../../../test/float64-model.js";
 import { randomSet, randomWeights, smallModels } from "../../../test/small-models.js";
 import type { ModelConfig } from "../../model/config.js";
-import { adapterParameters, loraTargets, type LoraConfig, type ParameterSet } from "../../model/parameters.js";
-import { createDecodeBatch, type DecodeBatch } from "./decode-batch.js";
-import { prepareBase, type PreparedWeights } from "./prepared-weights.js";
-import { createPromptReader, prefillShortPrompts, type PrefilledPrompt } from "./prompt.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, loraTargets } from "../../model/parameters.js";
+import type { DecodeBatch } from "./decode-batch.js";
+import { createDecodeBatch } from "./decode-batch.js";
+import type { PreparedWeights } from "./prepared-weights.js";
+import { prepareBase } from "./prepared-weights.js";
+import type { PrefilledPrompt } from "./prompt.js";
+import { createPromptReader, prefillShortPrompts } from "./prompt.js";
 
 type Factors = { config: LoraConfig; set: ParameterSet };
 

@@ -1,5 +1,6 @@
 import { Graph } from "../graph/onnx.js";
-import { buildBlocks, type GraphVariant } from "./block.js";
+import type { GraphVariant } from "./block.js";
+import { buildBlocks } from "./block.js";
 
 /**
  * A piece of one prompt: S tokens that attend to M cached positions before them and, causally, to each other.

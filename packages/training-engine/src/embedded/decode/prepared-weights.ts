@@ -1,6 +1,7 @@
 import type { ModelConfig } from "../../model/config.js";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
-import { openSession, tensor, type Session, type Tensor } from "../session.js";
+import type { Session, Tensor } from "../session.js";
+import { openSession, tensor } from "../session.js";
 import type { GraphVariant } from "./block.js";
 import { decodeGraph } from "./decode-graph.js";
 import { prefillGraph } from "./prefill-graph.js";

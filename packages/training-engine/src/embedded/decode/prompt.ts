@@ -1,7 +1,8 @@
 import type { TokenLogprob } from "../../port.js";
 import { rawDistribution } from "../../sampling/raw-distribution.js";
 import { tensor } from "../session.js";
-import { copyRow, createCache, roundCapacity, roundRows, type KeyValueCache } from "./key-value-cache.js";
+import type { KeyValueCache } from "./key-value-cache.js";
+import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
 import { rotaryRows } from "./rotary-rows.js";
 

@@ -1,20 +1,13 @@
 import type { GenerateResult, Completion, CompletionChunk } from "../../port.js";
-import { createBeamSearch, type BeamSearch } from "../../sampling/beam-search.js";
-import {
-  createCompletionSampler,
-  type CompletionSampler,
-  type CompletionContext,
-} from "../../sampling/completion-sampler.js";
+import type { BeamSearch } from "../../sampling/beam-search.js";
+import { createBeamSearch } from "../../sampling/beam-search.js";
+import type { CompletionSampler, CompletionContext } from "../../sampling/completion-sampler.js";
+import { createCompletionSampler } from "../../sampling/completion-sampler.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { cacheBytes, roundCapacity } from "./key-value-cache.js";
 import type { PreparedWeights } from "./prepared-weights.js";
-import {
-  createPromptReader,
-  isShortPrompt,
-  prefillShortPrompts,
-  type PromptReader,
-  type PrefilledPrompt,
-} from "./prompt.js";
+import type { PromptReader, PrefilledPrompt } from "./prompt.js";
+import { createPromptReader, isShortPrompt, prefillShortPrompts } from "./prompt.js";
 
 /** A request on its way through the scheduler. */
 export interface ScheduledRequest {

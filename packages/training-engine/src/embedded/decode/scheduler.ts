@@ -1,5 +1,6 @@
 import { EngineError } from "../../engine-error.js";
 import { createBeamGroup } from "./beam-group.js";
+import type { ScheduledRequest } from "./scheduled-request.js";
 import {
   resultBytesOf,
   canSharePrefill,
@@ -7,11 +8,11 @@ import {
   promptBytes,
   prefillChunk,
   prefillTogether,
-  type ScheduledRequest,
 } from "./scheduled-request.js";
 import { chunkTokens } from "./prompt.js";
 import { cacheBytes, roundRows } from "./key-value-cache.js";
-import { advance, createSamplingGroup, type RowGroup, type SamplingGroup } from "./row-group.js";
+import type { RowGroup, SamplingGroup } from "./row-group.js";
+import { advance, createSamplingGroup } from "./row-group.js";
 
 export interface SchedulerSettings {
   /** Rows decoded at once, over all weights. */

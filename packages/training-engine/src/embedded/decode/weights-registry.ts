@@ -1,6 +1,6 @@
 import { EngineError } from "../../engine-error.js";
 import type { PreparedBase, PreparedWeights } from "./prepared-weights.js";
-import type { SamplerModel } from "./cpu-sampler.js";
+import type { SamplerModel } from "./sampler-model.js";
 
 /** Weights under their name, with what else a request on them needs. */
 export interface RegisteredWeights {

@@ -4,7 +4,8 @@ import { recordGradient } from "./layer-context.js";
 import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
 import { add, batchedMatMul, multiply, reshape, subtract, sumOver } from "./operators.js";
-import { project, projectBackward, type Projection } from "./projection.js";
+import type { Projection } from "./projection.js";
+import { project, projectBackward } from "./projection.js";
 
 /** What the backward pass of attention wants to know of the forward pass. */
 export interface AttentionValues {

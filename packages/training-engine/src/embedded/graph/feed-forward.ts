@@ -1,9 +1,11 @@
 import type { ModelConfig } from "../../model/config.js";
-import { recordGradient, type LayerContext } from "./layer-context.js";
+import type { LayerContext } from "./layer-context.js";
+import { recordGradient } from "./layer-context.js";
 import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
 import { add, multiply, subtract } from "./operators.js";
-import { project, projectBackward, type Projection } from "./projection.js";
+import type { Projection } from "./projection.js";
+import { project, projectBackward } from "./projection.js";
 
 /** What the backward pass of the feed-forward block wants to know of the forward pass. */
 export interface FeedForwardValues {

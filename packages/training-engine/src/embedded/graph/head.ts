@@ -1,6 +1,7 @@
 import type { ModelConfig } from "../../model/config.js";
 import { rmsNorm, rmsNormBackward } from "./norm.js";
-import { Graph, type TensorName } from "./onnx.js";
+import type { TensorName } from "./onnx.js";
+import { Graph } from "./onnx.js";
 import { multiply, sumOver, matMul, matMulTransposed, transposedMatMul } from "./operators.js";
 
 /**

@@ -1,21 +1,13 @@
 import type { ModelConfig } from "../../model/config.js";
-import { adapterParameters, modelParameters, type ModelParameter } from "../../model/parameters.js";
-import {
-  attentionBackward,
-  attentionDimensions,
-  attentionForward,
-  attentionInputs,
-  type AttentionValues,
-} from "./attention.js";
-import {
-  feedForwardBackward,
-  feedForwardDimensions,
-  feedForwardOutput,
-  feedForwardValues,
-  type FeedForwardValues,
-} from "./feed-forward.js";
+import type { ModelParameter } from "../../model/parameters.js";
+import { adapterParameters, modelParameters } from "../../model/parameters.js";
+import type { AttentionValues } from "./attention.js";
+import { attentionBackward, attentionDimensions, attentionForward, attentionInputs } from "./attention.js";
+import type { FeedForwardValues } from "./feed-forward.js";
+import { feedForwardBackward, feedForwardDimensions, feedForwardOutput, feedForwardValues } from "./feed-forward.js";
 import type { LayerContext, LayerVariant } from "./layer-context.js";
-import { Graph, type Dimension } from "./onnx.js";
+import type { Dimension } from "./onnx.js";
+import { Graph } from "./onnx.js";
 
 // One graph serves every layer and every batch shape: weights are inputs, batch and time are free dimensions.
 

@@ -1,5 +1,6 @@
 import type { LoraConfig, LoraTarget } from "../../model/parameters.js";
-import { recordGradient, type LayerContext } from "./layer-context.js";
+import type { LayerContext } from "./layer-context.js";
+import { recordGradient } from "./layer-context.js";
 import type { Graph, TensorName } from "./onnx.js";
 import { add, joinColumns, splitColumns, sumOver, matMul, matMulTransposed, transposedMatMul } from "./operators.js";
 

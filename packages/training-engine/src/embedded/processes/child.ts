@@ -1,11 +1,14 @@
-import { fork, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { EngineError } from "../../engine-error.js";
-import { watchHeartbeat, type LivenessLimits } from "./liveness.js";
+import type { LivenessLimits } from "./liveness.js";
+import { watchHeartbeat } from "./liveness.js";
 import { heapExhausted, oomKillCount } from "./out-of-memory.js";
-import { pendingCalls, type Call } from "./pending-calls.js";
+import type { Call } from "./pending-calls.js";
+import { pendingCalls } from "./pending-calls.js";
 import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
 import { heartbeatDescriptor } from "./heartbeat.js";
 

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ask, isRunning, lesson, openEngine, sequences, tiny, type OpenEngine } from "../../../test/embedded-engine.js";
+import type { OpenEngine } from "../../../test/embedded-engine.js";
+import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../../test/embedded-engine.js";
 
 // Training gives way to whatever else the machine does.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

@@ -1,10 +1,12 @@
 import { EngineError } from "../../engine-error.js";
 import type { CompletionChunk } from "../../port.js";
-import { createCpuSampler, type CpuSampler } from "../decode/cpu-sampler.js";
+import type { CpuSampler } from "../decode/cpu-sampler.js";
+import { createCpuSampler } from "../decode/cpu-sampler.js";
 import { responseLimit, maxLogprobs } from "./response-limit.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { serve } from "./serve.js";
-import { servedWeights, type ServedWeights } from "./served-weights.js";
+import type { ServedWeights } from "./served-weights.js";
+import { servedWeights } from "./served-weights.js";
 import { untilAborted } from "./until-aborted.js";
 
 // The entry of the sampling process: one scheduler for all requests, on whatever weights they name.

@@ -1,15 +1,20 @@
 import { EngineError } from "../../engine-error.js";
 import { requireSamplingMemory } from "../../model/memory.js";
-import { adapterParameters, modelParameters, parameterCount, type LoraConfig } from "../../model/parameters.js";
+import type { LoraConfig } from "../../model/parameters.js";
+import { adapterParameters, modelParameters, parameterCount } from "../../model/parameters.js";
 import type { WeightsRef } from "../../port.js";
-import { openConstraints, type Constraints } from "../../sampling/structured/constraints.js";
-import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
+import type { Constraints } from "../../sampling/structured/constraints.js";
+import { openConstraints } from "../../sampling/structured/constraints.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { openTokenizer } from "../../text/tokenizer.js";
 import type { BaseModelSettings } from "../../weights/base-models.js";
 import { readCheckpoint } from "../../weights/checkpoint.js";
-import { describeWeights, loadWeights, type WeightsDescription } from "../../weights/load-weights.js";
+import type { WeightsDescription } from "../../weights/load-weights.js";
+import { describeWeights, loadWeights } from "../../weights/load-weights.js";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
 import { defaultMode } from "../decode/prepared-weights.js";
-import { weightsCache, type CacheLease, type WeightsSource } from "./weights-cache.js";
+import type { CacheLease, WeightsSource } from "./weights-cache.js";
+import { weightsCache } from "./weights-cache.js";
 
 export interface ServedWeights {
   /** Loads them when they are not there. Rejects `not_found`, `invalid`, `too_large`, `busy`. */

@@ -2,9 +2,12 @@ import { EngineError } from "../../engine-error.js";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { writeCheckpoint } from "../../weights/checkpoint.js";
 import { initialAdapter } from "../../weights/initial-weights.js";
-import { loadWeights, type LoadedWeights } from "../../weights/load-weights.js";
-import { createCpuTrainer, type CpuTrainer } from "../trainer/trainer.js";
-import { serve, type Handlers } from "./serve.js";
+import type { LoadedWeights } from "../../weights/load-weights.js";
+import { loadWeights } from "../../weights/load-weights.js";
+import type { CpuTrainer } from "../trainer/trainer.js";
+import { createCpuTrainer } from "../trainer/trainer.js";
+import type { Handlers } from "./serve.js";
+import { serve } from "./serve.js";
 import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 import { aborted } from "./until-aborted.js";
 

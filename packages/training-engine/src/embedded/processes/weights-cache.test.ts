@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { weightsCache, type WeightsSource } from "./weights-cache.js";
+import type { WeightsSource } from "./weights-cache.js";
+import { weightsCache } from "./weights-cache.js";
 
 /** Weights of which only is recorded when they come and go. */
 function recorded(bytes: number, events: string[], base?: WeightsSource["base"]): WeightsSource {

@@ -1,6 +1,7 @@
 import type { ModelConfig } from "../../model/config.js";
 import { rotaryTables } from "../graph/rotary.js";
-import { tensor, type Tensor } from "../session.js";
+import type { Tensor } from "../session.js";
+import { tensor } from "../session.js";
 
 /** Inputs of a layer that depend on the shape of the batch alone. */
 export type BatchInputs = Record<string, Tensor>;

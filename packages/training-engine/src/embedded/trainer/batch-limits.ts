@@ -1,7 +1,8 @@
 import { availableParallelism } from "node:os";
 import type { ModelConfig } from "../../model/config.js";
 import { activationBytes, trainingMemory } from "../../model/memory.js";
-import { modelParameters, parameterCount, type LoraConfig } from "../../model/parameters.js";
+import type { LoraConfig } from "../../model/parameters.js";
+import { modelParameters, parameterCount } from "../../model/parameters.js";
 
 /** Activations of so many tokens still fit a processor's cache; larger batches were slower per token. */
 const tokensPerBatch = 1024;

@@ -1,8 +1,9 @@
 import type { MetricSums } from "../../objective/metric-sums.js";
-import { sequenceLoss } from "../../objective/sequence-loss.js";
+import { sequenceLoss } from "../../objective/objective-loss.js";
 import type { Objective, TokenSequence } from "../../port.js";
 import type { Gradients } from "./gradients.js";
-import { batchOf, headRowsOf, splitBySequence, type Microbatch } from "./microbatches.js";
+import type { Microbatch } from "./microbatches.js";
+import { batchOf, headRowsOf, splitBySequence } from "./microbatches.js";
 import type { HeadRows, Network } from "./network.js";
 
 /** Of each sequence of a microbatch, in its order; there are no losses where only log-probabilities were asked for. */

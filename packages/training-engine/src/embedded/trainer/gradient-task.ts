@@ -1,6 +1,7 @@
 import { EngineError } from "../../engine-error.js";
 import type { Objective, TokenSequence } from "../../port.js";
-import { evaluateMicrobatch, scoreMicrobatch, type MicrobatchEvaluation } from "./evaluate-microbatch.js";
+import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
+import { evaluateMicrobatch, scoreMicrobatch } from "./evaluate-microbatch.js";
 import type { Gradients } from "./gradients.js";
 import type { Microbatch } from "./microbatches.js";
 import type { Network } from "./network.js";

@@ -4,7 +4,8 @@ import { toWireError } from "../processes/wire-error.js";
 import { emptyGradients } from "./gradients.js";
 import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
 import { runGradientTask } from "./gradient-task.js";
-import { openNetwork, type Network } from "./network.js";
+import type { Network } from "./network.js";
+import { openNetwork } from "./network.js";
 
 // The entry of a thread that computes gradients beside the trainer's own. The library refuses tensors over shared memory, so
 // weights are copied from there when they have changed, and sums of gradients are copied there.

@@ -1,9 +1,11 @@
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { Gradients } from "./gradients.js";
 import type { GradientWorkerData } from "./gradient-worker-protocol.js";
-import { taskForWorker, runGradientTask, type GradientTask } from "./gradient-task.js";
+import type { GradientTask } from "./gradient-task.js";
+import { taskForWorker, runGradientTask } from "./gradient-task.js";
 import type { Network } from "./network.js";
-import { startGradientWorker, type GradientWorker } from "./gradient-worker.js";
+import type { GradientWorker } from "./gradient-worker.js";
+import { startGradientWorker } from "./gradient-worker.js";
 
 export interface GradientWorkers {
   /** Evaluations in the order of the task's microbatches. Gradients are added in the order of the lanes. */

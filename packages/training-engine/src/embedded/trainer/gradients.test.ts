@@ -1,15 +1,11 @@
 import { expect, test } from "vitest";
 import { randomWeights, smallLlama, uniform } from "../../../test/random-models.js";
-import { float64Logprobs, inFloat64, type Float64Model } from "../../../test/float64-model.js";
+import type { Float64Model } from "../../../test/float64-model.js";
+import { float64Logprobs, inFloat64 } from "../../../test/float64-model.js";
 import type { Scalar } from "../../../test/tape.js";
 import type { ModelConfig } from "../../model/config.js";
-import {
-  adapterParameters,
-  loraTargets,
-  modelParameters,
-  type LoraConfig,
-  type ParameterSet,
-} from "../../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, loraTargets, modelParameters } from "../../model/parameters.js";
 import type { CrossEntropySequence } from "../../port.js";
 import { createCpuTrainer } from "./trainer.js";
 

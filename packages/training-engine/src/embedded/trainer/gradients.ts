@@ -1,4 +1,5 @@
-import { parameterSet, type ModelParameter } from "../../model/parameters.js";
+import type { ModelParameter } from "../../model/parameters.js";
+import { parameterSet } from "../../model/parameters.js";
 import { addInto } from "./arithmetic.js";
 
 /** Sums of gradients, by parameter. What comes first is copied, so nothing is ever filled with zeros just to be added to. */

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { randomWeights, smallLlama, uniform } from "../../../test/random-models.js";
-import { adapterParameters, modelParameters, type ParameterSet } from "../../model/parameters.js";
+import type { ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, modelParameters } from "../../model/parameters.js";
 import type { Objective, OptimizerSettings, PolicySequence, CrossEntropySequence } from "../../port.js";
-import { createCpuTrainer, type CpuTrainer, type CpuTrainerSettings } from "./trainer.js";
+import type { CpuTrainer, CpuTrainerSettings } from "./trainer.js";
+import { createCpuTrainer } from "./trainer.js";
 
 const config = { ...smallLlama, vocabularySize: 40, hiddenSize: 16, headSize: 8, feedForwardSize: 24 };
 const adam: OptimizerSettings = {

@@ -1,7 +1,8 @@
 import type { ModelConfig } from "../../model/config.js";
 import type { LoraConfig, ModelParameter, ParameterSet } from "../../model/parameters.js";
 import { layerParameters } from "../graph/layer.js";
-import { tensor, type Tensor } from "../session.js";
+import type { Tensor } from "../session.js";
+import { tensor } from "../session.js";
 
 /** The weights of a model as graphs take them, over the memory they lie in. */
 export interface WeightTensors {

@@ -1,7 +1,8 @@
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
 import { constraintSource } from "./constraint-source.js";
-import { type JsonValidator, jsonValidator } from "./json-validator.js";
+import type { JsonValidator } from "./json-validator.js";
+import { jsonValidator } from "./json-validator.js";
 import type { GrammarWorkerData } from "./grammar-worker-protocol.js";
 import type { CompiledGrammar, XGrammar } from "./xgrammar-library.js";
 

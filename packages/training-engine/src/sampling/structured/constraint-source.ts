@@ -1,7 +1,8 @@
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
 import { checkFields } from "./constraint-fields.js";
-import { characterClass, literal, alternation, type GrammarBuilder, grammarBuilder } from "./ebnf.js";
+import type { GrammarBuilder } from "./ebnf.js";
+import { characterClass, literal, alternation, grammarBuilder } from "./ebnf.js";
 import { textWriter, regexExpression } from "./regex/regex-grammar.js";
 import { jsonGrammar } from "./schema/json-grammar.js";
 import { schemaRule } from "./schema/schema-grammar.js";

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { StructuredOutput } from "../../port.js";
-import { type Constraints, type ConstraintOptions, type ConstraintSession, openConstraints } from "./constraints.js";
+import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
+import { openConstraints } from "./constraints.js";
 import { jsonValidator } from "./json-validator.js";
 import { allowedTokens } from "../../../test/random-walk.js";
 import { testVocabulary } from "../../../test/constraint-vocabulary.js";

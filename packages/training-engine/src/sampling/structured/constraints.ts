@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
-import { type GrammarThread, grammarThread, type ThreadSession, type TimeLimits } from "./grammar-thread.js";
+import type { GrammarThread, ThreadSession, TimeLimits } from "./grammar-thread.js";
+import { grammarThread } from "./grammar-thread.js";
 import type { GrammarWorkerData, GrammarWorkerValue } from "./grammar-worker-protocol.js";
 
 /** What constraints need to know of a tokenizer. */

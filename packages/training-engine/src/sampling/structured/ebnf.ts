@@ -1,5 +1,6 @@
 import { EngineError } from "../../engine-error.js";
-import { type ByteRange, byteSequences, type CodePointRange, complementRanges } from "./utf8-ranges.js";
+import type { ByteRange, CodePointRange } from "./utf8-ranges.js";
+import { byteSequences, complementRanges } from "./utf8-ranges.js";
 
 /** A grammar expression for exactly this text. */
 export function literal(text: string): string {

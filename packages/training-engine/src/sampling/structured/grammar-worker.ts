@@ -1,7 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
-import { type Compiled, compiledGrammars } from "./compiled-grammars.js";
+import type { Compiled } from "./compiled-grammars.js";
+import { compiledGrammars } from "./compiled-grammars.js";
 import { libraryFailure } from "./library-failure.js";
 import { hasOtherBits, tokenBits, tokensText } from "./token-text.js";
 import type {
@@ -11,7 +12,8 @@ import type {
   GrammarWorkerRequest,
   GrammarWorkerValue,
 } from "./grammar-worker-protocol.js";
-import { type GrammarMatcher, limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
+import type { GrammarMatcher } from "./xgrammar-library.js";
+import { limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
 
 // The thread that compiles grammars and says which tokens may follow. Whatever a user wrote is read here, and only here: it may
 // hang, abort the library or use up the memory, and then only this thread is lost.

@@ -1,7 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
-import { type Constraints, openConstraints } from "./constraints.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { openTokenizer } from "../../text/tokenizer.js";
+import type { Constraints } from "./constraints.js";
+import { openConstraints } from "./constraints.js";
 import { allowedTokens, randomWalk, seededRandom } from "../../../test/random-walk.js";
 
 let tokenizer: Tokenizer;

@@ -1,6 +1,7 @@
 import { EngineError } from "../../engine-error.js";
 import { characterClass } from "./ebnf.js";
-import { type CodePointRange, normalizeRanges, complementRanges } from "./utf8-ranges.js";
+import type { CodePointRange } from "./utf8-ranges.js";
+import { normalizeRanges, complementRanges } from "./utf8-ranges.js";
 
 const maxDepth = 200;
 const controls: Readonly<Record<string, number>> = {

@@ -1,4 +1,5 @@
-import { type CodePointRange, complementRanges } from "../utf8-ranges.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { complementRanges } from "../utf8-ranges.js";
 
 const digits: CodePointRange[] = [[0x30, 0x39]];
 const wordCharacters: CodePointRange[] = [

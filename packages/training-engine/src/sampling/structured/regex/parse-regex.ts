@@ -1,5 +1,6 @@
 import { EngineError } from "../../../engine-error.js";
-import { type CodePointRange, normalizeRanges, complementRanges } from "../utf8-ranges.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
 import { anyCharacter, classEscapes, controlEscapes } from "./character-escapes.js";
 import type { Regex } from "./regex-syntax.js";
 

@@ -1,5 +1,6 @@
 import { EngineError } from "../../../engine-error.js";
-import { literal, alternation, type GrammarBuilder } from "../ebnf.js";
+import type { GrammarBuilder } from "../ebnf.js";
+import { literal, alternation } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { parseRegex } from "./parse-regex.js";
 import type { Regex } from "./regex-syntax.js";

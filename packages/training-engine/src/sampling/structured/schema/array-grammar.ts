@@ -1,6 +1,7 @@
 import { literal } from "../ebnf.js";
-import { invalidSchema, type SchemaLocation, pointerTo, type SchemaObject } from "./keywords.js";
-import { count, type SchemaContext } from "./schema-grammar.js";
+import type { SchemaLocation, SchemaObject } from "./keywords.js";
+import { countKeyword, invalidSchema, pointerTo } from "./keywords.js";
+import type { SchemaContext } from "./schema-context.js";
 
 const maxItems = 10_000;
 
@@ -10,8 +11,8 @@ export function arrayBody(location: SchemaLocation<SchemaObject>, depth: number,
   const { json } = context;
   if (schema.uniqueItems === true)
     throw invalidSchema(pointerTo(pointer, "uniqueItems"), "uniqueItems is not supported");
-  const minItems = count(schema, "minItems", pointer, maxItems) ?? 0;
-  const maxCount = count(schema, "maxItems", pointer, maxItems);
+  const minItems = countKeyword(schema, "minItems", pointer, maxItems) ?? 0;
+  const maxCount = countKeyword(schema, "maxItems", pointer, maxItems);
   if (maxCount !== undefined && maxCount < minItems)
     throw invalidSchema(pointerTo(pointer, "maxItems"), "maxItems is below minItems");
   const prefix = prefixRules(location, depth, context).slice(0, maxCount);

@@ -1,6 +1,8 @@
-import { characterClass, literal, alternation, type GrammarBuilder } from "../ebnf.js";
+import type { GrammarBuilder } from "../ebnf.js";
+import { characterClass, literal, alternation } from "../ebnf.js";
 import type { CharacterWriter } from "../regex/regex-grammar.js";
-import { type CodePointRange, normalizeRanges, complementRanges } from "../utf8-ranges.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
 
 const mustEscape: CodePointRange[] = [
   [0x00, 0x1f],

@@ -73,3 +73,11 @@ export function effectiveKeywords({ schema, pointer }: SchemaLocation<SchemaObje
     throw invalidSchema(pointerTo(pointer, keyword), `the keyword ${JSON.stringify(keyword)} is not supported`);
   });
 }
+
+/** A count of characters, items… that `schema[keyword]` gives. */
+export function countKeyword(schema: SchemaObject, keyword: string, pointer: string, max: number): number | undefined {
+  if (!(keyword in schema)) return undefined;
+  const value = schema[keyword];
+  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw invalidSchema(pointerTo(pointer, keyword), `${keyword} must be an integer from 0 to ${max}`);
+}

@@ -1,8 +1,9 @@
 import { literal } from "../ebnf.js";
 import { unescapedCharacters } from "./json-grammar.js";
-import { invalidSchema, isObject, type SchemaLocation, pointerTo, type SchemaObject } from "./keywords.js";
+import type { SchemaLocation, SchemaObject } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 import { undeclaredKey } from "./undeclared-key.js";
-import type { SchemaContext } from "./schema-grammar.js";
+import type { SchemaContext } from "./schema-context.js";
 
 interface Member {
   expression: string;

@@ -1,11 +1,5 @@
-import {
-  invalidSchema,
-  isObject,
-  type SchemaType,
-  type SchemaLocation,
-  pointerTo,
-  type SchemaObject,
-} from "./keywords.js";
+import type { SchemaType, SchemaLocation, SchemaObject } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 import type { References } from "./references.js";
 
 const maxDepth = 4;

@@ -1,4 +1,5 @@
-import { invalidSchema, isObject, type SchemaLocation, pointerTo } from "./keywords.js";
+import type { SchemaLocation } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 
 /** Follows `$ref` inside one schema document; anything outside it is refused. */
 export interface References {

@@ -1,37 +1,31 @@
-import { literal, alternation, type GrammarBuilder } from "../ebnf.js";
+import type { GrammarBuilder } from "../ebnf.js";
+import { literal, alternation } from "../ebnf.js";
 import { regexExpression } from "../regex/regex-grammar.js";
 import { arrayBody } from "./array-grammar.js";
 import { checkTermination } from "./termination.js";
 import { formats } from "./formats.js";
-import { type JsonGrammar, jsonString } from "./json-grammar.js";
+import type { JsonGrammar } from "./json-grammar.js";
+import { jsonString } from "./json-grammar.js";
+import type { SchemaType, SchemaLocation, SchemaObject } from "./keywords.js";
 import {
+  countKeyword,
   effectiveKeywords,
   invalidSchema,
   isObject,
-  type SchemaType,
   schemaTypes,
-  type SchemaLocation,
   pointerTo,
-  type SchemaObject,
   typeKeywords,
   exclusiveKeywords,
 } from "./keywords.js";
-import { type Bound, integerRange, numberRange } from "./number-range.js";
+import type { Bound } from "./number-range.js";
+import { integerRange, numberRange } from "./number-range.js";
 import { objectBody } from "./object-grammar.js";
 import { checkOneOf } from "./one-of.js";
-import { type References, references } from "./references.js";
+import { references } from "./references.js";
+import type { SchemaContext } from "./schema-context.js";
 
 const maxDepth = 64;
 const maxLength = 10_000;
-
-/** What the parts of a schema share while its grammar is written. */
-export interface SchemaContext {
-  builder: GrammarBuilder;
-  json: JsonGrammar;
-  refs: References;
-  /** The rule of a nested schema. */
-  rule(location: SchemaLocation, depth: number): string;
-}
 
 /**
  * The name of a rule for the JSON texts that satisfy `schema`. Every text of the rule does; some valid texts are left out:
@@ -185,8 +179,8 @@ function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder
   if (source !== undefined) {
     return `${quote} ${regexExpression(source, `schema${pointerTo(pointer, "pattern")}`, jsonString(builder))} ${quote}`;
   }
-  const minLength = count(schema, "minLength", pointer, maxLength) ?? 0;
-  const max = count(schema, "maxLength", pointer, maxLength);
+  const minLength = countKeyword(schema, "minLength", pointer, maxLength) ?? 0;
+  const max = countKeyword(schema, "maxLength", pointer, maxLength);
   if (max !== undefined && max < minLength)
     throw invalidSchema(pointerTo(pointer, "maxLength"), "maxLength is below minLength");
   if (max === 0) return `${quote} ${quote}`;
@@ -208,14 +202,6 @@ function patternOf({ schema, pointer }: SchemaLocation<SchemaObject>): string | 
     );
   }
   return source;
-}
-
-/** A count of characters, items… that `schema[keyword]` gives. */
-export function count(schema: SchemaObject, keyword: string, pointer: string, max: number): number | undefined {
-  if (!(keyword in schema)) return undefined;
-  const value = schema[keyword];
-  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw invalidSchema(pointerTo(pointer, keyword), `${keyword} must be an integer from 0 to ${max}`);
 }
 
 function numberBody(

@@ -1,5 +1,7 @@
-import { invalidSchema, isObject, type SchemaLocation, pointerTo } from "./keywords.js";
-import { type References, sameValueLocations } from "./references.js";
+import type { SchemaLocation } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
+import type { References } from "./references.js";
+import { sameValueLocations } from "./references.js";
 
 /**
  * Refuses schemas that refer to themselves without end: `$ref`s that lead back to the same value, and values that would have to

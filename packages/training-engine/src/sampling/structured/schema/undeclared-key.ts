@@ -1,5 +1,7 @@
-import { literal, alternation, type GrammarBuilder } from "../ebnf.js";
-import { type CodePointRange, complementRanges } from "../utf8-ranges.js";
+import type { GrammarBuilder } from "../ebnf.js";
+import { literal, alternation } from "../ebnf.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { complementRanges } from "../utf8-ranges.js";
 
 interface KeyTrie {
   isKey: boolean;

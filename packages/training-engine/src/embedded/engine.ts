@@ -16,20 +16,22 @@ import { unavailableReason } from "./session.js";
 
 export interface EmbeddedEngineSettings {
   models: BaseModelSettings;
-  /** Memory of all processes of the engine together; default: half of what the machine or its container has. */
+  /**
+   * Memory limit of all engine processes together, in bytes. Default: half of the memory of the machine or container.
+   */
   memoryBytes?: number;
-  /** Trainers that may be open at once, one for each job that runs; default 1. Another is turned away with `busy`. */
+  /** Maximum number of open trainers, one per running job. Default 1. Further trainers are rejected with `busy`. */
   trainingProcesses?: number;
-  /** Threads that one trainer may use; default: one for each core. Their number decides the last bits of trained weights. */
+  /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
-  /** A process without a sign of life for so long is killed; default 15 s. */
+  /** A process without a heartbeat for this time is killed. Default 15 s. */
   heartbeatTimeoutMs?: number;
   /**
-   * A process stuck in one computation for so long is killed; default: two minutes, and ten more for a model of 60 million
-   * parameters (10 µs for each). One pass over one batch takes less even on a slow core.
+   * A process whose event loop is blocked for this time is killed. Default: 2 minutes plus 10 µs per parameter, which
+   * is 10 more minutes for 60 million parameters. One pass over one batch takes less even on a slow core.
    */
   blockedTimeoutMs?: number;
-  /** Gets one line for each thing that happens, and what the processes write to stderr. */
+  /** Receives one line per process event, and the stderr output of the processes. */
   log?: (line: string) => void;
 }
 
@@ -47,12 +49,16 @@ const baseFeatures: SamplingFeature[] = [
   "repetition_detection",
 ];
 
-/** Of the memory of the engine; the rest is for training, which needs about four times as much for the same model. */
+/**
+ * Fraction of the memory limit for sampling. The rest is for training, which needs about four times as much for the
+ * same model.
+ */
 const samplingShare = 0.4;
 
 /**
- * The engine on this machine's CPU: a process for each open trainer, and one for sampling that starts with the first
- * request. It opens also where onnxruntime-node cannot run; `health` then says why, and there are no models.
+ * Opens the engine on the CPU of this machine: one process per open trainer, and one for sampling that starts with the
+ * first request. If onnxruntime-node cannot be loaded, the engine still opens: `health` reports the reason and no
+ * models are listed.
  */
 export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Promise<TrainingEngine> {
   const missing = await unavailableReason();
@@ -63,10 +69,10 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
   const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
   const closing = new AbortController();
-  /** Open ones, and those on their way. */
+  /** Trainers that are open or being opened. */
   const trainers = new Set<Promise<TrainerProcess>>();
 
-  /** Models of which the log says already why they cannot be used. */
+  /** Models whose error has been logged, with the logged message. */
   const reportedProblems = new Map<string, string>();
 
   const processOptions = (parameters: number) => ({
@@ -112,10 +118,10 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     async openTrainer(spec, signal) {
-      if (closing.signal.aborted) throw new EngineError("aborted", "the engine was closed");
+      if (closing.signal.aborted) throw new EngineError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
-        const most = `${trainingProcesses} of ${trainingProcesses}`;
-        throw new EngineError("busy", `${most} trainers are open; another can be opened when one is closed`);
+        const open = `${trainingProcesses} of ${trainingProcesses}`;
+        throw new EngineError("busy", `${open} trainers are open; close one before opening another`);
       }
       const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
       trainers.add(started);
@@ -132,7 +138,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   };
 }
 
-/** All of them; structured outputs stand on an optional package. */
+/** All features. Structured outputs need an optional package. */
 function samplingFeatures(): SamplingFeature[] {
   try {
     createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
@@ -142,7 +148,7 @@ function samplingFeatures(): SamplingFeature[] {
   }
 }
 
-/** An engine that only says why it is none. */
+/** Returns an engine that rejects every call with `unsupported` and the reason. */
 function unavailableEngine(reason: string): TrainingEngine {
   const refuse = (): Promise<never> => Promise.reject(new EngineError("unsupported", reason));
   return {
@@ -155,7 +161,7 @@ function unavailableEngine(reason: string): TrainingEngine {
   };
 }
 
-/** A container's limit counts, where there is one. */
+/** Memory of the container if it has a limit, else of the machine, in bytes. */
 function availableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();

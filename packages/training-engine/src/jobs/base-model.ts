@@ -5,7 +5,10 @@ import type { ChatTemplate } from "../text/template.js";
 import { openChatTemplate } from "../text/template.js";
 import { openTokenizer } from "../text/tokenizer.js";
 
-/** A base model of the engine with what turns its conversations into tokens. `not_found` names the models there are. */
+/**
+ * Opens a base model of the engine with its chat template. Throws `not_found`, with the known models, for an unknown
+ * name.
+ */
 export async function openBaseModel(
   engine: TrainingEngine,
   name: BaseModelName,
@@ -14,7 +17,7 @@ export async function openBaseModel(
   const info = models.find((model) => model.name === name);
   if (!info) {
     const known = models.map((model) => model.name).join(", ") || "none";
-    throw new EngineError("not_found", `There is no base model ${name}; there are: ${known}.`, "base_model");
+    throw new EngineError("not_found", `There is no base model ${name}; known models: ${known}.`, "base_model");
   }
   const tokenizer = await openTokenizer(info.directory);
   return { info, template: await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) }) };

@@ -133,7 +133,7 @@ describe("a training job", () => {
     expect(await readdir(directory)).toEqual(["resumed", "whole"]);
   });
 
-  it("computes anew what was damaged while it was interrupted", async () => {
+  it("recomputes files that are corrupt after an interruption", async () => {
     const config = { precalculate_logprobs: true };
     const whole = policyJob(tableEngine({ vocabulary: 8 }), "whole", config);
     await run(whole);
@@ -187,7 +187,7 @@ describe("a training job", () => {
     await expect(run(other)).rejects.toMatchObject({ code: "invalid", path: "job.json" });
 
     await writeFile(join(directory, "taken"), "");
-    await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("exists already");
+    await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("already exists");
     await expect(run({ ...policyJob(tableEngine(), "c"), workDirectory: directory })).rejects.toThrow("not empty");
   });
 

@@ -1,16 +1,16 @@
 import type { TokenSequence } from "../port.js";
 import { seededOrder } from "./seeded-order.js";
 
-/** The steps of the trainer that these jobs come from are packs of a multiple of so many tokens. */
+/** Tokens per step are a multiple of this, as in the trainer that defines these jobs. */
 const tokenMultiple = 2048;
 
 /**
- * Divides a job's sequences into optimizer steps: groups in the given order, the sequences of a group shuffled, each step
- * filled until `tokensPerStep` would be exceeded; then the steps are shuffled. The prompt that the sequences of a group
- * share counts once in a step. Without `tokensPerStep` it is the longest sequence, rounded up to a multiple of 2048. A
- * longer sequence has a step of its own.
+ * Divides a job's sequences into optimizer steps. Groups keep their order, and the sequences of a group are shuffled. A
+ * step is filled until `tokensPerStep` would be exceeded; then the steps are shuffled. A prompt that all sequences of a
+ * group share counts once per step. The default of `tokensPerStep` is the length of the longest sequence, rounded up to
+ * a multiple of 2048. A longer sequence has a step of its own.
  *
- * @returns indices into `sequences`, by step; the same for the same seed.
+ * @returns indices into `sequences` by step; the same for the same seed.
  */
 export function optimizerSteps(
   sequences: { group: number; sequence: TokenSequence }[],
@@ -51,7 +51,7 @@ function longestSequence(sequences: { sequence: TokenSequence }[]): number {
   return sequences.reduce((most, { sequence }) => Math.max(most, sequence.tokens.length), 1);
 }
 
-/** Length of the longest beginning that all have and that holds no trained token. */
+/** Returns the length of the longest common prefix without a trained token. */
 function sharedPrompt(sequences: (TokenSequence | undefined)[]): number {
   const [first, ...others] = sequences;
   if (!first || others.length === 0) return 0;

@@ -2,30 +2,30 @@ import type { PolicySequence, TokenSequence, WeightsRef } from "../port.js";
 import type { ReferencePolicy, RlConfig } from "./rl-config.js";
 import type { TrainingJob } from "./training-job.js";
 
-/** One trajectory that there is something to learn from. */
+/** A trajectory with a non-zero advantage. */
 export interface Rollout {
-  /** Index of its group: sequences of one group share steps. */
+  /** Index of its group; sequences of one group share steps. */
   group: number;
-  /** Relative to its group; not 0. */
+  /** Advantage relative to its group; not 0. */
   advantage: number;
-  /** One for each of its histories; log-probabilities are NaN where unknown. */
+  /** One sequence per history; log-probabilities are NaN where unknown. */
   sequences: (TokenSequence & { oldLogprobs: Float64Array })[];
 }
 
 export interface PolicyJob extends TrainingJob {
   settings: RlConfig;
   rollouts: Rollout[];
-  /** Factor of the learning rate besides those of the settings. */
+  /** Additional factor of the learning rate. */
   learningRateFactor: number;
-  /** Numbers that every event repeats. */
+  /** Values that every event repeats. */
   constants: Record<string, number>;
-  /** Finds the weights that a KL penalty refers to; without it that can only be the base model. */
+  /** Resolves the reference weights of a KL penalty. Absent: only the base model is supported. */
   referenceWeights?: (reference: ReferencePolicy) => Promise<WeightsRef>;
 }
 
 export interface PlannedSequence {
   group: number;
   sequence: PolicySequence;
-  /** Log-probabilities under the policy that the KL penalty refers to. */
+  /** Log-probabilities under the reference policy of the KL penalty. */
   reference?: Float64Array;
 }

@@ -9,8 +9,9 @@ import type { PlannedSequence, PolicyJob, Rollout } from "./policy-job.js";
 import { scoredSequences } from "./policy-scores.js";
 
 /**
- * Reinforcement learning on rollouts as optimizer steps. Weights and advantages are normalised over the whole job, sequences
- * are divided by `optimizerSteps`, and a step's loss is the sum over its trained tokens divided by their number.
+ * Plans reinforcement learning on rollouts. Weights and advantages are normalised over the job, and sequences are
+ * divided into steps by `optimizerSteps`. The loss of a step is the sum over its trained tokens divided by their
+ * number.
  */
 export function policyPlan(job: PolicyJob): GradientPlan {
   const { settings } = job;
@@ -62,7 +63,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     };
   }
 
-  /** The sequences of a step with the KL penalty in their advantages; its mean is NaN when there is none. */
+  /** Adds the KL penalty to the advantages of a step's sequences. Returns them with the mean, NaN without a penalty. */
   async function applyKlPenalty(
     trainer: Trainer,
     members: PlannedSequence[],
@@ -120,12 +121,12 @@ function hasOldLogprobs({ mask, oldLogprobs }: PolicySequence): boolean {
   return mask.every((trained, t) => !trained || !Number.isNaN(oldLogprobs[t]));
 }
 
-/** An old log-probability that is unknown stands for the current one. */
+/** Replaces unknown old log-probabilities by the current ones. */
 function fillMissing(old: Float64Array, current: Float64Array | undefined): Float64Array {
   return old.map((logprob, t) => (Number.isNaN(logprob) ? (current?.[t] ?? NaN) : logprob));
 }
 
-/** Mean entropy of the trained tokens in nats, weighted as the loss is; NaN when the trainer has none. */
+/** Returns the mean entropy of the trained tokens in nats, weighted like the loss; NaN if the trainer reports none. */
 function meanEntropy({ entropies }: ForwardBackwardOutput, batch: PolicySequence[], tokens: number): number {
   let sum = 0;
   for (const [at, { mask, weights }] of batch.entries()) {

@@ -13,21 +13,21 @@ import { readRollouts } from "./rollouts.js";
 import { groupMetrics } from "./split-metrics.js";
 
 export interface RlJob extends TrainingJob {
-  /** Trajectory groups as they were submitted: any JSON value, checked here. */
+  /** Submitted trajectory groups: any JSON value, validated by the job. */
   groups: unknown;
-  /** `experimental_config` as it was submitted; absent or null: all defaults. */
+  /** Submitted `experimental_config`. Absent or null: all defaults. */
   config?: unknown;
-  /** Finds the weights that a KL penalty refers to; without it that can only be the base model. */
+  /** Resolves the reference weights of a KL penalty. Absent: only the base model is supported. */
   referenceWeights?: (reference: ReferencePolicy) => Promise<WeightsRef>;
-  /** How `train/reward_std_dev` has developed over the model's steps, for `scale_learning_rate_by_reward_std_dev`. */
+  /** History of `train/reward_std_dev` over the model's steps, for `scale_learning_rate_by_reward_std_dev`. */
   rewardDeviations?: { step: number; value: number }[];
 }
 
 /**
- * Trains weights on scored trajectories, from submitted JSON to a checkpoint. Groups without a difference in rewards teach
- * nothing; a job of only such groups ends with the weights that it began with. Everything is checked before the first event.
+ * Trains weights on submitted trajectories and writes a checkpoint. Groups with equal rewards have no effect; a job
+ * with only such groups writes its initial weights. All input is validated before the first event.
  *
- * @throws EngineError `invalid` with the path of a bad value, or when no log-probabilities came with the samples.
+ * @throws EngineError `invalid` with the path of an invalid value, or if the samples have no log-probabilities.
  */
 export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = rlConfig(job.config);
@@ -61,7 +61,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   return runGradientSteps(job, plan);
 }
 
-/** What is true of the whole job and told with every step. */
+/** Metrics of the job that every step reports. */
 function jobMetrics(groups: TrajectoryGroup[], read: Rollouts): Record<string, number> {
   const trajectories = groups.flatMap((group) => group.trajectories);
   const metrics: Record<string, number> = {

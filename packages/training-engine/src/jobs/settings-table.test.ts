@@ -87,7 +87,7 @@ describe("the settings of a reinforcement learning job", () => {
     [{ importance_sampling_level: "word" }, 'not "word".'],
     [{ packed_sequence_length: 1.5 }, "packed_sequence_length must be an integer, not 1.5."],
     [{ ppo: true, loss_fn: "cispo" }, "loss_fn says cispo, but ppo is true."],
-    [{ modelname_k2_tau: 1, kimi_k2_tau: 2 }, "kimi_k2_tau is another name of modelname_k2_tau; they differ."],
+    [{ modelname_k2_tau: 1, kimi_k2_tau: 2 }, "kimi_k2_tau is an alias of modelname_k2_tau; their values differ."],
     [
       { kl_penalty_reference_step: 1, kl_penalty_step_lag: 1 },
       "kl_penalty_step_lag excludes kl_penalty_reference_step.",

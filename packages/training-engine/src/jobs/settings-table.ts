@@ -1,22 +1,23 @@
 import { EngineError } from "../engine-error.js";
 
 export interface SettingsTable {
-  /** A finite number in the range, both ends included. */
+  /** Returns a finite number in the range, bounds included. */
   number(names: string | string[], range: { min: number; max: number }): number | undefined;
   integer(name: string, range: { min: number; max: number }): number | undefined;
   flag(name: string): boolean | undefined;
   choice<const T extends string>(name: string, options: readonly T[]): T | undefined;
   text(name: string): string | undefined;
-  /** The value of a setting that takes several forms; undefined for null. */
+  /** Returns the value of a setting that has several forms; undefined for null. */
   any(name: string): unknown;
   refuse(name: string, message: string): EngineError;
-  /** Settings that nothing has asked for. */
+  /** Returns the names of the settings that have not been read. */
   unread(): string[];
 }
 
 /**
- * A table of settings where null, like an absent key, means the default. Every method returns undefined for the default and
- * throws `invalid` with the path of a value it cannot take. Clients write null for whatever the user left alone.
+ * Reads a table of settings. Null, like an absent key, means the default, because clients send null for settings that
+ * the user did not change. Every method returns undefined for the default and throws `invalid` with the path of an
+ * unsupported value.
  */
 export function settingsTable(value: unknown, path: string): SettingsTable {
   if (value !== undefined && value !== null && (typeof value !== "object" || Array.isArray(value))) {
@@ -44,7 +45,8 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
     if (typeof found !== "number" || !Number.isFinite(found) || found < range.min || found > range.max) {
       throw refuse(name, `must be a number from ${range.min} to ${range.max}, not ${formatValue(found)}.`);
     }
-    if (other !== undefined && any(other) !== found) throw refuse(other, `is another name of ${name}; they differ.`);
+    if (other !== undefined && any(other) !== found)
+      throw refuse(other, `is an alias of ${name}; their values differ.`);
     return found;
   }
 

@@ -8,17 +8,17 @@ import { sftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 
 export interface SftJob extends TrainingJob {
-  /** Rows in the order of their file, as `readTrainingRows` gives them; `line` counts from 1. */
+  /** Rows in file order, as returned by `readTrainingRows`; `line` counts from 1. */
   rows: { line: number; row: unknown }[];
-  /** `config` as it was submitted; absent or null: all defaults. */
+  /** Submitted `config`. Absent or null: all defaults. */
   config?: unknown;
 }
 
 /**
- * Trains weights on example conversations, from rows to a checkpoint. Every row is checked before the first event; rows
+ * Trains weights on example conversations and writes a checkpoint. All rows are validated before the first event. Rows
  * longer than the context are dropped and counted.
  *
- * @throws EngineError `invalid` with the path of a bad setting or the line of a bad row.
+ * @throws EngineError `invalid` with the path of an invalid setting or the line of an invalid row.
  */
 export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);

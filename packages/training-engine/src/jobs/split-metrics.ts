@@ -14,7 +14,7 @@ export interface GroupMetrics {
   groupMeans: Record<string, number>;
 }
 
-/** What a set of groups says about the policy that made them. What has nothing to be a mean of is left out. */
+/** Computes the metrics of trajectory groups. Means over nothing are omitted. */
 export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
   const trajectories = groups.flatMap((group) => group.trajectories);
   const exceptions = groups.reduce((sum, group) => sum + group.exceptions, 0);
@@ -32,8 +32,9 @@ export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
 }
 
 /**
- * The metrics of submitted groups (any JSON value) under the names of a split: `<split>/reward`, `<split>/<metric>`,
- * `<split>/group_<metric>`. Our own names win over metrics of the same name. `invalid` names the place of a bad value.
+ * Computes the metrics of submitted groups (any JSON value), named for a split: `<split>/reward`, `<split>/<metric>`,
+ * `<split>/group_<metric>`. Built-in metrics take precedence over submitted ones of the same name. Throws `invalid`
+ * with the path of an invalid value.
  */
 export function splitMetrics(groups: unknown, split: string): Record<string, number> {
   const { builtIn, trajectoryMeans, groupMeans } = groupMetrics(readTrajectoryGroups(groups));

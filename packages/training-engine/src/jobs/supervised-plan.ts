@@ -7,13 +7,13 @@ import type { SftConfig } from "./sft-config.js";
 
 export interface SupervisedJob extends TrainingJob {
   settings: SftConfig;
-  /** In the order of the file; undefined where a row is longer than the context. */
+  /** Rows in file order; undefined for a row longer than the context. */
   rows: (TokenSequence | undefined)[];
 }
 
 /**
- * Supervised learning as optimizer steps: `batchSize` rows after another, in their order. A step's loss is the mean over its
- * trained tokens. A batch of which nothing is left is a step that changes nothing, with loss 0.
+ * Plans supervised learning: steps of `batchSize` consecutive rows. The loss of a step is the mean over its trained
+ * tokens. A batch without rows or trained tokens is a step that changes nothing, with loss 0.
  */
 export function supervisedPlan(job: SupervisedJob): GradientPlan {
   const { rows, settings } = job;

@@ -4,7 +4,7 @@ import type { ModelConfig } from "./config.js";
 import type { LoraConfig } from "./parameters.js";
 import { adapterParameters, modelParameters, parameterCount } from "./parameters.js";
 
-/** Bytes that something needs, by what for. */
+/** Required bytes, in total and by purpose. */
 export interface MemoryRequirement {
   total: number;
   parts: Record<string, number>;
@@ -13,25 +13,26 @@ export interface MemoryRequirement {
 const bytesPerNumber = 4;
 
 /**
- * Resident memory for each byte that is alive: what the library's arena holds on to, and arrays that wait for the garbage
- * collector. Measured over 4.7 and 0.9 million weights and 256 to 2,048 tokens, with which the sums below agree to a tenth.
+ * Resident bytes per live byte: the library's arena retains memory, and arrays wait for garbage collection. Measured
+ * with 0.9 and 4.7 million weights and 256 to 2,048 tokens, for which the estimates below are accurate within 10 %.
  */
 const residentOverhead = 1.5;
 
-/** Tokens of the smallest batch that training must be able to hold: one sequence of this length. */
+/** Tokens of the smallest batch that training must support: one sequence of this length. */
 const minBatchTokens = 128;
 
-/** Rows of logits that the smallest batch holds at a time. */
+/** Rows of logits of the smallest batch that are computed at a time. */
 const minHeadRows = 32;
 
-/** Tokens of the one sequence that sampling must be able to hold. */
+/** Tokens of the one sequence that sampling must support. */
 const minContextTokens = 256;
 
 /**
- * Bytes that the activations of one batch take at their highest: what the forward pass leaves for the way back and what
- * computing the way back through one layer needs besides.
+ * Returns the peak bytes of the activations of one batch: what the forward pass keeps for the backward pass, and what
+ * the backward pass of one layer needs in addition.
  *
- * @param kept whether the forward pass keeps every layer's values, or only its input, from which they are computed again.
+ * @param kept whether the forward pass keeps all activations of every layer, or only the layers' inputs for
+ *   recomputation.
  */
 export function activationBytes(
   config: ModelConfig,
@@ -41,23 +42,23 @@ export function activationBytes(
   const queries = heads * headSize;
   const keys = keyValueHeads * headSize;
   const norms = config.queryKeyNorm ? queries + keys + heads + keyValueHeads : 0;
-  // Queries, keys, values, probabilities, the mix of values, the middle of the residual stream, gate, up and the scales.
+  // Queries, keys, values, probabilities, mixed values, the residual stream after attention, gate, up and the scales.
   const values = 2 * queries + 2 * keys + norms + heads * time + hiddenSize + 2 * feedForwardSize + 2;
-  // On the way back: gradients of all those, and as many again in products on their way.
+  // In the backward pass: the gradients of all those, and as many intermediate products.
   const oneLayer = 3 * values;
   const stored = layers * (hiddenSize + (kept ? values : 0));
   return residentOverhead * bytesPerNumber * rows * time * (stored + oneLayer);
 }
 
-/** Bytes of keys and values of one token of one sequence. */
+/** Returns the bytes of keys and values of one token of one sequence. */
 function cacheBytesPerToken({ layers, keyValueHeads, headSize }: ModelConfig): number {
   return bytesPerNumber * 2 * layers * keyValueHeads * headSize;
 }
 
 /**
- * What a trainer needs at least: weights, gradients and both moments of what is trained, one layer's gradients on their way
- * (twice, because the library copies its outputs), and the activations of one sequence of 128 tokens. The process itself, about
- * 130 MB, is not counted.
+ * Returns the least memory of a trainer: weights; gradients and both moments of the trained weights; the gradients of
+ * one layer in transit, twice because the library copies its outputs; and the activations of one sequence of 128
+ * tokens. Excludes the process itself, about 130 MB.
  */
 export function trainingMemory(config: ModelConfig, adapter?: LoraConfig): MemoryRequirement {
   const all = parameterCount(modelParameters(config));
@@ -77,7 +78,7 @@ export function trainingMemory(config: ModelConfig, adapter?: LoraConfig): Memor
   });
 }
 
-/** What sampling needs at least: weights, and keys and values of one sequence of 256 tokens. */
+/** Returns the least memory for sampling: weights, and keys and values of one sequence of 256 tokens. */
 export function samplingMemory(config: ModelConfig): MemoryRequirement {
   const tokens = Math.min(minContextTokens, config.contextLength);
   return requirement({
@@ -88,10 +89,10 @@ export function samplingMemory(config: ModelConfig): MemoryRequirement {
 }
 
 /**
- * Refuses to train where memory would not do, before any weights are read.
+ * Checks the memory for training before any weights are read.
  *
- * @throws EngineError `too_large` with what is needed, what there is, and what would fit; `invalid` for an adapter that makes
- *   no sense.
+ * @throws EngineError `too_large` with the required and available memory and what would fit; `invalid` for an invalid
+ *   adapter configuration.
  */
 export function requireTrainingMemory(config: ModelConfig, adapter: LoraConfig | undefined, memoryBytes: number): void {
   if (adapter) checkLoraConfig(adapter);
@@ -107,7 +108,7 @@ export function requireTrainingMemory(config: ModelConfig, adapter: LoraConfig |
   throw tooLarge(`training ${what} of this model`, required, memoryBytes, fits);
 }
 
-/** The same for sampling. */
+/** Checks the memory for sampling, like `requireTrainingMemory`. */
 export function requireSamplingMemory(config: ModelConfig, memoryBytes: number): void {
   const required = samplingMemory(config);
   if (required.total <= memoryBytes) return;
@@ -116,11 +117,11 @@ export function requireSamplingMemory(config: ModelConfig, memoryBytes: number):
 
 function tooLarge(work: string, required: MemoryRequirement, memoryBytes: number, fits: string): EngineError {
   const parts = Object.entries(required.parts).map(([name, bytes]) => `${name} ${formatBytes(bytes)}`);
-  const numbers = `${formatBytes(required.total)} (${parts.join(", ")}), and ${formatBytes(memoryBytes)} may be used`;
+  const numbers = `${formatBytes(required.total)} (${parts.join(", ")}); ${formatBytes(memoryBytes)} are available`;
   return new EngineError("too_large", `${work} needs ${numbers}; ${fits}`);
 }
 
-/** About how large a model of the same proportions could be: needs grow with the number of its weights. */
+/** Describes about how large a model of the same proportions would fit: memory grows with the number of weights. */
 function fittingModel(
   config: ModelConfig,
   memoryBytes: number,

@@ -1,22 +1,22 @@
 import type { ModelConfig } from "./config.js";
 
-/** One weight matrix or vector; `offset` counts elements in the flat array of all weights. */
+/** A weight matrix or vector. `offset` counts elements of the flat array of all weights. */
 export interface ModelParameter {
   name: string;
-  /** Row-major. A projection is [inputs, outputs], so that rows of activations are multiplied from the left. */
+  /** Row-major. A projection is [inputs, outputs]: activations are multiplied from the left. */
   shape: number[];
   offset: number;
   size: number;
 }
 
-/** All weights of a model, or the gradients or moments that go with them, in one array; `views` are windows on it. */
+/** All weights of a model, or their gradients or moments, in one array with a view per parameter. */
 export interface ParameterSet {
   parameters: ModelParameter[];
   flat: Float32Array;
   views: Map<string, Float32Array>;
 }
 
-/** The projections that a low-rank adapter can change, as PEFT names them without `_proj`. */
+/** The projections that a low-rank adapter can adapt, named as in PEFT without `_proj`. */
 export const loraTargets = ["q", "k", "v", "o", "gate", "up", "down"] as const;
 export type LoraTarget = (typeof loraTargets)[number];
 
@@ -28,8 +28,8 @@ export interface LoraConfig {
 }
 
 /**
- * The weights of a model in the order of the flat array. The projections of queries, keys and values lie side by side in one
- * matrix (`qkv`), and so do gate and up (`gate_up`): one multiplication each.
+ * Returns the parameters of a model in the order of the flat array. The query, key and value projections are columns of
+ * one matrix (`qkv`), and so are gate and up (`gate_up`): one multiplication each.
  */
 export function modelParameters(config: ModelConfig): ModelParameter[] {
   const { vocabularySize, hiddenSize, heads, keyValueHeads, headSize, feedForwardSize } = config;
@@ -53,7 +53,7 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
   return layOut(shapes);
 }
 
-/** Inputs and outputs of a projection. */
+/** Returns the input and output width of a projection. */
 export function projectionShape(config: ModelConfig, target: LoraTarget): [inputs: number, outputs: number] {
   const { hiddenSize, feedForwardSize } = config;
   const queries = config.heads * config.headSize;
@@ -70,7 +70,9 @@ export function projectionShape(config: ModelConfig, target: LoraTarget): [input
   return shapes[target];
 }
 
-/** The two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer. */
+/**
+ * Returns the two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer.
+ */
 export function adapterParameters(config: ModelConfig, adapter: LoraConfig): ModelParameter[] {
   const shapes: [string, number[]][] = [];
   for (let layer = 0; layer < config.layers; layer++) {
@@ -88,7 +90,7 @@ export function parameterCount(parameters: ModelParameter[]): number {
   return last ? last.offset + last.size : 0;
 }
 
-/** Windows on `flat`, which is made anew (all zero) when it is not given. */
+/** Creates views on `flat`, or on a new array of zeros. */
 export function parameterSet(
   parameters: ModelParameter[],
   flat = new Float32Array(parameterCount(parameters)),

@@ -16,7 +16,7 @@ describe("the supervised loss", () => {
     const { loss, gradient, sums } = sequenceLoss(objective(), 1, logprobs);
     expect(loss).toBe(2.5);
     expect([...gradient]).toEqual([0, -1, 0, -1]);
-    expect(sums).toEqual({ trained_tokens: 2 });
+    expect(sums).toEqual({ trainedTokens: 2 });
   });
 
   it("weighs tokens", () => {

@@ -1,28 +1,28 @@
 import type { PolicySettings } from "../port.js";
 
 /**
- * A log-ratio beyond this is taken as this, and has no slope: e^60 squared still fits a float32 gradient's norm. Honest
- * samples stay far below; a caller's wrong old log-probabilities must not end in infinities.
+ * Limit of log-ratios; beyond it they are clamped and have slope 0. e^60 squared still fits a float32 gradient norm.
+ * Correct samples stay far below; wrong old log-probabilities must not produce infinities.
  */
 const logRatioLimit = 60;
 
 export interface ImportanceRatios {
-  /** new - old log-probability; 0 where the old one is unknown. Entries of untrained tokens are 0 everywhere here. */
+  /** New minus old log-probability; 0 where the old one is unknown. Entries of untrained tokens are 0 in all arrays. */
   logRatio: Float64Array;
   ratio: Float64Array;
-  /** Slope of a token's ratio in its own log-probability, apart from its part in the segment's mean. */
+  /** Derivative of a token's ratio by its own log-probability, excluding its part in the segment's mean. */
   tokenSlope: Float64Array;
-  /** Slope of a token's ratio in the mean log-ratio of its segment. */
+  /** Derivative of a token's ratio by the mean log-ratio of its segment. */
   segmentSlope: Float64Array;
-  /** Turns slopes in the ratios (dLoss/dratio of each token) into slopes in the log-probabilities. */
+  /** Converts derivatives by the ratios (dLoss/dratio per token) to derivatives by the log-probabilities. */
   backward(slopes: Float64Array): Float64Array;
 }
 
 /**
- * Probability ratios of the trained tokens between the current and the sampling policy. With d = new - old, r = exp(d) and
- * q = exp(mean of d over the trained tokens of the segment), the ratio is r (`token`), q (`sequence`), (r + q) / 2
- * (`average`) or sqrt(r q) (`geometric_average`). Where old is unknown it is the current one held constant: the ratio is 1
- * and has the slope of any other.
+ * Computes the probability ratios of the trained tokens between the current and the old policy. With d = new - old, r =
+ * exp(d) and q = exp(mean of d over the trained tokens of the segment), the ratio is r (`token`), q (`sequence`), (r +
+ * q) / 2 (`average`) or sqrt(r q) (`geometric_average`). If old is unknown, it is the current one held constant: the
+ * ratio is 1, with the usual derivative.
  */
 export function importanceRatios(
   mask: Uint8Array,

@@ -5,8 +5,9 @@ import { crossEntropyLoss } from "./cross-entropy-loss.js";
 import type { SequenceLoss } from "./sequence-loss.js";
 
 /**
- * Loss of one sequence of an objective, given the log-probabilities of its tokens under the current weights (aligned as in
- * the port; those of untrained tokens are not read). `failed` when a trained token's log-probability is not finite.
+ * Computes the loss of one sequence of an objective, given the log-probabilities of its tokens under the current
+ * weights (aligned as in the port; those of untrained tokens are not read). Throws `failed` if the log-probability of a
+ * trained token is not finite.
  */
 export function sequenceLoss(objective: Objective, index: number, logprobs: Float64Array): SequenceLoss {
   if (objective.name === "cross_entropy") return crossEntropyLoss(sequenceAt(objective.sequences, index), logprobs);

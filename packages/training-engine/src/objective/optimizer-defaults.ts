@@ -1,13 +1,13 @@
 import type { BaseModelName, OptimizerSettings } from "../port.js";
 
 export interface OptimizerDefaults extends OptimizerSettings {
-  /** Steps before the whole learning rate is reached, in a straight line from nothing. */
+  /** Number of steps of linear warm-up from zero to the learning rate. */
   warmUpSteps: number;
-  /** Share of the learning rate that is left at the last step; it falls there in a straight line. 1: constant. */
+  /** Fraction of the learning rate at the last step, reached linearly. 1 keeps it constant. */
   finalFraction: number;
 }
 
-/** Models of a few million weights take large steps; a learning rate for billions would not move them. */
+/** Models of a few million weights need large steps; a learning rate for billions of weights would not move them. */
 const bundled = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, maxGradientNorm: 1 };
 const other = { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, warmUpSteps: 0, finalFraction: 1 };
 
@@ -22,17 +22,17 @@ const defaults = {
   },
 } satisfies Record<string, Record<"rl" | "sft", OptimizerDefaults>>;
 
-/** How a base model is trained when the caller does not say. */
+/** Returns the default optimizer settings of a base model. */
 export function optimizerDefaults(baseModel: BaseModelName, kind: "rl" | "sft"): OptimizerDefaults {
   return defaults[isBundledModel(baseModel) ? "bundled" : "other"][kind];
 }
 
-/** A model of a few million weights that comes with the engine. */
+/** Whether the model is bundled with the engine; such models have a few million weights. */
 export function isBundledModel(baseModel: BaseModelName): boolean {
   return baseModel === "heddle/starter" || baseModel.startsWith("random:");
 }
 
-/** Learning rate of step `index` (from 0) of `steps`, with the warm-up and the decay of the defaults. */
+/** Returns the learning rate of step `index` (from 0) of `steps`, with warm-up and decay. */
 export function scheduledLearningRate(
   { learningRate, warmUpSteps, finalFraction }: OptimizerDefaults,
   index: number,

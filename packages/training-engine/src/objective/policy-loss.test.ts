@@ -244,7 +244,7 @@ describe("the policy loss", () => {
       "advantages has 3 entries for 4 tokens.",
     );
     expect(() => policyLoss(sequence, new Float64Array(4).fill(NaN), policySettings({}))).toThrow(
-      "The model gave token 1 the log-probability NaN",
+      "The log-probability of token 1 is NaN",
     );
   });
 });

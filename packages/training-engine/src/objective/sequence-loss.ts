@@ -1,10 +1,10 @@
 import type { MetricSums } from "./metric-sums.js";
 
-/** Loss of one sequence; nothing is divided by the objective's `normalizer` yet. */
+/** Loss of one sequence, not yet divided by the objective's `normalizer`. */
 export interface SequenceLoss {
   /** Sum over the trained tokens. */
   loss: number;
-  /** dLoss/dlogprob, as long as the tokens; 0 where nothing is trained. */
+  /** dLoss/dlogprob per token; 0 for untrained tokens. */
   gradient: Float64Array;
   sums: MetricSums;
 }

@@ -4,12 +4,12 @@ import type { ScheduledRequest } from "./scheduled-request.js";
 import type { PrefilledPrompt } from "./prompt.js";
 import type { RowGroup } from "./row-group.js";
 
-/** The beams of one job, in a batch of their own. */
+/** Creates a row group for the beams of one request, in a batch of their own. */
 export function createBeamGroup(scheduled: ScheduledRequest, beams: BeamSearch, prompt: PrefilledPrompt): RowGroup {
   const { weights, capacity } = scheduled;
   const { vocabularySize } = weights.config;
   const batch = createDecodeBatch(weights);
-  /** Slot of each beam. */
+  /** Batch slot of each beam. */
   let slots: number[] = [];
   let prefilled: PrefilledPrompt | undefined = prompt;
   scheduled.rows = scheduled.context.request.n;
@@ -27,7 +27,10 @@ export function createBeamGroup(scheduled: ScheduledRequest, beams: BeamSearch, 
       return slot;
     });
   };
-  /** The first beam after each parent stays in its slot; others are copies of it, in slots of parents that none came after. */
+  /**
+   * The first continuation of a beam keeps its slot. Further ones are copied, into the slots of beams without a
+   * continuation.
+   */
   const advanceBeams = async () => {
     await batch.step(["logits"]);
     const logits = batch.output("logits");

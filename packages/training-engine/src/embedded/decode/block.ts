@@ -3,26 +3,31 @@ import type { LoraConfig, LoraTarget, ParameterSet } from "../../model/parameter
 import { adapterParameters, modelParameters, projectionShape } from "../../model/parameters.js";
 import type { Graph, TensorName } from "../graph/onnx.js";
 
-/** What a graph that only infers is made for. */
+/** Variants of an inference graph. */
 export interface GraphVariant {
   config: ModelConfig;
-  /** Its factors are inputs of the graph; their scale `alpha / rank` is inside. */
+  /**
+   * Configuration of an adapter whose factors are graph inputs; the scale `alpha / rank` is a constant of the graph.
+   */
   adapter?: LoraConfig;
-  /** Weights inside the graph, which the library repacks for speed; absent: weights are inputs. */
+  /** Weights to embed in the graph, where the library repacks them for speed. Absent: weights are inputs. */
   constants?: ParameterSet;
 }
 
-/** The parts of a transformer layer that do not look at other positions; activations are [positions, width]. */
+/** The parts of a transformer layer that do not attend to other positions. Activations are [positions, width]. */
 export interface Blocks {
   embed(tokens: TensorName): TensorName;
   firstNorm(x: TensorName): TensorName;
   /** Queries, keys and values of layer `layer`, [positions, heads * headSize] each. */
   attentionInputs(h: TensorName, layer: number): { q: TensorName; k: TensorName; v: TensorName };
-  /** RMS norm over the last axis of [.., headSize], where the family has it. */
+  /** RMS norm over the last axis of [.., headSize], for families that have it. */
   headNorm(x: TensorName, which: "query" | "key", layer: number): TensorName;
-  /** From the heads' outputs [positions, heads * headSize] to the inputs of the next layer, or of the head after the last. */
+  /**
+   * Computes the inputs of the next layer, or of the head after the last layer, from the outputs of the attention heads
+   * [positions, heads * headSize].
+   */
   finish(x: TensorName, attended: TensorName, layer: number): { x: TensorName; h: TensorName };
-  /** Logits [positions, vocabulary] of normed activations. */
+  /** Logits [positions, vocabulary] of normalised activations. */
   logits(h: TensorName): TensorName;
 }
 
@@ -48,7 +53,7 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     const all = graph.ops("com.microsoft.SkipSimplifiedLayerNormalization", [x, y, weight(gain)], { epsilon }, outputs);
     return { x: all.sum, h: all.normed };
   };
-  /** Adds what the adapter makes of `x` to a projection of it. */
+  /** Adds the adapter's product with `x` to a projection of `x`. */
   const addAdapter = (y: TensorName, x: TensorName, layer: number, target: LoraTarget): TensorName => {
     if (!adapter?.targets.includes(target)) return y;
     const at = `layers.${layer}.${target}`;

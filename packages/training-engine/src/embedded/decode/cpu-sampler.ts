@@ -15,57 +15,63 @@ import type { RegisteredWeights } from "./weights-registry.js";
 import { createWeightsRegistry } from "./weights-registry.js";
 
 export interface CpuSamplerSettings {
-  /** Caches of running requests and what is kept for their answers; a request that alone needs more is `too_large`. */
+  /**
+   * Memory for the caches and results of running requests, in bytes. A single request that needs more is rejected with
+   * `too_large`.
+   */
   memoryBytes: number;
-  /** Of each run of a graph. Default 1. */
+  /** Threads per graph run. Default 1. */
   threads?: number;
-  /** Completions decoded at once, over all weights. Default 64. */
+  /** Maximum number of completions decoded at the same time, over all weights. Default 64. */
   maxRows?: number;
-  /** Requests of which nothing has begun; more are `busy`. Default 256. */
+  /** Maximum number of requests that have not started; more are rejected with `busy`. Default 256. */
   maxQueued?: number;
-  /** For requests without a seed: unsigned 32 bit. Default random. */
+  /** Source of seeds for requests without one, as unsigned 32-bit integers. Default: random. */
   newSeed?: () => number;
 }
 
-/** The weights go by an id of their own instead of a `WeightsRef`. */
+/** A request that addresses weights by registration id instead of a `WeightsRef`. */
 export type CpuGenerateRequest = Omit<GenerateRequest, "weights"> & { weights: string };
 
 export interface CpuSampler {
-  /** Shares `weights.flat`, which must not change while the model is served. `invalid` when the id is taken. */
+  /**
+   * Registers a model. Shares `weights.flat`, which must not change while the model is registered. Rejects with
+   * `invalid` if the id exists.
+   */
   addModel(id: string, model: SamplerModel): Promise<void>;
-  /** Serves an adapter on a model that was added. `not_found` when it was not. */
+  /** Registers an adapter on a registered model. Rejects with `not_found` if the model is not registered. */
   addAdapter(id: string, baseId: string, adapter: { config: LoraConfig; set: ParameterSet }): Promise<void>;
   /**
-   * New requests do not find it any more; resolves when the last running one is done and its memory is given back. A model
-   * with adapters on it goes after them. An unknown id is ignored.
+   * Removes weights from the registry; new requests no longer find them. Resolves when the last running request has
+   * finished and the memory is freed. A model is freed after the adapters on it. An unknown id is ignored.
    */
   remove(id: string): Promise<void>;
-  /** As `Sampler.generate`. Runs in the calling thread, in steps between which the event loop turns. */
+  /** Like `Sampler.generate`. Runs in the calling thread and yields to the event loop between steps. */
   generate(
     request: CpuGenerateRequest,
     options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult>;
   stats(): SamplerStats;
-  /** Rejects what runs with `aborted` and frees everything. */
+  /** Rejects running requests with `aborted` and frees everything. */
   close(): Promise<void>;
 }
 
 interface SamplerStats {
   rows: number;
   queued: number;
-  /** Prompts read and steps of groups of rows since the sampler was made. */
+  /** Number of prefilled prompts and of row group steps since the sampler was created. */
   prefills: number;
   steps: number;
   cacheBytes: number;
 }
 
-/** Serves any number of models and adapters by one scheduler with continuous batching. */
+/** Creates a sampler that serves any number of models and adapters with one scheduler and continuous batching. */
 export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const { memoryBytes, threads = 1, maxRows = 64, maxQueued = 256 } = settings;
   const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
   const scheduler = createScheduler({ maxRows, memoryBytes });
   const registry = createWeightsRegistry();
-  /** Ends of what is being generated. */
+  /** Abort functions of the running requests. */
   const running = new Set<() => void>();
   let closed = false;
   let [arrivals, preparing] = [0, 0];
@@ -99,11 +105,11 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     if (minimum > memoryBytes) {
       throw new EngineError(
         "too_large",
-        `the request needs ${minimum} bytes of caches and answers, and there are ${memoryBytes}`,
+        `the request needs ${minimum} bytes for caches and results; ${memoryBytes} are available`,
       );
     }
     if (scheduler.queued + preparing >= maxQueued) {
-      throw new EngineError("busy", `${maxQueued} requests wait already; try again later`);
+      throw new EngineError("busy", `${maxQueued} requests are queued; try again later`);
     }
     const { structuredOutput } = request;
     const available = structuredOutput && model.constraints;
@@ -127,7 +133,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     });
     return result.finally(() => {
       running.delete(abort);
-      // A signal that outlives the request would keep its weights.
+      // A signal that outlives the request would keep its weights referenced.
       signal?.removeEventListener("abort", abort);
     });
   };

@@ -8,33 +8,33 @@ import { rotaryRows } from "./rotary-rows.js";
 
 type ModelOutput = "logits" | "probabilities";
 
-/** Rows of one set of weights that take their steps together. Slots are numbers below `rows`; some may be empty. */
+/** Rows on the same weights that are decoded in the same steps. Slots are numbers below `rows`; some may be empty. */
 export interface DecodeBatch {
   readonly rows: number;
   /**
-   * Takes over the first `length` positions of the first row of a cache; answers with its slot. Others keep theirs. `coming`:
-   * how many more are expected at once, so that room is made for all of them together.
+   * Copies the first `length` positions of the first row of a cache into a new row and returns its slot. Other rows
+   * keep their slots. `expectedRows`: how many further rows will follow, so that capacity for all is allocated at once.
    */
   add(from: KeyValueCache, length: number, expectedRows?: number): number;
-  /** Another row like the one in `slot`; answers with its slot. */
+  /** Copies the row in `slot` and returns the slot of the copy. */
   fork(slot: number): number;
-  /** `wipe`: what the row held may not be numbers, which a later row of the slot must not meet. */
+  /** Removes a row. `wipe` zeroes its cache, which may contain NaN that a later row in the slot must not read. */
   remove(slot: number, options?: { wipe?: boolean }): void;
-  /** Gives room back when many slots are empty; answers with the new slot of every row when they moved. */
+  /** Releases capacity when many slots are empty. Returns the new slot of every row if rows moved. */
   trim(): ReadonlyMap<number, number> | undefined;
   setToken(slot: number, token: number): void;
-  /** Adds each slot's token to its row and predicts the next. Rows of the outputs lie one after the other, slot by slot. */
+  /** Appends each slot's token to its row and predicts the next token. Output rows are ordered by slot. */
   step(outputNames: readonly ModelOutput[]): Promise<void>;
-  /** Of the last step that wanted it, [rows, vocabularySize]. */
+  /** Returns an output of the last step that requested it, [rows, vocabularySize]. */
   output(name: ModelOutput): Float32Array;
 }
 
 const maskedScore = -1e30;
 
-/** What depends on how many rows and positions there are. */
+/** Buffers whose sizes depend on the number of rows and positions. */
 interface Layout {
   cache: KeyValueCache;
-  /** Positions in use per slot; of an empty slot 0. */
+  /** Number of used positions per slot; 0 for an empty slot. */
   lengths: Int32Array;
   occupied: Uint8Array;
   tokens: Int32Array;
@@ -42,7 +42,7 @@ interface Layout {
   rotary: RotaryRows;
   feeds: Record<string, Tensor>;
   fresh: Tensor<"float32">;
-  /** Made when they are first wanted: a row is as long as the vocabulary. */
+  /** Allocated when first requested: a row is as long as the vocabulary. */
   outputs: Partial<Record<ModelOutput, Tensor<"float32">>>;
 }
 
@@ -50,7 +50,7 @@ export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
   const { config } = weights;
   let layout = createLayout(weights, 1, roundCapacity(1));
 
-  /** Moves to a new layout, in which slot i holds what slot `sources[i]` held. */
+  /** Replaces the layout by one whose slot i contains the row of slot `sources[i]`. */
   const rebuild = (rows: number, capacity: number, sources: readonly number[]) => {
     const before = layout;
     layout = createLayout(weights, rows, capacity);
@@ -173,7 +173,7 @@ function occupy({ occupied, lengths, mask, cache }: Layout, slot: number, length
   mask.fill(0, at, at + length);
 }
 
-/** An empty slot looks at nothing but its own token. */
+/** Empties a slot; it attends to its own token only. */
 function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number): void {
   occupied[slot] = 0;
   lengths[slot] = 0;
@@ -182,7 +182,7 @@ function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number
   mask.fill(maskedScore, at, at + cache.capacity);
 }
 
-/** Not even a share of zero hides a number that is none. */
+/** Zeroes a row of the cache: an attention weight of zero does not mask NaN. */
 function wipeRow({ rows, keys, values }: KeyValueCache, row: number): void {
   for (const array of [...keys, ...values]) {
     const size = array.length / rows;

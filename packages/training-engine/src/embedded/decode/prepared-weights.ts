@@ -7,35 +7,41 @@ import { decodeGraph } from "./decode-graph.js";
 import { prefillGraph } from "./prefill-graph.js";
 
 /**
- * How the decode graph has its weights. `inputs`: they are handed in with every step, nothing is prepared and nothing kept
- * twice. `prepacked`: they are constants of the graph, which the library rearranges once: up to twice as fast, at the price
- * of 10 to 30 milliseconds per million weights to begin with and of about 1.4 times their memory once more. The last bits of
- * the logits differ between the two. Prompts always take the weights as inputs: there the rearranging is paid by many tokens
- * at once.
+ * How the decode graph receives its weights.
+ *
+ * - `inputs`: as inputs of every step. Nothing is prepared and nothing is stored twice.
+ * - `prepacked`: as constants of the graph, which the library repacks once. Up to twice as fast, for 10 to 30 ms of
+ *   preparation per million weights and about 1.4 times their memory in addition.
+ *
+ * The last bits of the logits differ between the two. Prefill always takes the weights as inputs: it amortises
+ * repacking over many tokens per run.
  */
 export type WeightsMode = "inputs" | "prepacked";
 
-/** Above this many bytes of weights the copies cost more than the speed is worth on a small machine. */
+/**
+ * Maximum bytes of weights for `prepacked`: above, the copies cost more memory than the speed is worth on a small
+ * machine.
+ */
 const maxPrepackedBytes = 2 ** 28;
 
 export function defaultMode(weightBytes: number): WeightsMode {
   return weightBytes <= maxPrepackedBytes ? "prepacked" : "inputs";
 }
 
-/** A graph that can run, with the weights to hand in. */
+/** An executable graph with the weights that are its inputs. */
 interface GraphWithWeights {
   session: Session;
   weights: Readonly<Record<string, Tensor>>;
 }
 
-/** Weights that can prefill and decode: a whole model, or an adapter on one. */
+/** Weights ready for prefill and decoding: a model, or an adapter on a model. */
 export interface PreparedWeights {
   readonly config: ModelConfig;
   readonly prefill: GraphWithWeights;
   readonly decode: GraphWithWeights;
 }
 
-/** A whole model and the sessions of the adapters on it; adapters of one shape share a session. */
+/** A model, with the sessions of the adapters on it. Adapters of the same configuration share a session. */
 export interface PreparedBase extends PreparedWeights {
   adapt(adapter: LoraConfig, factors: ParameterSet): Promise<PreparedWeights>;
   release(): Promise<void>;
@@ -69,7 +75,7 @@ export async function prepareBase(
       const key = JSON.stringify([adapter.rank, adapter.alpha, adapter.targets.toSorted()]);
       const shared = adapted.get(key) ?? sessions({ config, adapter });
       adapted.set(key, shared);
-      // A failed attempt must not stand in the way of the next one.
+      // A failed attempt must not be cached.
       shared.catch(() => adapted.delete(key));
       const { prefill, decode } = await shared;
       const tensors = tensorsOf(factors);

@@ -6,11 +6,11 @@ import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cach
 import type { PreparedWeights } from "./prepared-weights.js";
 import { rotaryRows } from "./rotary-rows.js";
 
-/** A prompt that was read: where completions begin. */
+/** A prefilled prompt, from which completions start. */
 export interface PrefilledPrompt {
   cache: KeyValueCache;
   length: number;
-  /** Of the token after the prompt. */
+  /** Logits of the token after the prompt. */
   logits: Float32Array;
   probabilities: Float32Array;
   logprobs?: PromptLogprobs;
@@ -18,20 +18,23 @@ export interface PrefilledPrompt {
 
 type PromptLogprobs = ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
 
-/** Reads a prompt piece by piece, so that others can take their steps in between. */
+/** Prefills a prompt in chunks, so that other requests can be decoded in between. */
 export interface PromptReader {
-  /** Reads the next piece; the prompt once it was the last one. */
+  /** Prefills the next chunk. Returns the prompt after the last one. */
   next(): Promise<PrefilledPrompt | undefined>;
 }
 
-/** Tokens of a prompt that are read at once. */
+/** Maximum number of prompt tokens per chunk. */
 export const chunkTokens = 256;
 const minChunkTokens = 16;
-/** Logits of a piece whose log-probabilities are asked for. */
+/** Maximum number of logits of a chunk whose log-probabilities are requested. */
 const maxLogits = 2 ** 24;
 const maskedScore = -1e30;
 
-/** `alternatives`: per prompt token, -1 for the whole vocabulary; absent: the prompt's log-probabilities are not computed. */
+/**
+ * Creates a reader of a prompt. `alternatives` per prompt token, -1 for the complete vocabulary; absent: the
+ * log-probabilities of the prompt are not computed.
+ */
 export function createPromptReader(weights: PreparedWeights, prompt: Int32Array, alternatives?: number): PromptReader {
   const { config } = weights;
   const scored = alternatives !== undefined;
@@ -73,12 +76,12 @@ export function createPromptReader(weights: PreparedWeights, prompt: Int32Array,
   };
 }
 
-/** Whether a prompt of this length is read together with others. */
+/** Returns whether a prompt of this length is prefilled together with others. */
 export function isShortPrompt({ length }: Int32Array): boolean {
   return length <= chunkTokens / 2;
 }
 
-/** Reads short prompts at once, at most `pieceTokens` tokens of them: the weights are gone through once for all. */
+/** Prefills short prompts, at most `chunkTokens` tokens in total, in one run that reads the weights once. */
 export async function prefillShortPrompts(
   weights: PreparedWeights,
   prompts: readonly Int32Array[],
@@ -100,11 +103,11 @@ export async function prefillShortPrompts(
 
 interface PromptChunk {
   tokens: Int32Array;
-  /** Position of its first token; it looks at as many in the cache. */
+  /** Position of its first token, which is also the number of cached positions it attends to. */
   start: number;
 }
 
-/** Runs pieces of prompts side by side, each of which looks at itself alone and at what the cache holds before it. */
+/** Runs prompt chunks in one pass. Each attends to itself and to the cached positions before it. */
 async function runChunks(
   { config, prefill }: PreparedWeights,
   cache: KeyValueCache,
@@ -168,7 +171,10 @@ function withCapacity(
   return larger;
 }
 
-/** Copies the keys and values of a piece, from `from` on in [2 * layers, keyValueHeads, padded, headSize], behind those before it. */
+/**
+ * Copies the keys and values of a chunk, from offset `from` in [2 * layers, keyValueHeads, padded, headSize], into the
+ * cache at position `start`.
+ */
 function writeChunk(
   { config: { keyValueHeads, headSize } }: PreparedWeights,
   cache: KeyValueCache,

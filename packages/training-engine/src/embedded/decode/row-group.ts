@@ -6,19 +6,22 @@ import type { ScheduledRequest } from "./scheduled-request.js";
 import type { PrefilledPrompt } from "./prompt.js";
 import type { PreparedWeights } from "./prepared-weights.js";
 
-/** Rows that decode together: one `run()` per step. */
+/** Rows that are decoded together: one `run()` per step. */
 export interface RowGroup {
   readonly weights: PreparedWeights;
-  /** Positions its rows may come to have. */
+  /** Maximum number of positions per row. */
   readonly capacity: number;
   readonly rows: number;
-  /** Drops the rows of jobs that are settled, then takes one step. */
+  /** Drops the rows of settled requests, then decodes one step. */
   step(): Promise<void>;
 }
 
-/** Completions of any jobs on the same weights. */
+/** Completions of several requests on the same weights. */
 export interface SamplingGroup extends RowGroup {
-  /** Lets a completion go on after its prompt and first token; `coming`: how many more are about to join. */
+  /**
+   * Adds a completion that has its prompt and first token. `expectedRows`: how many further completions are about to be
+   * added.
+   */
   join(row: Row, prompt: PrefilledPrompt, token: number, expectedRows: number): void;
 }
 
@@ -80,8 +83,9 @@ export function createSamplingGroup(weights: PreparedWeights, capacity: number):
 }
 
 /**
- * Samples one token of a completion from its row of `output` and hands it on; undefined when the completion needs no more.
- * A promise only where a constraint has a say: most steps of most rows need none, and a promise costs more than the rest.
+ * Samples one token of a completion from its row of `output` and emits it. Returns undefined when the completion has
+ * finished. Returns a promise only when a constraint applies: most steps need none, and a promise costs more than the
+ * rest.
  */
 export function advance(
   scheduled: ScheduledRequest,

@@ -4,14 +4,18 @@ import type { Constraints } from "../../sampling/structured/constraints.js";
 import type { Tokenizer } from "../../text/tokenizer.js";
 import type { WeightsMode } from "./prepared-weights.js";
 
+/** A model with everything that requests on it need. */
 export interface SamplerModel {
   config: ModelConfig;
   weights: ParameterSet;
   tokenizer: Pick<Tokenizer, "vocabularySize" | "tokenBytes" | "specialIds" | "eosIds">;
-  /** Instead of the tokenizer's. */
+  /** Replaces the end-of-text ids of the tokenizer. */
   eosIds?: readonly number[];
-  /** Absent: structured output is `unsupported`. */
+  /** Absent: requests with structured output are rejected with `unsupported`. */
   constraints?: Constraints;
-  /** How the decode graph has its weights; default by their size, see `WeightsMode`. Bits differ between the modes. */
+  /**
+   * How the decode graph receives its weights. Default: by their size, see `WeightsMode`. The last bits of the logits
+   * differ between the modes.
+   */
   mode?: WeightsMode;
 }

@@ -9,36 +9,36 @@ import type { PreparedWeights } from "./prepared-weights.js";
 import type { PromptReader, PrefilledPrompt } from "./prompt.js";
 import { createPromptReader, isShortPrompt, prefillShortPrompts } from "./prompt.js";
 
-/** A request on its way through the scheduler. */
+/** A request in the scheduler. */
 export interface ScheduledRequest {
   readonly weights: PreparedWeights;
   readonly context: CompletionContext;
   readonly priority: number;
-  /** Of arrival. */
+  /** Order of arrival. */
   readonly order: number;
-  /** Positions that each of its rows may come to need; rows of one batch have the same. */
+  /** Maximum number of positions per row; rows of one batch have the same. */
   readonly capacity: number;
-  /** Of what is kept for the answer. */
+  /** Bytes of the result until it is delivered. */
   readonly resultBytes: number;
-  /** How many completions have not begun; none of a beam search, which is all in `beams`. */
+  /** Number of completions that have not started; 0 for a beam search, whose completions are all in `beams`. */
   readonly unstarted: number;
   readonly beams?: BeamSearch;
-  /** The next completion; undefined when all have begun. */
+  /** Starts the next completion. Returns undefined when all have started. */
   startCompletion(): CompletionSampler | undefined;
-  /** Rows that decode for it. */
+  /** Number of rows that decode for it. */
   rows: number;
   reader?: PromptReader;
-  /** Until the last completion has begun from it. */
+  /** The prefilled prompt, until the last completion has started from it. */
   prompt?: PrefilledPrompt;
   promptLogprobs?: GenerateResult["promptLogprobs"];
-  /** Answered, failed or aborted: its rows are to be dropped. */
+  /** Completed, failed or aborted: its rows can be dropped. */
   readonly settled: boolean;
-  /** Settled without an answer. */
+  /** Settled without a result. */
   readonly failed: boolean;
   emit(chunk: CompletionChunk): void;
-  /** Whether anybody listens to chunks. */
+  /** Whether the caller receives chunks. */
   readonly isStreaming: boolean;
-  /** Takes finished completions; the last one settles the job. */
+  /** Adds finished completions; the last one settles the request. */
   finish(completions: readonly Completion[]): void;
   fail(error: unknown): void;
 }
@@ -46,7 +46,7 @@ export interface ScheduledRequest {
 export interface ScheduledRequestInput {
   weights: PreparedWeights;
   context: CompletionContext;
-  /** What the completions may say. */
+  /** Constraint on the text of the completions. */
   constraint?: CompiledConstraint;
   order: number;
   onChunk?: (chunk: CompletionChunk) => void;
@@ -122,7 +122,7 @@ export function createScheduledRequest({
   return scheduled;
 }
 
-/** Reads the prompts of jobs that `canShareReading`, on the same weights. */
+/** Prefills the prompts of requests for which `canSharePrefill` is true, on the same weights, in one run. */
 export async function prefillTogether(batch: readonly ScheduledRequest[]): Promise<void> {
   const [first] = batch;
   if (!first) return;
@@ -140,7 +140,7 @@ export function canSharePrefill({ reader, prompt, context }: ScheduledRequest): 
   return !reader && !prompt && request.promptLogprobs === undefined && isShortPrompt(request.prompt);
 }
 
-/** The next piece of a job's prompt. */
+/** Prefills the next chunk of a request's prompt. */
 export async function prefillChunk(scheduled: ScheduledRequest): Promise<void> {
   const { request } = scheduled.context;
   scheduled.reader ??= createPromptReader(scheduled.weights, request.prompt, request.promptLogprobs);
@@ -151,23 +151,23 @@ export async function prefillChunk(scheduled: ScheduledRequest): Promise<void> {
   scheduled.reader = undefined;
 }
 
-/** Bytes of the prompt alone, while completions begin from it. */
+/** Bytes of the prompt's own cache, which exists until all completions have started. */
 export function promptBytes({ weights, context }: Pick<ScheduledRequest, "weights" | "context">): number {
   return cacheBytes(weights.config, 1, roundCapacity(context.request.prompt.length));
 }
 
-/** Short rows share their batches whatever their length is. */
+/** Rows shorter than this share batches regardless of their length. */
 const minRowCapacity = 512;
 
-/** Positions that a row of the request may come to need, rounded. */
+/** Returns the maximum number of positions of a row of the request, rounded up. */
 export function requiredCapacity({ request }: CompletionContext): number {
   return Math.max(minRowCapacity, roundCapacity(request.prompt.length + request.maxTokens));
 }
 
-/** A log-probability with its token and rank takes about so much. */
+/** Approximate bytes of a log-probability with its token and rank. */
 const logprobBytes = 48;
 
-/** What the answer holds until it is given. */
+/** Returns the approximate bytes of the result of a request. */
 export function resultBytesOf({ request, rowSize }: CompletionContext): number {
   const { n, maxTokens, prompt, topLogprobs = 0, promptLogprobs } = request;
   const entries = (count: number) => 1 + (count < 0 ? rowSize : Math.min(count, rowSize));

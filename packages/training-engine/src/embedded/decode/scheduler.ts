@@ -15,45 +15,45 @@ import type { RowGroup, SamplingGroup } from "./row-group.js";
 import { advance, createSamplingGroup } from "./row-group.js";
 
 export interface SchedulerSettings {
-  /** Rows decoded at once, over all weights. */
+  /** Maximum number of rows decoded at the same time, over all weights. */
   maxRows: number;
-  /** Of caches and of what is kept for answers. */
+  /** Memory limit of caches and results, in bytes. */
   memoryBytes: number;
 }
 
 export interface Scheduler {
   add(scheduled: ScheduledRequest): void;
-  /** Jobs of which no completion has begun. */
+  /** Number of requests of which no completion has started. */
   readonly queued: number;
   readonly rows: number;
   readonly steps: number;
   readonly prefills: number;
   readonly cacheBytes: number;
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no request is left. */
   idle(): Promise<void>;
 }
 
 /**
- * Decodes all jobs together. Per turn: completions that there is room for begin, each with its first token from its job's
- * prompt, which is read once for all of them, and short ones side by side; then every group of rows takes a step; then the
- * event loop turns.
+ * Decodes all requests together. Each iteration starts the completions that fit, each with its first token from its
+ * request's prompt, which is prefilled once (short prompts in one run); then decodes one step of every row group; then
+ * yields to the event loop.
  *
- * Who begins: the highest priority; among equals the job with the fewest rows, so that one with many completions does not
- * shut the others out; then who came first. A job that must wait for memory or rows lets those that came before it go on, and
- * nobody after it.
+ * Starting order: highest priority; among equals the request with the fewest rows, so that one with many completions
+ * does not starve the others; then order of arrival. A request that must wait for memory or rows blocks those that
+ * arrived after it.
  */
 export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Scheduler {
-  /** Jobs that still have something to begin. */
+  /** Requests with completions that have not started. */
   let queue: ScheduledRequest[] = [];
   let groups: RowGroup[] = [];
-  /** Jobs whose answers are being collected. */
+  /** Requests whose results are being collected. */
   let running: ScheduledRequest[] = [];
   let loop: Promise<void> | undefined;
   let [steps, prefills] = [0, 0];
 
   const rows = () => groups.reduce((sum, group) => sum + group.rows, 0);
   const rowsToStart = (scheduled: ScheduledRequest) => (scheduled.beams ? scheduled.context.request.n : 1);
-  /** Memory in use once more of the job begins. */
+  /** Returns the bytes in use after the next completion of the request has started. */
   const bytesAfterStart = (scheduled: ScheduledRequest): number => {
     const more = rowsToStart(scheduled);
     const group = scheduled.beams ? undefined : groupOf(scheduled);
@@ -88,7 +88,10 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     return undefined;
   };
 
-  /** The job and others whose short prompts can be read in the same run, as far as rows and memory go. */
+  /**
+   * Returns the request and others whose short prompts can be prefilled in the same run, within the limits of rows and
+   * memory.
+   */
   const prefillBatch = (scheduled: ScheduledRequest): ScheduledRequest[] => {
     if (!canSharePrefill(scheduled)) return [scheduled];
     const length = (each: ScheduledRequest) => each.context.request.prompt.length;
@@ -130,7 +133,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     group.join({ scheduled, completion }, prompt, token, Math.min(unstarted, freeRows));
   };
   const admit = async (): Promise<void> => {
-    // Prompt tokens read while rows wait for their next step.
+    // Prompt tokens that may be prefilled while rows wait for their next step.
     let budget = chunkTokens;
     let started = 0;
     for (;;) {
@@ -143,7 +146,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       if (!running.includes(scheduled)) running.push(scheduled);
       if (scheduled.prompt) {
         await startNext(scheduled);
-        // Completions of one token end here and take no step, between which the event loop would turn.
+        // Completions of one token finish here without a decoding step that would yield.
         if (++started % 64 === 0) await yieldToEventLoop();
         continue;
       }
@@ -157,7 +160,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       await yieldToEventLoop();
     }
   };
-  /** Gives back what jobs hold that wait for each other's memory, so that the first of them gets it. */
+  /** Releases the prompts of requests that wait for each other's memory, so that the first of them can start. */
   const dropPrompts = () => {
     for (const scheduled of queue) {
       scheduled.prompt = undefined;
@@ -172,7 +175,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     running = running.filter((scheduled) => !scheduled.settled);
   };
   const run = async (): Promise<void> => {
-    // Requests that come together begin together.
+    // Requests of one event loop iteration start together.
     await yieldToEventLoop();
     while (queue.length > 0 || groups.length > 0) {
       await admit();
@@ -185,10 +188,10 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
     }
   };
 
-  /** What no request is to blame for, such as no memory where there should be some. */
+  /** Fails all requests after an error that no request caused, such as a failed allocation. */
   const failAll = (error: unknown) => {
     const reason =
-      error instanceof EngineError ? error : new EngineError("failed", `sampling broke down: ${String(error)}`);
+      error instanceof EngineError ? error : new EngineError("failed", `the sampling loop failed: ${String(error)}`);
     for (const scheduled of [...queue, ...running]) scheduled.fail(reason);
     queue = [];
     groups = [];
@@ -200,7 +203,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       .catch(failAll)
       .finally(() => {
         loop = undefined;
-        // What was added while the requests of a broken loop were told.
+        // Requests that were added while the requests of a failed loop were rejected.
         if (queue.length > 0) start();
       });
   };
@@ -234,10 +237,10 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   };
 }
 
-/** Rows of one `run()`. */
+/** Maximum number of rows per `run()`. */
 const maxRowsPerRun = 64;
 
-/** While a batch grows its old and its new caches are there at once, and the old ones are half as large. */
+/** While a batch grows, its old caches, half as large as the new ones, exist in addition. */
 const growthFactor = 1.5;
 
 function groupBytes(
@@ -248,14 +251,14 @@ function groupBytes(
   return growthFactor * cacheBytes(weights.config, rounded, capacity) + 2 * 4 * rounded * weights.config.vocabularySize;
 }
 
-/** What a request takes when nothing else runs: one of its completions at a time, or all of its beams. */
+/** Returns the bytes that a request needs if nothing else runs: for one completion at a time, or for all beams. */
 export function minBytes(scheduled: Pick<ScheduledRequest, "weights" | "context">): number {
   const { n, beamSearch } = scheduled.context.request;
   const group = { weights: scheduled.weights, capacity: requiredCapacity(scheduled.context), rows: 0 };
   return groupBytes(group, beamSearch ? n : 1) + promptBytes(scheduled) + resultBytesOf(scheduled.context);
 }
 
-/** Lets timers, messages and other callbacks run. */
+/** Yields to the event loop. */
 function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

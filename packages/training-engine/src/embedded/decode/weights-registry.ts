@@ -2,11 +2,11 @@ import { EngineError } from "../../engine-error.js";
 import type { PreparedBase, PreparedWeights } from "./prepared-weights.js";
 import type { SamplerModel } from "./sampler-model.js";
 
-/** Weights under their name, with what else a request on them needs. */
+/** Registered weights, with everything that requests on them need. */
 export interface RegisteredWeights {
   prepared: PreparedWeights;
   model: SamplerModel;
-  /** What adapters are put on. */
+  /** The base that adapters are added to. */
   base: PreparedBase;
   release(): Promise<void>;
 }
@@ -16,32 +16,33 @@ interface WeightsLease {
   release(): void;
 }
 
-/** Which weights are served, and who uses them. */
+/** Registry of weights with reference counts. */
 export interface WeightsRegistry {
   add(id: string, load: () => Promise<RegisteredWeights>): Promise<void>;
-  /** Keeps the weights until the lease is given back. `not_found` when there are none of this name. */
+  /** Keeps the weights until the lease is released. Throws `not_found` for an unknown id. */
   acquire(id: string): WeightsLease;
   remove(id: string): Promise<void>;
-  /** Frees all, in use or not. */
+  /** Frees all weights, also those in use. */
   close(): Promise<void>;
 }
 
 interface Entry {
   served: RegisteredWeights;
   users: number;
-  /** Called when the last user is gone, once the entry is to go. */
+  /** Called when the last user of a removed entry releases it. */
   onUnused?: () => void;
 }
 
 export function createWeightsRegistry(): WeightsRegistry {
   const entries = new Map<string, Entry>();
   const loading = new Set<string>();
-  /** Removed ones that are still in use. */
+  /** Removed entries that are still in use. */
   const removed = new Set<Entry>();
 
   return {
     async add(id, load) {
-      if (entries.has(id) || loading.has(id)) throw new EngineError("invalid", `weights ${id} are served already`);
+      if (entries.has(id) || loading.has(id))
+        throw new EngineError("invalid", `the weights ${id} are already registered`);
       loading.add(id);
       try {
         entries.set(id, { served: await load(), users: 0 });
@@ -51,7 +52,7 @@ export function createWeightsRegistry(): WeightsRegistry {
     },
     acquire(id) {
       const entry = entries.get(id);
-      if (!entry) throw new EngineError("not_found", `no weights ${id} are loaded`);
+      if (!entry) throw new EngineError("not_found", `there are no weights ${id}`);
       entry.users++;
       let held = true;
       return {
@@ -74,7 +75,7 @@ export function createWeightsRegistry(): WeightsRegistry {
       const all = [...entries.values(), ...removed];
       entries.clear();
       removed.clear();
-      // Adapters before the models they are on: those hold the sessions.
+      // Adapters are released before their models, whose sessions they use.
       await Promise.all(all.map(({ served }) => served.release()));
     },
   };

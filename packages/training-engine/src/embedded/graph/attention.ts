@@ -7,27 +7,30 @@ import { add, batchedMatMul, multiply, reshape, subtract, sumOver } from "./oper
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
 
-/** What the backward pass of attention wants to know of the forward pass. */
+/** Values of the forward pass that the backward pass of attention needs. */
 export interface AttentionValues {
-  attention_scale: TensorName;
-  /** Rotated: [batch, heads, time, head]. */
+  attentionScale: TensorName;
+  /** After the rotary embedding: [batch, heads, time, head]. */
   query: TensorName;
   key: TensorName;
   value: TensorName;
   /** [batch, key heads, queries of the group, time] */
   probabilities: TensorName;
-  /** Weighted values of all heads side by side: [tokens, queries]. */
+  /** Weighted values of all heads, concatenated: [tokens, queries]. */
   mixed: TensorName;
   /** The residual stream after attention. */
   middle: TensorName;
-  /** With a norm of queries and keys: before it, [batch, time, heads, head], and its scales. */
-  raw_query?: TensorName;
-  raw_key?: TensorName;
-  query_scale?: TensorName;
-  key_scale?: TensorName;
+  /**
+   * Queries and keys before their norm, [batch, time, heads, head], and the scales of the norm. Only with
+   * `queryKeyNorm`.
+   */
+  rawQuery?: TensorName;
+  rawKey?: TensorName;
+  queryScale?: TensorName;
+  keyScale?: TensorName;
 }
 
-/** Inputs of the graph besides weights: rotation tables, the mask, and the shapes that depend on the batch. */
+/** Declares the graph inputs other than weights: rotary tables, the mask, and the shapes that depend on the batch. */
 export function attentionInputs({ graph, config }: LayerContext, { backward = false } = {}): void {
   graph.input("cosines", ["time", config.headSize / 2]);
   graph.input("sines", ["time", config.headSize / 2]);
@@ -45,11 +48,11 @@ export function attentionForward(context: LayerContext, x: TensorName): Attentio
   const { q, k, v } = project(context, qkv(config), y);
   let query = reshape(graph, q, "query_shape");
   let key = reshape(graph, k, "key_shape");
-  let raw: Pick<AttentionValues, "raw_query" | "raw_key" | "query_scale" | "key_scale"> = {};
+  let raw: Pick<AttentionValues, "rawQuery" | "rawKey" | "queryScale" | "keyScale"> = {};
   if (config.queryKeyNorm) {
     const normedQuery = rmsNorm(graph, query, "query_norm", config.normEpsilon);
     const normedKey = rmsNorm(graph, key, "key_norm", config.normEpsilon);
-    raw = { raw_query: query, raw_key: key, query_scale: normedQuery.scale, key_scale: normedKey.scale };
+    raw = { rawQuery: query, rawKey: key, queryScale: normedQuery.scale, keyScale: normedKey.scale };
     query = normedQuery.y;
     key = normedKey.y;
   }
@@ -62,10 +65,10 @@ export function attentionForward(context: LayerContext, x: TensorName): Attentio
   const mixed = joinHeads(context, ungrouped(context, batchedMatMul(graph, probabilities, value)), queries(config));
   const { o } = project(context, output(config), mixed);
   const middle = add(graph, x, o);
-  return { attention_scale: scale, query, key, value, probabilities, mixed, middle, ...raw };
+  return { attentionScale: scale, query, key, value, probabilities, mixed, middle, ...raw };
 }
 
-/** Gradient of the layer's input out of that of `middle`. */
+/** Returns the gradient of the layer's input, given the gradient of `middle`. */
 export function attentionBackward(
   context: LayerContext,
   x: TensorName,
@@ -74,7 +77,7 @@ export function attentionBackward(
 ): TensorName {
   const { graph, config } = context;
   const dmixed = projectBackward(context, output(config), values.mixed, { o: dmiddle });
-  // Softmax: dS = P (dP - rowsum(dP P)), and that sum is the product of the output with its gradient.
+  // Softmax: dS = P (dP - rowsum(dP P)), where the row sum is the product of the output and its gradient.
   const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], {
     keep: true,
   });
@@ -86,21 +89,21 @@ export function attentionBackward(
   const scale = scoreScale(config);
   const dquery = ungrouped(context, batchedMatMul(graph, dscores, values.key, { scale }));
   const dkey = batchedMatMul(graph, dscores, grouped(context, values.query), { transposeA: true, scale });
-  const q = backToColumns(context, dquery, "query", values.raw_query, values.query_scale);
-  const k = backToColumns(context, dkey, "key", values.raw_key, values.key_scale);
+  const q = backToColumns(context, dquery, "query", values.rawQuery, values.queryScale);
+  const k = backToColumns(context, dkey, "key", values.rawKey, values.keyScale);
   const v = joinHeads(context, dvalue, keys(config));
-  const y = normed(graph, x, values.attention_scale, "attention_norm");
+  const y = normed(graph, x, values.attentionScale, "attention_norm");
   const dy = projectBackward(context, qkv(config), y, { q, k, v });
-  const { dx, dgain } = rmsNormBackward(graph, { x, scale: values.attention_scale, gain: "attention_norm", dy });
+  const { dx, dgain } = rmsNormBackward(graph, { x, scale: values.attentionScale, gain: "attention_norm", dy });
   recordGradient(context, "attention_norm", dgain);
   return add(graph, dmiddle, dx);
 }
 
-/** Dimensions of what attention keeps, in a fixed order. */
+/** Dimensions of `AttentionValues`, in a fixed order. */
 export function attentionDimensions(config: ModelConfig): Record<string, Dimension[]> {
   const { heads, keyValueHeads, headSize, hiddenSize } = config;
   return {
-    attention_scale: ["tokens", 1],
+    attentionScale: ["tokens", 1],
     query: ["batch", heads, "time", headSize],
     key: ["batch", keyValueHeads, "time", headSize],
     value: ["batch", keyValueHeads, "time", headSize],
@@ -108,10 +111,10 @@ export function attentionDimensions(config: ModelConfig): Record<string, Dimensi
     mixed: ["tokens", queries(config)],
     middle: ["tokens", hiddenSize],
     ...(config.queryKeyNorm && {
-      raw_query: ["batch", "time", heads, headSize],
-      raw_key: ["batch", "time", keyValueHeads, headSize],
-      query_scale: ["batch", "time", heads, 1],
-      key_scale: ["batch", "time", keyValueHeads, 1],
+      rawQuery: ["batch", "time", heads, headSize],
+      rawKey: ["batch", "time", keyValueHeads, headSize],
+      queryScale: ["batch", "time", heads, 1],
+      keyScale: ["batch", "time", keyValueHeads, 1],
     }),
   };
 }
@@ -169,8 +172,8 @@ function rotate({ graph }: LayerContext, value: TensorName, sines: string): Tens
   return graph.op("com.microsoft.RotaryEmbedding", [value, start, "cosines", sines], { interleaved: 0 });
 }
 
-// Query heads that share a key head are rows of one matrix: [batch, key heads, group x time, …]. Neither keys nor values
-// are repeated, and their gradients come out summed.
+// Query heads that share a key head are rows of one matrix: [batch, key heads, group x time, …]. Keys and values are
+// not repeated, and their gradients are summed by the product.
 
 function grouped({ graph, config }: LayerContext, value: TensorName, width = config.headSize): TensorName {
   if (config.heads === config.keyValueHeads) return value;

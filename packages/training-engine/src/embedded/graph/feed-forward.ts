@@ -7,9 +7,9 @@ import { add, multiply, subtract } from "./operators.js";
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
 
-/** What the backward pass of the feed-forward block wants to know of the forward pass. */
+/** Values of the forward pass that the backward pass of the feed-forward block needs. */
 export interface FeedForwardValues {
-  feed_forward_scale: TensorName;
+  feedForwardScale: TensorName;
   gate: TensorName;
   up: TensorName;
 }
@@ -18,7 +18,7 @@ export function feedForwardValues(context: LayerContext, middle: TensorName): Fe
   const { graph, config } = context;
   const { y, scale } = rmsNorm(graph, middle, "feed_forward_norm", config.normEpsilon);
   const { gate, up } = project(context, gateUp(config), y);
-  return { feed_forward_scale: scale, gate, up };
+  return { feedForwardScale: scale, gate, up };
 }
 
 /** The residual stream after the block: `middle + (silu(gate) up) W_down`. */
@@ -33,11 +33,11 @@ export function feedForwardOutput(
   return add(graph, middle, down);
 }
 
-/** Gradient of `middle` out of that of the output. */
+/** Returns the gradient of `middle`, given the gradient of the output. */
 export function feedForwardBackward(
   context: LayerContext,
   middle: TensorName,
-  { feed_forward_scale: scale, gate, up }: FeedForwardValues,
+  { feedForwardScale: scale, gate, up }: FeedForwardValues,
   doutput: TensorName,
 ): TensorName {
   const { graph, config } = context;
@@ -57,7 +57,7 @@ export function feedForwardBackward(
 
 export function feedForwardDimensions(config: ModelConfig): Record<string, Dimension[]> {
   return {
-    feed_forward_scale: ["tokens", 1],
+    feedForwardScale: ["tokens", 1],
     gate: ["tokens", config.feedForwardSize],
     up: ["tokens", config.feedForwardSize],
   };

@@ -5,9 +5,9 @@ import { Graph } from "./onnx.js";
 import { multiply, sumOver, matMul, matMulTransposed, transposedMatMul } from "./operators.js";
 
 /**
- * The final norm and the output head over chosen rows of the residual stream. Inputs `x` [rows, hidden], `final_norm`, `head`
- * [vocabulary, hidden] (the embedding, when tied) and `targets` [rows, 1]; output `logprobs` [rows, 1] of the targets and,
- * with `entropy`, `entropies` [rows, 1] in nats.
+ * Builds the final norm and the output head over selected rows of the residual stream. Inputs: `x` [rows, hidden],
+ * `final_norm`, `head` [vocabulary, hidden] (the embedding, when tied) and `targets` [rows, 1]. Outputs: `logprobs`
+ * [rows, 1] of the targets and, with `entropy`, `entropies` [rows, 1] in nats.
  */
 export function headForwardGraph(config: ModelConfig, { entropy }: { entropy: boolean }): Uint8Array<ArrayBuffer> {
   const graph = new Graph();
@@ -20,8 +20,8 @@ export function headForwardGraph(config: ModelConfig, { entropy }: { entropy: bo
 }
 
 /**
- * The same with a further input `coefficients` [rows, 1], the derivative of the loss by each log-probability. Outputs
- * `logprobs`, `dx` and, with `learns`, `d.head` and `d.final_norm`.
+ * Like `headForwardGraph`, with the additional input `coefficients` [rows, 1], the derivative of the loss by each
+ * log-probability. Outputs: `logprobs`, `dx` and, with `trainsWeights`, `d.head` and `d.final_norm`.
  */
 export function headBackwardGraph(
   config: ModelConfig,
@@ -31,7 +31,7 @@ export function headBackwardGraph(
   const graph = new Graph();
   const { logprobs, y, scale } = begin(graph, config);
   const coefficients = graph.input("coefficients", ["rows", 1]);
-  // d logits = c (onehot - softmax): the one-hot part is added in place, never a matrix of its own.
+  // d logits = c (onehot - softmax): the one-hot term is added in place, without a matrix of its own.
   const all = multiply(graph, graph.op("Exp", [logprobs]), graph.op("Neg", [coefficients]));
   const dlogits = graph.op("ScatterElements", [all, "targets", coefficients], { axis: 1, reduction: "add" });
   const dy = matMul(graph, dlogits, "head");

@@ -9,11 +9,13 @@ import type { LayerContext, LayerVariant } from "./layer-context.js";
 import type { Dimension } from "./onnx.js";
 import { Graph } from "./onnx.js";
 
-// One graph serves every layer and every batch shape: weights are inputs, batch and time are free dimensions.
+// One graph is used for every layer and batch shape: weights are inputs, batch and time are symbolic dimensions.
 
 type LayerValues = AttentionValues & FeedForwardValues;
 
-/** Weights of one layer, named as within the layer: those of the base model, then the factors of the adapter. */
+/**
+ * Returns the parameters of one layer, named as within the layer: those of the base model, then the adapter's factors.
+ */
 export function layerParameters({ config, adapter }: LayerVariant): ModelParameter[] {
   const base = modelParameters({ ...config, layers: 1 });
   const factors = adapter ? adapterParameters({ ...config, layers: 1 }, adapter) : [];
@@ -23,7 +25,10 @@ export function layerParameters({ config, adapter }: LayerVariant): ModelParamet
     .map((parameter) => Object.assign({}, parameter, { name: parameter.name.slice(prefix.length) }));
 }
 
-/** Input `x` [tokens, hidden]; output `y` of the same shape and, with `keep`, all that the way back wants to know. */
+/**
+ * Builds the forward pass of a layer. Input: `x` [tokens, hidden]. Outputs: `y` of the same shape and, with `keep`, the
+ * activations that the backward pass needs.
+ */
 export function layerForwardGraph(variant: LayerVariant, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
   const context = begin(variant);
   const { graph, config } = context;
@@ -41,8 +46,8 @@ export function layerForwardGraph(variant: LayerVariant, { keep }: { keep: boole
 }
 
 /**
- * Inputs `x`, `dy` and, with `kept`, what the forward pass kept, which is computed again otherwise. Outputs `dx` and
- * `d.<parameter>` for every parameter that learns.
+ * Builds the backward pass of a layer. Inputs: `x`, `dy` and, with `kept`, the activations of the forward pass, which
+ * are recomputed otherwise. Outputs: `dx` and `d.<parameter>` for every trained parameter.
  */
 export function layerBackwardGraph(variant: LayerVariant, { kept }: { kept: boolean }): Uint8Array<ArrayBuffer> {
   const context = begin(variant);

@@ -16,14 +16,14 @@ export function rmsNorm(
   );
 }
 
-/** What `rmsNorm` gave, out of its input and the scale that was kept: three cheap products instead of a stored tensor. */
+/** Recomputes the output of `rmsNorm` from its input and stored scale: two products instead of a stored tensor. */
 export function normed(graph: Graph, x: TensorName, scale: TensorName, gain: TensorName): TensorName {
   return multiply(graph, multiply(graph, x, scale), gain);
 }
 
 /**
- * Gradient of the norm: with xhat = x scale and t = dy gain, `dx = scale (t - xhat mean(t xhat))` and `dgain = sum dy xhat`
- * over all dimensions but the last.
+ * Returns the gradients of the norm. With xhat = x scale and t = dy gain: `dx = scale (t - xhat mean(t xhat))` and
+ * `dgain = sum dy xhat` over all dimensions but the last.
  */
 export function rmsNormBackward(
   graph: Graph,

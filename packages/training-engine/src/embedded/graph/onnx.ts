@@ -1,8 +1,8 @@
 import { EngineError } from "../../engine-error.js";
 
-/** Name of a tensor inside a graph; the empty string leaves an optional input out. */
+/** Name of a tensor inside a graph; the empty string omits an optional input. */
 export type TensorName = string;
-/** A length, or a name for one that is known only when the graph runs. */
+/** A length, or the name of a symbolic dimension. */
 export type Dimension = number | string;
 export type ElementType = "float32" | "uint8" | "int8" | "int32" | "int64" | "bool" | "float16";
 type Attribute = number | string | readonly number[] | { float: number };
@@ -17,13 +17,13 @@ const elementTypes: Record<ElementType, number> = {
   bool: 9,
   float16: 10,
 };
-/** A protobuf message holds less than 2 GiB. */
+/** Maximum size of a protobuf message: 2 GiB less one byte. */
 const maxModelBytes = 2 ** 31 - 1;
 const smallConstant = 64;
 
 /**
- * Builds an ONNX model (IR 8, opset 17, and the `com.microsoft` operators of onnxruntime) node by node. Nodes must be added
- * in an order in which each finds its inputs.
+ * Builds an ONNX model (IR 8, opset 17, and the `com.microsoft` operators of onnxruntime) node by node. Nodes must be
+ * added in topological order.
  */
 export class Graph {
   readonly #nodes: { inputs: TensorName[]; outputs: TensorName[]; rest: Message }[] = [];
@@ -41,14 +41,14 @@ export class Graph {
     return name;
   }
 
-  /** Makes a value an output of the model under a name of its own. */
+  /** Declares a tensor an output of the model under the given name. */
   output(name: string, value: TensorName, dimensions: readonly Dimension[], type: ElementType = "float32"): void {
     this.#outputs.push(valueInfo(name, type, dimensions));
     if (this.#exported.has(value) || this.#inputNames.has(value)) value = this.op("Identity", [value]);
     this.#exported.set(value, name);
   }
 
-  /** A constant tensor. Big ones are not copied before `build`. */
+  /** Adds a constant tensor. Large data is not copied before `build`. */
   constant(data: ConstantData, dimensions: readonly number[], type: ElementType = "float32"): TensorName {
     const key = data.length <= smallConstant ? `${type}|${dimensions.join()}|${[...data].join()}` : undefined;
     const known = key === undefined ? undefined : this.#smallConstants.get(key);
@@ -67,17 +67,19 @@ export class Graph {
     return this.constant(Float32Array.of(value), []);
   }
 
-  /** A vector of int64, as shapes, axes and splits are given. */
+  /** Adds a constant int64 vector, as used for shapes, axes and splits. */
   integers(...values: number[]): TensorName {
     return this.constant(BigInt64Array.from(values, BigInt), [values.length], "int64");
   }
 
-  /** Adds a node with one output. Operators outside the standard are written with their domain: `com.microsoft.FusedMatMul`. */
+  /**
+   * Adds a node with one output. Operators of other domains are written with their domain: `com.microsoft.FusedMatMul`.
+   */
   op(type: string, inputs: readonly TensorName[], attributes: Record<string, Attribute> = {}): TensorName {
     return this.ops(type, inputs, attributes, ["value"]).value;
   }
 
-  /** Adds a node with several outputs and names them for the caller. */
+  /** Adds a node with several outputs and returns their tensor names by the given keys. */
   ops<Name extends string>(
     type: string,
     inputs: readonly TensorName[],
@@ -93,7 +95,7 @@ export class Graph {
     return Object.fromEntries(named) as Record<Name, TensorName>;
   }
 
-  /** The serialised model. Fails with `too_large` beyond the 2 GiB that the format can hold. */
+  /** Returns the serialised model. Throws `too_large` above the 2 GiB limit of the format. */
   build(): Uint8Array<ArrayBuffer> {
     const graph = new Message();
     const nameOf = (value: TensorName) => this.#exported.get(value) ?? value;
@@ -137,7 +139,9 @@ function attribute(name: string, value: Attribute): Message {
   return proto.int(20, 7);
 }
 
-/** A protobuf message as a list of pieces, so that nesting and big tensors cost no copies before the end. */
+/**
+ * A protobuf message as a list of chunks, so that nested messages and large tensors are copied only once, at the end.
+ */
 class Message {
   readonly #chunks: Uint8Array[] = [];
   #length = 0;

@@ -10,12 +10,12 @@ export function matMulTransposed(graph: Graph, a: TensorName, b: TensorName, { s
   return graph.op("Gemm", sum ? [a, b, sum] : [a, b], { transB: 1, alpha: { float: scale } });
 }
 
-/** scale a^T b, of matrices: how the gradient of a weight comes out of its inputs and the gradient of its outputs. */
+/** scale a^T b, of matrices: the gradient of a weight from its inputs and the gradient of its outputs. */
 export function transposedMatMul(graph: Graph, a: TensorName, b: TensorName, { scale = 1 } = {}): TensorName {
   return graph.op("Gemm", [a, b], { transA: 1, alpha: { float: scale } });
 }
 
-/** Product of the last two dimensions, for each of the first ones. */
+/** Matrix product over the last two dimensions, for each index of the leading ones. */
 export function batchedMatMul(
   graph: Graph,
   a: TensorName,
@@ -41,7 +41,7 @@ export function subtract(graph: Graph, a: TensorName, b: TensorName): TensorName
   return graph.op("Sub", [a, b]);
 }
 
-/** Sum over some dimensions, which are gone, or 1 with `keep`. */
+/** Sums over the given dimensions, which are removed or, with `keep`, have length 1. */
 export function sumOver(graph: Graph, value: TensorName, axes: readonly number[], { keep = false } = {}): TensorName {
   return graph.op("ReduceSum", [value, graph.integers(...axes)], { keepdims: keep ? 1 : 0 });
 }
@@ -50,7 +50,7 @@ export function reshape(graph: Graph, value: TensorName, shape: TensorName): Ten
   return graph.op("Reshape", [value, shape]);
 }
 
-/** Cuts the columns of a matrix into parts of the given widths. */
+/** Splits the columns of a matrix into parts of the given widths. */
 export function splitColumns<Name extends string>(
   graph: Graph,
   value: TensorName,

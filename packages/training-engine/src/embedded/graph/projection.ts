@@ -4,17 +4,17 @@ import { recordGradient } from "./layer-context.js";
 import type { Graph, TensorName } from "./onnx.js";
 import { add, joinColumns, splitColumns, sumOver, matMul, matMulTransposed, transposedMatMul } from "./operators.js";
 
-/** One multiplication by a matrix in which projections lie side by side. */
+/** One multiplication by a matrix that concatenates projections along its columns. */
 export interface Projection<Target extends LoraTarget> {
   weight: string;
   bias?: string;
-  /** Outputs of each projection, in the order of the columns. */
+  /** Output width of each projection, in column order. */
   widths: Readonly<Record<Target, number>>;
 }
 
 type Outputs<Target extends LoraTarget> = Record<Target, TensorName>;
 
-/** `x W + bias`, and for adapted targets `+ (alpha / rank) (x A) B`. */
+/** Computes `x W + bias`, plus `(alpha / rank) (x A) B` for adapted targets. */
 export function project<Target extends LoraTarget>(
   context: LayerContext,
   { weight, bias, widths }: Projection<Target>,
@@ -35,7 +35,9 @@ export function project<Target extends LoraTarget>(
   return outputs;
 }
 
-/** Gradient of `x` out of the gradients of the projections; notes those of the weights that learn. */
+/**
+ * Returns the gradient of `x`, given the gradients of the projections. Records the gradients of the trained weights.
+ */
 export function projectBackward<Target extends LoraTarget>(
   context: LayerContext,
   { weight, bias, widths }: Projection<Target>,

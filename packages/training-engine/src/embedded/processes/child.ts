@@ -14,7 +14,7 @@ import { heartbeatDescriptor } from "./heartbeat.js";
 
 const fromSource = import.meta.url.endsWith(".ts");
 
-/** Modules that call `serve`. */
+/** Entry modules; they call `serve`. */
 const entries = fromSource
   ? {
       trainer: new URL("./trainer-process.ts", import.meta.url),
@@ -27,38 +27,38 @@ const entries = fromSource
 
 export interface ChildOptions {
   entry: keyof typeof entries;
-  /** What the process is, in messages: "the training process". */
+  /** Name of the process in messages: "the training process". */
   title: string;
-  /** How much nicer than this process it is: 0 to 19. */
+  /** Niceness relative to this process: 0 to 19. */
   niceness: number;
   limits: LivenessLimits;
   log: (line: string) => void;
 }
 
-/** One life of a child process, from its start to its end. */
+/** A child process, from start to exit. */
 export interface Child<M extends Methods<M>> {
   readonly pid: number | undefined;
-  /** Rejects `failed` with the reason when the process ends before it answers. */
+  /** Calls a method of the process. Rejects with `failed` and the reason if the process exits before it responds. */
   call: Call<M>;
-  /** Resolves when the process is gone, with the error that its calls got. */
+  /** Resolves when the process has exited, with the error that its pending calls got. */
   exited: Promise<EngineError>;
-  /** That error, once the process is gone. */
+  /** That error, after the process has exited. */
   readonly ended: EngineError | undefined;
   kill(reason: string): void;
-  /** Aborts running calls, then ends the process. Resolves when it is gone. */
+  /** Aborts running calls, then ends the process. Resolves when it has exited. */
   close(): Promise<void>;
 }
 
-/** A process that has not ended by itself after this is killed. */
+/** Time for a closing process to exit before it is killed. */
 const closeMs = 3000;
-/** A message that is larger does not wait for others. */
+/** Messages larger than this are sent immediately instead of with the others of the event loop iteration. */
 const maxBatchedBytes = 2 ** 20;
-/** How long the last lines of stderr may take after the end of a process. */
+/** Time to wait for remaining stderr output after the process has exited. */
 const stderrDrainMs = 1000;
 
 /**
- * Starts a process that cannot outlive this one: it ends when the channel of messages closes or its pulse finds no reader.
- * From TypeScript source the same is started through the loader of the tests.
+ * Starts a process that cannot outlive this one: it exits when the message channel closes or its heartbeat pipe has no
+ * reader. When running from TypeScript source, the process is started through tsx.
  */
 export function startChild<M extends Methods<M>>({ entry, title, niceness, limits, log }: ChildOptions): Child<M> {
   const oomKillsBefore = oomKillCount();
@@ -80,8 +80,11 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
     try {
       if (messages.length > 0 && child.connected) child.send(messages, () => undefined);
     } catch (error) {
-      // Such as an array whose memory was given away.
-      const why = { code: "invalid" as const, message: `it cannot be sent to another process: ${String(error)}` };
+      // For example an array whose buffer was transferred.
+      const why = {
+        code: "invalid" as const,
+        message: `the parameters cannot be sent to another process: ${String(error)}`,
+      };
       for (const message of messages) {
         if (message.type === "call") calls.receive({ type: "error", id: message.id, error: why });
       }
@@ -114,7 +117,8 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       else end(how);
     };
     child.on("error", (error) => end(`did not start: ${error.message}`));
-    // After the last line of stderr; unless something else holds that open, which nobody should wait for.
+    // `close` is emitted after the last line of stderr, but something else may hold stderr open: `exit` limits the
+    // wait.
     child.on("close", onExit);
     child.on("exit", (code, signal) => void setTimeout(onExit, stderrDrainMs, code, signal).unref());
   });
@@ -151,7 +155,7 @@ function heartbeatPipe(child: ChildProcess): Readable | undefined {
   return stream && "read" in stream ? stream : undefined;
 }
 
-/** Hands each line on and keeps the end of the text. */
+/** Passes each line of stderr on. Returns a function that returns the end of the text. */
 function logLines(child: ChildProcess, log: (line: string) => void): () => string {
   let text = "";
   let line = "";

@@ -87,7 +87,7 @@ it("a process that was stopped is killed within the limit, and reported", async 
   process.kill(pid, "SIGSTOP");
   await expect(trainer.logprobs(sequences(1, 8))).rejects.toMatchObject({
     code: "failed",
-    message: "the training process was killed: it gave no sign of life for 2 s",
+    message: "the training process was killed: it sent no heartbeat for 2 s",
   });
   expect(isRunning(pid)).toBe(false);
   await open.close();

@@ -36,14 +36,14 @@ describe("the watch over a child process", () => {
     const { reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     vi.advanceTimersByTime(20_000);
-    expect(reasons).toEqual(["it gave no sign of life for 4 s"]);
+    expect(reasons).toEqual(["it sent no heartbeat for 4 s"]);
   });
 
   it("ends one that lives and never comes out of a computation", () => {
     const { reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     beatFor(70_000, onlyBeating);
-    expect(reasons).toEqual(["it was stuck in one computation for 60 s"]);
+    expect(reasons).toEqual(["its event loop was blocked for 60 s"]);
   });
 
   it("gives a start more time than a beat", () => {

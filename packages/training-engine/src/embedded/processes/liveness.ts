@@ -1,19 +1,19 @@
 import { heartbeatIntervalMs } from "./heartbeat.js";
 
 export interface LivenessLimits {
-  /** A process whose pulse is missing for so long has been stopped or starved. */
+  /** Maximum time without a heartbeat: the process is stopped or starved. */
   heartbeatTimeoutMs: number;
   /**
-   * A process that beats while its main thread does not turn computes. Nothing inside it turns for longer than one pass over
-   * one batch, or one read of the weights, takes: time that grows with the model.
+   * Maximum time that the event loop of the process may be blocked while its heartbeat continues. No computation blocks
+   * it longer than one pass over one batch, or one read of the weights: time that grows with the model.
    */
   blockedTimeoutMs: number;
 }
 
-/** Compiling and loading what a process consists of, until its first beat. */
+/** Time until the first heartbeat, for loading and compiling. */
 const startTimeoutMs = 60_000;
 
-/** Watches the beats of one process (see pulse.ts) and calls `onDead` once, when they break a limit. */
+/** Watches the heartbeat of a process (see heartbeat.ts) and calls `onDead` once, when a limit is exceeded. */
 export function watchHeartbeat(
   limits: LivenessLimits,
   onDead: (reason: string) => void,
@@ -24,16 +24,16 @@ export function watchHeartbeat(
   const intervalMs = Math.min(heartbeatIntervalMs, limits.heartbeatTimeoutMs / 4);
   const timer = setInterval(() => {
     const now = Date.now();
-    // When this process itself stood still, it may have beats to read yet.
+    // If this process was suspended, heartbeats may be waiting to be read.
     if (now - lastCheckAt > limits.heartbeatTimeoutMs / 2) {
       lastBeatAt = Math.max(lastBeatAt, now);
       lastProgressAt = Math.max(lastProgressAt, now);
     }
     lastCheckAt = now;
     if (now - lastBeatAt > limits.heartbeatTimeoutMs)
-      end(`it gave no sign of life for ${seconds(limits.heartbeatTimeoutMs)} s`);
+      end(`it sent no heartbeat for ${seconds(limits.heartbeatTimeoutMs)} s`);
     else if (now - lastProgressAt > limits.blockedTimeoutMs)
-      end(`it was stuck in one computation for ${seconds(limits.blockedTimeoutMs)} s`);
+      end(`its event loop was blocked for ${seconds(limits.blockedTimeoutMs)} s`);
   }, intervalMs);
   timer.unref();
 

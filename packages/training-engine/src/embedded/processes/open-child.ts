@@ -3,12 +3,14 @@ import { startChild } from "./child.js";
 import type { Methods } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
 
-/** What a process is asked for first and once. */
+/** The method that is called first, and once. */
 interface OpenMethod<Params> {
   open: { params: Params; result: void; event: never };
 }
 
-/** Starts a process and lets it open; when that fails or the signal aborts, the process is gone before this rejects. */
+/**
+ * Starts a process and calls `open`. If that fails or the signal aborts, the process has exited before this rejects.
+ */
 export async function openChild<Params, M extends Methods<M> & OpenMethod<Params>>(
   options: ChildOptions,
   opening: Params,

@@ -2,22 +2,22 @@ import { EngineError } from "../../engine-error.js";
 import type { GenerateResult, CompletionChunk, SampledToken } from "../../port.js";
 
 /**
- * Log-probabilities that one answer may hold: sampled tokens, prompt tokens and the alternatives of both. An answer is copied
- * into the service, where each of them takes about 100 bytes; a request for all alternatives of every token could ask for a
- * hundred times as many.
+ * Maximum number of log-probabilities in one result: sampled tokens, prompt tokens and the alternatives of both. A
+ * result is copied into the service, where each takes about 100 bytes. A request for all alternatives of every token
+ * could ask for a hundred times as many.
  */
 export const maxLogprobs = 2_000_000;
 
 export interface ResponseLimit {
-  /** Aborts when the answer has become too large. */
+  /** Aborts when the result exceeds the limit. */
   signal: AbortSignal;
-  /** Counts what was sampled. */
+  /** Counts the log-probabilities of a chunk. */
   add(chunk: CompletionChunk): void;
-  /** Throws `too_large` when what was sampled so far, or the whole `result`, is over the limit. */
+  /** Throws `too_large` when the chunks so far, or the complete `result`, exceed the limit. */
   check(result?: GenerateResult): void;
 }
 
-/** Watches over the size of one answer while it grows. */
+/** Enforces the limit of one result while it is generated. */
 export function responseLimit(maximum: number): ResponseLimit {
   const controller = new AbortController();
   let count = 0;
@@ -29,8 +29,8 @@ export function responseLimit(maximum: number): ResponseLimit {
     },
     check(result) {
       if ((result ? totalLogprobCount(result) : count) <= maximum) return;
-      const limit = `the answer would hold more than ${maximum} log-probabilities`;
-      throw new EngineError("too_large", `${limit}; ask for fewer tokens, completions or alternatives`);
+      const limit = `the result exceeds ${maximum} log-probabilities`;
+      throw new EngineError("too_large", `${limit}; request fewer tokens, completions or alternatives`);
     },
   };
 }

@@ -5,23 +5,23 @@ import type { Child } from "./child.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { untilAborted } from "./until-aborted.js";
 
-/** A process that has lived this long, or answered something, was sound; one that ends sooner counts towards a crash loop. */
+/** A process that ran this long, or responded, counts as stable. One that exits sooner counts towards a crash loop. */
 const stableMs = 30_000;
 const firstPauseMs = 250;
 const maxPauseMs = 30_000;
-/** So many bad ends in a row are a crash loop: requests are turned away until the next start. */
+/** Number of consecutive failures that make a crash loop: requests are rejected until the next start. */
 const crashLoopFailures = 4;
 
 export interface RestartingSampler extends Sampler {
-  /** What is wrong, while the process is in a crash loop. */
+  /** Returns the reason of the failure while the process is in a crash loop. */
   failureReason(): string | undefined;
   close(): Promise<void>;
 }
 
 /**
- * The port's sampler over a process that is started at the first request and again whenever it ends. A request whose process
- * ended before anything was streamed is run once more; other running requests reject `failed`. Weights come back with the
- * first request for them.
+ * The port's sampler in a child process that is started with the first request and restarted whenever it exits. A
+ * request whose process exits before anything was streamed is retried once. Other running requests reject with
+ * `failed`. Weights are loaded again with the first request for them.
  */
 export function restartingSampler(
   start: (signal: AbortSignal) => Promise<Child<SamplerMethods>>,
@@ -46,7 +46,7 @@ export function restartingSampler(
       if (closing.signal.aborted) await child.close();
       return child;
     });
-    // A start that failed is tried again as well.
+    // A failed start is retried as well.
     started.catch((error: unknown) => ended(error instanceof Error ? error.message : String(error), 0));
     current = started;
     return started;
@@ -63,14 +63,14 @@ export function restartingSampler(
     lastFailure = reason;
     failures = hasResponded || uptimeMs > stableMs ? 1 : failures + 1;
     const pauseMs = failures === 1 ? 0 : Math.min(firstPauseMs * 2 ** (failures - 2), maxPauseMs);
-    log(`${reason}; it is started again in ${pauseMs} ms`);
+    log(`${reason}; it restarts in ${pauseMs} ms`);
     void launch(pauseMs);
   }
 
   function failureReason(): string | undefined {
     if (running || failures < crashLoopFailures) return undefined;
     const seconds = Math.max(1, Math.ceil((nextStartAt - Date.now()) / 1000));
-    return `sampling has ended ${failures} times in a row (last: ${lastFailure}); it is tried again within ${seconds} s`;
+    return `the sampling process failed ${failures} times in a row (last: ${lastFailure}); it restarts within ${seconds} s`;
   }
 
   async function ready(signal?: AbortSignal): Promise<Child<SamplerMethods>> {
@@ -80,7 +80,7 @@ export function restartingSampler(
     return untilAborted(current ?? launch(0), signal);
   }
 
-  /** Runs once more what was lost with its process, unless `lostForGood` says that its loss has been seen. */
+  /** Retries a call once if its process exited, unless `hasStreamed` returns true. */
   async function callWithRetry<Result>(
     send: (child: Child<SamplerMethods>) => Promise<Result>,
     { signal, hasStreamed }: { signal?: AbortSignal; hasStreamed?: () => boolean } = {},
@@ -126,5 +126,5 @@ export function restartingSampler(
 }
 
 function closed(): EngineError {
-  return new EngineError("aborted", "the engine was closed");
+  return new EngineError("aborted", "the engine is closed");
 }

@@ -9,9 +9,9 @@ import type { ServedWeights } from "./served-weights.js";
 import { servedWeights } from "./served-weights.js";
 import { untilAborted } from "./until-aborted.js";
 
-// The entry of the sampling process: one scheduler for all requests, on whatever weights they name.
+// Entry point of the sampling process: one scheduler for the requests on all weights.
 
-/** Of the memory of the process, for the caches of running requests; the rest is for weights. */
+/** Fraction of the process memory for the caches of running requests. The rest is for weights. */
 const cacheShare = 1 / 3;
 
 let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
@@ -39,7 +39,7 @@ serve<SamplerMethods>({
       limit.check();
       throw error;
     } finally {
-      // Also when the request was aborted before its weights were there.
+      // Also if the request was aborted while its weights were loading.
       void loading.then(
         (lease) => lease.release(),
         () => undefined,

@@ -15,15 +15,15 @@ export type Handlers<M extends Methods<M>> = {
 };
 
 /**
- * Makes this child process answer its parent's calls. They run side by side; order is the handlers' matter. The first
- * argument of the process is by how much it is nicer than its parent.
+ * Serves the parent's calls in this child process. Calls run concurrently; handlers that need an order enforce it. The
+ * first argument of the process is its niceness relative to the parent.
  */
 export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
-  // The parent decides when its children end; a Ctrl-C in the terminal reaches all of them.
+  // The parent decides when its children exit; Ctrl-C in a terminal reaches all of them.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => undefined);
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // The thread of the pulse is started first, so that it keeps the usual priority.
+  // The heartbeat thread is started first, so that it keeps the normal priority.
   const heartbeatStarted = startHeartbeat();
   lowerPriority();
 
@@ -63,7 +63,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   }
 }
 
-/** Events of one turn of the event loop travel in one message. */
+/** Collects the events of one event loop iteration into one message. */
 function collectEvents(id: number): { emit: (event: unknown) => void; flush: () => void } {
   let events: unknown[] = [];
   const flush = (): void => {
@@ -76,7 +76,7 @@ function collectEvents(id: number): { emit: (event: unknown) => void; flush: () 
   return { emit, flush };
 }
 
-/** Resolves when the message is on its way; a parent that is gone needs none. */
+/** Resolves when the message has been sent. A missing parent is ignored. */
 function sendToParent(message: ChildMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     try {
@@ -87,17 +87,20 @@ function sendToParent(message: ChildMessage): Promise<void> {
   });
 }
 
-/** Gives way to the service and to chat, and when memory runs out, dies in their stead. Where the system allows it. */
+/**
+ * Lowers the CPU priority below the service and sampling, and makes this process the preferred victim of the
+ * out-of-memory killer, where the system allows it.
+ */
 function lowerPriority(): void {
   const niceness = Number(process.argv[2]);
   try {
     if (niceness > 0) setPriority(Math.min(getPriority() + niceness, 19));
   } catch {
-    // Not allowed here: everything works, only less evenly.
+    // Not permitted: the process runs with normal priority.
   }
   try {
     writeFileSync("/proc/self/oom_score_adj", "500");
   } catch {
-    // No Linux, or not allowed.
+    // Not Linux, or not permitted.
   }
 }

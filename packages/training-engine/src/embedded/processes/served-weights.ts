@@ -17,7 +17,10 @@ import type { CacheLease, WeightsSource } from "./weights-cache.js";
 import { weightsCache } from "./weights-cache.js";
 
 export interface ServedWeights {
-  /** Loads them when they are not there. Rejects `not_found`, `invalid`, `too_large`, `busy`. */
+  /**
+   * Returns a lease on the weights, loading them if necessary. Rejects with `not_found`, `invalid`, `too_large` or
+   * `busy`.
+   */
   acquire(ref: WeightsRef): Promise<CacheLease>;
   invalidate(ref: WeightsRef): Promise<void>;
 }
@@ -29,13 +32,16 @@ interface TextComponents {
 
 const bytesPerParameter = 4;
 
-/** What prepacked weights take: themselves and two copies in the library, and two more for the adapters on a base model. */
+/**
+ * Memory of prepacked weights, in copies: the weights and two copies in the library, and two more for the adapters on a
+ * base model.
+ */
 const prepackedCopies = { checkpoint: 3, base: 5 };
 
-/** The weights that `sampler` has, as the references of the port name them; see `weightsCache`. */
+/** Maps the port's weight references to registrations of `sampler`; see `weightsCache`. */
 export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
   const cache = weightsCache(budgetBytes);
-  /** Of base models; small, and never the reason for a want of memory. */
+  /** Tokenizers and constraints by model; small enough not to count towards the memory limit. */
   const textComponentsByModel = new Map<string, Promise<TextComponents>>();
 
   function textComponents({ base, config }: WeightsDescription): Promise<TextComponents> {
@@ -54,7 +60,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
   function modelSource(ref: WeightsRef, description: WeightsDescription): WeightsSource {
     const bytes = bytesPerParameter * parameterCount(modelParameters(description.config));
     const prepacked = bytes * prepackedCopies[ref.checkpoint === undefined ? "base" : "checkpoint"];
-    // Speed is not worth what would drive other weights out.
+    // Prepacked copies must not evict other weights.
     const mode = prepacked <= budgetBytes / 2 ? defaultMode(bytes) : "inputs";
     return {
       async size() {
@@ -76,7 +82,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
       base: { name: nameOf(baseRef), source: modelSource(baseRef, { base, config }) },
       size: async () => bytesPerParameter * parameterCount(adapterParameters(config, shape)),
       async load(id, baseId) {
-        if (baseId === undefined) throw new EngineError("failed", "an adapter was loaded before its base");
+        if (baseId === undefined) throw new EngineError("failed", "the adapter was loaded before its base model");
         const { trained } = await readCheckpoint(directory, config);
         if (!("adapter" in trained)) throw new EngineError("invalid", "the checkpoint changed while it was read");
         await sampler.addAdapter(id, baseId, trained.adapter);

@@ -11,7 +11,7 @@ import { serve } from "./serve.js";
 import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 import { aborted } from "./until-aborted.js";
 
-// The entry of a training process: one trainer, from its weights to its end.
+// Entry point of a training process, which runs one trainer.
 
 interface OpenTrainer {
   cpu: CpuTrainer;
@@ -20,7 +20,7 @@ interface OpenTrainer {
 }
 
 let open: OpenTrainer | undefined;
-/** Calls wait for each other, so that a step never sees half of another. */
+/** Calls run one at a time, so that no call observes a partial step. */
 let last: Promise<unknown> = Promise.resolve();
 
 function runExclusive<Params, Context extends { signal: AbortSignal }, Result>(
@@ -70,14 +70,14 @@ function requireOpen(): OpenTrainer {
 async function openTrainer({ models, spec, memoryBytes, workers }: TrainerOpening): Promise<OpenTrainer> {
   const loaded = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
   const adapter = adapterOf(spec, loaded);
-  // Moments go with what they were made for: not with the weights when an adapter begins on them.
+  // Moments of all weights do not apply to an adapter that starts from them.
   const optimizer = adapter && !loaded.adapter ? undefined : loaded.optimizer;
   const { config, weights } = loaded;
   const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes, workers });
   return { cpu, loaded, seed: spec.seed };
 }
 
-/** A checkpoint's adapter goes on with its own shape. */
+/** Returns the adapter to train: a checkpoint's own adapter, or a new one. */
 function adapterOf(
   { adapter, weights, seed }: TrainerOpening["spec"],
   loaded: LoadedWeights,
@@ -87,7 +87,7 @@ function adapterOf(
   if (weights.checkpoint !== undefined) {
     throw new EngineError(
       "unsupported",
-      "an adapter cannot begin on a checkpoint of fully trained weights; begin on its base model, or train all weights",
+      "an adapter cannot start from a checkpoint of fully trained weights; start from its base model, or train all weights",
       "adapter",
     );
   }

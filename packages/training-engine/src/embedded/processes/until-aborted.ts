@@ -1,6 +1,9 @@
 import { EngineError } from "../../engine-error.js";
 
-/** The promise's outcome, or `aborted` as soon as the signal says so; the promise itself goes on. */
+/**
+ * Settles with the promise, or rejects with `aborted` as soon as the signal aborts; the work behind the promise
+ * continues.
+ */
 export async function untilAborted<Value>(promise: Promise<Value>, signal?: AbortSignal): Promise<Value> {
   if (!signal) return promise;
   if (signal.aborted) throw aborted();
@@ -17,5 +20,5 @@ export async function untilAborted<Value>(promise: Promise<Value>, signal?: Abor
 }
 
 export function aborted(): EngineError {
-  return new EngineError("aborted", "the caller ended the request");
+  return new EngineError("aborted", "the request was aborted");
 }

@@ -1,14 +1,14 @@
 import { EngineError } from "../../engine-error.js";
 
-/** How weights get into the sampler and out again; made for one name of weights at a time. */
+/** Loads and drops the weights of one name. */
 export interface WeightsSource {
-  /** Bytes they will take, known before they are read. */
+  /** Bytes that the weights will take, known before they are read. */
   size(): Promise<number>;
-  /** Weights that must be there as long as these are: the base of an adapter. */
+  /** Weights that must stay loaded as long as these: the base model of an adapter. */
   base?: { name: string; source: WeightsSource };
-  /** `id` is new each time; `baseId` is that of `base`. */
+  /** Loads the weights under a new id; `baseId` is the id of `base`. */
   load(id: string, baseId: string | undefined): Promise<void>;
-  /** Resolves when nothing runs on them any more. */
+  /** Drops the weights. Resolves when no request uses them. */
   drop(id: string): Promise<void>;
 }
 
@@ -30,21 +30,24 @@ interface Entry {
 }
 
 /**
- * Loaded weights within `budgetBytes`: loaded at the first use, kept afterwards, and dropped, the least recently used first,
- * when others need their room. Weights in use stay, also when they are forgotten meanwhile.
+ * Cache of loaded weights within `budgetBytes`. Weights are loaded at first use and evicted, least recently used first,
+ * when others need the memory. Weights in use stay loaded, also if they are invalidated.
  */
 export function weightsCache(budgetBytes: number): {
-  /** Rejects `too_large` when they alone exceed the budget, `busy` when those in use leave too little of it. */
+  /**
+   * Returns a lease, loading the weights if necessary. Rejects with `too_large` if they alone exceed the budget, and
+   * with `busy` if weights in use leave too little of it.
+   */
   acquire(name: string, source: WeightsSource): Promise<CacheLease>;
-  /** The same for weights that are there already or on their way. */
+  /** Returns a lease on weights that are loaded or loading; undefined otherwise. */
   acquireCached(name: string): Promise<CacheLease> | undefined;
-  /** Whoever asks for the name from now on gets weights read anew. */
+  /** Makes later calls of `acquire` read the weights again. */
   invalidate(name: string): Promise<void>;
 } {
   const entries = new Map<string, Entry>();
   let usedBytes = 0;
   let clock = 0;
-  /** Room is made for one after the other. */
+  /** Reservations run one at a time. */
   let lastReservation: Promise<unknown> = Promise.resolve();
 
   function acquire(name: string, source: WeightsSource): Promise<CacheLease> {
@@ -109,7 +112,10 @@ export function weightsCache(budgetBytes: number): {
 
   async function reserveBytes(entry: Entry, bytes: number): Promise<void> {
     if (bytes > budgetBytes) {
-      throw new EngineError("too_large", `the weights need ${bytes} bytes, and loaded weights may take ${budgetBytes}`);
+      throw new EngineError(
+        "too_large",
+        `the weights need ${bytes} bytes; the limit for loaded weights is ${budgetBytes}`,
+      );
     }
     while (usedBytes + bytes > budgetBytes) {
       const idle = [...entries.values()].filter(({ uses, bytes }) => uses === 0 && bytes > 0);
@@ -117,7 +123,7 @@ export function weightsCache(budgetBytes: number): {
       if (!oldest) {
         throw new EngineError(
           "busy",
-          `the weights need ${bytes} bytes, and those in use leave ${budgetBytes - usedBytes} of ${budgetBytes}`,
+          `the weights need ${bytes} bytes; ${budgetBytes - usedBytes} of ${budgetBytes} are not in use`,
         );
       }
       await drop(oldest);

@@ -6,7 +6,10 @@ import type { Microbatch } from "./microbatches.js";
 import { batchOf, headRowsOf, splitBySequence } from "./microbatches.js";
 import type { HeadRows, Network } from "./network.js";
 
-/** Of each sequence of a microbatch, in its order; there are no losses where only log-probabilities were asked for. */
+/**
+ * Results per sequence of a microbatch, in its order. `losses` and `sums` are empty if only log-probabilities were
+ * requested.
+ */
 export interface MicrobatchEvaluation {
   losses: number[];
   sums: MetricSums[];
@@ -14,7 +17,7 @@ export interface MicrobatchEvaluation {
   entropies?: Float64Array[];
 }
 
-/** Adds the gradient of the microbatch's sequences to `gradients`. */
+/** Evaluates a microbatch and adds the gradient of its sequences to `gradients`. */
 export async function evaluateMicrobatch(
   network: Network,
   objective: Objective,
@@ -27,7 +30,7 @@ export async function evaluateMicrobatch(
   const pass = await network.forward(batchOf(sequences, microbatch), microbatch.recompute ? "recompute" : "keep");
   const losses = (logprobs: Float64Array[]) =>
     microbatch.indices.map((index, row) => sequenceLoss(objective, index, logprobs[row]!));
-  // The gradient of a cross-entropy does not depend on the log-probabilities: the head need not run twice to have them.
+  // The gradient of cross-entropy does not depend on the log-probabilities, so the head need not run twice.
   const before =
     objective.name === "cross_entropy" && !entropy ? undefined : await network.score(pass, rows, { entropy });
   const assumed = before?.logprobs ?? new Float32Array(rows.positions.length);
@@ -45,7 +48,7 @@ export async function evaluateMicrobatch(
   };
 }
 
-/** Log-probabilities of the trained tokens of a microbatch's sequences. */
+/** Returns the log-probabilities of the trained tokens of a microbatch. */
 export async function scoreMicrobatch(
   network: Network,
   sequences: readonly TokenSequence[],

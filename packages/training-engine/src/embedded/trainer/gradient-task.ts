@@ -6,18 +6,18 @@ import type { Gradients } from "./gradients.js";
 import type { Microbatch } from "./microbatches.js";
 import type { Network } from "./network.js";
 
-/** Microbatches to be computed one after another, in one thread: plain data. */
+/** Microbatches that one thread computes in sequence. Plain data. */
 export type GradientTask =
   | { kind: "score"; sequences: TokenSequence[]; microbatches: Microbatch[] }
   | { kind: "forwardBackward"; objective: Objective; microbatches: Microbatch[]; entropy: boolean };
 
-/** Asked and told between microbatches. */
+/** Callbacks between microbatches. */
 export interface GradientTaskControl {
   stopped(): boolean;
   onTrained(tokens: number): void;
 }
 
-/** Evaluations in the order of the microbatches; gradients are added to `gradients`. */
+/** Computes a task. Returns the evaluations in the order of the microbatches and adds gradients to `gradients`. */
 export async function runGradientTask(
   task: GradientTask,
   network: Network,
@@ -26,20 +26,20 @@ export async function runGradientTask(
 ): Promise<MicrobatchEvaluation[]> {
   const evaluations: MicrobatchEvaluation[] = [];
   for (const microbatch of task.microbatches) {
-    if (control.stopped()) throw new EngineError("aborted", "the caller asked for the end");
+    if (control.stopped()) throw new EngineError("aborted", "the call was aborted");
     if (task.kind === "score") {
       evaluations.push(await scoreMicrobatch(network, task.sequences, microbatch));
     } else {
       const { objective, entropy } = task;
       const evaluation = await evaluateMicrobatch(network, objective, microbatch, gradients, { entropy });
       evaluations.push(evaluation);
-      control.onTrained(evaluation.sums.reduce((sum, each) => sum + (each["trained_tokens"] ?? 0), 0));
+      control.onTrained(evaluation.sums.reduce((sum, each) => sum + (each["trainedTokens"] ?? 0), 0));
     }
   }
   return evaluations;
 }
 
-/** The part of a task that one lane computes, with only the sequences that it needs. */
+/** Returns the microbatches of a task that are assigned to one worker, with only the sequences that they need. */
 export function taskForWorker(task: GradientTask, worker: number): GradientTask {
   const assigned = task.microbatches.filter((microbatch) => microbatch.worker === worker);
   const order = assigned.flatMap(({ indices }) => indices);
@@ -51,7 +51,7 @@ export function taskForWorker(task: GradientTask, worker: number): GradientTask 
   return {
     ...task,
     microbatches,
-    // The two kinds apart, so that sequences stay with their own objective.
+    // Written once per objective, so that the types of sequence and objective match.
     objective:
       objective.name === "cross_entropy"
         ? { ...objective, sequences: pick(objective.sequences) }

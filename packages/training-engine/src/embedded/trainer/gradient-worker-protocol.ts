@@ -4,19 +4,19 @@ import type { WireError } from "../processes/wire-error.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { GradientTask } from "./gradient-task.js";
 
-/** What a thread is started with. */
+/** Data that a worker thread is started with. */
 export interface GradientWorkerData {
   config: ModelConfig;
   adapter?: LoraConfig;
   headRows: number;
   reuseArenas: boolean;
-  /** With an adapter, the frozen weights: the thread gets a copy of its own. */
+  /** The frozen base weights, if an adapter is trained. The thread gets its own copy. */
   base?: Float32Array;
-  /** Shared: the numbers that are trained. */
+  /** The trained weights, in shared memory. */
   trained: Float32Array;
-  /** Shared: the sums of the thread's gradients after a task. */
+  /** Sums of the thread's gradients after a task, in shared memory. */
   gradients: Float32Array;
-  /** Shared: not 0 when the running task is to end. */
+  /** Non-zero to stop the running task, in shared memory. */
   stop: Int32Array;
 }
 

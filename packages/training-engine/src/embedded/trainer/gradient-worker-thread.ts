@@ -7,8 +7,8 @@ import { runGradientTask } from "./gradient-task.js";
 import type { Network } from "./network.js";
 import { openNetwork } from "./network.js";
 
-// The entry of a thread that computes gradients beside the trainer's own. The library refuses tensors over shared memory, so
-// weights are copied from there when they have changed, and sums of gradients are copied there.
+// Entry point of a worker thread that computes gradients for the trainer. The library refuses tensors over shared
+// memory, so changed weights are copied from it, and sums of gradients are copied to it.
 
 const memory = workerData as GradientWorkerData;
 const { config, adapter, headRows, reuseArenas, trained, gradients: sharedGradients, stop } = memory;
@@ -45,7 +45,7 @@ async function answer({ task, weightsChanged }: ToGradientWorker): Promise<FromG
 
 function open(): Promise<Network> {
   if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, reuseArenas });
-  // Messages copy what is not shared.
+  // Memory that is not shared has been copied by the message.
   const weights = parameterSet(modelParameters(config), memory.base as Float32Array<ArrayBuffer>);
   return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, reuseArenas });
 }

@@ -5,14 +5,14 @@ import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
 import type { GradientTask } from "./gradient-task.js";
 
-/** A thread that computes parts of tasks. */
+/** A worker thread that computes the microbatches assigned to it. */
 export interface GradientWorker {
-  /** Shared: what the thread's microbatches added up to, after a task. */
+  /** Sum of the thread's gradients after a task, in shared memory. */
   readonly gradients: Float32Array;
   run(task: GradientTask, onTrained: (tokens: number) => void): Promise<MicrobatchEvaluation[]>;
-  /** The shared weights are others now. */
+  /** Marks the shared weights as changed. */
   weightsChanged(): void;
-  /** True once the thread has ended by itself; it cannot be used any more. */
+  /** Whether the thread has exited unexpectedly; it is unusable then. */
   readonly ended: boolean;
   close(): Promise<void>;
 }
@@ -24,11 +24,11 @@ export function startGradientWorker(memory: GradientWorkerData): GradientWorker 
   let running: { resolve(result: MicrobatchEvaluation[]): void; reject(error: Error): void } | undefined;
   let trained = (_tokens: number): void => undefined;
   const end = (reason: string) => {
-    ended ??= new EngineError("failed", `a thread of the trainer ${reason}`);
+    ended ??= new EngineError("failed", `a trainer thread ${reason}`);
     running?.reject(ended);
   };
   thread.on("error", (error) => end(`failed: ${error instanceof Error ? error.message : String(error)}`));
-  thread.on("exit", (code) => end(`ended with code ${code}`));
+  thread.on("exit", (code) => end(`exited with code ${code}`));
   thread.on("message", (message: FromGradientWorker) => {
     if (message.type === "trained") trained(message.tokens);
     else if (message.type === "done") running?.resolve(message.evaluations);
@@ -40,7 +40,7 @@ export function startGradientWorker(memory: GradientWorkerData): GradientWorker 
     async run(task, onTrained) {
       if (ended) throw ended;
       trained = onTrained;
-      // Only while it computes does the thread keep the process.
+      // The thread keeps the process alive only while it computes.
       thread.ref();
       try {
         return await new Promise<MicrobatchEvaluation[]>((resolve, reject) => {

@@ -8,7 +8,9 @@ import type { GradientWorker } from "./gradient-worker.js";
 import { startGradientWorker } from "./gradient-worker.js";
 
 export interface GradientWorkers {
-  /** Evaluations in the order of the task's microbatches. Gradients are added in the order of the lanes. */
+  /**
+   * Returns the evaluations in the order of the task's microbatches. Gradients are added in the order of the workers.
+   */
   run(
     task: GradientTask,
     options: { signal?: AbortSignal; onTrained?: (tokens: number) => void },
@@ -18,13 +20,13 @@ export interface GradientWorkers {
 }
 
 export interface GradientWorkersSettings extends Omit<GradientWorkerData, "trained" | "gradients" | "stop"> {
-  /** The numbers that are trained, as they are now. */
+  /** The current trained weights. */
   weights: Float32Array;
   network: Network;
   gradients: Gradients;
 }
 
-/** Computes microbatches in this thread and in others beside it, which are started when there is work for them. */
+/** Computes microbatches in this thread and in worker threads, which are started on demand. */
 export function openGradientWorkers({
   weights,
   network,
@@ -32,7 +34,7 @@ export function openGradientWorkers({
   ...rest
 }: GradientWorkersSettings): GradientWorkers {
   const stop = new Int32Array(new SharedArrayBuffer(4));
-  // Only with a second lane; one copy serves all others.
+  // Allocated with the second worker; all worker threads share one copy.
   let trained: Float32Array | undefined;
   let stale = true;
   const started: GradientWorker[] = [];
@@ -68,7 +70,7 @@ export function openGradientWorkers({
       runGradientTask(taskForWorker(task, 0), network, gradients, control),
       ...threads.map((worker, i) => worker.run(taskForWorker(task, i + 1), notify)),
     ];
-    // One that fails ends the others, and all have ended before anything else happens.
+    // A failing worker stops the others, and all have settled before this function continues.
     for (const part of parts) part.catch(end);
     const settled = await Promise.allSettled(parts);
     signal?.removeEventListener("abort", end);

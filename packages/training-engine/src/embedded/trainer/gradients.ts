@@ -2,16 +2,16 @@ import type { ModelParameter } from "../../model/parameters.js";
 import { parameterSet } from "../../model/parameters.js";
 import { addInto } from "./arithmetic.js";
 
-/** Sums of gradients, by parameter. What comes first is copied, so nothing is ever filled with zeros just to be added to. */
+/** Sums of gradients by parameter. The first addend is copied, so that no array is zeroed before an addition. */
 export interface Gradients {
   add(name: string, values: Float32Array): void;
   /** Adds row i of `values` [rows, width] to row `rows[i]` of a table, in order. */
   addRows(name: string, values: Float32Array, rows: Int32Array): void;
-  /** Adds all of another sum, laid out alike. */
+  /** Adds another sum with the same layout. */
   addFlat(flat: Float32Array): void;
-  /** The sums of all parameters; zero where nothing was added. Valid until the next change. */
+  /** Returns the sums of all parameters; zero where nothing was added. Valid until the next change. */
   sums(): Float32Array;
-  /** Forgets everything. */
+  /** Resets all sums to zero. */
   clear(): void;
 }
 
@@ -21,7 +21,7 @@ export function emptyGradients(parameters: ModelParameter[]): Gradients {
   const widths = new Map(parameters.map(({ name, shape }) => [name, shape.at(-1) ?? 1]));
   const view = (name: string): Float32Array => {
     const found = views.get(name);
-    if (!found) throw new TypeError(`nothing learns ${name}`);
+    if (!found) throw new TypeError(`${name} is not a trained parameter`);
     return found;
   };
   const complete = () => {

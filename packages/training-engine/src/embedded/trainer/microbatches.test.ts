@@ -60,7 +60,7 @@ test("less memory means recomputation, fewer threads, and in the end a refusal",
   const modes = [1e9, 3e7, 2e7].map((memoryBytes) =>
     batchLimits(config, undefined, { memoryBytes, workers: 1 }).modeOf(1, 256),
   );
-  expect(modes).toEqual(["keep", "recompute", "too large"]);
+  expect(modes).toEqual(["keep", "recompute", "tooLarge"]);
   expect(workerCount(config, undefined, 2 ** 32, 8)).toBe(8);
   expect(workerCount(config, undefined, 2 ** 29, 8)).toBeLessThan(8);
   expect(workerCount(config, undefined, 2 ** 24, 8)).toBe(1);

@@ -16,20 +16,23 @@ export interface NetworkSettings {
   config: ModelConfig;
   weights: ParameterSet;
   adapter?: { config: LoraConfig; set: ParameterSet };
-  /** Logits are held for this many rows at a time. */
+  /** Number of rows whose logits are computed at a time. */
   headRows: number;
-  /** Whether each graph may keep its memory between runs; default true. */
+  /** Whether each graph keeps its memory arena between runs. Default true. */
   reuseArenas?: boolean;
 }
 
-/** Sequences side by side: `tokens` [rows, time], padded at the end with any token. */
+/** A padded batch: `tokens` [rows, time]. The values of padding tokens at the end do not matter. */
 export interface TokenBatch {
   tokens: Int32Array;
   rows: number;
   time: number;
 }
 
-/** `score`: there will be no way back. `keep`: all that the way back needs. `recompute`: inputs of layers only. */
+/**
+ * `score`: no backward pass follows. `keep`: all activations are kept. `recompute`: only the inputs of the layers are
+ * kept.
+ */
 export type ForwardMode = "score" | "keep" | "recompute";
 
 interface ForwardPass {
@@ -40,7 +43,7 @@ interface ForwardPass {
   layers: { x: Floats; kept: Tensors | undefined }[];
 }
 
-/** Positions (row * time + place) whose next token is looked at, in order, and those tokens. */
+/** Positions (row * time + offset) whose next token is scored, in order, and those tokens. */
 export interface HeadRows {
   positions: Int32Array;
   targets: Int32Array;
@@ -48,20 +51,21 @@ export interface HeadRows {
 
 interface HeadResult {
   logprobs: Float32Array;
-  /** In nats, when asked for. */
+  /** In nats, if requested. */
   entropies?: Float32Array;
 }
 
 /**
- * A model as sessions of onnxruntime, one for each kind of graph. It reads weights where they lie, so an optimizer may change
- * them in place. Results depend on weights, tokens and the shape of the batch alone.
+ * A model as onnxruntime sessions, one per kind of graph. It reads the weights in place, so an optimizer may change
+ * them there. Results depend only on weights, tokens and batch shape.
  */
 export interface Network {
   forward(batch: TokenBatch, mode: ForwardMode): Promise<ForwardPass>;
   score(pass: ForwardPass, rows: HeadRows, options: { entropy: boolean }): Promise<HeadResult>;
   /**
-   * Adds the gradient to `gradients`, which are of the adapter's factors when there is one. `coefficients` are the
-   * derivatives of the loss by each row's log-probability; those are given back. Takes the pass apart.
+   * Adds the gradient of the trained weights (the adapter's factors, if there is an adapter) to `gradients`.
+   * `coefficients` are the derivatives of the loss by each row's log-probability. Returns those log-probabilities.
+   * Consumes the pass.
    */
   backward(pass: ForwardPass, rows: HeadRows, coefficients: Float32Array, gradients: Gradients): Promise<HeadResult>;
   close(): Promise<void>;
@@ -100,7 +104,7 @@ export async function openNetwork({
     return { batch, inputs, output: x, layers };
   };
 
-  /** Runs a graph of the head over a few rows at a time. */
+  /** Runs a head graph over chunks of `headRows` rows. */
   const runHead = async (
     session: Session,
     pass: ForwardPass,
@@ -161,7 +165,7 @@ export async function openNetwork({
     let { dy } = head;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const step = pass.layers.pop();
-      if (!step) throw new TypeError("the pass was made for scores, or has been taken back before");
+      if (!step) throw new TypeError("the forward pass ran without gradients or has been consumed");
       const kept = step.kept !== undefined;
       const session = await sessions.get(kept ? "backward, kept" : "backward", () =>
         layerBackwardGraph(kind, { kept }),
@@ -188,7 +192,7 @@ export async function openNetwork({
   return { forward, score, backward, close: () => sessions.close() };
 }
 
-/** Sessions are made when first needed: a trainer that never scores has none for it. */
+/** Opens sessions on first use: a trainer that never scores has no scoring session. */
 function sessionCache(reuseArena?: boolean): {
   get(name: string, build: () => Uint8Array): Promise<Session>;
   close(): Promise<void>;
@@ -211,7 +215,7 @@ function sessionCache(reuseArena?: boolean): {
 }
 
 function floats(output: Tensor | undefined): Floats {
-  if (output?.type !== "float32") throw new TypeError("the graph gave something else than numbers");
+  if (output?.type !== "float32") throw new TypeError("the graph output is not a float32 tensor");
   return output as Floats;
 }
 

@@ -2,7 +2,7 @@ import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
 import type { Objective, TokenSequence } from "../../port.js";
 
-/** Refuses what the model cannot read, with the place of the first fault. */
+/** Throws for the first sequence that the model cannot process, with its path. */
 export function checkSequences(sequences: readonly TokenSequence[], config: ModelConfig): void {
   sequences.forEach((sequence, index) => {
     const { tokens, mask } = sequence;
@@ -10,7 +10,7 @@ export function checkSequences(sequences: readonly TokenSequence[], config: Mode
     if (tokens.length > config.contextLength) {
       throw new EngineError(
         "too_large",
-        `the sequence has ${tokens.length} tokens, and the context of the model ${config.contextLength}`,
+        `the sequence has ${tokens.length} tokens; the model's context has ${config.contextLength}`,
         `${at}.tokens`,
       );
     }
@@ -32,7 +32,10 @@ export function checkSequences(sequences: readonly TokenSequence[], config: Mode
   });
 }
 
-/** Refuses an objective whose numbers would make the gradient meaningless. NaN is allowed in log-probabilities: unknown. */
+/**
+ * Throws `invalid` for an objective whose values would make the gradient meaningless. NaN is allowed in
+ * log-probabilities and means unknown.
+ */
 export function checkObjective(objective: Objective, config: ModelConfig): void {
   checkSequences(objective.sequences, config);
   if (objective.name === "cross_entropy") {

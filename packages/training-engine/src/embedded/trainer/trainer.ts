@@ -20,17 +20,17 @@ export interface CpuTrainerSettings {
   config: ModelConfig;
   /** Changed in place by `optimStep`, unless an adapter is trained. */
   weights: ParameterSet;
-  /** Only its factors are trained; changed in place by `optimStep`. */
+  /** If present, only its factors are trained; changed in place by `optimStep`. */
   adapter?: { config: LoraConfig; set: ParameterSet };
-  /** Moments to go on with, of what is trained; changed in place by `optimStep`. Absent: none yet. */
+  /** Moments of the trained weights; changed in place by `optimStep`. Absent: zero. */
   optimizer?: OptimizerState;
-  /** What weights, moments and activations together may take. */
+  /** Memory limit of weights, moments and activations together, in bytes. */
   memoryBytes: number;
-  /** Threads that compute gradients at the same time; default: as many as pay, and as cores and memory allow. */
+  /** Maximum number of threads that compute gradients. Default: as many as cores and memory allow. */
   workers?: number;
 }
 
-/** A port's trainer in this process; saving is left to who has the directories. */
+/** The port's trainer in this process, without `save`. */
 export interface CpuTrainer extends Omit<Trainer, "save"> {
   readonly config: ModelConfig;
   readonly weights: ParameterSet;
@@ -39,9 +39,10 @@ export interface CpuTrainer extends Omit<Trainer, "save"> {
 }
 
 /**
- * Calls take turns. An `forwardBackward` that is refused changes nothing; one that fails or is aborted while it computes discards
- * the gradient so far, also that of earlier calls. While the trainer is open, only `optimStep` may change the weights.
- * Deterministic: the same weights, sequences, settings and number of workers give the same bits on the same machine.
+ * Creates a trainer in this process. Calls run one at a time. A `forwardBackward` that is rejected as invalid changes
+ * nothing; one that fails or is aborted while computing discards the accumulated gradient, also that of earlier calls.
+ * While the trainer is open, only `optimStep` may change the weights. Deterministic: the same weights, sequences,
+ * settings and number of workers give the same bits on the same machine.
  */
 export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<CpuTrainer> {
   const { config, weights, adapter, memoryBytes } = settings;
@@ -111,7 +112,9 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
   return { config, weights, adapter, optimizer, logprobs, forwardBackward, optimStep, close };
 }
 
-/** One evaluation out of those of microbatches; sums are made in the order of the sequences, whatever the batches were. */
+/**
+ * Combines the evaluations of microbatches. Sums are added in the order of the sequences, independent of the batching.
+ */
 function combineEvaluations(
   { sequences, normalizer }: Objective,
   microbatches: Microbatch[],
@@ -153,12 +156,12 @@ function newOptimizer({ flat }: ParameterSet): OptimizerState {
 function checkOptimizer({ first, second }: OptimizerState, { flat }: ParameterSet): void {
   for (const moment of [first, second]) {
     if (moment.length === flat.length) continue;
-    const message = `the optimizer state has ${moment.length} entries for ${flat.length} trained numbers`;
+    const message = `the optimizer state has ${moment.length} entries for ${flat.length} trained values`;
     throw new EngineError("invalid", message, "optimizer");
   }
 }
 
-/** Runs each piece of work after the one before, whatever became of that. */
+/** Returns a mutex: each function runs after the previous one has settled. */
 function mutex(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -1,6 +1,8 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { exchange, type Outgoing } from "./exchange.js";
-import { sortInput, type Places } from "./outgoing.js";
+import type { OutgoingRequest } from "./exchange.js";
+import { exchange } from "./exchange.js";
+import type { InputLocations } from "./outgoing.js";
+import { sortInput } from "./outgoing.js";
 
 /** A body that this client does not look into. */
 export interface RawBody<MediaType extends string = string> {
@@ -10,8 +12,13 @@ export interface RawBody<MediaType extends string = string> {
 }
 
 /** An operation whose body is sent as it is. */
-export function withBytes(operation: string, mediaType: string, input: RawBody, places?: Places): Outgoing {
-  const { path, query, headers, rest } = sortInput(operation, input, places);
+export function withBytes(
+  operation: string,
+  mediaType: string,
+  input: RawBody,
+  locations?: InputLocations,
+): OutgoingRequest {
+  const { path, query, headers, rest } = sortInput(operation, input, locations);
   return {
     operation,
     headers: { ...headers, "content-type": input.media_type ?? mediaType },
@@ -24,7 +31,7 @@ export function withBytes(operation: string, mediaType: string, input: RawBody, 
 /** An operation answered by bytes. */
 export async function readBytes(
   connection: Connection,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   options: RequestOptions = {},
 ): Promise<Uint8Array> {
   const { data, deadline } = await exchange(connection, outgoing, options, "arrayBuffer");

@@ -1,4 +1,5 @@
-import createClient, { type Client } from "openapi-fetch";
+import type { Client } from "openapi-fetch";
+import createClient from "openapi-fetch";
 
 export interface ClientOptions {
   /** Where the service listens, for example `http://127.0.0.1:4680`. */

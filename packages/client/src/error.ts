@@ -1,5 +1,5 @@
 /** What is known about a failure when the error is made. */
-export interface Failure {
+export interface FailureDetails {
   operation: string;
   status?: number;
   body?: unknown;
@@ -32,7 +32,7 @@ export class HeddleError extends Error {
   /** Seconds the service asks to wait before another try. */
   readonly retryAfter: number | undefined;
 
-  constructor({ operation, status = 0, body, headers, cause }: Failure) {
+  constructor({ operation, status = 0, body, headers, cause }: FailureDetails) {
     const reason = reasonOf(body) || (cause instanceof Error ? cause.message : `HTTP status ${status}`);
     super(`${operation}: ${status ? `${status} ` : ""}${reason}`, { cause });
     this.operation = operation;

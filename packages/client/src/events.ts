@@ -1,6 +1,6 @@
 import type { Connection, RequestOptions } from "./connection.js";
 import { HeddleError } from "./error.js";
-import type { Outgoing } from "./exchange.js";
+import type { OutgoingRequest } from "./exchange.js";
 import { parseItem, readLines } from "./lines.js";
 
 /**
@@ -9,7 +9,7 @@ import { parseItem, readLines } from "./lines.js";
  */
 export async function* readEvents<Item>(
   connection: Connection,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   options: RequestOptions = {},
 ): AsyncGenerator<Item, void, undefined> {
   const { operation } = outgoing;

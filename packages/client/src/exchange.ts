@@ -1,11 +1,12 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { startDeadline, type Deadline } from "./deadline.js";
+import type { Deadline } from "./deadline.js";
+import { startDeadline } from "./deadline.js";
 import { HeddleError } from "./error.js";
 import { retryDelay, wait } from "./retry.js";
 import { newRetryId } from "./retry-id.js";
 
 /** One operation's request: method and path as in the spec, and its inputs already sorted into their places. */
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly operation: string;
   readonly params: Record<"path" | "query", Record<string, unknown>>;
   readonly headers: Record<string, string | undefined>;
@@ -13,7 +14,7 @@ export interface Outgoing {
   readonly bodySerializer?: (body: unknown) => unknown;
 }
 
-export interface Incoming {
+export interface ExchangeResult {
   readonly data: unknown;
   readonly response: Response;
   /** Still watched for the caller's signal; to be released when the answer was read. */
@@ -28,10 +29,10 @@ export interface Incoming {
  */
 export async function exchange(
   connection: Connection,
-  { operation, ...outgoing }: Outgoing,
+  { operation, ...outgoing }: OutgoingRequest,
   options: RequestOptions,
   parseAs: "json" | "arrayBuffer" | "stream",
-): Promise<Incoming> {
+): Promise<ExchangeResult> {
   const [method, path] = operation.split(" ") as ["post", string];
   const { signal, timeout = connection.timeout, retries = connection.retries } = options;
   const retryId = operation.startsWith("GET") ? undefined : (options.retryId ?? newRetryId());
@@ -44,7 +45,7 @@ export async function exchange(
     try {
       const init = { ...outgoing, headers, parseAs, signal: deadline.signal };
       const { data, error: body, response } = await connection.http.request(method, path, init);
-      deadline.met();
+      deadline.responseStarted();
       if (response.ok) return { data, response, deadline };
       error = new HeddleError({ operation, status: response.status, headers: response.headers, body });
       shouldRetry = response.headers.get("x-should-retry");

@@ -1,11 +1,12 @@
-import type { Outgoing } from "./exchange.js";
-import { sortInput, type Places } from "./outgoing.js";
+import type { OutgoingRequest } from "./exchange.js";
+import type { InputLocations } from "./outgoing.js";
+import { sortInput } from "./outgoing.js";
 
 type Part = string | number | boolean | Blob | Uint8Array<ArrayBuffer> | null | undefined;
 
 /** An operation with a multipart body. A `File` names its part's file; other bytes go under the name `blob`. */
-export function withForm(operation: string, input: object, places?: Places): Outgoing {
-  const { path, query, headers, rest } = sortInput(operation, input, places);
+export function withForm(operation: string, input: object, locations?: InputLocations): OutgoingRequest {
+  const { path, query, headers, rest } = sortInput(operation, input, locations);
   const form = new FormData();
   for (const [name, part] of Object.entries(rest) as [string, Part][]) {
     if (part === undefined || part === null) continue;

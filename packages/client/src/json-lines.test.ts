@@ -1,7 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { closed, startScript, startServer } from "../test/http-server.js";
-import { connect, type RequestOptions } from "./connection.js";
+import type { RequestOptions } from "./connection.js";
+import { connect } from "./connection.js";
 import { HeddleError } from "./error.js";
 import { readJsonLines } from "./json-lines.js";
 import { withJson } from "./outgoing.js";

@@ -1,5 +1,5 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import type { Outgoing } from "./exchange.js";
+import type { OutgoingRequest } from "./exchange.js";
 import { parseItem, readLines } from "./lines.js";
 
 /**
@@ -8,7 +8,7 @@ import { parseItem, readLines } from "./lines.js";
  */
 export async function* readJsonLines<Item>(
   connection: Connection,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   options: RequestOptions = {},
 ): AsyncGenerator<Item, void, undefined> {
   const { operation } = outgoing;

@@ -1,6 +1,7 @@
 import type { Connection, RequestOptions } from "./connection.js";
 import { HeddleError } from "./error.js";
-import { exchange, type Outgoing } from "./exchange.js";
+import type { OutgoingRequest } from "./exchange.js";
+import { exchange } from "./exchange.js";
 
 /**
  * The lines of a streamed answer, without their ends, as they arrive: one array per piece of the network.
@@ -8,7 +9,7 @@ import { exchange, type Outgoing } from "./exchange.js";
  */
 export async function* readLines(
   connection: Connection,
-  outgoing: Outgoing,
+  outgoing: OutgoingRequest,
   options: RequestOptions,
 ): AsyncGenerator<string[]> {
   const { data, deadline } = await exchange(connection, outgoing, options, "stream");

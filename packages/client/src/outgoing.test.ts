@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
 import { readBody, startServer } from "../test/http-server.js";
 import { readBytes, withBytes } from "./bytes.js";
-import { connect, type ClientOptions } from "./connection.js";
-import type { Outgoing } from "./exchange.js";
+import type { ClientOptions } from "./connection.js";
+import { connect } from "./connection.js";
+import type { OutgoingRequest } from "./exchange.js";
 import { withForm } from "./form.js";
 import { readJson } from "./json.js";
 import { withJson, withQuery } from "./outgoing.js";
 
 /** What a server sees of a request. */
-async function received(outgoing: Outgoing, options: Partial<ClientOptions> = {}) {
+async function received(outgoing: OutgoingRequest, options: Partial<ClientOptions> = {}) {
   const seen: { method?: string; url?: string; headers: Record<string, unknown>; body: Buffer }[] = [];
   const { baseUrl } = await startServer(async (request, response) => {
     seen.push({ method: request.method, url: request.url, headers: request.headers, body: await readBody(request) });

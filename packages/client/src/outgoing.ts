@@ -1,25 +1,25 @@
-import type { Outgoing } from "./exchange.js";
+import type { OutgoingRequest } from "./exchange.js";
 
 /** The inputs that go elsewhere than into the path or the rest. Names in the path's braces need no mention. */
-export interface Places {
+export interface InputLocations {
   readonly query?: readonly string[];
   readonly headers?: readonly string[];
 }
 
 /** An operation without a body: what is not in the path goes into the query. */
-export function withQuery(operation: string, input: object = {}, places?: Places): Outgoing {
-  const { path, headers, rest } = sortInput(operation, input, places);
+export function withQuery(operation: string, input: object = {}, locations?: InputLocations): OutgoingRequest {
+  const { path, headers, rest } = sortInput(operation, input, locations);
   return { operation, headers, params: { path, query: rest } };
 }
 
 /** An operation with a JSON body: what is in no other place is the body. */
-export function withJson(operation: string, input: object = {}, places?: Places): Outgoing {
-  const { path, query, headers, rest } = sortInput(operation, input, places);
+export function withJson(operation: string, input: object = {}, locations?: InputLocations): OutgoingRequest {
+  const { path, query, headers, rest } = sortInput(operation, input, locations);
   return { operation, headers, params: { path, query }, body: rest };
 }
 
 /** Deals the properties of an operation's one input object out to their places. */
-export function sortInput(operation: string, input: object, { query = [], headers = [] }: Places = {}) {
+export function sortInput(operation: string, input: object, { query = [], headers = [] }: InputLocations = {}) {
   const rest: Record<string, unknown> = { ...input };
   const take = (names: readonly string[]) => {
     const taken: Record<string, string> = {};

@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { expect, test } from "vitest";
 import { startScript, startServer } from "../test/http-server.js";
-import { connect, type RequestOptions } from "./connection.js";
+import type { RequestOptions } from "./connection.js";
+import { connect } from "./connection.js";
 import { HeddleError } from "./error.js";
 import { readJson } from "./json.js";
 import { withJson, withQuery } from "./outgoing.js";

@@ -1,8 +1,8 @@
 import type { HeddleError } from "./error.js";
 
 const firstDelay = 500;
-const longestDelay = 8_000;
-const longestRetryAfter = 60;
+const maxDelay = 8_000;
+const maxRetryAfter = 60;
 
 /**
  * Milliseconds to wait before the next try, or undefined when trying again makes no sense.
@@ -19,8 +19,8 @@ export function retryDelay(
   const { status, retryAfter } = error;
   const mayPass = status === 0 || status === 408 || status === 429 || (status >= 500 && status !== 501);
   if (shouldRetry === "false" || (shouldRetry !== "true" && !mayPass)) return undefined;
-  if (retryAfter !== undefined) return retryAfter > longestRetryAfter ? undefined : retryAfter * 1000;
-  return Math.min(longestDelay, firstDelay * 2 ** attempt) * (1 - Math.random() / 2);
+  if (retryAfter !== undefined) return retryAfter > maxRetryAfter ? undefined : retryAfter * 1000;
+  return Math.min(maxDelay, firstDelay * 2 ** attempt) * (1 - Math.random() / 2);
 }
 
 /** Resolves after the delay, or as soon as the signal aborts. */

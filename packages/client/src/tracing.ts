@@ -1,5 +1,6 @@
-import { connect, type ClientOptions, type Connection } from "./connection.js";
-import { bindOperations } from "./facade.js";
+import type { ClientOptions, Connection } from "./connection.js";
+import { connect } from "./connection.js";
+import { bindOperations } from "./bind-operations.js";
 import * as operations from "./generated/tracing.js";
 import type { TracingClient } from "./generated/tracing.js";
 

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { toFetch } from "@heddle/server-stub/fetch";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
-import { readModel, type Operation } from "@heddle/tools/model";
+import type { Operation } from "@heddle/tools/model";
+import { readModel } from "@heddle/tools/model";
 import { describe, expect, test } from "vitest";
 import { createTracingClient, createTrainingClient } from "../src/index.js";
 

@@ -1,6 +1,7 @@
 import { Problem, rawJson } from "@heddle/server-stub";
 import { toFetch } from "@heddle/server-stub/fetch";
-import { createTracingServer, type TracingHandlers } from "@heddle/server-stub/tracing";
+import type { TracingHandlers } from "@heddle/server-stub/tracing";
+import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { expect, test } from "vitest";
 import { createTracingClient, createTrainingClient, HeddleError } from "../src/index.js";

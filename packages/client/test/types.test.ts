@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import type { TracingClient } from "../src/index.js";
-import { callStart, connectTracing, type CallsQueryStreamItem, type Schemas } from "../src/tracing.js";
+import type { CallsQueryStreamItem, Schemas } from "../src/tracing.js";
+import { callStart, connectTracing } from "../src/tracing.js";
 import { connectTraining } from "../src/training.js";
 
 // Checked by the compiler (`pnpm typecheck`); nothing here runs.

@@ -8,9 +8,11 @@
  */
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import { createCpuSampler, type CpuSampler } from "../src/embedded/decode/cpu-sampler.js";
+import type { CpuSampler } from "../src/embedded/decode/cpu-sampler.js";
+import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
-import { llama, llamaShapes, type LlamaShape } from "./llama.js";
+import type { LlamaShape } from "./llama.js";
+import { llama, llamaShapes } from "./llama.js";
 import { median } from "./median.js";
 
 const shapes: Readonly<Record<string, LlamaShape>> = llamaShapes;
@@ -18,7 +20,7 @@ const [promptTokens, sampledTokens, perPrompt] = [16, 112, 8];
 
 /** Samples `rows` completions of the whole length; answers with how many tokens that were. */
 type Round = (round: number) => Promise<number>;
-interface Figures {
+interface Measurements {
   wall: number[];
   cpu: number[];
 }
@@ -47,7 +49,7 @@ async function ours(shape: LlamaShape, rows: number): Promise<{ round: Round; sa
         return sampler.generate({ weights: "model", prompt, n, maxTokens: sampledTokens, seed: seed * 100 + group });
       }),
     );
-    return results.flatMap(({ generations }) => generations).reduce((sum, { tokens }) => sum + tokens.length, 0);
+    return results.flatMap(({ completions }) => completions).reduce((sum, { tokens }) => sum + tokens.length, 0);
   };
   return { round, sampler };
 }
@@ -102,19 +104,20 @@ async function theirs(
   };
 }
 
-async function measure(round: Round, index: number, figures: Figures): Promise<void> {
+async function measure(round: Round, index: number, measurements: Measurements): Promise<void> {
   const cpu = process.cpuUsage();
   const start = performance.now();
   const tokens = await round(index);
   const wall = (performance.now() - start) / 1000;
   const used = process.cpuUsage(cpu);
   if (index === 0) return;
-  figures.wall.push(tokens / wall);
-  figures.cpu.push((tokens * 1e6) / (used.user + used.system));
+  measurements.wall.push(tokens / wall);
+  measurements.cpu.push((tokens * 1e6) / (used.user + used.system));
 }
 
-const figure = (value: number) => Math.round(value).toLocaleString("en").padStart(8);
-const describe = ({ wall, cpu }: Figures) => `${figure(median(wall))} tok/s ${figure(median(cpu))} tok/CPU-s`;
+const measurement = (value: number) => Math.round(value).toLocaleString("en").padStart(8);
+const describe = ({ wall, cpu }: Measurements) =>
+  `${measurement(median(wall))} tok/s ${measurement(median(cpu))} tok/CPU-s`;
 
 const prototype = process.env["PROTOTYPE"];
 for (const name of option("shapes", "A,C")) {
@@ -123,7 +126,7 @@ for (const name of option("shapes", "A,C")) {
   for (const rows of option("rows", "1,8,64").map(Number)) {
     const { round, sampler } = await ours(shape, rows);
     const beside = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
-    const [own, other]: Figures[] = [
+    const [own, other]: Measurements[] = [
       { wall: [], cpu: [] },
       { wall: [], cpu: [] },
     ];

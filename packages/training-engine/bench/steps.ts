@@ -14,17 +14,17 @@ import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
 import { groupAdvantages } from "../src/objective/group-advantages.js";
-import type { PolicySequence, SupervisedSequence } from "../src/port.js";
+import type { PolicySequence, CrossEntropySequence } from "../src/port.js";
 import { initialWeights } from "../src/weights/initial-weights.js";
 import { llama } from "./llama.js";
 import { median } from "./median.js";
 
 /** CPU milliseconds, medians. */
-type Figures = Record<string, number>;
+type Measurements = Record<string, number>;
 
 const tasks = ["sft", "grpo"] as const;
 const warmUp = 5;
-const [promptTokens, sampledTokens, completions] = [16, 16, 16];
+const [promptTokens, sampledTokens, groupSize] = [16, 16, 16];
 const memoryBytes = 2 ** 32;
 const adam = { learningRate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradientNorm: 1 };
 const policy = {
@@ -57,8 +57,8 @@ async function compare(python: string | undefined, rounds: number): Promise<void
   console.log(`${(weights / 1e6).toFixed(2)} M weights, ${steps} steps a round, ${rounds} rounds, one thread`);
   console.log(`${cpus()[0]?.model ?? "unknown processor"}, Node ${process.version}`);
   for (const task of tasks) {
-    const ours: Figures[] = [];
-    const theirs: Figures[] = [];
+    const ours: Measurements[] = [];
+    const theirs: Measurements[] = [];
     let versions = "";
     for (let round = 0; round < rounds; round++) {
       if (python !== undefined) {
@@ -79,15 +79,15 @@ async function compare(python: string | undefined, rounds: number): Promise<void
   }
 }
 
-function numbersOf(values: Record<string, unknown>): Figures {
+function numbersOf(values: Record<string, unknown>): Measurements {
   const numbers = Object.entries(values).filter((entry): entry is [string, number] => typeof entry[1] === "number");
   return Object.fromEntries(numbers.filter(([name]) => name !== "weights"));
 }
 
-async function sft(): Promise<Figures> {
+async function sft(): Promise<Measurements> {
   const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers: 1 });
   const batches = Array.from({ length: 8 }, (_, batch) =>
-    Array.from({ length: 8 }, (_, row): SupervisedSequence => ({
+    Array.from({ length: 8 }, (_, row): CrossEntropySequence => ({
       tokens: sequence(221, batch * 8 + row),
       mask: new Uint8Array(221).fill(1, 1),
     })),
@@ -96,15 +96,15 @@ async function sft(): Promise<Figures> {
   for (let step = 0; step < warmUp + steps; step++) {
     const sequences = batches[step % batches.length] ?? [];
     const cpu = process.cpuUsage();
-    await trainer.accumulate({ name: "supervised", sequences, divisor: 8 * 220 });
-    await trainer.apply(adam);
+    await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: 8 * 220 });
+    await trainer.optimStep(adam);
     times.push(milliseconds(cpu));
   }
   await trainer.close();
   return { step: median(times.slice(warmUp)) };
 }
 
-async function grpo(): Promise<Figures> {
+async function grpo(): Promise<Measurements> {
   const weights = initialWeights(config, 1);
   const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1 });
   const sampler = createCpuSampler({ memoryBytes });
@@ -117,22 +117,22 @@ async function grpo(): Promise<Figures> {
   for (let step = 0; step < warmUp + steps; step++) {
     const prompt = sequence(promptTokens, step);
     const cpu = process.cpuUsage();
-    const { generations } = await sampler.generate({
+    const { completions } = await sampler.generate({
       weights: "policy",
       prompt,
-      n: completions,
+      n: groupSize,
       maxTokens: sampledTokens,
       seed: step,
     });
     const sampling = milliseconds(cpu);
     const { advantages } = groupAdvantages(
-      generations.map(({ index }) => index % 2),
+      completions.map(({ index }) => index % 2),
       true,
     );
-    const sequences = generations.map(({ tokens }, index) => rollout(prompt, tokens, advantages[index] ?? 0));
-    const divisor = completions * sampledTokens;
-    await trainer.accumulate({ name: "policy", sequences, divisor, settings: policy });
-    await trainer.apply(adam);
+    const sequences = completions.map(({ tokens }, index) => rollout(prompt, tokens, advantages[index] ?? 0));
+    const normalizer = groupSize * sampledTokens;
+    await trainer.forwardBackward({ name: "policy", sequences, normalizer, settings: policy });
+    await trainer.optimStep(adam);
     const whole = milliseconds(cpu);
     times.push({ sampling, update: whole - sampling, step: whole });
   }
@@ -170,8 +170,8 @@ function sequence(length: number, seed: number): Int32Array {
   return Int32Array.from({ length }, () => (token = (token * 7 + 3) % (config.vocabularySize - 3)) + 3);
 }
 
-function medianOf(all: Figures[], part: string): number {
-  return median(all.map((figures) => figures[part] ?? NaN));
+function medianOf(all: Measurements[], part: string): number {
+  return median(all.map((measurements) => measurements[part] ?? NaN));
 }
 
 function milliseconds(since: NodeJS.CpuUsage): number {

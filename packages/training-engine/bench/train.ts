@@ -10,7 +10,8 @@ import { pathToFileURL } from "node:url";
 import { Graph } from "../src/embedded/graph/onnx.js";
 import { openSession, tensor } from "../src/embedded/session.js";
 import { emptyGradients } from "../src/embedded/trainer/gradients.js";
-import { openNetwork, type ForwardMode } from "../src/embedded/trainer/network.js";
+import type { ForwardMode } from "../src/embedded/trainer/network.js";
+import { openNetwork } from "../src/embedded/trainer/network.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import type { ModelConfig } from "../src/model/config.js";
 import { modelParameters, parameterCount } from "../src/model/parameters.js";
@@ -48,8 +49,8 @@ async function benchPretraining(name: string, config: ModelConfig): Promise<void
   const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1 });
   const works: Record<string, Work> = {
     async step() {
-      await trainer.accumulate({ name: "supervised", sequences, divisor: tokens });
-      await trainer.apply(adam);
+      await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: tokens });
+      await trainer.optimStep(adam);
     },
     kept: await gradientWork(config, sequences, time, "keep"),
     recomputed: await gradientWork(config, sequences, time, "recompute"),
@@ -90,8 +91,8 @@ async function benchThreads(name: string, config: ModelConfig): Promise<void> {
   for (const workers of [1, 2]) {
     const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers });
     works[String(workers)] = async () => {
-      await trainer.accumulate({ name: "supervised", sequences, divisor: 2048 });
-      await trainer.apply(adam);
+      await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: 2048 });
+      await trainer.optimStep(adam);
     };
     close.push(trainer.close);
   }

@@ -2,12 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedEngine } from "../src/embedded/engine.js";
-import type { BaseModelName, Engine } from "../src/port.js";
-import { openChatTemplate, type ChatTemplate } from "../src/text/template.js";
+import type { BaseModelName, TrainingEngine } from "../src/port.js";
+import type { ChatTemplate } from "../src/text/template.js";
+import { openChatTemplate } from "../src/text/template.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 
 export interface OpenedModel {
-  engine: Engine;
+  engine: TrainingEngine;
   template: ChatTemplate;
   /** For checkpoints; gone after `close`. */
   directory: string;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { optimizerDefaults, scheduledLearningRate } from "../src/objective/optimizer-defaults.js";
 import { trainedTokens } from "../src/objective/trained-tokens.js";
-import type { BaseModelName, Engine, SupervisedSequence, WeightsRef } from "../src/port.js";
+import type { BaseModelName, TrainingEngine, CrossEntropySequence, WeightsRef } from "../src/port.js";
 import type { ChatTemplate } from "../src/text/template.js";
 import { supervisedSequence } from "../src/trajectories/supervised.js";
 
@@ -27,7 +27,7 @@ export const pairs: readonly [question: string, answer: string][] = [
 ];
 
 export interface SupervisedRun {
-  engine: Engine;
+  engine: TrainingEngine;
   template: ChatTemplate;
   baseModel: BaseModelName;
   /** The checkpoint; must not exist. */
@@ -40,7 +40,7 @@ export interface SupervisedRun {
 export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
   const { engine, template, baseModel, directory, steps, onStep } = run;
   const optimizer = optimizerDefaults(baseModel, "sft");
-  const sequences: SupervisedSequence[] = await Promise.all(
+  const sequences: CrossEntropySequence[] = await Promise.all(
     pairs.map(([question, answer], at) => {
       const messages = [
         { role: "user", content: question },
@@ -49,12 +49,12 @@ export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
       return supervisedSequence({ messages }, { template, assistantTurns: "last" }, `rows.${at}`);
     }),
   );
-  const divisor = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
+  const normalizer = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
   const trainer = await engine.openTrainer({ weights: { baseModel }, seed: 1 });
   try {
     for (let step = 0; step < steps; step++) {
-      const { loss } = await trainer.accumulate({ name: "supervised", sequences, divisor });
-      await trainer.apply({ ...optimizer, learningRate: scheduledLearningRate(optimizer, step, steps) });
+      const { loss } = await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer });
+      await trainer.optimStep({ ...optimizer, learningRate: scheduledLearningRate(optimizer, step, steps) });
       onStep?.(step, loss);
     }
     return await trainer.save(join(directory, "answers"));
@@ -64,12 +64,12 @@ export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
 }
 
 /** The greedy answer to every question. */
-export async function askAll(engine: Engine, template: ChatTemplate, weights: WeightsRef): Promise<string[]> {
+export async function askAll(engine: TrainingEngine, template: ChatTemplate, weights: WeightsRef): Promise<string[]> {
   return await Promise.all(
     pairs.map(async ([content]) => {
       const { ids: prompt } = await template.render({ messages: [{ role: "user", content }] });
-      const { generations } = await engine.sampler.generate({ weights, prompt, n: 1, maxTokens: 32, temperature: 0 });
-      return generations[0]?.text ?? "";
+      const { completions } = await engine.sampler.generate({ weights, prompt, n: 1, maxTokens: 32, temperature: 0 });
+      return completions[0]?.text ?? "";
     }),
   );
 }

@@ -6,7 +6,7 @@ import { optimizerDefaults } from "../src/objective/optimizer-defaults.js";
 import { policySettings } from "../src/objective/policy-settings.js";
 import { tokenWeights } from "../src/objective/token-weights.js";
 import { trainedTokens } from "../src/objective/trained-tokens.js";
-import type { Engine, Generation, PolicySequence, WeightsRef } from "../src/port.js";
+import type { TrainingEngine, Completion, PolicySequence, WeightsRef } from "../src/port.js";
 import type { ChatTemplate } from "../src/text/template.js";
 
 const words = ["yes", "no", "maybe"];
@@ -32,7 +32,7 @@ const rewards: ReadonlyMap<string, number> = new Map([
 ]);
 
 export interface LearningRun {
-  engine: Engine;
+  engine: TrainingEngine;
   template: ChatTemplate;
   /** For the checkpoints of the run; only the last one is kept. */
   directory: string;
@@ -74,15 +74,15 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
             maxTokens: 12,
             seed: seed + (step * groups + group) * samples,
           };
-          const { generations } = await engine.sampler.generate(request);
-          return { prompt, generations, earned: generations.map(({ text }) => rewards.get(text.trim()) ?? 0) };
+          const { completions } = await engine.sampler.generate(request);
+          return { prompt, completions, earned: completions.map(({ text }) => rewards.get(text.trim()) ?? 0) };
         }),
       );
       const sequences = policySequences(answered);
       if (sequences.length > 0) {
-        const divisor = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
-        await trainer.accumulate({ name: "policy", sequences, settings: policySettings({}), divisor });
-        await trainer.apply(optimizer);
+        const normalizer = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
+        await trainer.forwardBackward({ name: "policy", sequences, settings: policySettings({}), normalizer });
+        await trainer.optimStep(optimizer);
         const newer = await trainer.save(join(directory, `step-${step + 1}`));
         await engine.sampler.unload(weights);
         if (weights.checkpoint) await rm(weights.checkpoint, { recursive: true });
@@ -92,7 +92,7 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
       yield {
         step,
         meanReward: earned.reduce((sum, each) => sum + each, 0) / earned.length,
-        answers: answered.flatMap(({ generations }) => generations.map(({ text }) => text)),
+        answers: answered.flatMap(({ completions }) => completions.map(({ text }) => text)),
         weights,
       };
     }
@@ -103,16 +103,16 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
 
 interface Answered {
   prompt: Int32Array;
-  generations: Generation[];
+  completions: Completion[];
   earned: number[];
 }
 
 /** Every answer of the groups whose answers did not all get the same. */
 function policySequences(groups: Answered[]): PolicySequence[] {
-  const chosen = groups.flatMap(({ prompt, generations, earned }) => {
+  const chosen = groups.flatMap(({ prompt, completions, earned }) => {
     const { advantages, trainable } = groupAdvantages(earned, true);
     if (!trainable) return [];
-    return generations.map(({ tokens }, at) => ({ prompt, tokens, advantage: advantages[at] ?? 0 }));
+    return completions.map(({ tokens }, at) => ({ prompt, tokens, advantage: advantages[at] ?? 0 }));
   });
   const scales = tokenWeights(
     chosen.map(({ advantage, tokens }) => ({ advantage, trainedTokens: tokens.length })),

@@ -7,7 +7,8 @@ import { openModel } from "../examples/open-model.js";
 import type { Sampler, WeightsRef } from "../src/port.js";
 import { examplesOf } from "./corpus/corpus.js";
 import { isPassage } from "./corpus/example.js";
-import { encoder, type EncodedExample } from "./training/encode.js";
+import type { EncodedExample } from "./training/encode.js";
+import { encoder } from "./training/encode.js";
 import { heldOutExamples, scoreByLogprobs } from "./training/held-out.js";
 import { starterRenderer } from "./training/starter-files.js";
 
@@ -45,8 +46,8 @@ async function exactAnswers(sampler: Sampler, examples: EncodedExample[]): Promi
       const expected = tokens.slice(answer);
       const prompt = Int32Array.from(tokens.slice(0, answer));
       const request = { weights, prompt, n: 1, maxTokens: expected.length, temperature: 0, skipSpecialTokens: false };
-      const { generations } = await sampler.generate(request);
-      const given = generations[0]?.tokens.map(({ token }) => token) ?? [];
+      const { completions } = await sampler.generate(request);
+      const given = completions[0]?.tokens.map(({ token }) => token) ?? [];
       return given.length === expected.length && given.every((token, at) => token === expected[at]);
     }),
   );
@@ -60,8 +61,8 @@ async function printVerdicts(examples: EncodedExample[]): Promise<void> {
     examples.map(async ({ tokens, answer }, at) => {
       const prompt = Int32Array.from(tokens.slice(0, answer));
       const request = { weights, prompt, n: samples, maxTokens: 12, seed: seed + at * samples };
-      const { generations } = await engine.sampler.generate(request);
-      for (const { text } of generations) counts.set(text, (counts.get(text) ?? 0) + 1);
+      const { completions } = await engine.sampler.generate(request);
+      for (const { text } of completions) counts.set(text, (counts.get(text) ?? 0) + 1);
     }),
   );
   console.log(`\n${examples.length * samples} answers to held-out yes-no-maybe prompts, at temperature 1:\n`);

@@ -17,7 +17,8 @@ import { batches } from "./training/batches.js";
 import { encoder } from "./training/encode.js";
 import { exportStarter } from "./training/export.js";
 import { heldOutExamples, scoreByLogprobs } from "./training/held-out.js";
-import { learningRate, type Plan } from "./training/learning-rate.js";
+import type { Plan } from "./training/learning-rate.js";
+import { learningRate } from "./training/learning-rate.js";
 import { totalWeight } from "./training/rows.js";
 import { sizeNamed } from "./training/sizes.js";
 import { starterDirectory, starterRenderer } from "./training/starter-files.js";
@@ -69,8 +70,12 @@ let step = first;
 const source = batches(encode, seed, first);
 while (step < steps && !stop.signal.aborted && minutes() < Number(values.minutes)) {
   const sequences = source.next().value;
-  const { loss } = await trainer.accumulate({ name: "supervised", sequences, divisor: totalWeight(sequences) });
-  await trainer.apply({ ...adam, learningRate: learningRate(plan, step) });
+  const { loss } = await trainer.forwardBackward({
+    name: "cross_entropy",
+    sequences,
+    normalizer: totalWeight(sequences),
+  });
+  await trainer.optimStep({ ...adam, learningRate: learningRate(plan, step) });
   step++;
   tokens += sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
   mean = Number.isNaN(mean) ? loss : 0.98 * mean + 0.02 * loss;

@@ -1,17 +1,21 @@
 /**
- * The port of the training engine: what the rest of Heddle knows of gradients and sampling. One implementation runs on
- * this machine's CPU; another can speak to a training cluster. Three notions: a *trainer* turns token sequences into
- * gradients, a *sampler* turns prompts into tokens, *weights* are named places that both read and the trainer writes.
+ * The port of the training engine: what the other packages use for gradients and sampling. One implementation runs on
+ * the CPU of this machine. Another can call a remote trainer or inference server.
+ *
+ * A *trainer* computes gradients from token sequences. A *sampler* generates tokens from prompts. *Weights* are
+ * addressed by reference: both read them, and the trainer writes new ones.
  *
  * Tokens are vocabulary ids. Log-probabilities are natural logarithms of the raw model distribution: temperature 1,
  * before penalties, masks and truncation. Every method rejects with an `EngineError`.
  */
-import type { AdapterConfig } from "./model/parameters.js";
+import type { LoraConfig } from "./model/parameters.js";
 
-/** `heddle/starter`, `random:<preset>` or `dir:<alias>` of a directory that the operator named. */
+/** `heddle/starter`, `random:<preset>` or `dir:<alias>` of a directory from the configuration. */
 export type BaseModelName = string;
 
-/** The weights of a base model, or those a trainer wrote: `checkpoint` is the absolute directory given to `save`. */
+/**
+ * The weights of a base model, or of a checkpoint: `checkpoint` is the absolute directory that was passed to `save`.
+ */
 export interface WeightsRef {
   baseModel: BaseModelName;
   checkpoint?: string;
@@ -21,7 +25,7 @@ export interface BaseModelInfo {
   name: BaseModelName;
   parameters: number;
   vocabularySize: number;
-  /** Tokens of prompt and completion together. */
+  /** Maximum number of tokens of prompt and completion together. */
   contextLength: number;
   /** Directory of `config.json`, `tokenizer.json` and the chat template. */
   directory: string;
@@ -36,11 +40,11 @@ export interface EngineCapabilities {
 
 export interface EngineHealth {
   ok: boolean;
-  /** What is wrong and what to do, when `ok` is false. */
+  /** The cause and the remedy, when `ok` is false. */
   detail?: string;
 }
 
-export interface Engine {
+export interface TrainingEngine {
   readonly kind: "embedded" | "tinker";
   capabilities(): Promise<EngineCapabilities>;
   health(): Promise<EngineHealth>;
@@ -53,40 +57,48 @@ export interface Engine {
 
 export interface TrainerSpec {
   weights: WeightsRef;
-  /** Absent: all weights are trained. A checkpoint that holds an adapter goes on with its own shape. */
-  adapter?: AdapterConfig;
-  /** Seeds the adapter's first factors; training itself draws nothing. Unsigned 32 bit. */
+  /** Absent: all weights are trained. A checkpoint that holds an adapter keeps its own configuration. */
+  adapter?: LoraConfig;
+  /** Seed of the initial adapter factors; training itself is deterministic. Unsigned 32-bit integer. */
   seed: number;
-  /** Begin with fresh moments although the checkpoint has some (the kind of training changed). */
+  /** Starts with zero moments even if the checkpoint has an optimizer state, because the kind of training changed. */
   resetOptimizer?: boolean;
 }
 
 /**
- * One sequence to learn from. All arrays have the length of `tokens`; entry i speaks of tokens[i] itself, as predicted by
- * the tokens before it, so entry 0 is never trained.
+ * One training sequence. All arrays have the length of `tokens`. Entry i refers to tokens[i] as predicted from the
+ * tokens before it, so entry 0 is never trained.
  */
 export interface TokenSequence {
   tokens: Int32Array;
-  /** 1 where the token is trained. */
+  /** 1 for a trained token, 0 otherwise. */
   mask: Uint8Array;
 }
 
 /** Cross-entropy: the loss is the sum over trained tokens of `-weight * logprob`. */
-export interface SupervisedSequence extends TokenSequence {
+export interface CrossEntropySequence extends TokenSequence {
   /** Absent: 1 everywhere. */
   weights?: Float64Array;
 }
 
-/** What a policy objective knows of a sequence besides its tokens; see `objective/policy-loss.ts` for the formulas. */
+/** Inputs of the policy objective for one sequence; see `objective/policy-loss.ts` for the formulas. */
 export interface PolicySequence extends TokenSequence {
   /** Weight of each trained token in the loss. */
   weights: Float64Array;
   advantages: Float64Array;
-  /** Log-probabilities under the policy that sampled; NaN where unknown (the ratio is then 1). */
+  /**
+   * Log-probabilities under the old policy, the denominator of the importance ratio. NaN where unknown: the ratio is
+   * then 1.
+   */
   oldLogprobs: Float64Array;
-  /** Before `precalculate_logprobs` replaced `oldLogprobs`: what the sampler reported. For truncated importance sampling. */
-  originalLogprobs?: Float64Array;
-  /** Part of a sequence that shares one sequence-level ratio; absent: the whole sequence is one. */
+  /**
+   * Log-probabilities that the sampler reported, when `oldLogprobs` were recomputed (`precalculate_logprobs`). Used by
+   * truncated importance sampling.
+   */
+  rolloutLogprobs?: Float64Array;
+  /**
+   * Segment id per token: the tokens of a segment share one sequence-level ratio. Absent: the sequence is one segment.
+   */
   segments?: Int32Array;
 }
 
@@ -101,17 +113,17 @@ export interface PolicySettings {
   truncatedImportanceSampling?: number;
 }
 
-/** Data, not a function: it crosses process boundaries, and another engine may know the same loss by name. */
+/** Plain data, so that it can be sent to another process or mapped to a loss of the same name in a remote trainer. */
 export type Objective =
-  | { name: "supervised"; sequences: SupervisedSequence[]; divisor: number }
-  | { name: "policy"; sequences: PolicySequence[]; settings: PolicySettings; divisor: number };
+  | { name: "cross_entropy"; sequences: CrossEntropySequence[]; normalizer: number }
+  | { name: "policy"; sequences: PolicySequence[]; settings: PolicySettings; normalizer: number };
 
-export interface Evaluation {
-  /** Loss of the given sequences, already divided by the objective's `divisor`. */
+export interface ForwardBackwardOutput {
+  /** Loss of the sequences, divided by the objective's `normalizer`. */
   loss: number;
-  /** Of each sequence, aligned with its tokens; NaN at the first token and where nothing was trained. */
+  /** Log-probabilities per sequence, aligned with its tokens; NaN at the first token and at untrained tokens. */
   logprobs: Float64Array[];
-  /** Entropy in nats of the model's distribution at each token that `logprobs` has, when asked for. */
+  /** Entropy in nats of the model's distribution at each token that has an entry in `logprobs`, if requested. */
   entropies?: Float64Array[];
   metrics: Record<string, number>;
 }
@@ -123,23 +135,31 @@ export interface OptimizerSettings {
   beta2: number;
   epsilon: number;
   weightDecay: number;
-  /** Largest global norm of the gradient; 0: never clipped. */
+  /** Maximum global norm of the gradient; 0 disables clipping. */
   maxGradientNorm: number;
 }
 
 export interface Trainer {
-  /** Log-probabilities of the masked tokens (NaN elsewhere) under the weights as they are now. Changes nothing. */
+  /**
+   * Returns the log-probabilities of the trained tokens (NaN for the others) under the current weights. Changes no
+   * state.
+   */
   logprobs(sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]>;
-  /** Adds the gradient of the objective to what is already there. `divisor` makes sums over several calls one mean. */
-  accumulate(
+  /**
+   * Adds the gradient of the objective to the accumulated gradient. With one `normalizer`, several calls form one mean.
+   */
+  forwardBackward(
     objective: Objective,
     options?: { entropy?: boolean; signal?: AbortSignal; onProgress?: (trainedTokens: number) => void },
-  ): Promise<Evaluation>;
-  /** One optimizer step with the gradient so far, which is then zero. A norm that is not finite fails and changes nothing. */
-  apply(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }>;
+  ): Promise<ForwardBackwardOutput>;
   /**
-   * Writes a checkpoint into `directory`, which must not exist: Hugging Face layout, or PEFT layout for an adapter, and with
-   * `optimizer` the moments and the step count. It appears whole or not at all.
+   * Performs one optimizer step with the accumulated gradient and resets it to zero. Rejects, without changing the
+   * weights, when the gradient norm is not finite.
+   */
+  optimStep(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }>;
+  /**
+   * Writes a checkpoint into `directory`, which must not exist: Hugging Face layout, or PEFT layout for an adapter.
+   * With `optimizer` it includes the moments and the step count. The write is atomic.
    */
   save(directory: string, options?: { optimizer?: boolean }): Promise<WeightsRef>;
   close(): Promise<void>;
@@ -173,17 +193,17 @@ export type StructuredOutput =
 export interface GenerateRequest {
   weights: WeightsRef;
   prompt: Int32Array;
-  /** Completions of the same prompt; one prefill serves them all. */
+  /** Number of completions of the prompt; they share one prefill. */
   n: number;
-  /** Tokens to sample at most, per completion. */
+  /** Maximum number of sampled tokens per completion. */
   maxTokens: number;
   minTokens?: number;
-  /** Fixes the draws; completion i of n draws with `seed + i`. Absent: a random one. Unsigned 32 bit. */
+  /** Seed of the random draws; completion i of n uses `seed + i`. Absent: a random seed. Unsigned 32-bit integer. */
   seed?: number;
   /** 0 is greedy. Default 1. */
   temperature?: number;
   topP?: number;
-  /** 0 or -1: all. */
+  /** 0 or -1 disables it. */
   topK?: number;
   minP?: number;
   repetitionPenalty?: number;
@@ -198,63 +218,66 @@ export interface GenerateRequest {
   includeStop?: boolean;
   ignoreEos?: boolean;
   skipSpecialTokens?: boolean;
-  /** Alternatives per sampled token; -1: the whole vocabulary. */
+  /** Number of alternatives per sampled token; -1 for the complete vocabulary. */
   topLogprobs?: number;
-  /** Alternatives per prompt token; absent: none are computed. */
+  /** Number of alternatives per prompt token. Absent: prompt log-probabilities are not computed. */
   promptLogprobs?: number;
   structuredOutput?: StructuredOutput;
-  /** Width is `n`. */
+  /** The beam width is `n`. */
   beamSearch?: { lengthPenalty: number };
   repetitionDetection?: { maxPatternSize: number; minPatternSize: number; minCount: number };
-  /** Higher runs earlier when rows are short. */
+  /** Requests with a higher priority are scheduled earlier. */
   priority?: number;
 }
 
 export interface TokenLogprob {
   token: number;
   logprob: number;
-  /** 1 is the most likely token. */
+  /** Rank by probability; 1 is the most likely token. */
   rank: number;
 }
 
 export interface SampledToken {
   token: number;
   logprob: number;
-  /** Most likely first; only as many as were asked for. */
+  /** Most likely first; at most the requested number. */
   alternatives: TokenLogprob[];
 }
 
-/** A piece of one completion. `text` may be empty while bytes of a character or of a stop string are held back. */
-export interface GenerationChunk {
+/**
+ * A streamed part of one completion. `text` is empty while the bytes of a character or a possible stop string are
+ * buffered.
+ */
+export interface CompletionChunk {
   index: number;
   text: string;
   tokens: SampledToken[];
 }
 
-export interface Generation {
+export interface Completion {
   index: number;
   text: string;
   tokens: SampledToken[];
   finishReason: "stop" | "length" | "repetition" | "abort";
-  /** The stop string or stop token that ended it; null for the end-of-text token and for the length. */
+  /** The stop string or stop token that ended the completion; null for an end-of-text token or the length limit. */
   stopReason: string | number | null;
 }
 
 export interface GenerateResult {
-  generations: Generation[];
-  /** Per prompt token: itself first, then alternatives; null at the first token. */
+  completions: Completion[];
+  /** Per prompt token: the token itself, then alternatives; null for the first token. */
   promptLogprobs?: ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
   cachedTokens: number;
 }
 
 export interface Sampler {
-  /** An abort ends the request within a step and rejects with `aborted`. */
+  /** Generates completions. An abort stops the request within one decoding step; the call rejects with `aborted`. */
   generate(
     request: GenerateRequest,
-    options?: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+    options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult>;
-  /** Loads the weights so that the next request does not wait for them. */
+  /** Loads weights before the first request that uses them. */
   preload(weights: WeightsRef): Promise<void>;
-  /** Forgets loaded weights once no request uses them; unknown ones are ignored. */
+  /** Unloads weights once no request uses them. Unknown weights are ignored. */
   unload(weights: WeightsRef): Promise<void>;
 }

@@ -1,6 +1,10 @@
-import { Worker, type WorkerOptions } from "node:worker_threads";
+import type { WorkerOptions } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 
-/** Starts a module of this package, named by the URL of its source, as a thread: as it was built when that is what runs here. */
+/**
+ * Starts a module of this package, given by the URL of its TypeScript source, as a worker thread. Uses the compiled
+ * module if this one is compiled.
+ */
 export function startThread(module: URL, options: WorkerOptions): Worker {
   if (!import.meta.url.endsWith(".ts")) return new Worker(new URL(module.href.replace(/ts$/u, "js")), options);
   // A thread does not inherit the TypeScript loader of its process.

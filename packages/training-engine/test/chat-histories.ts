@@ -1,4 +1,5 @@
-import { trajectorySequences, type SequenceOptions } from "../src/trajectories/sequences.js";
+import type { SequenceOptions } from "../src/trajectories/sequences.js";
+import { trajectorySequences } from "../src/trajectories/sequences.js";
 import { openChatModel } from "./chat-model.js";
 import { chatMl } from "./chat-templates.js";
 

@@ -1,4 +1,5 @@
-import { openChatTemplate, type ChatTemplate, type ChatTemplateOptions } from "../src/text/template.js";
+import type { ChatTemplate, ChatTemplateOptions } from "../src/text/template.js";
+import { openChatTemplate } from "../src/text/template.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "./text-models.js";
 
@@ -20,11 +21,11 @@ export function trainedTexts(
   { tokenizer }: ChatTemplate,
   sequence: { tokens: Int32Array; mask: Uint8Array },
 ): string[] {
-  const stretches: number[][] = [];
+  const ranges: number[][] = [];
   for (const [index, id] of sequence.tokens.entries()) {
     if (!sequence.mask[index]) continue;
-    if (sequence.mask[index - 1]) stretches.at(-1)?.push(id);
-    else stretches.push([id]);
+    if (sequence.mask[index - 1]) ranges.at(-1)?.push(id);
+    else ranges.push([id]);
   }
-  return stretches.map((ids) => tokenizer.decode(ids));
+  return ranges.map((ids) => tokenizer.decode(ids));
 }

@@ -4,20 +4,20 @@
  */
 
 /** ChatML, with tools in the system turn in the Hermes form and tool results inside user turns. */
-export const chatMl = `{%- set told = "" %}
+export const chatMl = `{%- set system = "" %}
 {%- if messages[0].role == "system" %}
-    {%- set told = messages[0].content %}
+    {%- set system = messages[0].content %}
 {%- endif %}
 {%- if tools %}
     {{- "<|im_start|>system\\n" }}
-    {%- if told %}{{- told + "\\n\\n" }}{%- endif %}
+    {%- if system %}{{- system + "\\n\\n" }}{%- endif %}
     {{- "You may call functions:\\n<tools>" }}
     {%- for tool in tools %}
         {{- "\\n" }}{{- tool | tojson }}
     {%- endfor %}
     {{- "\\n</tools><|im_end|>\\n" }}
-{%- elif told %}
-    {{- "<|im_start|>system\\n" + told + "<|im_end|>\\n" }}
+{%- elif system %}
+    {{- "<|im_start|>system\\n" + system + "<|im_end|>\\n" }}
 {%- endif %}
 {%- for message in messages %}
     {%- if message.role == "user" or (message.role == "system" and not loop.first) %}

@@ -1,22 +1,22 @@
 import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import { EngineError } from "../src/engine-error.js";
-import type { Engine, TrainerSpec, WeightsRef } from "../src/port.js";
+import type { TrainingEngine, TrainerSpec, WeightsRef } from "../src/port.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
-import { surveyBaseModels } from "../src/weights/base-models.js";
+import { listBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
 import { loadWeights } from "../src/weights/load-weights.js";
 
 /** The real trainer and sampler behind the port, in this process: no child to wait for. */
-export function cpuEngine(): Engine {
+export function cpuEngine(): TrainingEngine {
   const models = {};
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
   const served = new Map<string, Promise<void>>();
   return {
     kind: "embedded",
     capabilities: async () => ({
-      models: (await surveyBaseModels(models)).models,
+      models: (await listBaseModels(models)).models,
       fullFineTuning: true,
       adapters: true,
       sampling: [],

@@ -1,11 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmbeddedEngine, type EmbeddedEngineSettings } from "../src/embedded/engine.js";
-import type { Engine, GenerateRequest, Objective, OptimizerSettings, TokenSequence } from "../src/port.js";
+import type { EmbeddedEngineSettings } from "../src/embedded/engine.js";
+import { openEmbeddedEngine } from "../src/embedded/engine.js";
+import type { TrainingEngine, GenerateRequest, Objective, OptimizerSettings, TokenSequence } from "../src/port.js";
 
 export interface OpenEngine {
-  engine: Engine;
+  engine: TrainingEngine;
   /** A directory of its own for checkpoints. */
   directory: string;
   log: string[];
@@ -94,5 +95,5 @@ export function sequences(count: number, length: number, seed = 1): TokenSequenc
 }
 
 export function lesson(count: number, length: number, seed?: number): Objective {
-  return { name: "supervised", sequences: sequences(count, length, seed), divisor: count * (length - 4) };
+  return { name: "cross_entropy", sequences: sequences(count, length, seed), normalizer: count * (length - 4) };
 }

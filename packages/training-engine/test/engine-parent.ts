@@ -11,7 +11,7 @@ const bothWork = (): void => {
   if (++working === 2) report();
 };
 await Promise.all([
-  trainer.accumulate(lesson(2000, 200), { onProgress: once(bothWork) }),
+  trainer.forwardBackward(lesson(2000, 200), { onProgress: once(bothWork) }),
   open.engine.sampler.generate(ask({ maxTokens: 1000, n: 16 }), { onChunk: once(bothWork) }),
 ]);
 

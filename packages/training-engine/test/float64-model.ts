@@ -1,6 +1,8 @@
 import type { ModelConfig } from "../src/model/config.js";
-import { projectionShape, type AdapterConfig, type AdapterTarget, type ParameterSet } from "../src/model/parameters.js";
-import { Tape, type Scalar } from "./tape.js";
+import type { LoraConfig, LoraTarget, ParameterSet } from "../src/model/parameters.js";
+import { projectionShape } from "../src/model/parameters.js";
+import type { Scalar } from "./tape.js";
+import { Tape } from "./tape.js";
 
 // The model once more, as plainly as it can be written and in double precision: what graphs are compared with. One sequence
 // at a time, token by token, number by number; nothing is shared with the engine but the layout of the weights.
@@ -12,13 +14,13 @@ export interface Float64Model {
   tape: Tape;
   /** Numbers of each parameter, also of the adapter's factors. */
   parameters: Map<string, Vector>;
-  adapter?: AdapterConfig;
+  adapter?: LoraConfig;
 }
 
 export function inFloat64(
   config: ModelConfig,
   weights: ParameterSet,
-  adapter?: { config: AdapterConfig; set: ParameterSet },
+  adapter?: { config: LoraConfig; set: ParameterSet },
 ): Float64Model {
   const tape = new Tape();
   const views = [...weights.views, ...(adapter?.set.views ?? [])];
@@ -109,7 +111,7 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
   });
 }
 
-function adapted(model: Float64Model, layer: number, target: AdapterTarget, x: Vector, out: Vector): Vector {
+function adapted(model: Float64Model, layer: number, target: LoraTarget, x: Vector, out: Vector): Vector {
   const { tape, config, adapter } = model;
   if (!adapter?.targets.includes(target)) return out;
   const low = product(model, x, numbers(model, `layers.${layer}.${target}.a`), adapter.rank);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { learningCurve } from "../examples/learning-curve.js";
-import { openModel, type OpenedModel } from "../examples/open-model.js";
+import type { OpenedModel } from "../examples/open-model.js";
+import { openModel } from "../examples/open-model.js";
 import { askAll, learnAnswers, pairs } from "../examples/question-pairs.js";
 import { learnFromRewards } from "../examples/yes-no-maybe.js";
 

@@ -1,17 +1,15 @@
-import {
-  createCpuSampler,
-  type CpuGenerateRequest,
-  type CpuSamplerSettings,
-} from "../src/embedded/decode/cpu-sampler.js";
+import type { CpuGenerateRequest, CpuSamplerSettings } from "../src/embedded/decode/cpu-sampler.js";
+import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import type { ModelConfig } from "../src/model/config.js";
 import type { ParameterSet } from "../src/model/parameters.js";
-import { float64Logits, type Float64Model } from "./float64-model.js";
-import { characterTokenizer, drawnWeights, smallModels } from "./small-models.js";
+import type { Float64Model } from "./float64-model.js";
+import { float64Logits } from "./float64-model.js";
+import { characterTokenizer, randomWeights, smallModels } from "./small-models.js";
 
 /** A sampler that serves one small model under the name `model`. */
 export async function serveSmallModel({
   config = smallModels.qwen3,
-  weights = drawnWeights(config, 1),
+  weights = randomWeights(config, 1),
   ...settings
 }: Partial<CpuSamplerSettings> & { config?: ModelConfig; weights?: ParameterSet } = {}) {
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28, ...settings });

@@ -1,5 +1,6 @@
 import type { ModelConfig } from "../src/model/config.js";
-import { modelParameters, parameterSet, type Parameter, type ParameterSet } from "../src/model/parameters.js";
+import type { ModelParameter, ParameterSet } from "../src/model/parameters.js";
+import { modelParameters, parameterSet } from "../src/model/parameters.js";
 import { createGenerator } from "../src/sampling/generator.js";
 
 /** One model of each kind that graphs must differ for, small enough to be computed number by number. */
@@ -39,11 +40,11 @@ export const smallModels = {
 } satisfies Record<string, ModelConfig>;
 
 /** Weights large enough that every part of the model matters to its logits. */
-export function drawnWeights(config: ModelConfig, seed: number): ParameterSet {
-  return drawnSet(modelParameters(config), seed);
+export function randomWeights(config: ModelConfig, seed: number): ParameterSet {
+  return randomSet(modelParameters(config), seed);
 }
 
-export function drawnSet(parameters: Parameter[], seed: number): ParameterSet {
+export function randomSet(parameters: ModelParameter[], seed: number): ParameterSet {
   const set = parameterSet(parameters);
   const draw = createGenerator(seed);
   for (const { name, shape } of parameters) {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { examplesOf, isHeldOut, taskNames, trainingExamples, type Task } from "../scripts/corpus/corpus.js";
-import { isPassage, type Example } from "../scripts/corpus/example.js";
+import type { Task } from "../scripts/corpus/corpus.js";
+import { examplesOf, isHeldOut, taskNames, trainingExamples } from "../scripts/corpus/corpus.js";
+import type { Example } from "../scripts/corpus/example.js";
+import { isPassage } from "../scripts/corpus/example.js";
 
 function take<Item>(source: Iterable<Item>, count: number): Item[] {
   const items: Item[] = [];

@@ -6,11 +6,14 @@ import type { Renderer } from "../scripts/corpus/render.js";
 import { learnBytePairs } from "../scripts/tokenizer/byte-pairs.js";
 import { addedTokens, tokenizerFiles } from "../scripts/tokenizer/tokenizer-files.js";
 import { batches } from "../scripts/training/batches.js";
-import { encoder, type Encoder } from "../scripts/training/encode.js";
+import type { Encoder } from "../scripts/training/encode.js";
+import { encoder } from "../scripts/training/encode.js";
 import { totalWeight } from "../scripts/training/rows.js";
 import { chatTemplateSource, starterDirectory, starterRenderer } from "../scripts/training/starter-files.js";
-import { openChatTemplate, type ChatTemplate } from "../src/text/template.js";
-import { openTokenizer, type Tokenizer } from "../src/text/tokenizer.js";
+import type { ChatTemplate } from "../src/text/template.js";
+import { openChatTemplate } from "../src/text/template.js";
+import type { Tokenizer } from "../src/text/tokenizer.js";
+import { openTokenizer } from "../src/text/tokenizer.js";
 
 let tokenizer: Tokenizer;
 let template: ChatTemplate;

@@ -2,9 +2,17 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../src/engine-error.js";
-import { addSums, finishMetrics, type MetricSums } from "../src/objective/metric-sums.js";
-import { sequenceLoss } from "../src/objective/sequence-loss.js";
-import type { Engine, Evaluation, OptimizerSettings, TokenSequence, Trainer, TrainerSpec } from "../src/port.js";
+import type { MetricSums } from "../src/objective/metric-sums.js";
+import { addSums, finishMetrics } from "../src/objective/metric-sums.js";
+import { sequenceLoss } from "../src/objective/objective-loss.js";
+import type {
+  TrainingEngine,
+  ForwardBackwardOutput,
+  OptimizerSettings,
+  TokenSequence,
+  Trainer,
+  TrainerSpec,
+} from "../src/port.js";
 
 /** A checkpoint of the table model: logits [previous token][next token], and Adam's moments. */
 interface Table {
@@ -14,7 +22,7 @@ interface Table {
   second: number[];
 }
 
-export interface TableEngine extends Engine {
+export interface TableEngine extends TrainingEngine {
   /** What trainers were opened with, in order. */
   opened: TrainerSpec[];
   /** Called before every optimizer step, with the number of steps that this engine has done. */
@@ -64,7 +72,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
     }
     const gradient = table.logits.map(() => 0);
 
-    return { logprobs, accumulate, apply, save, close };
+    return { logprobs, forwardBackward, optimStep, save, close };
 
     function distribution(previous: number): number[] {
       const row = table.logits.slice(previous * vocabulary, (previous + 1) * vocabulary);
@@ -80,21 +88,23 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       return sequences.map((sequence) => score(sequence, (of, token) => of[token]!));
     }
 
-    async function accumulate(...[objective, options]: Parameters<Trainer["accumulate"]>): Promise<Evaluation> {
+    async function forwardBackward(
+      ...[objective, options]: Parameters<Trainer["forwardBackward"]>
+    ): Promise<ForwardBackwardOutput> {
       options?.signal?.throwIfAborted();
       const sums: MetricSums = {};
       const scored = await logprobs(objective.sequences);
       let loss = 0;
       for (const [at, sequence] of objective.sequences.entries()) {
         const result = sequenceLoss(objective, at, scored[at]!);
-        loss += result.loss / objective.divisor;
+        loss += result.loss / objective.normalizer;
         addSums(sums, result.sums);
         for (const [t, slope] of result.gradient.entries()) {
           if (slope === 0) continue;
           const previous = sequence.tokens[t - 1]!;
           for (const [token, logprob] of distribution(previous).entries()) {
             const own = token === sequence.tokens[t] ? 1 : 0;
-            gradient[previous * vocabulary + token]! += (slope / objective.divisor) * (own - Math.exp(logprob));
+            gradient[previous * vocabulary + token]! += (slope / objective.normalizer) * (own - Math.exp(logprob));
           }
         }
       }
@@ -103,7 +113,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       return { loss, logprobs: scored, entropies, metrics: finishMetrics(sums) };
     }
 
-    async function apply(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }> {
+    async function optimStep(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }> {
       engine.beforeApply?.(engine.applied.length);
       engine.applied.push(settings);
       const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm } = settings;

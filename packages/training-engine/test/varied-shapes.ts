@@ -1,6 +1,6 @@
 import { modelParameters } from "../src/model/parameters.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
-import { drawnWeights, smallLlama, uniform } from "./drawn-models.js";
+import { randomWeights, smallLlama, uniform } from "./random-models.js";
 
 // A program: trains a small model on batches of ever other shapes and prints its resident memory, in MiB, every 20 steps.
 
@@ -18,7 +18,7 @@ const random = uniform(9);
 const between = (low: number, high: number) => low + Math.floor(random() * (high - low));
 const trainer = await createCpuTrainer({
   config,
-  weights: drawnWeights(modelParameters(config), 1),
+  weights: randomWeights(modelParameters(config), 1),
   memoryBytes: 2 ** 30,
   workers: 1,
 });
@@ -31,8 +31,8 @@ for (let step = 1; step <= steps; step++) {
       mask: new Uint8Array(length).fill(1, between(1, length)),
     };
   });
-  await trainer.accumulate({ name: "supervised", sequences, divisor: 100 }, { entropy: step % 3 === 0 });
-  await trainer.apply({
+  await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: 100 }, { entropy: step % 3 === 0 });
+  await trainer.optimStep({
     learningRate: 1e-3,
     beta1: 0.9,
     beta2: 0.99,

@@ -1,4 +1,5 @@
-import { ask, type Generator } from "./example.js";
+import type { Generator } from "./example.js";
+import { ask } from "./example.js";
 
 const wordings: ((left: number, right: number) => string)[] = [
   (left, right) => `${left} + ${right}`,

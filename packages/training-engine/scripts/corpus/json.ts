@@ -1,4 +1,5 @@
-import { ask, type Generator } from "./example.js";
+import type { Generator } from "./example.js";
+import { ask } from "./example.js";
 import { spacedJson } from "./spaced-json.js";
 import type { Random } from "./random.js";
 import { cities, colours, days, names, things, withArticle } from "./words.js";

@@ -1,4 +1,5 @@
-import { ask, type Generator } from "./example.js";
+import type { Generator } from "./example.js";
+import { ask } from "./example.js";
 
 interface Facts {
   wordings: ((subject: string) => string)[];

@@ -1,5 +1,6 @@
 import { Template } from "@huggingface/jinja";
-import { type Example, isPassage } from "./example.js";
+import type { Example } from "./example.js";
+import { isPassage } from "./example.js";
 
 /** What the model reads before it has to speak, and what it should say, up to and with the token that ends it. */
 interface Rendered {

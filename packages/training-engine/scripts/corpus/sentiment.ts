@@ -1,4 +1,5 @@
-import { ask, capitalised, type Generator } from "./example.js";
+import type { Generator } from "./example.js";
+import { ask, capitalised } from "./example.js";
 import { things } from "./words.js";
 
 const labels = ["positive", "negative", "neutral"] as const;

@@ -1,4 +1,5 @@
-import { ask, type Generator } from "./example.js";
+import type { Generator } from "./example.js";
+import { ask } from "./example.js";
 import { anyWord } from "./words.js";
 
 const copyWordings: ((text: string) => string)[] = [

@@ -1,4 +1,5 @@
-import { ask, capitalised, type Generator } from "./example.js";
+import type { Generator } from "./example.js";
+import { ask, capitalised } from "./example.js";
 import type { Random } from "./random.js";
 import { adjectives, animals, days, names, pastVerbs, places, things, withArticle } from "./words.js";
 

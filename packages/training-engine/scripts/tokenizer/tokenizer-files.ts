@@ -1,4 +1,5 @@
-import { type BytePairs, piecePattern } from "./byte-pairs.js";
+import type { BytePairs } from "./byte-pairs.js";
+import { piecePattern } from "./byte-pairs.js";
 
 /** Tokens that no merge makes. As in the Qwen3 family, the tags of tools and thoughts are text, not control tokens. */
 export const addedTokens = [

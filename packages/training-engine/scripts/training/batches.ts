@@ -1,4 +1,4 @@
-import type { SupervisedSequence } from "../../src/port.js";
+import type { CrossEntropySequence } from "../../src/port.js";
 import { trainingExamples } from "../corpus/corpus.js";
 import type { Encoder } from "./encode.js";
 import { RowPacker } from "./rows.js";
@@ -12,7 +12,7 @@ const longShare = 24;
 const chunk = 500;
 
 /** The batches from step `from` (0 is the first) on, without end: the same for a seed, wherever one begins. */
-export function* batches(encode: Encoder, seed: number, from: number): IterableIterator<SupervisedSequence[], never> {
+export function* batches(encode: Encoder, seed: number, from: number): IterableIterator<CrossEntropySequence[], never> {
   for (let at = Math.floor(from / chunk); ; at++) {
     let step = at * chunk;
     for (const batch of chunkOfBatches(encode, seed + 1000 * at)) {
@@ -23,7 +23,7 @@ export function* batches(encode: Encoder, seed: number, from: number): IterableI
 }
 
 /** Rows of 128 cost least, as attention grows with their length; what does not fit goes into longer ones. */
-function* chunkOfBatches(encode: Encoder, seed: number): IterableIterator<SupervisedSequence[]> {
+function* chunkOfBatches(encode: Encoder, seed: number): IterableIterator<CrossEntropySequence[]> {
   const packers = [128, 256, 512].map((length) => new RowPacker(length, batchTokens / length));
   const long = new RowPacker(contextLength, batchTokens / contextLength);
   let count = 0;

@@ -1,9 +1,10 @@
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Model, writeModel } from "../../src/weights/model-directory.js";
+import type { ModelWeights } from "../../src/weights/model-directory.js";
+import { writeModel } from "../../src/weights/model-directory.js";
 
 /** Writes the weights in bf16 and the shape into the starter's directory; its tokenizer stays as it is. */
-export async function exportStarter(directory: string, model: Model): Promise<void> {
+export async function exportStarter(directory: string, model: ModelWeights): Promise<void> {
   // Beside the target, so that renaming is all that is left to do.
   const draft = await mkdtemp(join(directory, "..", ".starter-"));
   try {

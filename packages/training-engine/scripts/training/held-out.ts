@@ -1,5 +1,6 @@
 import type { TokenSequence } from "../../src/port.js";
-import { examplesOf, taskNames, type Task } from "../corpus/corpus.js";
+import type { Task } from "../corpus/corpus.js";
+import { examplesOf, taskNames } from "../corpus/corpus.js";
 import type { EncodedExample, Encoder } from "./encode.js";
 
 export interface HeldOut {

@@ -1,4 +1,4 @@
-import type { SupervisedSequence } from "../../src/port.js";
+import type { CrossEntropySequence } from "../../src/port.js";
 import type { EncodedExample } from "./encode.js";
 
 /** How much a token of the prompt counts beside one of the answer: its words are chance, its form is worth knowing. */
@@ -19,7 +19,7 @@ export class RowPacker {
   ) {}
 
   /** Puts the example where it leaves the least room; a batch when no row of the coming one had room for it. */
-  add(example: EncodedExample): SupervisedSequence[] | undefined {
+  add(example: EncodedExample): CrossEntropySequence[] | undefined {
     const needed = example.tokens.length;
     if (needed > this.length) throw new RangeError(`an example of ${needed} tokens in rows of ${this.length}`);
     let best: Row | undefined;
@@ -34,7 +34,7 @@ export class RowPacker {
   }
 }
 
-function asSequence(examples: EncodedExample[]): SupervisedSequence {
+function asSequence(examples: EncodedExample[]): CrossEntropySequence {
   const tokens = Int32Array.from(examples.flatMap((example) => example.tokens));
   const mask = new Uint8Array(tokens.length).fill(1);
   const weights = new Float64Array(tokens.length).fill(1);
@@ -49,7 +49,7 @@ function asSequence(examples: EncodedExample[]): SupervisedSequence {
 }
 
 /** What the losses of these sequences are divided by to get their mean. */
-export function totalWeight(sequences: SupervisedSequence[]): number {
+export function totalWeight(sequences: CrossEntropySequence[]): number {
   let total = 0;
   for (const { mask, weights } of sequences) {
     for (const [at, trained] of mask.entries()) total += trained * (weights?.[at] ?? 1);

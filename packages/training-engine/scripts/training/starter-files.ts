@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { type Renderer, renderer } from "../corpus/render.js";
+import type { Renderer } from "../corpus/render.js";
+import { renderer } from "../corpus/render.js";
 
 export const starterDirectory = fileURLToPath(new URL("../../models/starter/", import.meta.url));
 

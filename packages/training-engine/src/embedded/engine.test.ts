@@ -3,17 +3,9 @@ import { readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import {
-  adam,
-  ask,
-  isRunning,
-  lesson,
-  openEngine,
-  sequences,
-  tiny,
-  type OpenEngine,
-} from "../../test/embedded-engine.js";
-import type { Generation, PolicySequence, Sampler, Trainer, WeightsRef } from "../port.js";
+import type { OpenEngine } from "../../test/embedded-engine.js";
+import { adam, ask, isRunning, lesson, openEngine, sequences, tiny } from "../../test/embedded-engine.js";
+import type { Completion, PolicySequence, Sampler, Trainer, WeightsRef } from "../port.js";
 
 // Training gives way to whatever else the machine does.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -28,8 +20,8 @@ beforeAll(async () => {
   ({ sampler } = open.engine);
   trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   for (let step = 0; step < 2; step++) {
-    await trainer.accumulate(lesson(4, 24));
-    await trainer.apply(adam);
+    await trainer.forwardBackward(lesson(4, 24));
+    await trainer.optimStep(adam);
   }
   trained = await trainer.save(join(open.directory, "trained"), { optimizer: true });
 });
@@ -37,7 +29,7 @@ afterAll(() => open.close());
 
 /** The sampled tokens after their prompt, with what the sampler said of them. */
 function sampled(
-  { tokens }: Generation,
+  { tokens }: Completion,
   prompt: Int32Array,
 ): { tokens: Int32Array; mask: Uint8Array; logprobs: number[] } {
   return {
@@ -47,8 +39,8 @@ function sampled(
   };
 }
 
-async function largestDifference(trainer: Trainer, generations: Generation[], prompt: Int32Array): Promise<number> {
-  const samples = generations.map((generation) => sampled(generation, prompt));
+async function largestDifference(trainer: Trainer, completions: Completion[], prompt: Int32Array): Promise<number> {
+  const samples = completions.map((completion) => sampled(completion, prompt));
   const logprobs = await trainer.logprobs(samples);
   const differences = samples.flatMap((sample, i) =>
     [...sample.mask.keys()]
@@ -68,28 +60,28 @@ function digest(file: string): string {
 describe("training and sampling in processes of their own", () => {
   it("agree on the log-probabilities of what was sampled from a saved checkpoint", async () => {
     const request = ask({ weights: trained });
-    const { generations } = await sampler.generate(request);
-    expect(generations.map(({ tokens }) => tokens.length)).toEqual([12, 12]);
-    expect(await largestDifference(trainer, generations, request.prompt)).toBeLessThan(1e-4);
+    const { completions } = await sampler.generate(request);
+    expect(completions.map(({ tokens }) => tokens.length)).toEqual([12, 12]);
+    expect(await largestDifference(trainer, completions, request.prompt)).toBeLessThan(1e-4);
     // And the checkpoint is another model than its base.
     const fromBase = await sampler.generate(ask());
-    expect(await largestDifference(trainer, fromBase.generations, request.prompt)).toBeGreaterThan(1e-2);
+    expect(await largestDifference(trainer, fromBase.completions, request.prompt)).toBeGreaterThan(1e-2);
   });
 
   it("agree on an adapter, which goes on with its own shape", async () => {
     const adapter = { rank: 4, alpha: 8, targets: ["q" as const, "v" as const, "down" as const] };
     const first = await open.engine.openTrainer({ weights: tiny, adapter, seed: 5 });
-    await first.accumulate(lesson(4, 24));
-    await first.apply(adam);
+    await first.forwardBackward(lesson(4, 24));
+    await first.optimStep(adam);
     const saved = await first.save(join(open.directory, "adapter"), { optimizer: true });
     await first.close();
     const second = await open.engine.openTrainer({ weights: saved, seed: 5 });
-    await second.accumulate(lesson(4, 24));
-    await expect(second.apply(adam)).resolves.toMatchObject({ steps: 2 });
+    await second.forwardBackward(lesson(4, 24));
+    await expect(second.optimStep(adam)).resolves.toMatchObject({ steps: 2 });
     const again = await second.save(join(open.directory, "adapter-2"));
     const request = ask({ weights: again });
-    const { generations } = await sampler.generate(request);
-    expect(await largestDifference(second, generations, request.prompt)).toBeLessThan(1e-4);
+    const { completions } = await sampler.generate(request);
+    expect(await largestDifference(second, completions, request.prompt)).toBeLessThan(1e-4);
     expect(JSON.parse(readFileSync(join(open.directory, "adapter-2", "adapter_config.json"), "utf8"))).toMatchObject({
       r: 4,
       lora_alpha: 8,
@@ -99,21 +91,23 @@ describe("training and sampling in processes of their own", () => {
 
   it("stream every token while the whole comes at the end", async () => {
     const streamed: number[][] = [[], []];
-    const { generations } = await sampler.generate(ask(), {
+    const { completions } = await sampler.generate(ask(), {
       onChunk: ({ index, tokens }) => streamed[index]?.push(...tokens.map(({ token }) => token)),
     });
-    expect(streamed).toEqual(generations.map(({ tokens }) => tokens.map(({ token }) => token)));
+    expect(streamed).toEqual(completions.map(({ tokens }) => tokens.map(({ token }) => token)));
   });
 
   it("hold a completion to a structure", async () => {
     const structuredOutput = { type: "choice" as const, choices: ["maybe", "yes"] };
-    const { generations } = await sampler.generate(ask({ structuredOutput, ignoreEos: false, maxTokens: 24 }));
-    for (const { text } of generations) expect(["maybe", "yes"]).toContain(text);
+    const { completions } = await sampler.generate(ask({ structuredOutput, ignoreEos: false, maxTokens: 24 }));
+    for (const { text } of completions) expect(["maybe", "yes"]).toContain(text);
   });
 
   it("report the progress of a call", async () => {
     const progress: number[] = [];
-    const { logprobs } = await trainer.accumulate(lesson(6, 24), { onProgress: (tokens) => progress.push(tokens) });
+    const { logprobs } = await trainer.forwardBackward(lesson(6, 24), {
+      onProgress: (tokens) => progress.push(tokens),
+    });
     expect(logprobs).toHaveLength(6);
     expect(progress.at(-1)).toBe(6 * 20);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
@@ -126,10 +120,10 @@ describe("five steps of reinforcement learning", () => {
     let weights = from;
     for (const step of steps) {
       const request = ask({ weights, n: 4, maxTokens: 8, seed: 100 + step });
-      const { generations } = await sampler.generate(request);
-      const policy = generations.map((generation): PolicySequence => {
-        const { tokens, mask, logprobs } = sampled(generation, request.prompt);
-        const reward = generation.tokens.filter(({ token }) => token % 2 === 0).length / 8 - 0.5;
+      const { completions } = await sampler.generate(request);
+      const policy = completions.map((completion): PolicySequence => {
+        const { tokens, mask, logprobs } = sampled(completion, request.prompt);
+        const reward = completion.tokens.filter(({ token }) => token % 2 === 0).length / 8 - 0.5;
         return {
           tokens,
           mask,
@@ -138,13 +132,13 @@ describe("five steps of reinforcement learning", () => {
           advantages: new Float64Array(tokens.length).fill(reward),
         };
       });
-      await trainer.accumulate({
+      await trainer.forwardBackward({
         name: "policy",
         sequences: policy,
         settings: { ppo: false, epsilon: 1, epsilonHigh: 4, importanceSamplingLevel: "token", maskProbRatio: false },
-        divisor: 32,
+        normalizer: 32,
       });
-      await trainer.apply(adam);
+      await trainer.optimStep(adam);
       weights = await trainer.save(join(open.directory, `${name}-${step}`), { optimizer: true });
     }
     return weights;
@@ -170,12 +164,12 @@ describe("several at once", () => {
     const second = await open.engine.openTrainer({ weights: tiny, seed: 1 });
     const pid = open.pids("training").at(-1) ?? 0;
     await expect(open.engine.openTrainer({ weights: tiny, seed: 1 })).rejects.toMatchObject({ code: "busy" });
-    const [one, two, { generations }] = await Promise.all([
+    const [one, two, { completions }] = await Promise.all([
       trainer.logprobs(sequences(4, 32)),
       second.logprobs(sequences(4, 32)),
       sampler.generate(ask({ n: 4 })),
     ]);
-    expect([one.length, two.length, generations.length]).toEqual([4, 4, 4]);
+    expect([one.length, two.length, completions.length]).toEqual([4, 4, 4]);
     expect(one).not.toEqual(two);
     // Training leaves the cores to chat.
     expect(getPriority(pid)).toBeGreaterThan(getPriority(open.pids("sampling")[0]));
@@ -204,8 +198,8 @@ describe("several at once", () => {
       },
     });
     await swapped;
-    expect(running.generations[0]?.tokens.length).toBe(200);
-    expect(running.generations).toEqual(alone.generations);
+    expect(running.completions[0]?.tokens.length).toBe(200);
+    expect(running.completions).toEqual(alone.completions);
   });
 });
 
@@ -230,19 +224,22 @@ describe("a request that cannot be done", () => {
     const givenAway = Int32Array.of(1, 2);
     structuredClone(givenAway.buffer, { transfer: [givenAway.buffer] });
     await expect(sampler.generate(ask({ prompt: givenAway }))).rejects.toMatchObject({ code: "invalid" });
-    await expect(sampler.generate(ask())).resolves.toMatchObject({ generations: [{ index: 0 }, { index: 1 }] });
+    await expect(sampler.generate(ask())).resolves.toMatchObject({ completions: [{ index: 0 }, { index: 1 }] });
   });
 
   it("ends soon after its caller gave it up", async () => {
     const training = new AbortController();
-    const call = trainer.accumulate(lesson(400, 200), { signal: training.signal, onProgress: () => training.abort() });
+    const call = trainer.forwardBackward(lesson(400, 200), {
+      signal: training.signal,
+      onProgress: () => training.abort(),
+    });
     await expect(call).rejects.toMatchObject({ code: "aborted" });
     const sampling = new AbortController();
-    const generation = sampler.generate(ask({ maxTokens: 900 }), {
+    const completion = sampler.generate(ask({ maxTokens: 900 }), {
       signal: sampling.signal,
       onChunk: () => sampling.abort(),
     });
-    await expect(generation).rejects.toMatchObject({ code: "aborted" });
+    await expect(completion).rejects.toMatchObject({ code: "aborted" });
     expect(await trainer.logprobs(sequences(1, 8))).toHaveLength(1);
   });
 });

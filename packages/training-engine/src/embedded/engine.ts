@@ -2,36 +2,40 @@ import { createRequire } from "node:module";
 import { availableParallelism, totalmem } from "node:os";
 import { EngineError } from "../engine-error.js";
 import { requireTrainingMemory } from "../model/memory.js";
-import type { Engine, SamplingFeature, TrainerSpec } from "../port.js";
-import { surveyBaseModels, type BaseModelSettings } from "../weights/base-models.js";
+import type { TrainingEngine, SamplingFeature, TrainerSpec } from "../port.js";
+import type { BaseModelSettings } from "../weights/base-models.js";
+import { listBaseModels } from "../weights/base-models.js";
 import { describeWeights } from "../weights/load-weights.js";
 import type { Child } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
-import { supervisedSampler } from "./processes/sampler-client.js";
+import { restartingSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
-import { openTrainerProcess, type TrainerProcess } from "./processes/trainer-client.js";
-import { engineMissing } from "./session.js";
+import type { TrainerProcess } from "./processes/trainer-client.js";
+import { openTrainerProcess } from "./processes/trainer-client.js";
+import { unavailableReason } from "./session.js";
 
 export interface EmbeddedEngineSettings {
   models: BaseModelSettings;
-  /** Memory of all processes of the engine together; default: half of what the machine or its container has. */
-  memoryBytes?: number;
-  /** Trainers that may be open at once, one for each job that runs; default 1. Another is turned away with `busy`. */
-  trainingProcesses?: number;
-  /** Threads that one trainer may use; default: one for each core. Their number decides the last bits of trained weights. */
-  threads?: number;
-  /** A process without a sign of life for so long is killed; default 15 s. */
-  silenceMs?: number;
   /**
-   * A process stuck in one computation for so long is killed; default: two minutes, and ten more for a model of 60 million
-   * parameters (10 µs for each). One pass over one batch takes less even on a slow core.
+   * Memory limit of all engine processes together, in bytes. Default: half of the memory of the machine or container.
    */
-  blockedMs?: number;
-  /** Gets one line for each thing that happens, and what the processes write to stderr. */
+  memoryBytes?: number;
+  /** Maximum number of open trainers, one per running job. Default 1. Further trainers are rejected with `busy`. */
+  trainingProcesses?: number;
+  /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
+  threads?: number;
+  /** A process without a heartbeat for this time is killed. Default 15 s. */
+  heartbeatTimeoutMs?: number;
+  /**
+   * A process whose event loop is blocked for this time is killed. Default: 2 minutes plus 10 µs per parameter, which
+   * is 10 more minutes for 60 million parameters. One pass over one batch takes less even on a slow core.
+   */
+  blockedTimeoutMs?: number;
+  /** Receives one line per process event, and the stderr output of the processes. */
   log?: (line: string) => void;
 }
 
-const plainFeatures: SamplingFeature[] = [
+const baseFeatures: SamplingFeature[] = [
   "penalties",
   "logit_bias",
   "allowed_token_ids",
@@ -45,38 +49,42 @@ const plainFeatures: SamplingFeature[] = [
   "repetition_detection",
 ];
 
-/** Of the memory of the engine; the rest is for training, which needs about four times as much for the same model. */
+/**
+ * Fraction of the memory limit for sampling. The rest is for training, which needs about four times as much for the
+ * same model.
+ */
 const samplingShare = 0.4;
 
 /**
- * The engine on this machine's CPU: a process for each open trainer, and one for sampling that starts with the first
- * request. It opens also where onnxruntime-node cannot run; `health` then says why, and there are no models.
+ * Opens the engine on the CPU of this machine: one process per open trainer, and one for sampling that starts with the
+ * first request. If onnxruntime-node cannot be loaded, the engine still opens: `health` reports the reason and no
+ * models are listed.
  */
-export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Promise<Engine> {
-  const missing = await engineMissing();
-  return missing === undefined ? runningEngine(settings) : engineWithout(missing);
+export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Promise<TrainingEngine> {
+  const missing = await unavailableReason();
+  return missing === undefined ? runningEngine(settings) : unavailableEngine(missing);
 }
 
-function runningEngine(settings: EmbeddedEngineSettings): Engine {
+function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
   const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
   const closing = new AbortController();
-  /** Open ones, and those on their way. */
+  /** Trainers that are open or being opened. */
   const trainers = new Set<Promise<TrainerProcess>>();
 
-  /** Models of which the log says already why they cannot be used. */
-  const told = new Map<string, string>();
+  /** Models whose error has been logged, with the logged message. */
+  const reportedProblems = new Map<string, string>();
 
   const processOptions = (parameters: number) => ({
     limits: {
-      silenceMs: settings.silenceMs ?? 15_000,
-      blockedMs: settings.blockedMs ?? 120_000 + parameters / 100,
+      heartbeatTimeoutMs: settings.heartbeatTimeoutMs ?? 15_000,
+      blockedTimeoutMs: settings.blockedTimeoutMs ?? 120_000 + parameters / 100,
     },
     log,
   });
 
   async function startSampler(signal: AbortSignal): Promise<Child<SamplerMethods>> {
-    const { models } = await surveyBaseModels(settings.models);
+    const { models } = await listBaseModels(settings.models);
     const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
     return openChild<SamplerOpening, SamplerMethods>(
       { ...processOptions(largest), entry: "sampler", title: "the sampling process", niceness: 0 },
@@ -93,32 +101,32 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
     return openTrainerProcess(processOptions(base.parameters), opening, signal);
   }
 
-  const sampler = supervisedSampler(startSampler, log);
+  const sampler = restartingSampler(startSampler, log);
   return {
     kind: "embedded",
     sampler,
     async capabilities() {
-      const { models, problems } = await surveyBaseModels(settings.models);
+      const { models, problems } = await listBaseModels(settings.models);
       for (const { name, message } of problems) {
-        if (told.get(name) !== message) log(`${name} cannot be used: ${message}`);
-        told.set(name, message);
+        if (reportedProblems.get(name) !== message) log(`${name} cannot be used: ${message}`);
+        reportedProblems.set(name, message);
       }
       return { models, fullFineTuning: true, adapters: true, sampling: samplingFeatures() };
     },
     async health() {
-      const detail = sampler.trouble();
+      const detail = sampler.failureReason();
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     async openTrainer(spec, signal) {
-      if (closing.signal.aborted) throw new EngineError("aborted", "the engine was closed");
+      if (closing.signal.aborted) throw new EngineError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
-        const most = `${trainingProcesses} of ${trainingProcesses}`;
-        throw new EngineError("busy", `${most} trainers are open; another can be opened when one is closed`);
+        const open = `${trainingProcesses} of ${trainingProcesses}`;
+        throw new EngineError("busy", `${open} trainers are open; close one before opening another`);
       }
       const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
       trainers.add(started);
-      const leave = (): boolean => trainers.delete(started);
-      started.then(({ exited }) => exited.then(leave), leave);
+      const remove = (): boolean => trainers.delete(started);
+      started.then(({ exited }) => exited.then(remove), remove);
       const { trainer } = await started;
       return trainer;
     },
@@ -130,18 +138,18 @@ function runningEngine(settings: EmbeddedEngineSettings): Engine {
   };
 }
 
-/** All of them; structured outputs stand on an optional package. */
+/** All features. Structured outputs need an optional package. */
 function samplingFeatures(): SamplingFeature[] {
   try {
     createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
-    return [...plainFeatures, "structured_outputs"];
+    return [...baseFeatures, "structured_outputs"];
   } catch {
-    return [...plainFeatures];
+    return [...baseFeatures];
   }
 }
 
-/** An engine that only says why it is none. */
-function engineWithout(reason: string): Engine {
+/** Returns an engine that rejects every call with `unsupported` and the reason. */
+function unavailableEngine(reason: string): TrainingEngine {
   const refuse = (): Promise<never> => Promise.reject(new EngineError("unsupported", reason));
   return {
     kind: "embedded",
@@ -153,7 +161,7 @@ function engineWithout(reason: string): Engine {
   };
 }
 
-/** A container's limit counts, where there is one. */
+/** Memory of the container if it has a limit, else of the machine, in bytes. */
 function availableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { Graph } from "./graph/onnx.js";
-import { discard, engineMissing, openSession, tensor } from "./session.js";
+import { discard, unavailableReason, openSession, tensor } from "./session.js";
 
 test("a hand-written graph with a free dimension runs at several lengths", async () => {
-  expect(await engineMissing()).toBeUndefined();
+  expect(await unavailableReason()).toBeUndefined();
   const graph = new Graph();
   const x = graph.input("x", ["rows", 2]);
   const { left, right } = graph.ops("Split", [x, graph.integers(1, 1)], { axis: 1 }, ["left", "right"]);
@@ -84,8 +84,8 @@ test("where the library is not installed, one sentence says so and what to do", 
     await mkdir(join(directory, "embedded"));
     await copyFile(new URL("session.ts", import.meta.url), join(directory, "embedded/session.mts"));
     await copyFile(new URL("../engine-error.ts", import.meta.url), join(directory, "engine-error.ts"));
-    const program = `import { engineMissing, openSession } from "./embedded/session.mts";
-      console.log(await engineMissing());
+    const program = `import { unavailableReason, openSession } from "./embedded/session.mts";
+      console.log(await unavailableReason());
       openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;
     const options = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program];
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: directory });

@@ -12,18 +12,19 @@ interface TensorData {
 }
 export type TensorType = keyof TensorData;
 
-/** A typed array with its dimensions, as a graph takes and gives it. */
+/** Input or output of a graph: a typed array with its dimensions. */
 export interface Tensor<Type extends TensorType = TensorType> {
   readonly type: Type;
   readonly dims: readonly number[];
   readonly data: TensorData[Type];
 }
 
-/** A graph that can run. `run` blocks its thread while the graph computes, although it returns a promise. */
+/** An executable graph. `run` blocks its thread while the graph computes, although it returns a promise. */
 export interface Session {
   /**
-   * Runs the graph. With `fetches` that hold tensors, their typed arrays are filled and the same tensors are returned (the
-   * library itself answers with other objects that hold copies); with names, or nothing for all outputs, new ones are made.
+   * Runs the graph. If `fetches` holds tensors, their typed arrays are filled and the same tensors are returned (the
+   * library itself returns other objects that hold copies). If `fetches` is a list of names or absent, new tensors are
+   * allocated; absent selects all outputs.
    */
   run<Name extends string>(
     feeds: Readonly<Record<string, Tensor>>,
@@ -34,15 +35,17 @@ export interface Session {
     fetches: readonly Name[],
   ): Promise<Record<Name, Tensor>>;
   run(feeds: Readonly<Record<string, Tensor>>): Promise<Record<string, Tensor>>;
-  /** Gives the graph's memory back to the allocator of the process, which may keep it. */
+  /** Returns the graph's memory to the allocator of the process, which may keep it. */
   release(): Promise<void>;
 }
 
 let loaded: Library | undefined;
 let loading: Promise<Library> | undefined;
 
-/** Why the embedded engine cannot run here and what to do, in one sentence; undefined when it can. */
-export async function engineMissing(): Promise<string | undefined> {
+/**
+ * Returns why the embedded engine cannot run on this machine and the remedy, in one sentence; undefined when it can.
+ */
+export async function unavailableReason(): Promise<string | undefined> {
   try {
     await library();
     return undefined;
@@ -53,32 +56,29 @@ export async function engineMissing(): Promise<string | undefined> {
 }
 
 export interface SessionOptions {
-  /** So many compute together on one operator; results do not depend on their number. */
+  /** Threads that compute one operator. Results do not depend on their number. */
   threads: number;
   /**
-   * Keep the memory of values for the next run (default). Without, a run takes no more than it needs, and the system makes the
-   * pages anew each time: a third slower where values are large.
+   * Keeps the memory of values for the next run (default true). If false, a run takes no more than it needs, but page
+   * faults make it a third slower for large values.
    */
-  keepsMemory?: boolean;
+  reuseArena?: boolean;
 }
 
-/** Prepares a graph for the CPU. */
-export async function openSession(
-  model: Uint8Array,
-  { threads, keepsMemory = true }: SessionOptions,
-): Promise<Session> {
+/** Opens a session of a serialised ONNX model on the CPU. Rejects with `failed` if the library refuses the model. */
+export async function openSession(model: Uint8Array, { threads, reuseArena = true }: SessionOptions): Promise<Session> {
   const { InferenceSession } = await library();
-  const inner = await InferenceSession.create(model, {
+  const session = await InferenceSession.create(model, {
     executionProviders: ["cpu"],
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: "sequential",
     graphOptimizationLevel: "all",
-    enableCpuMemArena: keepsMemory,
-    // A plan of memory per shape of the inputs: where shapes vary it took more memory and was not faster.
+    enableCpuMemArena: reuseArena,
+    // The memory plan per input shape takes more memory and is not faster when shapes vary.
     enableMemPattern: false,
-    // Masked attention is full of numbers too small to be normal, on which a processor takes a hundred times as long. This
-    // makes them zero, in this thread altogether (also for JavaScript), and the first session of a process decides.
+    // Masked attention produces many denormal numbers, which are about a hundred times slower to compute with. This
+    // flushes them to zero for the whole thread, JavaScript included. The first session of a process decides.
     extra: { session: { set_denormal_as_zero: "1" } },
   }).catch((error: unknown) => {
     throw new EngineError("failed", `the graph could not be prepared: ${reasonOf(error)}`);
@@ -87,10 +87,10 @@ export async function openSession(
     feeds: Readonly<Record<string, Tensor>>,
     fetches?: Readonly<Record<string, Tensor>> | readonly string[],
   ): Promise<Readonly<Record<string, Tensor>>> => {
-    const results = await inner
+    const results = await session
       .run(
         feeds as Onnx.InferenceSession.FeedsType,
-        (fetches ?? inner.outputNames) as Onnx.InferenceSession.FetchesType,
+        (fetches ?? session.outputNames) as Onnx.InferenceSession.FetchesType,
       )
       .catch((error: unknown) => {
         throw new EngineError("failed", `the graph could not run: ${reasonOf(error)}`);
@@ -98,36 +98,36 @@ export async function openSession(
     if (fetches !== undefined && !Array.isArray(fetches)) return fetches as Readonly<Record<string, Tensor>>;
     return results as unknown as Record<string, Tensor>;
   };
-  return { run, release: () => inner.release() };
+  return { run, release: () => session.release() };
 }
 
 /**
- * Wraps a typed array, which it shares. Arrays over a SharedArrayBuffer are refused by the library. Needs the library to be
- * loaded: await `openSession` or `engineMissing` first.
+ * Wraps a typed array without copying it. The library refuses arrays over a SharedArrayBuffer. Requires the library to
+ * be loaded: await `openSession` or `unavailableReason` first.
  */
 export function tensor<Type extends TensorType>(
   type: Type,
   data: TensorData[Type],
   dims: readonly number[],
 ): Tensor<Type> {
-  if (!loaded) throw new EngineError("failed", "a tensor was made before onnxruntime-node was loaded");
+  if (!loaded) throw new EngineError("failed", "a tensor was created before onnxruntime-node was loaded");
   return new loaded.Tensor(type, data as Float32Array, dims) as unknown as Tensor<Type>;
 }
 
 /**
- * Frees the arrays of outputs that nobody needs any more, now instead of when the collector comes by: the next run finds the
- * same memory again, still mapped. They are empty afterwards.
+ * Frees output arrays immediately instead of at the next garbage collection, so that the next run reuses memory that is
+ * still mapped. The arrays are empty afterwards.
  */
 export function discard(tensors: Iterable<Tensor>): void {
   const buffers = new Set<ArrayBuffer>();
   for (const { data } of tensors) if (data.buffer instanceof ArrayBuffer) buffers.add(data.buffer);
-  // A closed port takes what is transferred to it and drops it.
-  nowhere.postMessage(null, [...buffers]);
+  // A closed port accepts transferred buffers and drops them.
+  discardPort.postMessage(null, [...buffers]);
 }
 
-const nowhere = closedPort();
+const discardPort = createClosedPort();
 
-function closedPort(): typeof MessageChannel.prototype.port1 {
+function createClosedPort(): typeof MessageChannel.prototype.port1 {
   const { port1 } = new MessageChannel();
   port1.close();
   return port1;
@@ -136,7 +136,7 @@ function closedPort(): typeof MessageChannel.prototype.port1 {
 function library(): Promise<Library> {
   loading ??= import("onnxruntime-node").then(
     (module) => {
-      // Its warnings go to stderr by themselves and are about optimisations it did not make.
+      // The library writes warnings about skipped optimisations to stderr.
       module.env.logLevel = "error";
       loaded = module;
       return module;

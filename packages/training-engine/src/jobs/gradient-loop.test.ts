@@ -4,10 +4,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { tableEngine, type TableEngine } from "../../test/table-engine.js";
+import type { TableEngine } from "../../test/table-engine.js";
+import { tableEngine } from "../../test/table-engine.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import type { JobEvent } from "./job.js";
-import { policyPlan, type PolicyJob } from "./policy-plan.js";
+import type { TrainingJobEvent } from "./training-job.js";
+import type { PolicyJob } from "./policy-job.js";
+import { policyPlan } from "./policy-plan.js";
 import { rlConfig } from "./rl-config.js";
 
 let directory: string;
@@ -21,8 +23,8 @@ function policyJob(
   engine: TableEngine,
   name: string,
   config: Record<string, unknown> = {},
-): PolicyJob & { events: JobEvent[] } {
-  const events: JobEvent[] = [];
+): PolicyJob & { events: TrainingJobEvent[] } {
+  const events: TrainingJobEvent[] = [];
   const rollouts = Array.from({ length: 40 }, (_, at) => ({
     group: Math.floor(at / 4),
     advantage: at % 2 ? 0.5 : -0.5,
@@ -54,7 +56,7 @@ const bits = async (name: string) =>
     .update(await readFile(join(directory, name, "table.json")))
     .digest("hex");
 /** Events without the one number that is a matter of time. */
-const untimed = (events: JobEvent[]) =>
+const untimed = (events: TrainingJobEvent[]) =>
   events.map(({ type, data }) => {
     const { tokens_per_second: _, ...rest } = { tokens_per_second: 0, ...data };
     return { type, data: rest };
@@ -107,7 +109,11 @@ describe("a training job", () => {
     await run(whole);
 
     const workDirectory = join(directory, "work");
-    const halted = { ...policyJob(tableEngine({ vocabulary: 8 }), "resumed", config), workDirectory, stepsPerState: 3 };
+    const halted = {
+      ...policyJob(tableEngine({ vocabulary: 8 }), "resumed", config),
+      workDirectory,
+      stepsPerCheckpoint: 3,
+    };
     halted.engine = Object.assign(tableEngine({ vocabulary: 8 }), {
       beforeApply: (steps: number) => {
         if (steps === 8) throw new Error("the process died");
@@ -117,8 +123,8 @@ describe("a training job", () => {
     expect(halted.events).toHaveLength(1 + 8);
 
     const engine = tableEngine({ vocabulary: 8 });
-    const resumed = { ...policyJob(engine, "resumed", config), workDirectory, stepsPerState: 3 };
-    await run({ ...resumed, told: { started: true, gradientSteps: 8 } });
+    const resumed = { ...policyJob(engine, "resumed", config), workDirectory, stepsPerCheckpoint: 3 };
+    await run({ ...resumed, reported: { started: true, gradientSteps: 8 } });
     expect(engine.applied).toHaveLength(20 - 6);
     expect(engine.opened).toHaveLength(1);
     expect(engine.opened[0]?.weights.checkpoint).toBe(join(workDirectory, "step-6"));
@@ -127,7 +133,7 @@ describe("a training job", () => {
     expect(await readdir(directory)).toEqual(["resumed", "whole"]);
   });
 
-  it("computes anew what was damaged while it was interrupted", async () => {
+  it("recomputes files that are corrupt after an interruption", async () => {
     const config = { precalculate_logprobs: true };
     const whole = policyJob(tableEngine({ vocabulary: 8 }), "whole", config);
     await run(whole);
@@ -137,7 +143,7 @@ describe("a training job", () => {
         if (steps === 4) throw new Error("the process died");
       },
     });
-    const job = { ...policyJob(engine, "resumed", config), workDirectory, stepsPerState: 2 };
+    const job = { ...policyJob(engine, "resumed", config), workDirectory, stepsPerCheckpoint: 2 };
     await expect(run(job)).rejects.toThrow("died");
     await writeFile(join(workDirectory, "first-logprobs.numbers"), "lost");
     await writeFile(join(workDirectory, "step-6.part"), "half");
@@ -160,7 +166,7 @@ describe("a training job", () => {
     };
     await expect(run(job)).rejects.toThrow("the database is away");
     const engine = tableEngine({ vocabulary: 8 });
-    const again = { ...policyJob(engine, "checkpoint"), workDirectory, told: { started: true, gradientSteps: 20 } };
+    const again = { ...policyJob(engine, "checkpoint"), workDirectory, reported: { started: true, gradientSteps: 20 } };
     await run(again);
     expect(again.events.map(({ type }) => type)).toEqual(["training_ended"]);
     expect(engine.opened).toEqual([]);
@@ -181,7 +187,7 @@ describe("a training job", () => {
     await expect(run(other)).rejects.toMatchObject({ code: "invalid", path: "job.json" });
 
     await writeFile(join(directory, "taken"), "");
-    await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("exists already");
+    await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("already exists");
     await expect(run({ ...policyJob(tableEngine(), "c"), workDirectory: directory })).rejects.toThrow("not empty");
   });
 

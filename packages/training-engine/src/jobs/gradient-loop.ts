@@ -1,41 +1,43 @@
 import { existsSync } from "node:fs";
 import { EngineError } from "../engine-error.js";
 import type { Trainer } from "../port.js";
-import { throwIfAborted, type Job, type JobEvent, type JobResult } from "./job.js";
-import { fingerprintOf, openJobState, type JobState } from "./job-state.js";
+import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
+import { throwIfAborted } from "./training-job.js";
+import type { JobState } from "./job-state.js";
+import { fingerprintOf, openJobState } from "./job-state.js";
 
-/** What a kind of training adds to the course that every job takes. */
+/** What a kind of training contributes to the common sequence of a job. */
 export interface GradientPlan {
-  /** Optimizer steps; one event each. */
+  /** Number of optimizer steps; each emits one event. */
   steps: number;
   trainedTokens: number;
-  /** All of the input that decides on the result: JSON values or bytes. */
+  /** All input that affects the result: JSON values or bytes. */
   identity: unknown[];
   started: Record<string, number | string | string[]>;
   ended: Record<string, number>;
-  /** Before the trainer is opened, when there are steps to do: other trainers may be opened here, and closed. */
+  /** Called before the trainer is opened, if there are steps. May open other trainers, and must close them. */
   prepare?(state: JobState): Promise<void>;
-  /** One optimizer step; index from 0. Returns the data of its event. */
+  /** Performs the optimizer step with this index, counted from 0. Returns the data of its event. */
   step(trainer: Trainer, index: number): Promise<Record<string, number>>;
 }
 
-const defaultStepsPerState = 25;
+const defaultStepsPerCheckpoint = 25;
 
 /**
- * Runs a plan from its first step, or from where an earlier run left its state, to a written checkpoint. Events are told in
- * order; `training_ended` comes after the checkpoint stands.
+ * Runs a plan from its first step, or from the state of an interrupted run, to a written checkpoint. Events are emitted
+ * in order; `training_ended` follows after the checkpoint is written.
  */
-export async function runGradientSteps(job: Job, plan: GradientPlan): Promise<JobResult> {
+export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Promise<TrainingJobResult> {
   throwIfAborted(job.signal);
   const { from, adapter, seed } = job;
   const identity = [from, adapter ?? null, seed, job.resetOptimizer ?? false, plan.steps, ...plan.identity];
   const state = await openJobState(job.workDirectory, fingerprintOf(identity));
-  // A checkpoint appears whole or not at all, so one that is there after an interruption is this job's result.
+  // Checkpoints are written atomically, so one that exists after an interruption is the result of this job.
   const finished = existsSync(job.directory);
   if (finished && !state.resumed) {
-    throw new EngineError("invalid", `The directory of the new checkpoint exists already: ${job.directory}`);
+    throw new EngineError("invalid", `The directory of the new checkpoint already exists: ${job.directory}`);
   }
-  if (!job.told?.started) {
+  if (!job.reported?.started) {
     await job.onEvent({ type: "training_started", data: { ...plan.started, num_sequences: plan.steps } });
   }
   if (!finished) await train(job, plan, state);
@@ -48,7 +50,7 @@ export async function runGradientSteps(job: Job, plan: GradientPlan): Promise<Jo
   };
 }
 
-async function train(job: Job, plan: GradientPlan, state: JobState): Promise<void> {
+async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Promise<void> {
   if (plan.steps > 0) await plan.prepare?.(state);
   const checkpoint = state.checkpoint ?? job.from.checkpoint;
   const trainer = await job.engine.openTrainer(
@@ -64,10 +66,10 @@ async function train(job: Job, plan: GradientPlan, state: JobState): Promise<voi
     for (let index = state.completedSteps; index < plan.steps; index++) {
       throwIfAborted(job.signal);
       const data = await plan.step(trainer, index);
-      const event: JobEvent = { type: "gradient_step", data: { ...finite(data), gradient_step: index } };
-      if (index >= (job.told?.gradientSteps ?? 0)) await job.onEvent(event);
+      const event: TrainingJobEvent = { type: "gradient_step", data: { ...finiteValues(data), gradient_step: index } };
+      if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;
-      if (done < plan.steps && done % (job.stepsPerState ?? defaultStepsPerState) === 0) {
+      if (done < plan.steps && done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
         await state.advance(done, (directory) => trainer.save(directory, { optimizer: true }));
       }
     }
@@ -78,12 +80,12 @@ async function train(job: Job, plan: GradientPlan, state: JobState): Promise<voi
   }
 }
 
-/** What a job has come to does not depend on how its trainer ends, and an error before must not be hidden by one here. */
+/** Closes a trainer and ignores errors: they do not affect the result, and must not hide an earlier error. */
 export async function closeQuietly(trainer: Trainer): Promise<void> {
   await trainer.close().catch(() => undefined);
 }
 
-/** Readers of the events take every value for a finite number. */
-function finite(data: Record<string, number>): Record<string, number> {
+/** Omits values that are not finite: readers of the events expect finite numbers. */
+function finiteValues(data: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => Number.isFinite(value)));
 }

@@ -2,22 +2,22 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
-import { syncDirectory, writeWhole } from "../weights/durable-file.js";
+import { syncDirectory, writeDurableFile } from "../weights/durable-file.js";
 import { readJsonFile } from "../weights/json-object.js";
 
-/** How far a job has come, kept so that it can go on after its process has ended. */
+/** Progress of a job, stored so that it can resume after its process has ended. */
 export interface JobState {
-  /** An earlier run of this very job has left its state here. */
+  /** Whether an earlier run of the same job has left its state. */
   readonly resumed: boolean;
   readonly completedSteps: number;
-  /** Weights after `completedSteps`; absent: those that the job starts from. */
+  /** Checkpoint after `completedSteps`. Absent: the weights that the job starts from. */
   readonly checkpoint?: string;
-  /** Arrays kept under a name by this run or an earlier one. */
-  numbers(name: string): Promise<Float64Array[] | undefined>;
-  keepNumbers(name: string, arrays: Float64Array[]): Promise<void>;
-  /** Makes `save`'s checkpoint the state after `completedSteps`. */
+  /** Returns the arrays saved under a name by this or an earlier run. */
+  readArrays(name: string): Promise<Float64Array[] | undefined>;
+  saveArrays(name: string, arrays: Float64Array[]): Promise<void>;
+  /** Saves a checkpoint with `save` and makes it the state after `completedSteps`. */
   advance(completedSteps: number, save: (directory: string) => Promise<unknown>): Promise<void>;
-  /** Removes everything: the job has ended. */
+  /** Removes the state; called when the job has ended. */
   clear(): Promise<void>;
 }
 
@@ -25,18 +25,19 @@ interface Progress {
   version: 1;
   fingerprint: string;
   completedSteps: number;
-  /** Name within the directory. */
+  /** File name in the directory. */
   checkpoint: string | null;
 }
 
 const progressFile = "job.json";
 
 /**
- * Opens the state of the job that `fingerprint` stands for. `directory` is made when it does not exist; undefined: nothing
- * outlives the process. `invalid` when it holds the state of another job.
+ * Opens the state of the job with this fingerprint in `directory`, which is created if it does not exist. If
+ * `directory` is undefined, the state is kept in memory only. Throws `invalid` if the directory contains the state of
+ * another job.
  */
 export async function openJobState(directory: string | undefined, fingerprint: string): Promise<JobState> {
-  if (directory === undefined) return fleetingState();
+  if (directory === undefined) return inMemoryState();
   await mkdir(directory, { recursive: true });
   const found = await readProgress(directory, fingerprint);
   let progress: Progress = found ?? { version: 1, fingerprint, completedSteps: 0, checkpoint: null };
@@ -51,11 +52,11 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     get checkpoint() {
       return progress.checkpoint === null ? undefined : join(directory, progress.checkpoint);
     },
-    async numbers(name) {
+    async readArrays(name) {
       const bytes = await readFile(join(directory, `${name}.numbers`)).catch(() => undefined);
       return bytes && decodeArrays(bytes);
     },
-    async keepNumbers(name, arrays) {
+    async saveArrays(name, arrays) {
       await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
     },
     async advance(completedSteps, save) {
@@ -72,25 +73,25 @@ export async function openJobState(directory: string | undefined, fingerprint: s
   };
 }
 
-/** One text for all that decides on the bits of a job's result; parts are JSON values or bytes. */
+/** Returns a hash of everything that affects the bits of a job's result. Parts are JSON values or bytes. */
 export function fingerprintOf(parts: unknown[]): string {
   const hash = createHash("sha256");
-  for (const part of parts) {
-    const bytes = ArrayBuffer.isView(part)
-      ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength)
-      : new TextEncoder().encode(JSON.stringify(part) ?? "undefined");
+  for (const temporaryPath of parts) {
+    const bytes = ArrayBuffer.isView(temporaryPath)
+      ? new Uint8Array(temporaryPath.buffer, temporaryPath.byteOffset, temporaryPath.byteLength)
+      : new TextEncoder().encode(JSON.stringify(temporaryPath) ?? "undefined");
     hash.update(`${bytes.length}:`).update(bytes);
   }
   return hash.digest("hex");
 }
 
-function fleetingState(): JobState {
+function inMemoryState(): JobState {
   const kept = new Map<string, Float64Array[]>();
   return {
     resumed: false,
     completedSteps: 0,
-    numbers: async (name) => kept.get(name),
-    keepNumbers: async (name, arrays) => void kept.set(name, arrays),
+    readArrays: async (name) => kept.get(name),
+    saveArrays: async (name, arrays) => void kept.set(name, arrays),
     advance: async () => undefined,
     clear: async () => kept.clear(),
   };
@@ -99,15 +100,15 @@ function fleetingState(): JobState {
 async function readProgress(directory: string, fingerprint: string): Promise<Progress | undefined> {
   const entries = await readdir(directory);
   if (!entries.includes(progressFile)) {
-    if (entries.every((name) => name.endsWith(temporary))) return undefined;
-    throw new EngineError("invalid", `The work directory ${directory} is not empty, but not of a job either.`);
+    if (entries.every((name) => name.endsWith(temporarySuffix))) return undefined;
+    throw new EngineError("invalid", `The work directory ${directory} is not empty and contains no job state.`);
   }
   const { version, completedSteps, checkpoint, ...found } = await readJsonFile(directory, progressFile);
   if (version !== 1 || found["fingerprint"] !== fingerprint) {
     throw new EngineError("invalid", `The work directory ${directory} belongs to another job.`);
   }
   if (typeof completedSteps !== "number" || !(checkpoint === null || isCheckpointName(checkpoint))) {
-    throw new EngineError("invalid", `The state of the job in ${directory} is damaged.`, progressFile);
+    throw new EngineError("invalid", `The job state in ${directory} is corrupt.`, progressFile);
   }
   return { version: 1, fingerprint, completedSteps, checkpoint };
 }
@@ -120,25 +121,28 @@ async function writeProgress(directory: string, progress: Progress): Promise<voi
   await replaceFile(directory, progressFile, `${JSON.stringify(progress)}\n`);
 }
 
-/** What a run left behind that was interrupted between writing and making it count. */
+/** Removes files of a run that was interrupted before it recorded them. */
 async function removeLeftovers(directory: string, progress: Progress): Promise<void> {
   for (const name of await readdir(directory)) {
-    const counts = name === progressFile || name === progress.checkpoint || name.endsWith(".numbers");
-    if (!counts) await rm(join(directory, name), { recursive: true, force: true });
+    const isCurrent = name === progressFile || name === progress.checkpoint || name.endsWith(".numbers");
+    if (!isCurrent) await rm(join(directory, name), { recursive: true, force: true });
   }
 }
 
-const temporary = ".part";
+const temporarySuffix = ".part";
 
 async function replaceFile(directory: string, name: string, content: string | Uint8Array): Promise<void> {
-  const part = join(directory, `${name}${temporary}`);
-  await rm(part, { force: true });
-  await writeWhole(part, content);
-  await rename(part, join(directory, name));
+  const temporaryPath = join(directory, `${name}${temporarySuffix}`);
+  await rm(temporaryPath, { force: true });
+  await writeDurableFile(temporaryPath, content);
+  await rename(temporaryPath, join(directory, name));
   await syncDirectory(directory);
 }
 
-/** Number of arrays, their lengths, then their values: all float64 of this machine, after a SHA-256 of the rest. */
+/**
+ * Format: SHA-256 of the rest, then as float64 in host byte order the number of arrays, their lengths, and their
+ * values.
+ */
 function encodeArrays(arrays: Float64Array[]): Uint8Array {
   const values = new Float64Array(1 + arrays.length + arrays.reduce((sum, { length }) => sum + length, 0));
   values[0] = arrays.length;
@@ -152,11 +156,11 @@ function encodeArrays(arrays: Float64Array[]): Uint8Array {
   return Buffer.concat([createHash("sha256").update(body).digest(), body]);
 }
 
-/** Undefined when the file is not what was written: it can be computed again. */
+/** Returns undefined for a corrupt file, whose contents are computed again. */
 function decodeArrays(bytes: Uint8Array): Float64Array[] | undefined {
   const body = new Uint8Array(bytes.subarray(32));
-  const intact = createHash("sha256").update(body).digest().equals(bytes.subarray(0, 32));
-  if (!intact || body.length < 8) return undefined;
+  const isIntact = createHash("sha256").update(body).digest().equals(bytes.subarray(0, 32));
+  if (!isIntact || body.length < 8) return undefined;
   const values = new Float64Array(body.buffer);
   let at = 1 + (values[0] ?? 0);
   return Array.from(values.subarray(1, at), (length) => values.slice(at, (at += length)));

@@ -1,21 +1,21 @@
 import type { TokenSequence } from "../port.js";
 import { seededOrder } from "./seeded-order.js";
 
-/** The steps of the trainer that these jobs come from are packs of a multiple of so many tokens. */
-const stepGrain = 2048;
+/** Tokens per step are a multiple of this, as in the trainer that defines these jobs. */
+const tokenMultiple = 2048;
 
 /**
- * Divides a job's sequences into optimizer steps: groups in the given order, the sequences of a group shuffled, each step
- * filled until `tokensPerStep` would be exceeded; then the steps are shuffled. The prompt that the sequences of a group
- * share counts once in a step. Without `tokensPerStep` it is the longest sequence, rounded up to a multiple of 2048. A
- * longer sequence has a step of its own.
+ * Divides a job's sequences into optimizer steps. Groups keep their order, and the sequences of a group are shuffled. A
+ * step is filled until `tokensPerStep` would be exceeded; then the steps are shuffled. A prompt that all sequences of a
+ * group share counts once per step. The default of `tokensPerStep` is the length of the longest sequence, rounded up to
+ * a multiple of 2048. A longer sequence has a step of its own.
  *
- * @returns indices into `sequences`, by step; the same for the same seed.
+ * @returns indices into `sequences` by step; the same for the same seed.
  */
 export function optimizerSteps(
   sequences: { group: number; sequence: TokenSequence }[],
   seed: number,
-  tokensPerStep = Math.ceil(longest(sequences) / stepGrain) * stepGrain,
+  tokensPerStep = Math.ceil(longestSequence(sequences) / tokenMultiple) * tokenMultiple,
 ): number[][] {
   const groups = new Map<number, number[]>();
   for (const [at, { group }] of sequences.entries()) {
@@ -26,45 +26,45 @@ export function optimizerSteps(
   const draws = seededOrder(seed);
   const steps: number[][] = [];
   let step: number[] | undefined;
-  let room = 0;
+  let freeTokens = 0;
   for (const members of groups.values()) {
     const prompt = sharedPrompt(members.map((at) => sequences[at]?.sequence));
-    let promptIn: number[] | undefined;
+    let promptStep: number[] | undefined;
     for (const at of draws.shuffled(members)) {
       const tokens = sequences[at]?.sequence.tokens.length ?? 0;
-      const added = step && promptIn === step ? tokens - prompt : tokens;
-      if (step && added <= room) {
+      const added = step && promptStep === step ? tokens - prompt : tokens;
+      if (step && added <= freeTokens) {
         step.push(at);
-        room -= added;
+        freeTokens -= added;
       } else {
         step = [at];
         steps.push(step);
-        room = tokensPerStep - tokens;
+        freeTokens = tokensPerStep - tokens;
       }
-      promptIn = step;
+      promptStep = step;
     }
   }
   return draws.shuffled(steps);
 }
 
-function longest(sequences: { sequence: TokenSequence }[]): number {
+function longestSequence(sequences: { sequence: TokenSequence }[]): number {
   return sequences.reduce((most, { sequence }) => Math.max(most, sequence.tokens.length), 1);
 }
 
-/** Length of the longest beginning that all have and that holds no trained token. */
+/** Returns the length of the longest common prefix without a trained token. */
 function sharedPrompt(sequences: (TokenSequence | undefined)[]): number {
   const [first, ...others] = sequences;
   if (!first || others.length === 0) return 0;
-  let length = untrainedBeginning(first);
+  let length = untrainedPrefix(first);
   for (const other of others) {
     if (!other) continue;
-    length = Math.min(length, untrainedBeginning(other));
+    length = Math.min(length, untrainedPrefix(other));
     for (let t = 0; t < length; t++) if (other.tokens[t] !== first.tokens[t]) length = t;
   }
   return length;
 }
 
-function untrainedBeginning({ mask }: TokenSequence): number {
+function untrainedPrefix({ mask }: TokenSequence): number {
   const first = mask.indexOf(1);
   return first < 0 ? mask.length : first;
 }

@@ -2,10 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { tableEngine, type TableEngine } from "../../test/table-engine.js";
+import type { TableEngine } from "../../test/table-engine.js";
+import { tableEngine } from "../../test/table-engine.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import type { JobEvent } from "./job.js";
-import { policyPlan, type PolicyJob } from "./policy-plan.js";
+import type { TrainingJobEvent } from "./training-job.js";
+import type { PolicyJob } from "./policy-job.js";
+import { policyPlan } from "./policy-plan.js";
 import { rlConfig } from "./rl-config.js";
 
 let directory: string;
@@ -20,8 +22,8 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 async function learn(
   config: Record<string, unknown>,
   change: Partial<PolicyJob> = {},
-): Promise<{ data: Record<string, number>[]; logprobs: (token: number) => number; events: JobEvent[] }> {
-  const events: JobEvent[] = [];
+): Promise<{ data: Record<string, number>[]; logprobs: (token: number) => number; events: TrainingJobEvent[] }> {
+  const events: TrainingJobEvent[] = [];
   const old = change.from ? NaN : -Math.log(8);
   const job: PolicyJob = {
     engine,

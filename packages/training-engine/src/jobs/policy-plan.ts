@@ -2,44 +2,16 @@ import { klPenalty } from "../objective/kl-penalty.js";
 import { optimizerDefaults } from "../objective/optimizer-defaults.js";
 import { tokenWeights } from "../objective/token-weights.js";
 import { trainedTokens } from "../objective/trained-tokens.js";
-import type { Evaluation, PolicySequence, TokenSequence, Trainer, WeightsRef } from "../port.js";
+import type { ForwardBackwardOutput, PolicySequence, Trainer } from "../port.js";
 import type { GradientPlan } from "./gradient-loop.js";
-import type { Job } from "./job.js";
 import { optimizerSteps } from "./optimizer-steps.js";
+import type { PlannedSequence, PolicyJob, Rollout } from "./policy-job.js";
 import { scoredSequences } from "./policy-scores.js";
-import type { ReferencePolicy, RlConfig } from "./rl-config.js";
-
-/** One trajectory that there is something to learn from. */
-export interface Rollout {
-  /** Index of its group: sequences of one group share steps. */
-  group: number;
-  /** Relative to its group; not 0. */
-  advantage: number;
-  /** One for each of its histories; log-probabilities are NaN where unknown. */
-  sequences: (TokenSequence & { oldLogprobs: Float64Array })[];
-}
-
-export interface PolicyJob extends Job {
-  settings: RlConfig;
-  rollouts: Rollout[];
-  /** Factor of the learning rate besides those of the settings. */
-  learningRateFactor: number;
-  /** Numbers that every event repeats. */
-  constants: Record<string, number>;
-  /** Finds the weights that a KL penalty refers to; without it that can only be the base model. */
-  referenceWeights?: (reference: ReferencePolicy) => Promise<WeightsRef>;
-}
-
-export interface PlannedSequence {
-  group: number;
-  sequence: PolicySequence;
-  /** Log-probabilities under the policy that the KL penalty refers to. */
-  reference?: Float64Array;
-}
 
 /**
- * Reinforcement learning on rollouts as optimizer steps. Weights and advantages are normalised over the whole job, sequences
- * are divided by `optimizerSteps`, and a step's loss is the sum over its trained tokens divided by their number.
+ * Plans reinforcement learning on rollouts. Weights and advantages are normalised over the job, and sequences are
+ * divided into steps by `optimizerSteps`. The loss of a step is the sum over its trained tokens divided by their
+ * number.
  */
 export function policyPlan(job: PolicyJob): GradientPlan {
   const { settings } = job;
@@ -63,36 +35,36 @@ export function policyPlan(job: PolicyJob): GradientPlan {
   };
 
   async function step(trainer: Trainer, index: number): Promise<Record<string, number>> {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const members = (steps[index] ?? []).flatMap((at) => sequences[at] ?? []);
-    const { batch, kl } = await withPenalty(trainer, members);
-    const divisor = batch.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
-    const evaluation = await trainer.accumulate(
-      { name: "policy", sequences: batch, settings: settings.policy, divisor },
+    const { batch, kl } = await applyKlPenalty(trainer, members);
+    const normalizer = batch.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
+    const evaluation = await trainer.forwardBackward(
+      { name: "policy", sequences: batch, settings: settings.policy, normalizer },
       { entropy: true, signal: job.signal },
     );
     const factor = batch.length ** settings.learningRatePower * job.learningRateFactor;
     const learningRate = (settings.learningRate ?? defaults.learningRate) * factor;
-    const { gradientNorm } = await trainer.apply({ ...defaults, learningRate });
+    const { gradientNorm } = await trainer.optimStep({ ...defaults, learningRate });
     const tokens = batch.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
     const { trained_tokens: _, ...metrics } = evaluation.metrics;
     return {
       ...job.constants,
       ...metrics,
-      entropy: meanEntropy(evaluation, batch, divisor),
+      entropy: meanEntropy(evaluation, batch, normalizer),
       kl_policy_ref: kl,
       loss: evaluation.loss,
       grad_norm: gradientNorm,
       learning_rate: learningRate,
       num_datums: batch.length,
       num_tokens: tokens,
-      num_trainable_tokens: divisor,
-      tokens_per_second: (1000 * tokens) / (performance.now() - begun),
+      num_trainable_tokens: normalizer,
+      tokens_per_second: (1000 * tokens) / (performance.now() - startedAt),
     };
   }
 
-  /** The sequences of a step with the KL penalty in their advantages; its mean is NaN when there is none. */
-  async function withPenalty(
+  /** Adds the KL penalty to the advantages of a step's sequences. Returns them with the mean, NaN without a penalty. */
+  async function applyKlPenalty(
     trainer: Trainer,
     members: PlannedSequence[],
   ): Promise<{ batch: PolicySequence[]; kl: number }> {
@@ -100,12 +72,12 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     if (!settings.klPenalty) return { batch, kl: NaN };
     const { coefficient, source } = settings.klPenalty;
     const sampled = source === "sample";
-    const current = sampled && batch.every(knowsOld) ? undefined : await trainer.logprobs(batch, job.signal);
+    const current = sampled && batch.every(hasOldLogprobs) ? undefined : await trainer.logprobs(batch, job.signal);
     const { advantages, mean } = klPenalty(
       members.map(({ sequence, reference }, at) => ({
         mask: sequence.mask,
         advantages: sequence.advantages,
-        logprobs: sampled ? filledUp(sequence.oldLogprobs, current?.[at]) : (current?.[at] ?? sequence.oldLogprobs),
+        logprobs: sampled ? fillMissing(sequence.oldLogprobs, current?.[at]) : (current?.[at] ?? sequence.oldLogprobs),
         reference: reference ?? sequence.oldLogprobs,
       })),
       coefficient,
@@ -145,17 +117,17 @@ function identityOf({ sequence }: PlannedSequence): unknown[] {
   return [sequence.tokens, sequence.mask, sequence.weights, sequence.advantages, sequence.oldLogprobs];
 }
 
-function knowsOld({ mask, oldLogprobs }: PolicySequence): boolean {
+function hasOldLogprobs({ mask, oldLogprobs }: PolicySequence): boolean {
   return mask.every((trained, t) => !trained || !Number.isNaN(oldLogprobs[t]));
 }
 
-/** An old log-probability that is unknown stands for the current one. */
-function filledUp(old: Float64Array, current: Float64Array | undefined): Float64Array {
+/** Replaces unknown old log-probabilities by the current ones. */
+function fillMissing(old: Float64Array, current: Float64Array | undefined): Float64Array {
   return old.map((logprob, t) => (Number.isNaN(logprob) ? (current?.[t] ?? NaN) : logprob));
 }
 
-/** Mean entropy of the trained tokens in nats, weighted as the loss is; NaN when the trainer has none. */
-function meanEntropy({ entropies }: Evaluation, batch: PolicySequence[], tokens: number): number {
+/** Returns the mean entropy of the trained tokens in nats, weighted like the loss; NaN if the trainer reports none. */
+function meanEntropy({ entropies }: ForwardBackwardOutput, batch: PolicySequence[], tokens: number): number {
   let sum = 0;
   for (const [at, { mask, weights }] of batch.entries()) {
     for (let t = 0; t < mask.length; t++) if (mask[t]) sum += (weights[t] ?? 0) * (entropies?.[at]?.[t] ?? NaN);

@@ -2,12 +2,12 @@ import { EngineError } from "../engine-error.js";
 import type { WeightsRef } from "../port.js";
 import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
-import type { PlannedSequence, PolicyJob } from "./policy-plan.js";
+import type { PlannedSequence, PolicyJob } from "./policy-job.js";
 
 /**
- * Adds what other weights than those in training say of the sequences: with `precalculate_logprobs` the job's first weights
- * take the place of the sampling policy (whose log-probabilities become the original ones), and a KL penalty gets its
- * reference. Each is computed once, by a trainer that is closed before the next opens, and kept in the job's state.
+ * Adds the log-probabilities of other weights to the sequences. With `precalculate_logprobs`, the job's initial weights
+ * replace the old policy, whose log-probabilities become the rollout log-probabilities. A KL penalty gets its
+ * reference. Each is computed once, by a trainer that is closed before the next opens, and saved in the job's state.
  */
 export async function scoredSequences(
   job: PolicyJob,
@@ -23,7 +23,7 @@ export async function scoredSequences(
       sequence: {
         ...sequence,
         oldLogprobs: first[at] ?? sequence.oldLogprobs,
-        originalLogprobs: sequence.oldLogprobs,
+        rolloutLogprobs: sequence.oldLogprobs,
       },
     }));
   }
@@ -41,9 +41,9 @@ async function scores(
   name: string,
   state: JobState,
 ): Promise<Float64Array[]> {
-  const kept = await state.numbers(name);
-  if (kept) return kept;
-  // A fresh adapter changes nothing, but lets a trainer do with less memory than all weights would need.
+  const saved = await state.readArrays(name);
+  if (saved) return saved;
+  // A new adapter does not change the model, but its trainer needs less memory than one for all weights.
   const adapter = weights.checkpoint === undefined ? job.adapter : undefined;
   const trainer = await job.engine.openTrainer({ weights, adapter, seed: job.seed }, job.signal);
   try {
@@ -51,7 +51,7 @@ async function scores(
       planned.map(({ sequence: { tokens, mask } }) => ({ tokens, mask })),
       job.signal,
     );
-    await state.keepNumbers(name, computed);
+    await state.saveArrays(name, computed);
     return computed;
   } finally {
     await closeQuietly(trainer);
@@ -68,6 +68,6 @@ async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {
   const asked = names.find((name) => name !== false);
   if (asked === undefined) return { baseModel: job.from.baseModel };
   if (job.referenceWeights) return job.referenceWeights(reference);
-  const message = `There are no earlier weights that ${asked} could refer to.`;
+  const message = `${asked} refers to earlier weights, and there are none.`;
   throw new EngineError("unsupported", message, `experimental_config.${asked}`);
 }

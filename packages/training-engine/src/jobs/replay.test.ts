@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cpuEngine } from "../../test/cpu-engine.js";
-import type { AdapterConfig } from "../model/parameters.js";
-import type { Engine } from "../port.js";
+import type { LoraConfig } from "../model/parameters.js";
+import type { TrainingEngine } from "../port.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import type { Job, JobEvent } from "./job.js";
-import { policyPlan, type PolicyJob } from "./policy-plan.js";
+import type { TrainingJob, TrainingJobEvent } from "./training-job.js";
+import type { PolicyJob } from "./policy-job.js";
+import { policyPlan } from "./policy-plan.js";
 import { rlConfig } from "./rl-config.js";
 import { sftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
@@ -34,14 +35,14 @@ const rollouts = Array.from({ length: 20 }, (_, at) => ({
   ],
 }));
 
-function job(name: string, change: Partial<PolicyJob> = {}): PolicyJob & { events: JobEvent[] } {
-  const events: JobEvent[] = [];
+function job(name: string, change: Partial<PolicyJob> = {}): PolicyJob & { events: TrainingJobEvent[] } {
+  const events: TrainingJobEvent[] = [];
   return {
     engine: cpuEngine(),
     from: { baseModel: "random:tiny" },
     directory: join(directory, name),
     seed: 5,
-    stepsPerState: 1,
+    stepsPerCheckpoint: 1,
     onEvent: (event) => void events.push(event),
     settings: rlConfig({ packed_sequence_length: 38, precalculate_logprobs: true, kl_penalty_coef: 0.01 }),
     rollouts,
@@ -64,19 +65,19 @@ async function bits(name: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(digests));
 }
 
-const untimed = (events: JobEvent[]) =>
+const untimed = (events: TrainingJobEvent[]) =>
   events.map(({ type, data }) => ({ type, data: { ...data, tokens_per_second: undefined } }));
 
 /** An engine whose process ends in the middle of a step. */
-function dying(engine: Engine, afterSteps: number): Engine {
+function dying(engine: TrainingEngine, afterSteps: number): TrainingEngine {
   return {
     ...engine,
     openTrainer: async (spec) => {
       const trainer = await engine.openTrainer(spec);
       return {
         ...trainer,
-        apply: async (settings) => {
-          const applied = await trainer.apply(settings);
+        optimStep: async (settings) => {
+          const applied = await trainer.optimStep(settings);
           if (applied.steps > afterSteps) throw new Error("killed");
           return applied;
         },
@@ -86,7 +87,7 @@ function dying(engine: Engine, afterSteps: number): Engine {
 }
 
 describe("five steps of reinforcement learning on the real trainer", () => {
-  const adapters: [string, AdapterConfig | undefined][] = [
+  const adapters: [string, LoraConfig | undefined][] = [
     ["all weights", undefined],
     ["an adapter", { rank: 4, alpha: 8, targets: ["q", "v", "down"] }],
   ];
@@ -102,7 +103,7 @@ describe("five steps of reinforcement learning on the real trainer", () => {
     const workDirectory = join(directory, "work");
     const killed = job("resumed", { adapter, workDirectory, engine: dying(cpuEngine(), 3) });
     await expect(runGradientSteps(killed, policyPlan(killed))).rejects.toThrow("killed");
-    const resumed = job("resumed", { adapter, workDirectory, told: { started: true, gradientSteps: 3 } });
+    const resumed = job("resumed", { adapter, workDirectory, reported: { started: true, gradientSteps: 3 } });
     await runGradientSteps(resumed, policyPlan(resumed));
     expect(await bits("resumed")).toEqual(await bits("whole"));
     expect(untimed([...killed.events, ...resumed.events])).toEqual(untimed(whole.events));
@@ -112,7 +113,7 @@ describe("five steps of reinforcement learning on the real trainer", () => {
 describe("supervised steps on the real trainer", () => {
   it("lower the loss, and go on with the moments of the checkpoint", async () => {
     const losses: number[] = [];
-    const supervised = (name: string, from: Job["from"]): Job => ({
+    const supervised = (name: string, from: TrainingJob["from"]): TrainingJob => ({
       ...job(name),
       from,
       onEvent: ({ type, data }) => {

@@ -1,7 +1,7 @@
 /**
- * Factor for the learning rate from how the spread of rewards has developed: the straight line of least squares through it,
- * its value at the last step over its value at step 0. 1 with fewer than two steps, or where the line starts at 0 or below;
- * never negative.
+ * Returns a learning rate factor from the trend of the reward deviation: the value of its least-squares line at the
+ * last step, divided by its value at step 0. Returns 1 with fewer than two steps, or if the line starts at or below 0.
+ * Never negative.
  */
 export function rewardTrendFactor(deviations: { step: number; value: number }[]): number {
   const n = deviations.length;

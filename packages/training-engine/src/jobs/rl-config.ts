@@ -2,17 +2,17 @@ import { policySettings } from "../objective/policy-settings.js";
 import type { PolicySettings } from "../port.js";
 import { settingsTable } from "./settings-table.js";
 
-/** Which weights the KL penalty holds the policy to; at most one is set, none means the plain base model. */
+/** Reference weights of the KL penalty. At most one field is set; none means the base model. */
 export interface ReferencePolicy {
   step?: number;
-  /** Steps behind the weights that the job starts from, but not before step 0. */
+  /** Number of steps before the weights that the job starts from, at most back to step 0. */
   lag?: number;
-  /** An address of weights, to be resolved by the caller. */
+  /** Address of weights, resolved by the caller. */
   adapterPath?: string;
 }
 
 export interface RlConfig {
-  /** Absent: the base model's default. */
+  /** Absent: the default of the base model. */
   learningRate?: number;
   policy: PolicySettings;
   scaleRewards: boolean;
@@ -20,18 +20,21 @@ export interface RlConfig {
   precalculateLogprobs: boolean;
   klPenalty?: { coefficient: number; source: "sample" | "current_learner"; reference: ReferencePolicy };
   allowTrainingWithoutLogprobs: boolean;
-  /** The learning rate is multiplied with (sequences of the step) ^ this. */
+  /** The learning rate is multiplied by (sequences of the step) ^ this. */
   learningRatePower: number;
   scaleLearningRateByRewardDeviation: boolean;
-  /** Tokens of one optimizer step. Absent: made of the longest sequence. */
+  /** Maximum tokens per optimizer step. Absent: derived from the longest sequence. */
   tokensPerStep?: number;
-  /** Settings that this engine does not know; they change nothing. */
-  unknown: string[];
+  /** Names of settings that this engine ignores. */
+  unknownSettings: string[];
 }
 
-const anySize = { min: 0, max: 1e9 };
+const nonNegative = { min: 0, max: 1e9 };
 
-/** Reads `experimental_config`; null, for the whole or for a setting, means the default. `invalid` names the setting. */
+/**
+ * Reads `experimental_config`. Null, for the object or a setting, means the default. Throws `invalid` with the
+ * setting's path.
+ */
 export function rlConfig(value: unknown, path = "experimental_config"): RlConfig {
   const table = settingsTable(value, path);
   const ppo = table.flag("ppo");
@@ -39,11 +42,11 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
   if (ppo !== undefined && lossName !== undefined && ppo !== (lossName === "ppo")) {
     throw table.refuse("loss_fn", `says ${lossName}, but ppo is ${ppo}.`);
   }
-  // Only for memory or for debugging elsewhere; nothing here depends on them.
+  // Accepted without effect: they control memory use and debugging of other engines.
   table.integer("logprob_calculation_chunk_size", { min: 1, max: 2 ** 31 });
   table.flag("plot_tensors");
 
-  const coefficient = table.number("kl_penalty_coef", anySize) ?? 0;
+  const coefficient = table.number("kl_penalty_coef", nonNegative) ?? 0;
   const source = table.choice("kl_penalty_source", ["current_learner", "sample"]) ?? "current_learner";
   const named = {
     kl_penalty_reference_step: table.integer("kl_penalty_reference_step", { min: 0, max: 2 ** 31 }),
@@ -58,8 +61,8 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
     learningRate: table.number("learning_rate", { min: 0, max: 1 }),
     policy: policySettings({
       ppo: ppo ?? lossName === "ppo",
-      epsilon: table.number("epsilon", anySize),
-      epsilonHigh: table.number("epsilon_high", anySize),
+      epsilon: table.number("epsilon", nonNegative),
+      epsilonHigh: table.number("epsilon_high", nonNegative),
       importanceSamplingLevel: table.choice("importance_sampling_level", [
         "token",
         "sequence",
@@ -68,11 +71,11 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
       ]),
       maxNegativeAdvantageImportanceSamplingWeight: table.number(
         "max_negative_advantage_importance_sampling_weight",
-        anySize,
+        nonNegative,
       ),
       maskProbRatio: table.flag("mask_prob_ratio"),
-      k2Tau: table.number(["modelname_k2_tau", "kimi_k2_tau"], anySize),
-      truncatedImportanceSampling: table.number("truncated_importance_sampling", anySize),
+      k2Tau: table.number(["modelname_k2_tau", "kimi_k2_tau"], nonNegative),
+      truncatedImportanceSampling: table.number("truncated_importance_sampling", nonNegative),
     }),
     scaleRewards: (table.flag("normalize_advantages") ?? scaleRewards) && scaleRewards,
     advantageBalance: table.number("advantage_balance", { min: -1, max: 1 }) ?? 0,
@@ -81,7 +84,7 @@ export function rlConfig(value: unknown, path = "experimental_config"): RlConfig
     learningRatePower: table.number("num_trajectories_learning_rate_multiplier_power", { min: -10, max: 10 }) ?? 0,
     scaleLearningRateByRewardDeviation: table.flag("scale_learning_rate_by_reward_std_dev") ?? false,
     tokensPerStep: table.integer("packed_sequence_length", { min: 1, max: 2 ** 31 }),
-    unknown: table.unread(),
+    unknownSettings: table.unread(),
   };
   if (coefficient > 0) {
     config.klPenalty = {

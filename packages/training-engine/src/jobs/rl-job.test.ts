@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cpuEngine } from "../../test/cpu-engine.js";
-import type { JobEvent } from "./job.js";
-import { runRlJob, type RlJob } from "./rl-job.js";
+import type { TrainingJobEvent } from "./training-job.js";
+import type { RlJob } from "./rl-job.js";
+import { runRlJob } from "./rl-job.js";
 
 let directory: string;
-let events: JobEvent[];
+let events: TrainingJobEvent[];
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "heddle-rl-"));
   events = [];
@@ -48,7 +49,8 @@ const run = (groups: unknown, change: Partial<RlJob> = {}) =>
     groups,
     ...change,
   });
-const data = (type: JobEvent["type"]) => events.filter((event) => event.type === type).map((event) => event.data);
+const data = (type: TrainingJobEvent["type"]) =>
+  events.filter((event) => event.type === type).map((event) => event.data);
 
 describe("a reinforcement learning job", () => {
   it("goes from submitted trajectories to a checkpoint", async () => {

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cpuEngine } from "../../test/cpu-engine.js";
-import type { Engine, WeightsRef } from "../port.js";
+import type { TrainingEngine, WeightsRef } from "../port.js";
 import type { ChatTemplate } from "../text/template.js";
 import { openBaseModel } from "./base-model.js";
-import type { JobEvent } from "./job.js";
+import type { TrainingJobEvent } from "./training-job.js";
 import { runRlJob } from "./rl-job.js";
 
 const tiny = { baseModel: "random:tiny" };
 let directory: string;
-let engine: Engine;
+let engine: TrainingEngine;
 let template: ChatTemplate;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "heddle-run-"));
@@ -30,7 +30,7 @@ async function rollouts(weights: WeightsRef, round: number) {
   for (const group of [0, 1, 2]) {
     const messages = [{ role: "user", content: `round ${round}, question ${group}` }];
     const { ids: prompt } = await template.render({ messages });
-    const { generations } = await engine.sampler.generate({
+    const { completions } = await engine.sampler.generate({
       weights,
       prompt,
       n: 4,
@@ -38,7 +38,7 @@ async function rollouts(weights: WeightsRef, round: number) {
       seed: 100 * round + 10 * group,
     });
     groups.push({
-      trajectories: generations.map(({ text, tokens, finishReason, index }) => ({
+      trajectories: completions.map(({ text, tokens, finishReason, index }) => ({
         messages_and_choices: [
           ...messages,
           {
@@ -59,18 +59,18 @@ async function rollouts(weights: WeightsRef, round: number) {
   return groups;
 }
 
-/** Samples, learns, saves: rounds `from` up to `to`. Returns what the gradient steps told, without times. */
+/** Samples, learns, saves: rounds `from` up to `to`. Returns what the gradient steps reported, without times. */
 async function run(name: string, from: number, to: number, weights: WeightsRef = tiny): Promise<unknown[]> {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   for (let round = from; round < to; round++) {
-    const onEvent = ({ type, data }: JobEvent): void => {
-      if (type === "gradient_step") told.push({ ...data, tokens_per_second: 0 });
+    const onEvent = ({ type, data }: TrainingJobEvent): void => {
+      if (type === "gradient_step") reported.push({ ...data, tokens_per_second: 0 });
     };
     const groups = await rollouts(weights, round);
     const job = { engine, from: weights, directory: checkpoint(name, round + 1), seed: 9, groups, onEvent };
     ({ weights } = await runRlJob(job));
   }
-  return told;
+  return reported;
 }
 
 const checkpoint = (name: string, round: number) => join(directory, name, `round-${round}`);
@@ -82,16 +82,16 @@ async function bits(directory: string): Promise<string[]> {
 
 describe("five rounds of sampling and learning", () => {
   it("have the same bits with the same seed, also when they go on from the middle; sampler and trainer agree", async () => {
-    const told = await run("whole", 0, 5);
-    expect(told).toHaveLength(5);
-    for (const step of told) {
+    const reported = await run("whole", 0, 5);
+    expect(reported).toHaveLength(5);
+    for (const step of reported) {
       // The policy that is trained is the one that sampled: nothing is clipped, and old and new probabilities are the same.
       expect(step).toMatchObject({ clip_fraction: 0, importance_ratio_mean: expect.closeTo(1, 4) });
       expect(step).toMatchObject({ approx_kl: expect.closeTo(0, 4), num_dropped_trajectories: 0 });
     }
     const begun = await run("again", 0, 2);
     const ended = await run("again", 2, 5, { ...tiny, checkpoint: checkpoint("again", 2) });
-    expect([...begun, ...ended]).toEqual(told);
+    expect([...begun, ...ended]).toEqual(reported);
     expect(await bits(checkpoint("again", 5))).toEqual(await bits(checkpoint("whole", 5)));
     expect(await bits(checkpoint("whole", 4))).not.toEqual(await bits(checkpoint("whole", 5)));
   }, 60_000);

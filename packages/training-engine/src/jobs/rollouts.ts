@@ -4,25 +4,25 @@ import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
 import { trajectorySequences } from "../trajectories/sequences.js";
 import type { Reason } from "../trajectories/turns.js";
-import { takeTurns } from "./job.js";
-import type { Rollout } from "./policy-plan.js";
+import { yieldToEventLoop } from "./training-job.js";
+import type { Rollout } from "./policy-job.js";
 
 export interface Rollouts {
   rollouts: Rollout[];
-  /** Groups whose rewards differ. */
+  /** Number of groups whose rewards differ. */
   trainableGroups: number;
-  /** Trajectories that have an advantage, but no token to be trained. */
+  /** Number of trajectories with an advantage but without a trainable token. */
   droppedTrajectories: number;
-  /** Why parts of trajectories are not trained, by kind. */
+  /** Number of untrainable parts of trajectories by reason. */
   reasons: Map<Reason["code"], number>;
 }
 
-/** Larger rewards are mistakes, and their squares would not be numbers. */
-const largestReward = 1e100;
+/** Maximum absolute reward; the squares of larger ones would overflow. */
+const maxReward = 1e100;
 
 /**
- * The sequences of all trajectories that there is something to learn from. `invalid` when rewards differ but nothing can be
- * trained because what was sampled is not in the data; trajectories that are merely too long are dropped and counted.
+ * Reads the sequences of all trajectories with an advantage. Throws `invalid` if rewards differ but no sampled token is
+ * in the data. Trajectories that are only too long are dropped and counted.
  */
 export async function readRollouts(
   groups: TrajectoryGroup[],
@@ -34,8 +34,12 @@ export async function readRollouts(
   let first: Reason | undefined;
   for (const [group, { trajectories }] of groups.entries()) {
     for (const { reward, path } of trajectories) {
-      if (Number.isFinite(reward) && Math.abs(reward) <= largestReward) continue;
-      throw new EngineError("invalid", `A reward of ${reward} is not a number to learn from.`, `${path}.reward`);
+      if (Number.isFinite(reward) && Math.abs(reward) <= maxReward) continue;
+      throw new EngineError(
+        "invalid",
+        `The reward ${reward} is not a finite number of at most ${maxReward} in magnitude.`,
+        `${path}.reward`,
+      );
     }
     const rewards = trajectories.map(({ reward }) => reward);
     const { advantages, trainable } = groupAdvantages(rewards, scaleRewards);
@@ -43,13 +47,13 @@ export async function readRollouts(
     for (const [at, trajectory] of trajectories.entries()) {
       const advantage = advantages[at] ?? 0;
       if (advantage === 0) continue;
-      await takeTurns(signal);
+      await yieldToEventLoop(signal);
       const { sequences, reasons } = await trajectorySequences(trajectory, options);
       for (const reason of reasons) {
         found.reasons.set(reason.code, (found.reasons.get(reason.code) ?? 0) + 1);
         if (reason.code !== "too_long") first ??= reason;
       }
-      const trained = sequences.filter((sequence) => !sequence.overLong && trainedTokens(sequence) > 0);
+      const trained = sequences.filter((sequence) => !sequence.exceedsContext && trainedTokens(sequence) > 0);
       if (trained.length > 0) found.rollouts.push({ group, advantage, sequences: trained });
       else found.droppedTrajectories++;
     }

@@ -1,4 +1,4 @@
-/** Orders that depend on nothing but the seed (unsigned 32 bit) and on how often it was asked. */
+/** Creates shuffles that depend only on the seed (unsigned 32-bit integer) and the number of earlier calls. */
 export function seededOrder(seed: number): { shuffled<T>(items: readonly T[]): T[] } {
   let state = seed >>> 0;
   return { shuffled };
@@ -10,7 +10,7 @@ export function seededOrder(seed: number): { shuffled<T>(items: readonly T[]): T
       .map(({ item }) => item);
   }
 
-  /** Unsigned 32 bit: splitmix32, a Weyl sequence through a mixer. */
+  /** Returns the next number of splitmix32, an unsigned 32-bit integer. */
   function draw(): number {
     state = (state + 0x9e3779b9) >>> 0;
     let mixed = state;

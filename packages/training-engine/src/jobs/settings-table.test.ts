@@ -12,7 +12,7 @@ describe("the settings of a reinforcement learning job", () => {
       allowTrainingWithoutLogprobs: false,
       learningRatePower: 0,
       scaleLearningRateByRewardDeviation: false,
-      unknown: [],
+      unknownSettings: [],
     };
     expect(rlConfig(undefined)).toEqual(defaults);
     expect(rlConfig(null)).toEqual(defaults);
@@ -73,7 +73,7 @@ describe("the settings of a reinforcement learning job", () => {
       learningRatePower: 0.5,
       scaleLearningRateByRewardDeviation: true,
       tokensPerStep: 4096,
-      unknown: ["something_new"],
+      unknownSettings: ["something_new"],
     });
   });
 
@@ -87,7 +87,7 @@ describe("the settings of a reinforcement learning job", () => {
     [{ importance_sampling_level: "word" }, 'not "word".'],
     [{ packed_sequence_length: 1.5 }, "packed_sequence_length must be an integer, not 1.5."],
     [{ ppo: true, loss_fn: "cispo" }, "loss_fn says cispo, but ppo is true."],
-    [{ modelname_k2_tau: 1, kimi_k2_tau: 2 }, "kimi_k2_tau is another name of modelname_k2_tau; they differ."],
+    [{ modelname_k2_tau: 1, kimi_k2_tau: 2 }, "kimi_k2_tau is an alias of modelname_k2_tau; their values differ."],
     [
       { kl_penalty_reference_step: 1, kl_penalty_step_lag: 1 },
       "kl_penalty_step_lag excludes kl_penalty_reference_step.",
@@ -102,7 +102,7 @@ describe("the settings of a reinforcement learning job", () => {
 
 describe("the settings of a supervised job", () => {
   it("have their defaults", () => {
-    const defaults = { batchSize: 2, assistantTurns: "all", unknown: [] };
+    const defaults = { batchSize: 2, assistantTurns: "all", unknownSettings: [] };
     expect(sftConfig(null, 5)).toEqual(defaults);
     expect(sftConfig({ batch_size: "auto", learning_rate: null, metric_logging: { enabled: true } }, 5)).toEqual(
       defaults,
@@ -110,7 +110,7 @@ describe("the settings of a supervised job", () => {
     expect(sftConfig({ batch_size: 4, assistant_turns: "last", extra: 0 }, 5)).toEqual({
       batchSize: 4,
       assistantTurns: "last",
-      unknown: ["extra"],
+      unknownSettings: ["extra"],
     });
   });
 

@@ -1,22 +1,23 @@
 import { EngineError } from "../engine-error.js";
 
 export interface SettingsTable {
-  /** A finite number in the range, both ends included. */
+  /** Returns a finite number in the range, bounds included. */
   number(names: string | string[], range: { min: number; max: number }): number | undefined;
   integer(name: string, range: { min: number; max: number }): number | undefined;
   flag(name: string): boolean | undefined;
   choice<const T extends string>(name: string, options: readonly T[]): T | undefined;
   text(name: string): string | undefined;
-  /** The value of a setting that takes several forms; undefined for null. */
+  /** Returns the value of a setting that has several forms; undefined for null. */
   any(name: string): unknown;
   refuse(name: string, message: string): EngineError;
-  /** Settings that nothing has asked for. */
+  /** Returns the names of the settings that have not been read. */
   unread(): string[];
 }
 
 /**
- * A table of settings where null, like an absent key, means the default. Every method returns undefined for the default and
- * throws `invalid` with the path of a value it cannot take. Clients write null for whatever the user left alone.
+ * Reads a table of settings. Null, like an absent key, means the default, because clients send null for settings that
+ * the user did not change. Every method returns undefined for the default and throws `invalid` with the path of an
+ * unsupported value.
  */
 export function settingsTable(value: unknown, path: string): SettingsTable {
   if (value !== undefined && value !== null && (typeof value !== "object" || Array.isArray(value))) {
@@ -42,9 +43,10 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
     if (name === undefined) return undefined;
     const found = any(name);
     if (typeof found !== "number" || !Number.isFinite(found) || found < range.min || found > range.max) {
-      throw refuse(name, `must be a number from ${range.min} to ${range.max}, not ${shown(found)}.`);
+      throw refuse(name, `must be a number from ${range.min} to ${range.max}, not ${formatValue(found)}.`);
     }
-    if (other !== undefined && any(other) !== found) throw refuse(other, `is another name of ${name}; they differ.`);
+    if (other !== undefined && any(other) !== found)
+      throw refuse(other, `is an alias of ${name}; their values differ.`);
     return found;
   }
 
@@ -57,21 +59,21 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
   function flag(name: string): boolean | undefined {
     const found = any(name);
     if (found === undefined || typeof found === "boolean") return found;
-    throw refuse(name, `must be true or false, not ${shown(found)}.`);
+    throw refuse(name, `must be true or false, not ${formatValue(found)}.`);
   }
 
   function choice<const T extends string>(name: string, options: readonly T[]): T | undefined {
     const found = any(name);
     if (found === undefined) return undefined;
     const option = options.find((each) => each === found);
-    if (option === undefined) throw refuse(name, `must be one of ${options.join(", ")}, not ${shown(found)}.`);
+    if (option === undefined) throw refuse(name, `must be one of ${options.join(", ")}, not ${formatValue(found)}.`);
     return option;
   }
 
   function text(name: string): string | undefined {
     const found = any(name);
     if (found === undefined || typeof found === "string") return found;
-    throw refuse(name, `must be text, not ${shown(found)}.`);
+    throw refuse(name, `must be text, not ${formatValue(found)}.`);
   }
 
   function unread(): string[] {
@@ -79,7 +81,7 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
   }
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === "number") return String(value);
   return (JSON.stringify(value) ?? typeof value).slice(0, 80);
 }

@@ -1,20 +1,20 @@
 import { settingsTable } from "./settings-table.js";
 
 export interface SftConfig {
-  /** Rows of one optimizer step. */
+  /** Rows per optimizer step. */
   batchSize: number;
-  /** One for all batches, or one for each; absent: the base model's default. */
+  /** One for all batches, or one per batch. Absent: the default of the base model. */
   learningRate?: number | number[];
   assistantTurns: "all" | "last";
-  /** Settings that this engine does not know; they change nothing. */
-  unknown: string[];
+  /** Names of settings that this engine ignores. */
+  unknownSettings: string[];
 }
 
 const learningRates = { min: 0, max: 1 };
 
 /**
- * Reads the `config` of a supervised job for `rows` rows; null, for the whole or for a setting, means the default.
- * `invalid` names the setting.
+ * Reads the `config` of a supervised job with `rows` rows. Null, for the object or a setting, means the default. Throws
+ * `invalid` with the setting's path.
  */
 export function sftConfig(value: unknown, rows: number, path = "config"): SftConfig {
   const table = settingsTable(value, path);
@@ -26,7 +26,7 @@ export function sftConfig(value: unknown, rows: number, path = "config"): SftCon
     batchSize: batchSize ?? 2,
     learningRate: learningRate(),
     assistantTurns: assistantTurns ?? "all",
-    unknown: table.unread(),
+    unknownSettings: table.unread(),
   };
   if (Array.isArray(config.learningRate)) {
     const batches = Math.ceil(rows / config.batchSize);

@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { cpuEngine } from "../../test/cpu-engine.js";
-import type { JobEvent } from "./job.js";
-import { runSftJob, type SftJob } from "./sft-job.js";
+import type { TrainingJobEvent } from "./training-job.js";
+import type { SftJob } from "./sft-job.js";
+import { runSftJob } from "./sft-job.js";
 
 let directory: string;
-let events: JobEvent[];
+let events: TrainingJobEvent[];
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "heddle-sft-"));
   events = [];

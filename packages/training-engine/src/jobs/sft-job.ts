@@ -2,34 +2,35 @@ import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
 import { openBaseModel } from "./base-model.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import { takeTurns, type Job, type JobResult } from "./job.js";
+import type { TrainingJob, TrainingJobResult } from "./training-job.js";
+import { yieldToEventLoop } from "./training-job.js";
 import { sftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 
-export interface SftJob extends Job {
-  /** Rows in the order of their file, as `readTrainingRows` gives them; `line` counts from 1. */
+export interface SftJob extends TrainingJob {
+  /** Rows in file order, as returned by `readTrainingRows`; `line` counts from 1. */
   rows: { line: number; row: unknown }[];
-  /** `config` as it was submitted; absent or null: all defaults. */
+  /** Submitted `config`. Absent or null: all defaults. */
   config?: unknown;
 }
 
 /**
- * Trains weights on example conversations, from rows to a checkpoint. Every row is checked before the first event; rows
+ * Trains weights on example conversations and writes a checkpoint. All rows are validated before the first event. Rows
  * longer than the context are dropped and counted.
  *
- * @throws EngineError `invalid` with the path of a bad setting or the line of a bad row.
+ * @throws EngineError `invalid` with the path of an invalid setting or the line of an invalid row.
  */
-export async function runSftJob(job: SftJob): Promise<JobResult> {
+export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
   const { info, template } = await openBaseModel(job.engine, job.from.baseModel);
   const options = { template, assistantTurns: settings.assistantTurns, contextLength: info.contextLength };
   const rows: (TokenSequence | undefined)[] = [];
   for (const { line, row } of job.rows) {
-    await takeTurns(job.signal);
-    const { overLong, tokens, mask } = await supervisedSequence(row, options, `line ${line}`);
-    rows.push(overLong ? undefined : { tokens, mask });
+    await yieldToEventLoop(job.signal);
+    const { exceedsContext, tokens, mask } = await supervisedSequence(row, options, `line ${line}`);
+    rows.push(exceedsContext ? undefined : { tokens, mask });
   }
   const plan = supervisedPlan({ ...job, settings, rows });
-  if (settings.unknown.length > 0) plan.started["unknown_settings"] = settings.unknown;
+  if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   return runGradientSteps(job, plan);
 }

@@ -1,44 +1,46 @@
 import { rewardDeviation } from "../objective/group-advantages.js";
-import { readTrajectoryGroups, type TrajectoryGroup } from "../trajectories/groups.js";
+import type { TrajectoryGroup } from "../trajectories/groups.js";
+import { readTrajectoryGroups } from "../trajectories/groups.js";
 
 export interface GroupMetrics {
   /**
    * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups of
    * more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
    */
-  own: Record<string, number>;
+  builtIn: Record<string, number>;
   /** Mean of each trajectory metric over the trajectories that have it. */
-  ofTrajectories: Record<string, number>;
+  trajectoryMeans: Record<string, number>;
   /** Mean of each group metric over the groups that have it and have trajectories. */
-  ofGroups: Record<string, number>;
+  groupMeans: Record<string, number>;
 }
 
-/** What a set of groups says about the policy that made them. What has nothing to be a mean of is left out. */
+/** Computes the metrics of trajectory groups. Means over nothing are omitted. */
 export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
   const trajectories = groups.flatMap((group) => group.trajectories);
   const exceptions = groups.reduce((sum, group) => sum + group.exceptions, 0);
   const deviations = groups
     .filter((group) => group.trajectories.length > 1)
     .map((group) => rewardDeviation(group.trajectories.map(({ reward }) => reward)));
-  const own: Record<string, number> = { reward_std_dev: deviations.length > 0 ? mean(deviations) : 0 };
-  if (trajectories.length > 0) own["reward"] = mean(trajectories.map(({ reward }) => reward));
-  if (trajectories.length + exceptions > 0) own["exception_rate"] = exceptions / (trajectories.length + exceptions);
+  const builtIn: Record<string, number> = { reward_std_dev: deviations.length > 0 ? mean(deviations) : 0 };
+  if (trajectories.length > 0) builtIn["reward"] = mean(trajectories.map(({ reward }) => reward));
+  if (trajectories.length + exceptions > 0) builtIn["exception_rate"] = exceptions / (trajectories.length + exceptions);
   return {
-    own,
-    ofTrajectories: means(trajectories.map(({ metrics }) => metrics)),
-    ofGroups: means(groups.filter((group) => group.trajectories.length > 0).map(({ metrics }) => metrics)),
+    builtIn,
+    trajectoryMeans: means(trajectories.map(({ metrics }) => metrics)),
+    groupMeans: means(groups.filter((group) => group.trajectories.length > 0).map(({ metrics }) => metrics)),
   };
 }
 
 /**
- * The metrics of submitted groups (any JSON value) under the names of a split: `<split>/reward`, `<split>/<metric>`,
- * `<split>/group_<metric>`. Our own names win over metrics of the same name. `invalid` names the place of a bad value.
+ * Computes the metrics of submitted groups (any JSON value), named for a split: `<split>/reward`, `<split>/<metric>`,
+ * `<split>/group_<metric>`. Built-in metrics take precedence over submitted ones of the same name. Throws `invalid`
+ * with the path of an invalid value.
  */
 export function splitMetrics(groups: unknown, split: string): Record<string, number> {
-  const { own, ofTrajectories, ofGroups } = groupMetrics(readTrajectoryGroups(groups));
-  const prefixed = Object.entries(ofGroups).map(([name, value]) => [`group_${name}`, value] as const);
+  const { builtIn, trajectoryMeans, groupMeans } = groupMetrics(readTrajectoryGroups(groups));
+  const prefixed = Object.entries(groupMeans).map(([name, value]) => [`group_${name}`, value] as const);
   return Object.fromEntries(
-    [...Object.entries(ofTrajectories), ...prefixed, ...Object.entries(own)].map(([name, value]) => [
+    [...Object.entries(trajectoryMeans), ...prefixed, ...Object.entries(builtIn)].map(([name, value]) => [
       `${split}/${name}`,
       value,
     ]),

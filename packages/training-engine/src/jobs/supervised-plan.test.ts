@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { tableEngine, type TableEngine } from "../../test/table-engine.js";
+import type { TableEngine } from "../../test/table-engine.js";
+import { tableEngine } from "../../test/table-engine.js";
 import type { TokenSequence } from "../port.js";
 import { runGradientSteps } from "./gradient-loop.js";
-import type { JobEvent } from "./job.js";
+import type { TrainingJobEvent } from "./training-job.js";
 import { sftConfig } from "./sft-config.js";
 import { supervisedPlan } from "./supervised-plan.js";
 
@@ -25,13 +26,13 @@ const row = (token: number): TokenSequence => ({
 const untrained = { ...row(1), mask: new Uint8Array(3) };
 
 async function learn(rows: (TokenSequence | undefined)[], config: Record<string, unknown>, baseModel = "random:table") {
-  const events: JobEvent[] = [];
+  const events: TrainingJobEvent[] = [];
   const job = {
     engine,
     from: { baseModel },
     directory: join(directory, "checkpoint"),
     seed: 1,
-    onEvent: (event: JobEvent) => void events.push(event),
+    onEvent: (event: TrainingJobEvent) => void events.push(event),
     settings: sftConfig(config, rows.length),
     rows,
   };

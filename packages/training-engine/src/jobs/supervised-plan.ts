@@ -2,18 +2,18 @@ import { optimizerDefaults, scheduledLearningRate } from "../objective/optimizer
 import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TokenSequence, Trainer } from "../port.js";
 import type { GradientPlan } from "./gradient-loop.js";
-import type { Job } from "./job.js";
+import type { TrainingJob } from "./training-job.js";
 import type { SftConfig } from "./sft-config.js";
 
-export interface SupervisedJob extends Job {
+export interface SupervisedJob extends TrainingJob {
   settings: SftConfig;
-  /** In the order of the file; undefined where a row is longer than the context. */
+  /** Rows in file order; undefined for a row longer than the context. */
   rows: (TokenSequence | undefined)[];
 }
 
 /**
- * Supervised learning as optimizer steps: `batchSize` rows after another, in their order. A step's loss is the mean over its
- * trained tokens. A batch of which nothing is left is a step that changes nothing, with loss 0.
+ * Plans supervised learning: steps of `batchSize` consecutive rows. The loss of a step is the mean over its trained
+ * tokens. A batch without rows or trained tokens is a step that changes nothing, with loss 0.
  */
 export function supervisedPlan(job: SupervisedJob): GradientPlan {
   const { rows, settings } = job;
@@ -37,16 +37,19 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
   };
 
   async function step(trainer: Trainer, index: number): Promise<Record<string, number>> {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const batch = rows.slice(index * batchSize, (index + 1) * batchSize);
     const kept = batch.filter((row) => row !== undefined);
     const sequences = kept.filter((row) => trainedTokens(row) > 0);
-    const divisor = tokensIn(sequences);
+    const normalizer = tokensIn(sequences);
     const rate = rateOf(index);
     const result = { loss: 0, grad_norm: 0 };
-    if (divisor > 0) {
-      const { loss } = await trainer.accumulate({ name: "supervised", sequences, divisor }, { signal: job.signal });
-      const { gradientNorm } = await trainer.apply({ ...defaults, learningRate: rate });
+    if (normalizer > 0) {
+      const { loss } = await trainer.forwardBackward(
+        { name: "cross_entropy", sequences, normalizer },
+        { signal: job.signal },
+      );
+      const { gradientNorm } = await trainer.optimStep({ ...defaults, learningRate: rate });
       result.loss = loss;
       result.grad_norm = gradientNorm;
     }
@@ -57,8 +60,8 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
       num_trajectories: batch.length,
       num_dropped_trajectories: batch.length - kept.length,
       num_tokens: tokens,
-      num_trainable_tokens: divisor,
-      tokens_per_second: (1000 * tokens) / (performance.now() - begun),
+      num_trainable_tokens: normalizer,
+      tokens_per_second: (1000 * tokens) / (performance.now() - startedAt),
     };
   }
 

@@ -6,12 +6,13 @@ import {
   samplingMemory,
   trainingMemory,
 } from "./memory.js";
-import { modelParameters, parameterCount, type AdapterConfig } from "./parameters.js";
+import type { LoraConfig } from "./parameters.js";
+import { modelParameters, parameterCount } from "./parameters.js";
 import { presets } from "./presets.js";
 
 const medium = presets.get("medium")!;
 const large = { ...medium, hiddenSize: 1024, layers: 28, feedForwardSize: 3072, vocabularySize: 152_000 };
-const adapter: AdapterConfig = { rank: 8, alpha: 16, targets: ["q", "v"] };
+const adapter: LoraConfig = { rank: 8, alpha: 16, targets: ["q", "v"] };
 
 test("full training needs weights, gradients and two moments; an adapter spares most of it", () => {
   const weights = 4 * parameterCount(modelParameters(large));

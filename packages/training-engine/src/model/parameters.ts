@@ -1,37 +1,37 @@
 import type { ModelConfig } from "./config.js";
 
-/** One weight matrix or vector; `offset` counts elements in the flat array of all weights. */
-export interface Parameter {
+/** A weight matrix or vector. `offset` counts elements of the flat array of all weights. */
+export interface ModelParameter {
   name: string;
-  /** Row-major. A projection is [inputs, outputs], so that rows of activations are multiplied from the left. */
+  /** Row-major. A projection is [inputs, outputs]: activations are multiplied from the left. */
   shape: number[];
   offset: number;
   size: number;
 }
 
-/** All weights of a model, or the gradients or moments that go with them, in one array; `views` are windows on it. */
+/** All weights of a model, or their gradients or moments, in one array with a view per parameter. */
 export interface ParameterSet {
-  parameters: Parameter[];
+  parameters: ModelParameter[];
   flat: Float32Array;
   views: Map<string, Float32Array>;
 }
 
-/** The projections that a low-rank adapter can change, as PEFT names them without `_proj`. */
-export const adapterTargets = ["q", "k", "v", "o", "gate", "up", "down"] as const;
-export type AdapterTarget = (typeof adapterTargets)[number];
+/** The projections that a low-rank adapter can adapt, named as in PEFT without `_proj`. */
+export const loraTargets = ["q", "k", "v", "o", "gate", "up", "down"] as const;
+export type LoraTarget = (typeof loraTargets)[number];
 
-export interface AdapterConfig {
+export interface LoraConfig {
   rank: number;
   /** The adapter's product is scaled by `alpha / rank`. */
   alpha: number;
-  targets: AdapterTarget[];
+  targets: LoraTarget[];
 }
 
 /**
- * The weights of a model in the order of the flat array. The projections of queries, keys and values lie side by side in one
- * matrix (`qkv`), and so do gate and up (`gate_up`): one multiplication each.
+ * Returns the parameters of a model in the order of the flat array. The query, key and value projections are columns of
+ * one matrix (`qkv`), and so are gate and up (`gate_up`): one multiplication each.
  */
-export function modelParameters(config: ModelConfig): Parameter[] {
+export function modelParameters(config: ModelConfig): ModelParameter[] {
   const { vocabularySize, hiddenSize, heads, keyValueHeads, headSize, feedForwardSize } = config;
   const queries = heads * headSize;
   const qkv = queries + 2 * keyValueHeads * headSize;
@@ -53,12 +53,12 @@ export function modelParameters(config: ModelConfig): Parameter[] {
   return layOut(shapes);
 }
 
-/** Inputs and outputs of a projection. */
-export function projectionShape(config: ModelConfig, target: AdapterTarget): [inputs: number, outputs: number] {
+/** Returns the input and output width of a projection. */
+export function projectionShape(config: ModelConfig, target: LoraTarget): [inputs: number, outputs: number] {
   const { hiddenSize, feedForwardSize } = config;
   const queries = config.heads * config.headSize;
   const keys = config.keyValueHeads * config.headSize;
-  const shapes: Record<AdapterTarget, [number, number]> = {
+  const shapes: Record<LoraTarget, [number, number]> = {
     q: [hiddenSize, queries],
     k: [hiddenSize, keys],
     v: [hiddenSize, keys],
@@ -70,11 +70,13 @@ export function projectionShape(config: ModelConfig, target: AdapterTarget): [in
   return shapes[target];
 }
 
-/** The two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer. */
-export function adapterParameters(config: ModelConfig, adapter: AdapterConfig): Parameter[] {
+/**
+ * Returns the two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer.
+ */
+export function adapterParameters(config: ModelConfig, adapter: LoraConfig): ModelParameter[] {
   const shapes: [string, number[]][] = [];
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const target of adapterTargets.filter((each) => adapter.targets.includes(each))) {
+    for (const target of loraTargets.filter((each) => adapter.targets.includes(each))) {
       const [inputs, outputs] = projectionShape(config, target);
       shapes.push([`layers.${layer}.${target}.a`, [inputs, adapter.rank]]);
       shapes.push([`layers.${layer}.${target}.b`, [adapter.rank, outputs]]);
@@ -83,14 +85,14 @@ export function adapterParameters(config: ModelConfig, adapter: AdapterConfig): 
   return layOut(shapes);
 }
 
-export function parameterCount(parameters: Parameter[]): number {
+export function parameterCount(parameters: ModelParameter[]): number {
   const last = parameters.at(-1);
   return last ? last.offset + last.size : 0;
 }
 
-/** Windows on `flat`, which is made anew (all zero) when it is not given. */
+/** Creates views on `flat`, or on a new array of zeros. */
 export function parameterSet(
-  parameters: Parameter[],
+  parameters: ModelParameter[],
   flat = new Float32Array(parameterCount(parameters)),
 ): ParameterSet {
   const views = new Map(
@@ -99,7 +101,7 @@ export function parameterSet(
   return { parameters, flat, views };
 }
 
-function layOut(shapes: [string, number[]][]): Parameter[] {
+function layOut(shapes: [string, number[]][]): ModelParameter[] {
   let offset = 0;
   return shapes.map(([name, shape]) => {
     const size = shape.reduce((product, length) => product * length, 1);

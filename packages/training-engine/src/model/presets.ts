@@ -1,8 +1,8 @@
 import type { ModelConfig } from "./config.js";
 
 /**
- * Shapes of `random:<preset>`. They are of the Qwen3 family, whose norms over queries and keys keep small models stable at
- * high learning rates, and take their text from the tokenizer of `heddle/starter`.
+ * Shapes of `random:<preset>`. They are of the Qwen3 family, whose norms of queries and keys keep small models stable
+ * at high learning rates. They use the tokenizer of `heddle/starter`.
  */
 export const presets: ReadonlyMap<string, ModelConfig> = new Map([
   ["tiny", shape({ hiddenSize: 64, layers: 2, heads: 4, keyValueHeads: 2, headSize: 16, feedForwardSize: 176 })],

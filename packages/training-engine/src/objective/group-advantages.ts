@@ -1,16 +1,16 @@
 export interface GroupAdvantages {
-  /** One per trajectory of the group; exactly 0 means: nothing to learn from it. */
+  /** One per trajectory of the group. Exactly 0 for trajectories without training signal. */
   advantages: number[];
-  /** More than one trajectory, and their rewards differ by more than 1e-12. */
+  /** Whether the group has more than one trajectory and rewards that differ by more than 1e-12. */
   trainable: boolean;
 }
 
-/** Rewards closer than this are equal: the mean of equal numbers is not always exactly one of them. */
+/** Maximum difference of rewards that count as equal: the mean of equal numbers is not always exactly one of them. */
 const sameReward = 1e-12;
 
 /**
- * How much better each trajectory did than its group: `R - mean(R)`, divided by the population standard deviation
- * (+ 1e-6) with `scaleRewards`. A group that is not trainable has only zeros. Rewards are finite, at most 1e100 in size.
+ * Computes the advantages of a group: `R - mean(R)`, divided by the population standard deviation (+ 1e-6) with
+ * `scaleRewards`. They are 0 if the group is not trainable. Rewards are finite, at most 1e100 in magnitude.
  */
 export function groupAdvantages(rewards: number[], scaleRewards: boolean): GroupAdvantages {
   let lowest = Infinity;
@@ -27,7 +27,7 @@ export function groupAdvantages(rewards: number[], scaleRewards: boolean): Group
   return { advantages: rewards.map((reward) => (reward - mean) / scale), trainable: true };
 }
 
-/** Population standard deviation; 0 for no rewards. */
+/** Returns the population standard deviation; 0 for no rewards. */
 export function rewardDeviation(rewards: number[]): number {
   if (rewards.length === 0) return 0;
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;

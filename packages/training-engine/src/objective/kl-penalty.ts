@@ -2,15 +2,15 @@
 export interface PenalisedSequence {
   mask: Uint8Array;
   advantages: Float64Array;
-  /** Of the policy that is held near the reference: the one that sampled, or the current one. */
+  /** Log-probabilities of the penalised policy: the old or the current one. */
   logprobs: Float64Array;
   reference: Float64Array;
 }
 
 /**
- * Keeps a policy near a reference by changing advantages: a trained token's gains `coefficient * (mean(k) - k)`, where
- * k = logprob - reference and the mean is over the trained tokens of all given sequences (those of one optimizer step).
- * The changes add up to zero. `mean` is that mean, in nats.
+ * Applies a KL penalty to advantages: a trained token's advantage gains `coefficient * (mean(k) - k)`, where k =
+ * logprob - reference and the mean is over the trained tokens of all given sequences (those of one optimizer step). The
+ * changes sum to zero. Returns that mean, in nats.
  */
 export function klPenalty(
   sequences: PenalisedSequence[],

@@ -32,7 +32,7 @@ describe("metrics of several sequences", () => {
     for (let each = 0; each < 3; each++) addProbability(same, -0.1, -0.1);
     expect(finishMetrics(same)).toEqual({ trained_tokens: 0 });
     expect(finishMetrics({})).toEqual({ trained_tokens: 0 });
-    expect(finishMetrics({ trained_tokens: 2, ratio: Infinity, ratio_squared: Infinity, clipped: 0 })).toEqual({
+    expect(finishMetrics({ trainedTokens: 2, ratio: Infinity, ratioSquared: Infinity, clipped: 0 })).toEqual({
       trained_tokens: 2,
       clip_fraction: 0,
     });

@@ -10,7 +10,7 @@ describe("the defaults of the optimizer", () => {
         beta2: 0.95,
         maxGradientNorm: 1,
       });
-      expect(optimizerDefaults(toy, "sft")).toMatchObject({ learningRate: 3e-3, warmUpSteps: 5, finalShare: 0.05 });
+      expect(optimizerDefaults(toy, "sft")).toMatchObject({ learningRate: 3e-3, warmUpSteps: 5, finalFraction: 0.05 });
     }
     expect(optimizerDefaults("dir:qwen", "rl")).toMatchObject({
       learningRate: 5e-6,

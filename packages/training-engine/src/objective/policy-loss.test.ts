@@ -66,7 +66,7 @@ function lossByDefinition(
       ? -Math.min(rho * advantage, band(rho) * advantage)
       : -band(heldRatios[t]!) * advantage * logprobs[t]!;
     if (settings.truncatedImportanceSampling !== undefined) {
-      const original = sequence.originalLogprobs?.[t];
+      const original = sequence.rolloutLogprobs?.[t];
       const stale = original === undefined ? heldRatios[t]! : Number.isNaN(original) ? 1 : Math.exp(old - original);
       term *= Math.min(stale, settings.truncatedImportanceSampling);
     }
@@ -98,7 +98,7 @@ function pointAwayFromKinks(
         knowledge === "unknown" || (knowledge === "partly" && t % 3 === 0) ? NaN : old,
       ),
     };
-    if (original) sequence.originalLogprobs = near().map((each, t) => (t === 4 ? NaN : each));
+    if (original) sequence.rolloutLogprobs = near().map((each, t) => (t === 4 ? NaN : each));
     if (segmented) sequence.segments = Int32Array.from({ length }, (_, t) => (t < 4 ? 1 : 2));
     const kinks = [
       1 - settings.epsilon,
@@ -244,7 +244,7 @@ describe("the policy loss", () => {
       "advantages has 3 entries for 4 tokens.",
     );
     expect(() => policyLoss(sequence, new Float64Array(4).fill(NaN), policySettings({}))).toThrow(
-      "The model gave token 1 the log-probability NaN",
+      "The log-probability of token 1 is NaN",
     );
   });
 });

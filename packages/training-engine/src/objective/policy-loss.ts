@@ -5,22 +5,23 @@ import type { SequenceLoss } from "./sequence-loss.js";
 import { checkSequence } from "./trained-tokens.js";
 
 /**
- * The clipped policy loss of one sequence, summed over its trained tokens with their weights. Per token, in this order:
+ * Computes the clipped policy loss of one sequence, summed over its trained tokens with their weights. Per token, in
+ * this order:
  *
  * 1. The ratio `rho` of `importanceRatios`.
- * 2. `rho = min(rho, cap)` with `maxNegativeAdvantageImportanceSamplingWeight`. Whatever its name says, the trainer that
- *    this setting comes from caps every token, also those with positive advantages, and so do we.
+ * 2. `rho = min(rho, cap)` with `maxNegativeAdvantageImportanceSamplingWeight`. Despite its name, the trainer that
+ *    defines this setting caps every token, also those with positive advantages, and so does this function.
  * 3. `maskProbRatio`: rho = 0 unless 1 - epsilon < rho < 1 + epsilonHigh.
- * 4. `k2Tau`: the advantage loses tau * (new - old), held constant.
- * 5. CISPO: `-clip(rho) * advantage * logprob`, the clipped ratio held constant.
- *    PPO: `-min(rho * advantage, clip(rho) * advantage)`. Both clip to [1 - epsilon, 1 + epsilonHigh]. A masked ratio is
- *    clipped as well: CISPO weighs such a token with 1 - epsilon, which is 0 by default.
- * 6. `truncatedImportanceSampling`: times min(v, limit), held constant; v = exp(old - original) when the sequence has
- *    original log-probabilities (1 where those are unknown), else v = rho.
+ * 4. `k2Tau`: the advantage is reduced by tau * (new - old), held constant.
+ * 5. CISPO: `-clip(rho) * advantage * logprob`, the clipped ratio held constant. PPO: `-min(rho * advantage,
+ *    clip(rho) * advantage)`. Both clip to [1 - epsilon, 1 + epsilonHigh]. A masked ratio is clipped as well: CISPO
+ *    weighs such a token by 1 - epsilon, which is 0 by default.
+ * 6. `truncatedImportanceSampling`: times min(v, limit), held constant; v = exp(old - rollout) if the sequence has
+ *    rollout log-probabilities (1 where those are unknown), else v = rho.
  */
 export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, settings: PolicySettings): SequenceLoss {
-  const { mask, weights, advantages, oldLogprobs, originalLogprobs, segments } = sequence;
-  checkSequence(sequence, logprobs, { weights, advantages, oldLogprobs, originalLogprobs, segments });
+  const { mask, weights, advantages, oldLogprobs, rolloutLogprobs, segments } = sequence;
+  checkSequence(sequence, logprobs, { weights, advantages, oldLogprobs, rolloutLogprobs: rolloutLogprobs, segments });
   const ratios = importanceRatios(mask, logprobs, oldLogprobs, segments, settings.importanceSamplingLevel);
   const low = 1 - settings.epsilon;
   const high = 1 + settings.epsilonHigh;
@@ -29,21 +30,21 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
 
   const slopes = new Float64Array(mask.length);
   const direct = new Float64Array(mask.length);
-  const sums = { trained_tokens: 0, clipped: 0, ratio: 0, ratio_squared: 0, known_old: 0, old_minus_new: 0 };
+  const sums = { trainedTokens: 0, clipped: 0, ratio: 0, ratioSquared: 0, knownOld: 0, oldMinusNew: 0 };
   const probabilities = probabilitySums();
   let loss = 0;
   for (let t = 0; t < mask.length; t++) {
     if (!mask[t]) continue;
     const logprob = logprobs[t] ?? 0;
-    const free = ratios.ratio[t] ?? 0;
-    const capped = Math.min(free, cap);
+    const uncapped = ratios.ratio[t] ?? 0;
+    const capped = Math.min(uncapped, cap);
     const rho = settings.maskProbRatio && !(capped > low && capped < high) ? 0 : capped;
     const clipped = Math.min(Math.max(rho, low), high);
     const advantage = (advantages[t] ?? 0) - (settings.k2Tau ?? 0) * (ratios.logRatio[t] ?? 0);
-    const truncation = limit === Infinity ? 1 : Math.min(stale(t, rho), limit);
+    const truncation = limit === Infinity ? 1 : Math.min(truncationRatio(t, rho), limit);
     const weight = (weights[t] ?? 0) * truncation;
 
-    let changed = rho !== free;
+    let changed = rho !== uncapped;
     if (settings.ppo) {
       const usesRatio = rho * advantage <= clipped * advantage;
       loss -= weight * (usesRatio ? rho : clipped) * advantage;
@@ -59,26 +60,26 @@ export function policyLoss(sequence: PolicySequence, logprobs: Float64Array, set
   const gradient = settings.ppo ? ratios.backward(slopes) : direct;
   return { loss, gradient, sums: { ...sums, ...probabilities } };
 
-  /** How far the policy that `old` describes had moved from the one that sampled. */
-  function stale(t: number, rho: number): number {
-    if (!originalLogprobs) return rho;
-    const original = originalLogprobs[t] ?? NaN;
-    if (Number.isNaN(original)) return 1;
+  /** Ratio of the old policy to the one that sampled. */
+  function truncationRatio(t: number, rho: number): number {
+    if (!rolloutLogprobs) return rho;
+    const rollout = rolloutLogprobs[t] ?? NaN;
+    if (Number.isNaN(rollout)) return 1;
     const old = oldLogprobs[t] ?? NaN;
-    return Math.exp((Number.isNaN(old) ? (logprobs[t] ?? 0) : old) - original);
+    return Math.exp((Number.isNaN(old) ? (logprobs[t] ?? 0) : old) - rollout);
   }
 
   function count(t: number, logprob: number, rho: number, changed: boolean): void {
-    sums.trained_tokens++;
+    sums.trainedTokens++;
     sums.clipped += changed ? 1 : 0;
     sums.ratio += rho;
-    sums.ratio_squared += rho * rho;
+    sums.ratioSquared += rho * rho;
     const old = oldLogprobs[t] ?? NaN;
     if (!Number.isNaN(old)) {
-      sums.known_old++;
-      sums.old_minus_new += old - logprob;
+      sums.knownOld++;
+      sums.oldMinusNew += old - logprob;
     }
-    const sampled = (originalLogprobs ?? oldLogprobs)[t] ?? NaN;
+    const sampled = (rolloutLogprobs ?? oldLogprobs)[t] ?? NaN;
     if (!Number.isNaN(sampled)) addProbability(probabilities, sampled, logprob);
   }
 }

@@ -1,6 +1,9 @@
 import type { PolicySettings } from "../port.js";
 
-/** Settings with the defaults that depend on each other: what is absent (or 0, for a limit) is off or the default. */
+/**
+ * Completes policy settings with their defaults, which depend on each other. An absent setting, or a limit of 0, is off
+ * or the default.
+ */
 export function policySettings(given: Partial<PolicySettings>): PolicySettings {
   const ppo = given.ppo ?? false;
   const epsilon = given.epsilon ?? (ppo ? 0.2 : 1);

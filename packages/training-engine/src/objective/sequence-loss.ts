@@ -1,29 +1,10 @@
-import { EngineError } from "../engine-error.js";
-import type { Objective, TokenSequence } from "../port.js";
 import type { MetricSums } from "./metric-sums.js";
-import { policyLoss } from "./policy-loss.js";
-import { supervisedLoss } from "./supervised-loss.js";
 
-/** Loss of one sequence; nothing is divided by the objective's `divisor` yet. */
+/** Loss of one sequence, not yet divided by the objective's `normalizer`. */
 export interface SequenceLoss {
   /** Sum over the trained tokens. */
   loss: number;
-  /** dLoss/dlogprob, as long as the tokens; 0 where nothing is trained. */
+  /** dLoss/dlogprob per token; 0 for untrained tokens. */
   gradient: Float64Array;
   sums: MetricSums;
-}
-
-/**
- * Loss of one sequence of an objective, given the log-probabilities of its tokens under the current weights (aligned as in
- * the port; those of untrained tokens are not read). `failed` when a trained token's log-probability is not finite.
- */
-export function sequenceLoss(objective: Objective, index: number, logprobs: Float64Array): SequenceLoss {
-  if (objective.name === "supervised") return supervisedLoss(sequenceAt(objective.sequences, index), logprobs);
-  return policyLoss(sequenceAt(objective.sequences, index), logprobs, objective.settings);
-}
-
-function sequenceAt<T extends TokenSequence>(sequences: T[], index: number): T {
-  const sequence = sequences[index];
-  if (!sequence) throw new EngineError("invalid", `The objective has no sequence ${index}.`, `sequences.${index}`);
-  return sequence;
 }

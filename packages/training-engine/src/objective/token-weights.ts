@@ -6,14 +6,17 @@ export interface TrajectoryScale {
 }
 
 /**
- * Weight and advantage of every trained token of a trajectory, over all trained tokens of a job:
+ * Computes the weight and advantage of the trained tokens of each trajectory, normalised over all trained tokens of a
+ * job:
  *
- * - weight `1 / (tokens + 1e-6)`, so that each trajectory counts the same however long it is; then mean 1 per token;
- * - `balance` b in [-1, 1] shrinks the advantages that are not positive by `1 - b` (b > 0), or those that are not
- *   negative by `1 + b` (b < 0): 1 learns only from good trajectories, -1 only from bad ones;
- * - then mean `|advantage| * weight` 1 per token, so that a learning rate means the same whatever the rewards' size.
+ * - weight `1 / (tokens + 1e-6)`, so that each trajectory counts equally regardless of its length; then mean 1 per
+ *   token;
+ * - `balance` b in [-1, 1] scales the advantages that are not positive by `1 - b` (b > 0), or those that are not
+ *   negative by `1 + b` (b < 0): 1 trains only on good trajectories, -1 only on bad ones;
+ * - then mean `|advantage| * weight` 1 per token, so that the effect of a learning rate does not depend on the scale
+ *   of rewards.
  *
- * Trajectories without trained tokens get weight 0. When every advantage is 0 they stay 0.
+ * Trajectories without trained tokens get weight 0. If every advantage is 0, they stay 0.
  */
 export function tokenWeights(
   trajectories: TrajectoryScale[],

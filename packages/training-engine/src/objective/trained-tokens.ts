@@ -1,7 +1,7 @@
 import { EngineError } from "../engine-error.js";
 import type { TokenSequence } from "../port.js";
 
-/** Tokens with mask 1. */
+/** Returns the number of tokens with mask 1. */
 export function trainedTokens(sequence: TokenSequence): number {
   let count = 0;
   for (const trained of sequence.mask) if (trained) count++;
@@ -9,8 +9,8 @@ export function trainedTokens(sequence: TokenSequence): number {
 }
 
 /**
- * Throws `invalid` when an array of the sequence has another length than its tokens, and `failed` when the model gave a
- * trained token no finite log-probability: its weights are broken, usually by a learning rate that is too high.
+ * Throws `invalid` if an array's length differs from the number of tokens, and `failed` if the log-probability of a
+ * trained token is not finite: the weights have diverged, usually because the learning rate is too high.
  */
 export function checkSequence(
   sequence: TokenSequence,
@@ -30,7 +30,7 @@ export function checkSequence(
     if (sequence.mask[t] && !Number.isFinite(logprobs[t])) {
       throw new EngineError(
         "failed",
-        `The model gave token ${t} the log-probability ${logprobs[t]}: its weights are no longer usable.`,
+        `The log-probability of token ${t} is ${logprobs[t]}: the weights have diverged.`,
       );
     }
   }

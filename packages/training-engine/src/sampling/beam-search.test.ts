@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { characterTokenizer } from "../../test/small-models.js";
 import { createBeamSearch } from "./beam-search.js";
-import type { SamplingRequest } from "./sampling-plan.js";
+import type { SamplingRequest } from "./sampling-request.js";
 
 const size = 4;
 const end = size - 1;
@@ -25,11 +25,11 @@ function search(settings: Partial<SamplingRequest>, salt: number) {
   let rows: number[][] = [[]];
   let steps = 0;
   while (rows.length > 0) {
-    const { continues } = beams.step(rows.map((tokens) => ({ logits: logitsAfter(tokens, salt), offset: 0 })));
-    rows = continues.map(({ parent, token }) => [...rows[parent]!, token]);
+    const { continuations } = beams.step(rows.map((tokens) => ({ logits: logitsAfter(tokens, salt), offset: 0 })));
+    rows = continuations.map(({ parent, token }) => [...rows[parent]!, token]);
     steps++;
   }
-  return { steps, generations: beams.result() };
+  return { steps, completions: beams.result() };
 }
 
 interface Scored {
@@ -56,32 +56,32 @@ function every(maxTokens: number, lengthPenalty: number, salt: number): Scored[]
 test.each([1, 2, 3, 4, 5])("beams as wide as the tree find the best completions of model %i", (salt) => {
   for (const lengthPenalty of [-1, 0, 0.5, 1, 2]) {
     const width = 64;
-    const { generations } = search({ n: width, beamSearch: { lengthPenalty } }, salt);
+    const { completions } = search({ n: width, beamSearch: { lengthPenalty } }, salt);
     const wanted = every(4, lengthPenalty, salt).slice(0, width);
-    const totals = generations.map(({ tokens }) => tokens.reduce((sum, { logprob }) => sum + logprob, 0));
-    const scores = generations.map(({ tokens, finishReason }, i) => {
+    const totals = completions.map(({ tokens }) => tokens.reduce((sum, { logprob }) => sum + logprob, 0));
+    const scores = completions.map(({ tokens, finishReason }, i) => {
       const length = Math.max(1, tokens.length - (finishReason === "stop" ? 1 : 0));
       return totals[i]! / length ** lengthPenalty;
     });
     scores.forEach((score, i) => expect(score).toBeCloseTo(wanted[i]!.score, 5));
-    expect(generations[0]!.tokens.map(({ token }) => token)).toEqual(wanted[0]!.tokens);
+    expect(completions[0]!.tokens.map(({ token }) => token)).toEqual(wanted[0]!.tokens);
   }
 });
 
 test("one beam takes the likeliest token at each step", () => {
-  const { generations } = search({ n: 1, ignoreEos: true, maxTokens: 6 }, 3);
+  const { completions } = search({ n: 1, ignoreEos: true, maxTokens: 6 }, 3);
   const tokens: number[] = [];
   while (tokens.length < 6) {
     const logits = logitsAfter(tokens, 3);
     tokens.push(logits.indexOf(Math.max(...logits)));
   }
-  expect(generations[0]!.tokens.map(({ token }) => token)).toEqual(tokens);
+  expect(completions[0]!.tokens.map(({ token }) => token)).toEqual(tokens);
 });
 
 test("a higher length penalty favours longer completions", () => {
   const lengths = [-2, 4].map((lengthPenalty) => {
-    const { generations } = search({ n: 4, maxTokens: 8, beamSearch: { lengthPenalty } }, 2);
-    return generations.reduce((sum, { tokens }) => sum + tokens.length, 0);
+    const { completions } = search({ n: 4, maxTokens: 8, beamSearch: { lengthPenalty } }, 2);
+    return completions.reduce((sum, { tokens }) => sum + tokens.length, 0);
   });
   expect(lengths[0]).toBeLessThan(lengths[1]!);
 });
@@ -89,5 +89,5 @@ test("a higher length penalty favours longer completions", () => {
 test("the search ends when nothing can become better", () => {
   const sure = search({ n: 1, maxTokens: 50, beamSearch: { lengthPenalty: 0 } }, 1);
   expect(sure.steps).toBeLessThan(50);
-  expect(sure.generations[0]!.finishReason).toBe("stop");
+  expect(sure.completions[0]!.finishReason).toBe("stop");
 });

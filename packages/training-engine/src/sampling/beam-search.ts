@@ -1,19 +1,20 @@
-import type { Generation, SampledToken } from "../port.js";
-import { largest, rawDistribution } from "./raw-distribution.js";
+import type { Completion, SampledToken } from "../port.js";
+import { topIndices, rawDistribution } from "./raw-distribution.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { createTextStream } from "../text/text-stream.js";
-import { notNumbers, type CompletionContext } from "./completion.js";
+import type { CompletionContext } from "./completion-sampler.js";
+import { invalidLogits } from "./completion-sampler.js";
 
 /** One partial completion. Its tokens are a chain of links, which beams with a common beginning share. */
 interface Beam {
-  last?: Link;
+  last?: TokenLink;
   length: number;
   /** Sum of the log-probabilities. */
   total: number;
 }
-interface Link {
+interface TokenLink {
   sampled: SampledToken;
-  before?: Link;
+  before?: TokenLink;
 }
 interface Finished extends Beam {
   score: number;
@@ -22,14 +23,14 @@ interface Finished extends Beam {
 
 /** The beams that go on after a step; `parent` is the place, among those before the step, that each goes on from. */
 interface BeamStep {
-  continues: { parent: number; token: number }[];
+  continuations: { parent: number; token: number }[];
 }
 
 export interface BeamSearch {
   /** Logits of every beam that goes on, in the order of the last step's `continues`; one row at first: the prompt's. */
   step(rows: { logits: Float32Array; offset: number }[]): BeamStep;
   /** The best `n` completions, best first, once a step let none go on. */
-  result(): Generation[];
+  result(): Completion[];
 }
 
 /**
@@ -40,7 +41,7 @@ export interface BeamSearch {
 export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: CompletionContext): BeamSearch {
   const { n, maxTokens, ignoreEos = false, topLogprobs = 0 } = request;
   const lengthPenalty = request.beamSearch?.lengthPenalty ?? 1;
-  const drawn = Math.min(rowSize, tokenizer.vocabularySize);
+  const drawableTokens = Math.min(rowSize, tokenizer.vocabularySize);
   const ends = new Set(ignoreEos ? [] : eosIds);
   const finished: Finished[] = [];
   let beams: Beam[] = [{ length: 0, total: 0 }];
@@ -51,7 +52,7 @@ export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: Comple
     finished.length = Math.min(finished.length, n);
   };
   /** Whether what goes on could still beat the worst of n finished ones: its sum only falls, its length only grows. */
-  const hopeless = (beam: Beam): boolean => {
+  const cannotImprove = (beam: Beam): boolean => {
     const worst = finished[n - 1];
     if (!worst) return false;
     const bestLength = lengthPenalty > 0 ? maxTokens : beam.length;
@@ -63,9 +64,9 @@ export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: Comple
       const candidates = rows.flatMap(({ logits, offset }, parent) => {
         const beam = beams[parent]!;
         const raw = rawDistribution(logits, offset, rowSize);
-        if (Number.isNaN(raw.logprob(0))) throw notNumbers();
+        if (Number.isNaN(raw.logprob(0))) throw invalidLogits();
         const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
-        return largest(logits.subarray(offset, offset + drawn), 2 * n).map((token) => {
+        return topIndices(logits.subarray(offset, offset + drawableTokens), 2 * n).map((token) => {
           const sampled = { token, logprob: raw.logprob(token), alternatives };
           const next = {
             last: { sampled, before: beam.last },
@@ -76,30 +77,30 @@ export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: Comple
         });
       });
       candidates.sort((a, b) => b.next.total - a.next.total);
-      const goOn: typeof candidates = [];
+      const continuing: typeof candidates = [];
       for (const candidate of candidates) {
-        if (goOn.length === n) break;
+        if (continuing.length === n) break;
         if (ends.has(candidate.token)) finish(candidate.next, candidate.next.length - 1, "stop");
-        else goOn.push(candidate);
+        else continuing.push(candidate);
       }
-      const alive = goOn.filter(({ next }) => {
+      const active = continuing.filter(({ next }) => {
         if (next.length >= maxTokens) finish(next, next.length, "length");
-        return next.length < maxTokens && !hopeless(next);
+        return next.length < maxTokens && !cannotImprove(next);
       });
-      beams = alive.map(({ next }) => next);
-      return { continues: alive.map(({ parent, token }) => ({ parent, token })) };
+      beams = active.map(({ next }) => next);
+      return { continuations: active.map(({ parent, token }) => ({ parent, token })) };
     },
     result: () =>
       finished.map((beam, index) => {
-        const tokens = chain(beam.last);
-        const shown = beam.finishReason === "stop" && !request.includeStop ? tokens.slice(0, -1) : tokens;
-        const text = textOf(tokenizer, shown, request.skipSpecialTokens ?? true);
+        const tokens = tokensOf(beam.last);
+        const visible = beam.finishReason === "stop" && !request.includeStop ? tokens.slice(0, -1) : tokens;
+        const text = textOf(tokenizer, visible, request.skipSpecialTokens ?? true);
         return { index, text, tokens, finishReason: beam.finishReason, stopReason: null };
       }),
   };
 }
 
-function chain(last: Link | undefined): SampledToken[] {
+function tokensOf(last: TokenLink | undefined): SampledToken[] {
   const tokens: SampledToken[] = [];
   for (let link = last; link; link = link.before) tokens.push(link.sampled);
   return tokens.toReversed();

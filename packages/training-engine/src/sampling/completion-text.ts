@@ -1,6 +1,6 @@
 import { createTextStream } from "../text/text-stream.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import type { SamplingRequest } from "./sampling-plan.js";
+import type { SamplingRequest } from "./sampling-request.js";
 import { createStopStrings } from "./stop-strings.js";
 
 /** The text of one completion as it may be shown: without what could still become a stop string or is half a character. */
@@ -9,7 +9,10 @@ export interface CompletionText {
    * The text that one more token releases, and the stop string that it completes. `hidden`: the token adds no text. `watch`:
    * whether stop strings are looked for in what it adds.
    */
-  push(token: number, options: { hidden: boolean; watch: boolean; last: boolean }): { text: string; stop?: string };
+  push(
+    token: number,
+    options: { omitText: boolean; matchStops: boolean; last: boolean },
+  ): { text: string; stop?: string };
 }
 
 export function createCompletionText(
@@ -21,7 +24,7 @@ export function createCompletionText(
   /** Text that was given to `stops` and not released. */
   let held = "";
   let released = 0;
-  const watchFor = (piece: string) => {
+  const pushToStops = (piece: string) => {
     held += piece;
     const { match, release } = stops.push(piece);
     const end = match && includeStop ? match.end : release;
@@ -31,11 +34,11 @@ export function createCompletionText(
     return { text, stop: match?.stop };
   };
   return {
-    push(token, { hidden, watch, last }) {
-      let piece = hidden ? "" : stream.push(token);
+    push(token, { omitText, matchStops, last }) {
+      let piece = omitText ? "" : stream.push(token);
       if (last) piece += stream.flush();
-      if (!watch || stop.length === 0) return { text: last ? held + piece : piece };
-      const { text, stop: found } = watchFor(piece);
+      if (!matchStops || stop.length === 0) return { text: last ? held + piece : piece };
+      const { text, stop: found } = pushToStops(piece);
       if (found !== undefined) return { text, stop: found };
       return { text: last ? text + held : text };
     },

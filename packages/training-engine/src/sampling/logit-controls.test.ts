@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { logitControls, type LogitSettings } from "./logit-controls.js";
+import type { LogitSettings } from "./logit-controls.js";
+import { logitControls } from "./logit-controls.js";
 
 /** Logits 1, 1, … and what the settings make of them after these tokens were sampled. */
 function controlled(
@@ -7,7 +8,7 @@ function controlled(
   { prompt = [] as number[], sampled = [] as number[], ends = [5], size = 6 } = {},
 ) {
   const controls = logitControls(settings, Int32Array.from(prompt), ends);
-  for (const token of sampled) controls?.note(token);
+  for (const token of sampled) controls?.recordToken(token);
   const logits = new Float64Array(size).fill(1);
   controls?.apply(logits);
   return [...logits];
@@ -62,7 +63,7 @@ test("frequency counts every sampled token, presence only whether it was", () =>
 
 test("the repetition penalty divides what is above zero, multiplies what is below, and knows the prompt", () => {
   const controls = logitControls({ repetitionPenalty: 2 }, Int32Array.of(0, 1), [])!;
-  controls.note(2);
+  controls.recordToken(2);
   const logits = Float64Array.of(4, -4, 1, 1);
   controls.apply(logits);
   expect([...logits]).toEqual([2, -8, 0.5, 1]);
@@ -76,9 +77,9 @@ test("bias comes before penalties and never brings back what may not follow", ()
 
 test("a constraint's mask is kept, and its end is not held back", () => {
   const controls = logitControls({ minTokens: 3 }, Int32Array.of(0), [5])!;
-  const masked = (onlyEnd: boolean) => {
+  const masked = (onlyEos: boolean) => {
     const logits = new Float64Array(40).fill(1);
-    controls.apply(logits, Int32Array.of(1 << 5, 1 << 2), onlyEnd);
+    controls.apply(logits, Int32Array.of(1 << 5, 1 << 2), onlyEos);
     return [...logits].flatMap((logit, token) => (logit === no ? [] : [token]));
   };
   expect(masked(false)).toEqual([34]);

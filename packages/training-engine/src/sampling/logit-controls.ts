@@ -13,10 +13,10 @@ export type LogitSettings = Pick<
 
 /** Changes the logits of one completion in place; a token that may not follow becomes -Infinity. */
 export interface LogitControls {
-  /** `mask`: what a constraint lets follow, bit t & 31 of word t >>> 5. With `onlyEnd` nothing but end-of-text is left. */
-  apply(logits: Float64Array, mask?: Int32Array, onlyEnd?: boolean): void;
+  /** `mask`: what a constraint lets follow, bit t & 31 of word t >>> 5. With `onlyEos` nothing but end-of-text is left. */
+  apply(logits: Float64Array, mask?: Int32Array, onlyEos?: boolean): void;
   /** Takes a sampled token, which later steps depend on. */
-  note(token: number): void;
+  recordToken(token: number): void;
 }
 
 /**
@@ -52,15 +52,15 @@ export function logitControls(
     for (const [token, count] of counts) logits[token]! -= frequencyPenalty * count + presencePenalty;
   };
   return {
-    apply(logits, mask, onlyEnd = false) {
+    apply(logits, mask, onlyEos = false) {
       if (allowed) logits.forEach((_, token) => allowed.has(token) || ban(logits, token));
       if (mask) applyMask(logits, mask);
-      for (const word of badWords) if (endsBefore(sampled, word)) ban(logits, word.at(-1)!);
-      if (sampled.length < minTokens && !onlyEnd) for (const token of ends) ban(logits, token);
+      for (const word of badWords) if (endsWithPrefix(sampled, word)) ban(logits, word.at(-1)!);
+      if (sampled.length < minTokens && !onlyEos) for (const token of ends) ban(logits, token);
       for (const [token, bias] of logitBias ?? []) logits[token]! += bias;
       if (counting) penalize(logits);
     },
-    note(token) {
+    recordToken(token) {
       sampled.push(token);
       if (!counting) return;
       seen.add(token);
@@ -76,7 +76,7 @@ export function applyMask(logits: Float64Array, mask: Int32Array): void {
 }
 
 /** Whether `tokens` ends with all of `word` but its last token. */
-function endsBefore(tokens: readonly number[], word: Int32Array): boolean {
+function endsWithPrefix(tokens: readonly number[], word: Int32Array): boolean {
   const start = tokens.length - word.length + 1;
   if (start < 0) return false;
   for (let i = 0; i < word.length - 1; i++) if (tokens[start + i] !== word[i]) return false;

@@ -14,16 +14,16 @@ export interface RawDistribution {
 
 export function rawDistribution(logits: Float32Array, offset: number, size: number): RawDistribution {
   const row = logits.subarray(offset, offset + size);
-  const normalizer = logSumExp(row);
+  const logSum = logSumExp(row);
   return {
-    logprob: (token) => (row[token] ?? -Infinity) - normalizer,
+    logprob: (token) => (row[token] ?? -Infinity) - logSum,
     rank: (token) => rankOf(row, token),
     best(count) {
       let rank = 0;
-      return largest(row, count < 0 ? size : Math.min(count, size)).map((token, index, all) => {
+      return topIndices(row, count < 0 ? size : Math.min(count, size)).map((token, index, all) => {
         const previous = all[index - 1];
         if (previous === undefined || row[previous] !== row[token]) rank = index + 1;
-        return { token, logprob: (row[token] ?? 0) - normalizer, rank };
+        return { token, logprob: (row[token] ?? 0) - logSum, rank };
       });
     },
   };
@@ -31,36 +31,36 @@ export function rawDistribution(logits: Float32Array, offset: number, size: numb
 
 /** log(sum(exp(x))) in double precision. Not a number when a logit is not. */
 function logSumExp(row: Float32Array): number {
-  let most = -Infinity;
-  for (let i = 0; i < row.length; i++) if (row[i]! > most) most = row[i]!;
+  let maximum = -Infinity;
+  for (let i = 0; i < row.length; i++) if (row[i]! > maximum) maximum = row[i]!;
   let sum = 0;
-  for (let i = 0; i < row.length; i++) sum += Math.exp(row[i]! - most);
-  return most + Math.log(sum);
+  for (let i = 0; i < row.length; i++) sum += Math.exp(row[i]! - maximum);
+  return maximum + Math.log(sum);
 }
 
 function rankOf(row: Float32Array, token: number): number {
-  const own = row[token] ?? NaN;
+  const value = row[token] ?? NaN;
   let rank = 1;
-  for (let i = 0; i < row.length; i++) if (row[i]! > own) rank++;
+  for (let i = 0; i < row.length; i++) if (row[i]! > value) rank++;
   return rank;
 }
 
 /** Ids of the `count` largest entries, largest first. */
-export function largest(row: Float32Array | Float64Array, count: number): number[] {
+export function topIndices(row: Float32Array | Float64Array, count: number): number[] {
   if (count > 64) {
     const ids = Array.from(row, (_, token) => token);
     return ids.toSorted((a, b) => row[b]! - row[a]! || a - b).slice(0, count);
   }
   const ids: number[] = [];
-  let least = -Infinity;
+  let minimum = -Infinity;
   for (let token = 0; token < row.length; token++) {
     const value = row[token]!;
-    if (ids.length === count && !(value > least)) continue;
+    if (ids.length === count && !(value > minimum)) continue;
     let at = ids.length;
     while (at > 0 && row[ids[at - 1]!]! < value) at--;
     ids.splice(at, 0, token);
     if (ids.length > count) ids.pop();
-    least = row[ids.at(-1)!] ?? -Infinity;
+    minimum = row[ids.at(-1)!] ?? -Infinity;
   }
   return ids;
 }

@@ -12,13 +12,13 @@ export function createRepetitionDetector(
   { minPatternSize, maxPatternSize, minCount }: NonNullable<GenerateRequest["repetitionDetection"]>,
   maxTokens: number,
 ): RepetitionDetector {
-  const smallest = Math.max(1, minPatternSize);
-  const largest = Math.min(maxPatternSize, Math.floor(maxTokens / minCount));
-  const runs = new Int32Array(Math.max(0, largest + 1));
+  const minSize = Math.max(1, minPatternSize);
+  const maxSize = Math.min(maxPatternSize, Math.floor(maxTokens / minCount));
+  const runs = new Int32Array(Math.max(0, maxSize + 1));
   const tokens: number[] = [];
   return (token) => {
     let found = false;
-    for (let size = smallest; size <= largest && size <= tokens.length; size++) {
+    for (let size = minSize; size <= maxSize && size <= tokens.length; size++) {
       const run = tokens[tokens.length - size] === token ? (runs[size] ?? 0) + 1 : 0;
       runs[size] = run;
       if (run >= size * (minCount - 1)) found = true;

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { drawToken, largestToken } from "./draw.js";
-import { truncatedWeights, type Truncation } from "./truncation.js";
+import { drawToken, argmax } from "./draw.js";
+import type { Truncation } from "./truncation.js";
+import { truncatedWeights } from "./truncation.js";
 
 const all: Truncation = { temperature: 1, topK: 0, topP: 1, minP: 0 };
 
@@ -96,7 +97,7 @@ test("rounding never draws a token that cannot be", () => {
 });
 
 test("the largest token is the first of equal ones", () => {
-  expect(largestToken(Float64Array.of(-Infinity, 1, 3, 3), { size: 4 })).toBe(2);
-  expect(largestToken(Float64Array.of(-Infinity, -Infinity), { size: 2 })).toBe(-1);
-  expect(largestToken(Float64Array.of(5, NaN), { size: 2 })).toBe(-1);
+  expect(argmax(Float64Array.of(-Infinity, 1, 3, 3), { size: 4 })).toBe(2);
+  expect(argmax(Float64Array.of(-Infinity, -Infinity), { size: 2 })).toBe(-1);
+  expect(argmax(Float64Array.of(5, NaN), { size: 2 })).toBe(-1);
 });

@@ -17,22 +17,22 @@ export interface Truncation {
  * fewest whose share reaches `topP`. Among equally likely tokens the lower id stays.
  */
 export function truncatedWeights(logits: Float64Array, { temperature, topK, topP, minP }: Truncation): number {
-  let most = -Infinity;
-  for (let i = 0; i < logits.length; i++) if (logits[i]! > most) most = logits[i]!;
-  if (most === -Infinity) return 0;
+  let maximum = -Infinity;
+  for (let i = 0; i < logits.length; i++) if (logits[i]! > maximum) maximum = logits[i]!;
+  if (maximum === -Infinity) return 0;
   let sum = 0;
   for (let i = 0; i < logits.length; i++) {
-    const weight = Math.exp((logits[i]! - most) / temperature);
+    const weight = Math.exp((logits[i]! - maximum) / temperature);
     // The most likely token has weight 1, so min_p needs no other scale.
     logits[i] = weight < minP ? 0 : weight;
     sum += logits[i]!;
   }
-  if (topK > 0 && topK < logits.length) sum = keepMostLikely(logits, topK);
-  if (topP < 1) sum = keepNucleus(logits, topP, sum);
+  if (topK > 0 && topK < logits.length) sum = keepTopK(logits, topK);
+  if (topP < 1) sum = keepTopP(logits, topP, sum);
   return sum;
 }
 
-function keepMostLikely(weights: Float64Array, count: number): number {
+function keepTopK(weights: Float64Array, count: number): number {
   const sorted = weights.filter((weight) => weight > 0).toSorted();
   if (sorted.length <= count) return sorted.reduce((sum, weight) => sum + weight, 0);
   const threshold = sorted[sorted.length - count]!;
@@ -40,10 +40,10 @@ function keepMostLikely(weights: Float64Array, count: number): number {
   return keepFrom(weights, threshold, count - above);
 }
 
-function keepNucleus(weights: Float64Array, share: number, sum: number): number {
+function keepTopP(weights: Float64Array, share: number, sum: number): number {
   // All tokens below this together are less than what may be cut, so only the others need sorting.
-  const least = ((1 - share) * sum) / weights.length;
-  const sorted = weights.filter((weight) => weight >= least && weight > 0).toSorted();
+  const minimum = ((1 - share) * sum) / weights.length;
+  const sorted = weights.filter((weight) => weight >= minimum && weight > 0).toSorted();
   let kept = 0;
   let at = sorted.length;
   while (at > 0 && (kept < share * sum || at === sorted.length)) kept += sorted[--at]!;

@@ -10,10 +10,10 @@ export interface TemplateTraits {
 }
 
 export function templateTraits(source: string): TemplateTraits {
-  const walked = /arguments\s*(\|\s*(items|tojson|dictsort|length)\b|\.(items|keys|values|get)\b)/.test(source);
+  const iterates = /arguments\s*(\|\s*(items|tojson|dictsort|length)\b|\.(items|keys|values|get)\b)/.test(source);
   const looped = /\bin\s+[\w.[\]'"]*\barguments\b/.test(source);
-  const textToo = /arguments\s+is\s+string/.test(source);
-  return { developerRole: /["']developer["']/.test(source), argumentObjects: (walked || looped) && !textToo };
+  const acceptsText = /arguments\s+is\s+string/.test(source);
+  return { developerRole: /["']developer["']/.test(source), argumentObjects: (iterates || looped) && !acceptsText };
 }
 
 /**
@@ -35,14 +35,14 @@ function templateMessage(message: unknown, traits: TemplateTraits, path: string)
   if (typeof role !== "string" || role === "")
     throw new EngineError("invalid", `${path}.role: not a text`, `${path}.role`);
   const { text, thinking } = contentText(message["content"], `${path}.content`);
-  const made: Record<string, unknown> = { ...message, role: templateRole(role, traits), content: text };
+  const converted: Record<string, unknown> = { ...message, role: templateRole(role, traits), content: text };
   const reasoning = message["reasoning"] ?? message["reasoning_content"] ?? thinking;
-  if (typeof reasoning === "string") made["reasoning"] = made["reasoning_content"] = reasoning;
+  if (typeof reasoning === "string") converted["reasoning"] = converted["reasoning_content"] = reasoning;
   const calls = toolCalls(message, traits, path);
-  if (calls) made["tool_calls"] = calls;
-  else delete made["tool_calls"];
-  delete made["function_call"];
-  return made;
+  if (calls) converted["tool_calls"] = calls;
+  else delete converted["tool_calls"];
+  delete converted["function_call"];
+  return converted;
 }
 
 function templateRole(role: string, { developerRole }: TemplateTraits): string {
@@ -57,14 +57,19 @@ export function contentText(content: unknown, path: string): { text: string; thi
   const texts: string[] = [];
   const thoughts: string[] = [];
   for (const [index, part] of content.entries()) {
-    const place = `${path}.${index}`;
+    const partPath = `${path}.${index}`;
     const type = typeof part === "string" ? "text" : isObject(part) ? part["type"] : undefined;
     if (type !== "text" && type !== "refusal" && type !== "thinking") {
-      if (typeof type !== "string") throw new EngineError("invalid", `${place}: not a content part`, place);
-      throw new EngineError("unsupported", `${place}: this model reads text only, not ${JSON.stringify(type)}`, place);
+      if (typeof type !== "string") throw new EngineError("invalid", `${partPath}: not a content part`, partPath);
+      throw new EngineError(
+        "unsupported",
+        `${partPath}: this model reads text only, not ${JSON.stringify(type)}`,
+        partPath,
+      );
     }
     const text: unknown = isObject(part) ? part[type] : part;
-    if (typeof text !== "string") throw new EngineError("invalid", `${place}.${type}: not a text`, `${place}.${type}`);
+    if (typeof text !== "string")
+      throw new EngineError("invalid", `${partPath}.${type}: not a text`, `${partPath}.${type}`);
     (type === "thinking" ? thoughts : texts).push(text);
   }
   return { text: texts.join("\n"), ...(thoughts.length > 0 ? { thinking: thoughts.join("\n") } : {}) };
@@ -89,7 +94,7 @@ function toolCall(call: unknown, traits: TemplateTraits, path: string): unknown 
 }
 
 function callArguments(given: unknown, { argumentObjects }: TemplateTraits, path: string): unknown {
-  const place = `${path}.function.arguments`;
+  const partPath = `${path}.function.arguments`;
   if (!argumentObjects || isObject(given)) return given;
   let value: unknown;
   try {
@@ -98,7 +103,7 @@ function callArguments(given: unknown, { argumentObjects }: TemplateTraits, path
     value = undefined;
   }
   if (!isObject(value)) {
-    throw new EngineError("invalid", `${place}: not a JSON object, which the chat template goes through`, place);
+    throw new EngineError("invalid", `${partPath}: not a JSON object, which the chat template goes through`, partPath);
   }
   return value;
 }
@@ -109,10 +114,10 @@ export function templateTools(tools: unknown, path = "tools"): Record<string, un
   if (!Array.isArray(tools)) throw new EngineError("invalid", `${path}: not a list`, path);
   if (tools.length === 0) return null;
   return tools.map((tool: unknown, index) => {
-    const place = `${path}.${index}`;
+    const partPath = `${path}.${index}`;
     const named = isObject(tool) && isObject(tool["function"]) ? tool["function"] : tool;
     if (!isObject(named) || typeof named["name"] !== "string" || named["name"] === "") {
-      throw new EngineError("invalid", `${place}.function.name: not a text`, `${place}.function.name`);
+      throw new EngineError("invalid", `${partPath}.function.name: not a text`, `${partPath}.function.name`);
     }
     const { name, description, parameters, strict, ...rest } = named;
     if (named === tool) delete rest["type"];

@@ -47,12 +47,12 @@ export function reasoningStream({ open = false }: ReasoningOptions = {}): Reason
   let state: "start" | "reasoning" | "content" = open ? "reasoning" : "start";
   let hasReasoning = open;
   /** Line ends are dropped until something else comes. */
-  let atEdge = open;
-  let held = "";
+  let skippingLineEnds = open;
+  let buffered = "";
 
   return {
     push(text) {
-      held += text;
+      buffered += text;
       return advance(false);
     },
     end: () => advance(true),
@@ -62,50 +62,50 @@ export function reasoningStream({ open = false }: ReasoningOptions = {}): Reason
   };
 
   function advance(ended: boolean): ReasoningDelta {
-    if (state === "start") leaveStart(ended);
+    if (state === "start") detectReasoning(ended);
     const reasoning = state === "reasoning" ? takeReasoning(ended) : "";
     const content = state === "content" ? takeContent() : "";
     return { reasoning, content };
   }
 
-  function leaveStart(ended: boolean): void {
-    const begun = held.trimStart();
+  function detectReasoning(ended: boolean): void {
+    const begun = buffered.trimStart();
     if (begun.startsWith(openTag)) {
       state = "reasoning";
       hasReasoning = true;
-      atEdge = true;
-      held = begun.slice(openTag.length);
+      skippingLineEnds = true;
+      buffered = begun.slice(openTag.length);
     } else if (ended || !openTag.startsWith(begun)) {
       state = "content";
     }
   }
 
   function takeReasoning(ended: boolean): string {
-    const close = held.indexOf(closeTag);
+    const close = buffered.indexOf(closeTag);
     if (close >= 0) {
-      const [text] = splitTrailing(withoutEdge(held.slice(0, close)), "\n");
+      const [text] = splitTrailing(withoutLeadingLineEnds(buffered.slice(0, close)), "\n");
       state = "content";
-      atEdge = true;
-      held = held.slice(close + closeTag.length);
+      skippingLineEnds = true;
+      buffered = buffered.slice(close + closeTag.length);
       return text;
     }
-    const begun = withoutEdge(held);
+    const begun = withoutLeadingLineEnds(buffered);
     const [sure, tail] = ended ? [begun, ""] : cutAt(begun, begun.length - possibleTagStart(begun, closeTag));
     const [text, lineEnds] = splitTrailing(sure, "\n");
-    held = ended ? "" : lineEnds + tail;
+    buffered = ended ? "" : lineEnds + tail;
     return text;
   }
 
   function takeContent(): string {
-    const text = withoutEdge(held);
-    held = "";
+    const text = withoutLeadingLineEnds(buffered);
+    buffered = "";
     return text;
   }
 
-  function withoutEdge(text: string): string {
-    if (!atEdge) return text;
+  function withoutLeadingLineEnds(text: string): string {
+    if (!skippingLineEnds) return text;
     const rest = text.replace(/^\n+/, "");
-    if (rest !== "") atEdge = false;
+    if (rest !== "") skippingLineEnds = false;
     return rest;
   }
 }

@@ -1,9 +1,11 @@
-import { Interpreter, type Node, type RuntimeValue, type Scope } from "./jinja.js";
-import { TemplateLimitError, type TemplateLimits } from "./template-limits.js";
+import type { Node, RuntimeValue, Scope } from "./jinja.js";
+import { Interpreter } from "./jinja.js";
+import type { TemplateLimits } from "./template-limits.js";
+import { TemplateLimitError } from "./template-limits.js";
 import { childrenOf, measure, runtimeValue, textIn } from "./template-values.js";
 
 /** A node whose value is known: it is evaluated once, looked at, and then goes on in place of the expression. */
-interface Settled extends Node {
+interface EvaluatedNode extends Node {
   type: "Settled";
   value: RuntimeValue;
 }
@@ -26,12 +28,12 @@ export class LimitedInterpreter extends Interpreter {
   }
 
   override evaluate(node: Node | undefined, environment: Scope): RuntimeValue {
-    if (node?.type === "Settled") return (node as Settled).value;
+    if (node?.type === "Settled") return (node as EvaluatedNode).value;
     this.#spend(1);
     // Counted, since the engine takes an exhausted stack for an unknown variable.
     if (++this.#depth > this.#limits.depth) throw new TemplateLimitError("calls or lists nested too deeply");
     try {
-      const value = node ? this.#prepared(node, environment) : super.evaluate(node, environment);
+      const value = node ? this.#evaluateLimited(node, environment) : super.evaluate(node, environment);
       this.#size(value);
       return value;
     } finally {
@@ -39,7 +41,7 @@ export class LimitedInterpreter extends Interpreter {
     }
   }
 
-  #prepared(node: Node, environment: Scope): RuntimeValue {
+  #evaluateLimited(node: Node, environment: Scope): RuntimeValue {
     switch (node.type) {
       case "For":
         return super.evaluate(this.#loop(node, environment), environment);
@@ -66,20 +68,20 @@ export class LimitedInterpreter extends Interpreter {
 
   #loop(node: Node, environment: Scope): Node {
     const select = node.iterable?.type === "SelectExpression" ? node.iterable : undefined;
-    const list = this.#settle(select ? select.lhs : node.iterable, environment);
+    const list = this.#evaluateNode(select ? select.lhs : node.iterable, environment);
     // A round makes scopes and a `loop` object: about as much work as ten expressions.
     this.#spend(10 * (childrenOf(list.value)?.length ?? 0));
     return { ...node, iterable: select ? { ...select, lhs: list } : list };
   }
 
   #filter(node: Node, environment: Scope): Node {
-    const operand = this.#settle(node.operand, environment);
+    const operand = this.#evaluateNode(node.operand, environment);
     const filter = node.filter;
     const name = filter?.type === "CallExpression" ? filter.callee?.value : undefined;
     if (!filter || !(name === "replace" || name === "join" || name === "indent" || name === "tojson")) {
       return { ...node, operand };
     }
-    const args = this.#settleAll(filter.args ?? [], environment);
+    const args = this.#evaluateArguments(filter.args ?? [], environment);
     this.#refuseLarge(name, operand.value, args);
     return { ...node, operand, filter: { ...filter, args } };
   }
@@ -87,18 +89,18 @@ export class LimitedInterpreter extends Interpreter {
   #call(node: Node, environment: Scope): RuntimeValue {
     const callee = node.callee;
     if (callee?.type !== "MemberExpression") return super.evaluate(node, environment);
-    const args = this.#settleAll(node.args ?? [], environment);
-    const object = this.#settle(callee.object, environment);
+    const args = this.#evaluateArguments(node.args ?? [], environment);
+    const object = this.#evaluateNode(callee.object, environment);
     const text = textIn(object.value);
-    const member = callee.computed ? this.#settle(callee.property, environment) : callee.property;
-    const name = callee.computed ? textIn((member as Settled).value) : member?.value;
+    const member = callee.computed ? this.#evaluateNode(callee.property, environment) : callee.property;
+    const name = callee.computed ? textIn((member as EvaluatedNode).value) : member?.value;
     if (text !== undefined && typeof name === "string") {
       const stripped = strip(name, text, argumentsOf(args).positional[0]);
       if (stripped !== undefined) return runtimeValue(stripped);
       this.#refuseLarge(name, object.value, args);
     }
     const found = super.evaluate({ ...callee, object, property: member }, environment);
-    return super.evaluate({ ...node, callee: settled(found), args }, environment);
+    return super.evaluate({ ...node, callee: evaluatedNode(found), args }, environment);
   }
 
   #refuseLarge(name: string, operand: RuntimeValue, args: Node[]): void {
@@ -126,20 +128,22 @@ export class LimitedInterpreter extends Interpreter {
   }
 
   #isText(node: Node | undefined, environment: Scope): boolean {
-    return textIn(this.#settle(node, environment).value) !== undefined;
+    return textIn(this.#evaluateNode(node, environment).value) !== undefined;
   }
 
-  #settle(node: Node | undefined, environment: Scope): Settled {
-    return settled(this.evaluate(node, environment));
+  #evaluateNode(node: Node | undefined, environment: Scope): EvaluatedNode {
+    return evaluatedNode(this.evaluate(node, environment));
   }
 
-  #settleAll(args: Node[], environment: Scope): Node[] {
+  #evaluateArguments(args: Node[], environment: Scope): Node[] {
     return args.map((each) => {
       if (each.type === "KeywordArgumentExpression") {
-        return { ...each, value: this.#settle(each.value as Node, environment) };
+        return { ...each, value: this.#evaluateNode(each.value as Node, environment) };
       }
       const spread = each.type === "SpreadExpression" || each.type === "KeywordSpreadExpression";
-      return spread ? { ...each, argument: this.#settle(each.argument, environment) } : this.#settle(each, environment);
+      return spread
+        ? { ...each, argument: this.#evaluateNode(each.argument, environment) }
+        : this.#evaluateNode(each, environment);
     });
   }
 
@@ -149,7 +153,7 @@ export class LimitedInterpreter extends Interpreter {
   }
 }
 
-function settled(value: RuntimeValue): Settled {
+function evaluatedNode(value: RuntimeValue): EvaluatedNode {
   return { type: "Settled", value };
 }
 
@@ -158,9 +162,10 @@ function argumentsOf(args: Node[]): { positional: RuntimeValue[]; named: Map<str
   const positional: RuntimeValue[] = [];
   const named = new Map<string, RuntimeValue>();
   for (const each of args) {
-    if (each.type === "Settled") positional.push((each as Settled).value);
-    if (each.type === "KeywordArgumentExpression") named.set(String(each.key?.value), (each.value as Settled).value);
-    const inside = each.argument && (each.argument as Settled).value;
+    if (each.type === "Settled") positional.push((each as EvaluatedNode).value);
+    if (each.type === "KeywordArgumentExpression")
+      named.set(String(each.key?.value), (each.value as EvaluatedNode).value);
+    const inside = each.argument && (each.argument as EvaluatedNode).value;
     if (inside && each.type === "SpreadExpression") positional.push(...(childrenOf(inside) ?? []));
     if (inside?.value instanceof Map && each.type === "KeywordSpreadExpression") {
       for (const [key, value] of inside.value) named.set(key, value);

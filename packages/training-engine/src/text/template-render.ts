@@ -1,7 +1,9 @@
-import { Environment, parse, tokenize, type Node } from "./jinja.js";
+import type { Node } from "./jinja.js";
+import { Environment, parse, tokenize } from "./jinja.js";
 import { strftime } from "./strftime.js";
 import { LimitedInterpreter } from "./template-interpreter.js";
-import { TemplateLimitError, templateLimits, type TemplateLimits } from "./template-limits.js";
+import type { TemplateLimits } from "./template-limits.js";
+import { TemplateLimitError, templateLimits } from "./template-limits.js";
 
 const parsed = new Map<string, Node>();
 

@@ -28,34 +28,34 @@ let last: Promise<unknown> = Promise.resolve();
  * `timeMs` or more memory than the thread has; the thread is then given up and the next template gets a new one.
  */
 export function renderInThread(request: TemplateRequest, { timeMs }: { timeMs: number }): Promise<string> {
-  const turn = last.then(() => renderNow(request, timeMs));
-  last = turn.catch(() => undefined);
-  return turn;
+  const rendering = last.then(() => renderExclusive(request, timeMs));
+  last = rendering.catch(() => undefined);
+  return rendering;
 }
 
-async function renderNow(request: TemplateRequest, timeMs: number): Promise<string> {
+async function renderExclusive(request: TemplateRequest, timeMs: number): Promise<string> {
   const starting = (thread ??= openThread());
-  const giveUp = (): void => {
+  const discardThread = (): void => {
     if (thread === starting) thread = undefined;
   };
   const current = await starting.catch((error: unknown) => {
-    giveUp();
+    discardThread();
     throw new EngineError("failed", `the thread for templates does not start: ${String(error)}`);
   });
   const dead = (error: unknown): TemplateReply => {
-    giveUp();
+    discardThread();
     const memory = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
     return { error: memory ? `template used more than ${heapMegabytes} MB of memory` : String(error) };
   };
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<TemplateReply>((resolve) => {
+  const timeout = new Promise<TemplateReply>((resolve) => {
     timer = setTimeout(() => {
-      giveUp();
+      discardThread();
       void current.terminate();
       resolve({ error: `template took longer than ${timeMs / 1000} s` });
     }, timeMs);
   });
-  const reply = await Promise.race([current.call(request).catch(dead), late]);
+  const reply = await Promise.race([current.call(request).catch(dead), timeout]);
   clearTimeout(timer);
   if ("error" in reply) throw new EngineError("invalid", `chat template: ${reply.error}`);
   return reply.text;
@@ -65,24 +65,24 @@ async function openThread(): Promise<Thread> {
   const worker = startThread(new URL("./template-worker.ts", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: heapMegabytes, stackSizeMb: 4 },
   });
-  let waiting: { resolve(reply: TemplateReply): void; reject(error: unknown): void } | undefined;
+  let pending: { resolve(reply: TemplateReply): void; reject(error: unknown): void } | undefined;
   let dead: unknown;
   const end = (error: unknown): void => {
     dead ??= error;
-    waiting?.reject(dead);
-    waiting = undefined;
+    pending?.reject(dead);
+    pending = undefined;
   };
   worker.on("message", (reply: TemplateReply) => {
     worker.unref();
-    waiting?.resolve(reply);
-    waiting = undefined;
+    pending?.resolve(reply);
+    pending = undefined;
   });
   worker.on("error", end);
   worker.on("exit", (code) => end(new Error(`the thread ended with code ${code}`)));
   const answer = (): Promise<TemplateReply> =>
     new Promise((resolve, reject) => {
       if (dead) reject(dead);
-      else waiting = { resolve, reject };
+      else pending = { resolve, reject };
     });
 
   await answer();
@@ -95,8 +95,8 @@ async function openThread(): Promise<Thread> {
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
         worker.postMessage(request);
       } catch (error) {
-        waiting?.resolve({ error: `cannot be given to the template: ${String(error)}` });
-        waiting = undefined;
+        pending?.resolve({ error: `cannot be given to the template: ${String(error)}` });
+        pending = undefined;
         worker.unref();
       }
       return answered;

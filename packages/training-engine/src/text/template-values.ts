@@ -1,5 +1,7 @@
-import { Environment, type RuntimeValue } from "./jinja.js";
-import { TemplateLimitError, type TemplateLimits } from "./template-limits.js";
+import type { RuntimeValue } from "./jinja.js";
+import { Environment } from "./jinja.js";
+import type { TemplateLimits } from "./template-limits.js";
+import { TemplateLimitError } from "./template-limits.js";
 
 /** The template engine keeps its value classes to itself; an environment makes them from plain values. */
 export function runtimeValue(value: unknown): RuntimeValue {

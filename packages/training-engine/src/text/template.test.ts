@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "../../test/text-models.js";
-import { openChatTemplate, type ChatRequest, type ChatTemplate, type ChatTemplateOptions } from "./template.js";
-import { openTokenizer, type Tokenizer } from "./tokenizer.js";
+import type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.js";
+import { openChatTemplate } from "./template.js";
+import type { Tokenizer } from "./tokenizer.js";
+import { openTokenizer } from "./tokenizer.js";
 
 const config = { bos_token: "<|begin_of_text|>", eos_token: "<|im_end|>" };
 const conversation = [

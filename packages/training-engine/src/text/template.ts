@@ -2,7 +2,8 @@ import { EngineError } from "../engine-error.js";
 import { templateMessages, templateTools, templateTraits } from "./chat-messages.js";
 import { isObject } from "./model-file.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
-import { templateLimits, type TemplateLimits } from "./template-limits.js";
+import type { TemplateLimits } from "./template-limits.js";
+import { templateLimits } from "./template-limits.js";
 import { renderTemplate } from "./template-render.js";
 import { renderInThread } from "./template-thread.js";
 import type { Tokenizer } from "./tokenizer.js";
@@ -89,13 +90,13 @@ export async function openChatTemplate(
     const variables = {
       ...tokenizer.specialTokens,
       ...extraVariables(request.kwargs),
-      messages: continueFinalMessage ? withOpenEnd(messages) : messages,
+      messages: continueFinalMessage ? appendMarker(messages) : messages,
       tools,
       documents: documentList(request.documents),
       add_generation_prompt: addGenerationPrompt,
     };
     const text = await run(source, variables);
-    return continueFinalMessage ? cutAtOpenEnd(text, paths.messages ?? "messages") : text;
+    return continueFinalMessage ? cutAtMarker(text, paths.messages ?? "messages") : text;
   }
 
   return {
@@ -109,13 +110,13 @@ export async function openChatTemplate(
   };
 }
 
-const ownVariables = ["messages", "tools", "documents", "add_generation_prompt", "namespace"];
+const reservedVariables = ["messages", "tools", "documents", "add_generation_prompt", "namespace"];
 
 function extraVariables(kwargs: unknown): Record<string, unknown> {
   if (kwargs === undefined || kwargs === null) return {};
   if (!isObject(kwargs))
     throw new EngineError("invalid", "chat_template_kwargs: not an object", "chat_template_kwargs");
-  const taken = ownVariables.find((name) => Object.hasOwn(kwargs, name));
+  const taken = reservedVariables.find((name) => Object.hasOwn(kwargs, name));
   if (taken === undefined) return kwargs;
   const path = `chat_template_kwargs.${taken}`;
   throw new EngineError("invalid", `${path}: is a field of the request itself`, path);
@@ -128,16 +129,16 @@ function documentList(documents: unknown): unknown[] | null {
 }
 
 /** The space tells whether the template trims what it shows. */
-const openEnd = "\u{F0000}heddle:the message goes on\u{F0000} ";
+const continuationMarker = "\u{F0000}heddle:the message goes on\u{F0000} ";
 
-function withOpenEnd(messages: Record<string, unknown>[]): Record<string, unknown>[] {
+function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {
   return messages.map((message, index) =>
-    index === messages.length - 1 ? { ...message, content: String(message["content"]) + openEnd } : message,
+    index === messages.length - 1 ? { ...message, content: String(message["content"]) + continuationMarker } : message,
   );
 }
 
-function cutAtOpenEnd(text: string, path: string): string {
-  const at = text.lastIndexOf(openEnd.trimEnd());
+function cutAtMarker(text: string, path: string): string {
+  const at = text.lastIndexOf(continuationMarker.trimEnd());
   if (at < 0) {
     throw new EngineError(
       "invalid",
@@ -145,6 +146,6 @@ function cutAtOpenEnd(text: string, path: string): string {
       path,
     );
   }
-  const trimmed = !text.startsWith(openEnd, at);
+  const trimmed = !text.startsWith(continuationMarker, at);
   return trimmed ? text.slice(0, at).trimEnd() : text.slice(0, at);
 }

@@ -28,23 +28,23 @@ export function spellingOf(tokenizer: Record<string, unknown>): Spelling | undef
 }
 
 /** Whether the tokenizer puts a space in front of a text. */
-export function prefixes(tokenizer: Record<string, unknown>): boolean {
-  return JSON.stringify(parts(tokenizer)) !== JSON.stringify(parts(withoutPrefix(tokenizer)));
+export function addsPrefixSpace(tokenizer: Record<string, unknown>): boolean {
+  return JSON.stringify(parts(tokenizer)) !== JSON.stringify(parts(withoutPrefixSpace(tokenizer)));
 }
 
 const parts = ({ normalizer, pre_tokenizer }: Record<string, unknown>): unknown[] => [normalizer, pre_tokenizer];
 
 /** The same tokenizer for text in the middle of a text. */
-export function withoutPrefix(tokenizer: Record<string, unknown>): Record<string, unknown> {
-  const [normalizer, pre_tokenizer] = parts(tokenizer).map(unprefixed);
+export function withoutPrefixSpace(tokenizer: Record<string, unknown>): Record<string, unknown> {
+  const [normalizer, pre_tokenizer] = parts(tokenizer).map(removePrefixSpace);
   return { ...tokenizer, normalizer, pre_tokenizer };
 }
 
-function unprefixed(component: unknown): unknown {
+function removePrefixSpace(component: unknown): unknown {
   if (!isObject(component)) return component;
   const { type, normalizers, pretokenizers } = component;
   if (type === "Prepend") return null;
-  const rest = (parts: unknown[]): unknown[] => parts.map(unprefixed).filter((part) => part !== null);
+  const rest = (parts: unknown[]): unknown[] => parts.map(removePrefixSpace).filter((part) => part !== null);
   if (Array.isArray(normalizers)) return { ...component, normalizers: rest(normalizers) };
   if (Array.isArray(pretokenizers)) return { ...component, pretokenizers: rest(pretokenizers) };
   if (type === "Metaspace") return { ...component, prepend_scheme: "never", add_prefix_space: false };

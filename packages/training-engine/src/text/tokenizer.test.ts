@@ -11,7 +11,8 @@ import {
   temporaryModel,
 } from "../../test/text-models.js";
 import { createTextStream } from "./text-stream.js";
-import { openTokenizer, type Tokenizer } from "./tokenizer.js";
+import type { Tokenizer } from "./tokenizer.js";
+import { openTokenizer } from "./tokenizer.js";
 
 const anyText = string({ unit: "binary", maxLength: 60 });
 

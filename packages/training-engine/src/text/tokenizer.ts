@@ -2,8 +2,9 @@ import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import { isObject, readModelJson } from "./model-file.js";
-import { bytesOfToken, prefixes, spellingOf, withoutPrefix } from "./token-bytes.js";
-import { readVocabulary, type Vocabulary } from "./vocabulary.js";
+import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
+import type { Vocabulary } from "./vocabulary.js";
+import { readVocabulary } from "./vocabulary.js";
 
 interface EncodeOptions {
   addSpecialTokens?: boolean;
@@ -87,19 +88,19 @@ function tokenizerOf(
   if (!spelling) throw new EngineError("unsupported", "only byte-level and SentencePiece-like decoders are known");
   const library: Encoder = new HuggingFaceTokenizer(definition, config);
   // Made when it is needed, and only where it would do anything else: a big vocabulary takes its time and memory.
-  let inside: Encoder | undefined;
+  let continuedLibrary: Encoder | undefined;
   const bytes = vocabulary.tokens.map((token, id) => {
-    if (token === undefined) return nothing;
+    if (token === undefined) return noBytes;
     return vocabulary.added.has(id) ? new TextEncoder().encode(token) : bytesOfToken(token, spelling);
   });
-  const longest = bytes.reduce((most, { length }) => Math.max(most, length), 1);
+  const longest = bytes.reduce((limit, { length }) => Math.max(limit, length), 1);
   const specialIds = new Set(vocabulary.special);
   for (const token of Object.values(specialTokens)) {
     const id = vocabulary.ids.get(token);
     if (id !== undefined) specialIds.add(id);
   }
 
-  const tokenBytes = (id: number): Uint8Array => bytes[id] ?? nothing;
+  const tokenBytes = (id: number): Uint8Array => bytes[id] ?? noBytes;
   const tokenText = (id: number): string => textOf([tokenBytes(id)]);
   let idsByBytes: Map<string, number> | undefined;
   const idOfBytes = (wanted: Uint8Array): number | undefined => {
@@ -113,12 +114,14 @@ function tokenizerOf(
       if (text.length > maxTextLength) {
         throw new EngineError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
       }
-      const least = Math.ceil(Buffer.byteLength(text) / longest);
+      const minTokens = Math.ceil(Buffer.byteLength(text) / longest);
       // Twice, since white space around some control tokens is dropped.
-      if (least > 2 * maxTokens) throw tooManyTokens(`more than ${least}`, maxTokens);
+      if (minTokens > 2 * maxTokens) throw tooManyTokens(`more than ${minTokens}`, maxTokens);
       if (continued)
-        inside ??= prefixes(definition) ? new HuggingFaceTokenizer(withoutPrefix(definition), config) : library;
-      const { ids } = (continued && inside ? inside : library).encode(text, {
+        continuedLibrary ??= addsPrefixSpace(definition)
+          ? new HuggingFaceTokenizer(withoutPrefixSpace(definition), config)
+          : library;
+      const { ids } = (continued && continuedLibrary ? continuedLibrary : library).encode(text, {
         add_special_tokens: addSpecialTokens,
       });
       const missing = ids.findIndex((id) => !Number.isInteger(id));
@@ -144,10 +147,10 @@ function tokenizerOf(
   };
 }
 
-const nothing = new Uint8Array();
+const noBytes = new Uint8Array();
 
-function tooManyTokens(count: string, most: number): EngineError {
-  return new EngineError("too_large", `the text has ${count} tokens; at most ${most} are allowed`);
+function tooManyTokens(count: string, limit: number): EngineError {
+  return new EngineError("too_large", `the text has ${count} tokens; at most ${limit} are allowed`);
 }
 
 function key(bytes: Uint8Array): string {

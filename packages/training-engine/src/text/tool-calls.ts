@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { possibleTagStart, splitTrailing } from "./tag-search.js";
-import { type ToolCallReader, toolCallReader } from "./tool-call-reader.js";
+import type { ToolCallReader } from "./tool-call-reader.js";
+import { toolCallReader } from "./tool-call-reader.js";
 
 const openTag = "<tool_call>";
 const closeTag = "</tool_call>";
@@ -76,10 +77,10 @@ export function toolCallStream(newId: () => string = toolCallId): ToolCallStream
     },
     end() {
       if (call) {
-        grow(call, held);
+        appendText(call, held);
         closeCall(call, "");
       } else {
-        say(held);
+        emitContent(held);
       }
       held = "";
       return flush();
@@ -98,13 +99,13 @@ export function toolCallStream(newId: () => string = toolCallId): ToolCallStream
     const at = held.indexOf(openTag);
     if (at >= 0) {
       const [text, before] = splitTrailing(held.slice(0, at), spaces);
-      say(text);
+      emitContent(text);
       held = held.slice(at + openTag.length);
       call = { reader: toolCallReader(), before, text: "", sent: 0 };
       return true;
     }
     const [sure] = splitTrailing(held.slice(0, held.length - possibleTagStart(held, openTag)), spaces);
-    say(sure);
+    emitContent(sure);
     held = held.slice(sure.length);
     return false;
   }
@@ -113,19 +114,19 @@ export function toolCallStream(newId: () => string = toolCallId): ToolCallStream
   function readCall(open: OpenCall): boolean {
     const at = held.indexOf(closeTag);
     const sure = at >= 0 ? at : held.length - possibleTagStart(held, closeTag);
-    grow(open, held.slice(0, sure));
+    appendText(open, held.slice(0, sure));
     held = held.slice(at >= 0 ? at + closeTag.length : sure);
     if (at >= 0) closeCall(open, closeTag);
     return at >= 0;
   }
 
-  function say(text: string): void {
+  function emitContent(text: string): void {
     const rest = afterCall ? text.trimStart() : text;
     if (rest !== "") afterCall = false;
     content += rest;
   }
 
-  function grow(open: OpenCall, text: string): void {
+  function appendText(open: OpenCall, text: string): void {
     open.text += text;
     open.reader.push(text);
     const { name, arguments: given } = open.reader;
@@ -147,7 +148,7 @@ export function toolCallStream(newId: () => string = toolCallId): ToolCallStream
     call = undefined;
     const { name } = open.reader;
     if (name === undefined) {
-      say(open.before + openTag + open.text + end);
+      emitContent(open.before + openTag + open.text + end);
       return;
     }
     if (open.index === undefined) send(open, name, "{}");

@@ -28,13 +28,13 @@ export function readVocabulary(definition: Record<string, unknown>): Vocabulary 
 
   const vocabulary: Vocabulary = { tokens: [], ids: new Map(), added: new Set(), special: new Set() };
   for (const [token, id] of Object.entries(model["vocab"]))
-    put(vocabulary, `model.vocab ${JSON.stringify(token)}`, token, id);
+    addToken(vocabulary, `model.vocab ${JSON.stringify(token)}`, token, id);
   for (const [index, each] of definition["added_tokens"].entries()) {
-    const place = `added_tokens.${index}`;
+    const path = `added_tokens.${index}`;
     if (!isObject(each) || typeof each["content"] !== "string" || each["content"] === "") {
-      throw new EngineError("invalid", `${place}.content: not a text`);
+      throw new EngineError("invalid", `${path}.content: not a text`);
     }
-    const id = put(vocabulary, `${place}.id`, each["content"], each["id"]);
+    const id = addToken(vocabulary, `${path}.id`, each["content"], each["id"]);
     vocabulary.added.add(id);
     if (each["special"] === true) vocabulary.special.add(id);
   }
@@ -42,12 +42,12 @@ export function readVocabulary(definition: Record<string, unknown>): Vocabulary 
   return vocabulary;
 }
 
-function put({ tokens, ids }: Vocabulary, place: string, token: string, id: unknown): number {
+function addToken({ tokens, ids }: Vocabulary, path: string, token: string, id: unknown): number {
   if (typeof id !== "number" || !Number.isInteger(id) || id < 0 || id >= maxVocabularySize) {
-    throw new EngineError("invalid", `${place}: ${JSON.stringify(id)} is not a token id`);
+    throw new EngineError("invalid", `${path}: ${JSON.stringify(id)} is not a token id`);
   }
   if (tokens[id] !== undefined && tokens[id] !== token) {
-    throw new EngineError("invalid", `${place}: id ${id} is ${JSON.stringify(tokens[id])} already`);
+    throw new EngineError("invalid", `${path}: id ${id} is ${JSON.stringify(tokens[id])} already`);
   }
   while (tokens.length <= id) tokens.push(undefined);
   tokens[id] = token;

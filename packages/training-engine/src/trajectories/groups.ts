@@ -1,4 +1,12 @@
-import { finiteAt, listAt, misfit, objectAt, optionalIntegerAt, optionalListAt, optionalObjectAt } from "./checked.js";
+import {
+  finiteAt,
+  listAt,
+  invalidAt,
+  objectAt,
+  optionalIntegerAt,
+  optionalListAt,
+  optionalObjectAt,
+} from "./field-checks.js";
 
 /** Trajectories of the same task, whose rewards are compared with each other. */
 export interface TrajectoryGroup {
@@ -45,7 +53,7 @@ function readGroup(value: unknown, path: string): TrajectoryGroup {
   const exceptions = optionalListAt(group["exceptions"], `${path}.exceptions`).length;
   const trajectories = listAt(group["trajectories"], `${path}.trajectories`);
   if (trajectories.length === 0 && exceptions === 0) {
-    throw misfit(`${path}.trajectories`, "empty, and no exceptions say why");
+    throw invalidAt(`${path}.trajectories`, "empty, and no exceptions say why");
   }
   return {
     path,

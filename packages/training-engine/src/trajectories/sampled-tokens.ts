@@ -1,5 +1,5 @@
 import type { Tokenizer } from "../text/tokenizer.js";
-import { listAt, misfit, objectAt, optionalListAt, optionalObjectAt } from "./checked.js";
+import { listAt, invalidAt, objectAt, optionalListAt, optionalObjectAt } from "./field-checks.js";
 
 /** What a model sampled in one turn, as the chat endpoint reported it. */
 export interface SampledTokens {
@@ -30,14 +30,14 @@ export function readSampledTokens(
   path: string,
   known: KnownTokens,
 ): SampledTokens | undefined {
-  const { entries, place } = tokenEntries(source["logprobs"], `${path}.logprobs`);
+  const { entries, listPath } = tokenEntries(source["logprobs"], `${path}.logprobs`);
   const given = source["token_ids"];
   const recorded = given === undefined || given === null ? undefined : readIds(given, `${path}.token_ids`, known);
-  const named = entries?.map((entry, index) => entryId(entry, `${place}.${index}`, known));
+  const named = entries?.map((entry, index) => entryId(entry, `${listPath}.${index}`, known));
   const ids = recorded ?? (named && Int32Array.from(named));
   if (!ids) return undefined;
   if (named && named.length !== ids.length) {
-    throw misfit(place, `${named.length} log-probabilities for ${ids.length} token ids`);
+    throw invalidAt(listPath, `${named.length} log-probabilities for ${ids.length} token ids`);
   }
   const exact = source["art_completion_logprobs"] ?? undefined;
   const logprobs =
@@ -45,9 +45,12 @@ export function readSampledTokens(
       ? listAt(exact, `${path}.art_completion_logprobs`).map((each, index) =>
           logprobAt(each, `${path}.art_completion_logprobs.${index}`),
         )
-      : entries?.map((entry, index) => logprobAt(entry["logprob"], `${place}.${index}.logprob`));
+      : entries?.map((entry, index) => logprobAt(entry["logprob"], `${listPath}.${index}.logprob`));
   if (logprobs && logprobs.length !== ids.length) {
-    throw misfit(`${path}.art_completion_logprobs`, `${logprobs.length} log-probabilities for ${ids.length} token ids`);
+    throw invalidAt(
+      `${path}.art_completion_logprobs`,
+      `${logprobs.length} log-probabilities for ${ids.length} token ids`,
+    );
   }
   return {
     ids,
@@ -61,44 +64,45 @@ export function readIds(value: unknown, path: string, known: KnownTokens): Int32
   return Int32Array.from(listAt(value, path), (id, index) => checkedId(id, () => `${path}.${index}`, known));
 }
 
-function tokenEntries(value: unknown, path: string): { entries?: Record<string, unknown>[]; place: string } {
+function tokenEntries(value: unknown, path: string): { entries?: Record<string, unknown>[]; listPath: string } {
   const logprobs = optionalObjectAt(value, path);
   // A refusal has its tokens in another list.
   for (const name of ["content", "refusal"]) {
-    const place = `${path}.${name}`;
-    const entries = optionalListAt(logprobs[name], place);
-    if (entries.length > 0) return { entries: entries.map((entry, at) => objectAt(entry, `${place}.${at}`)), place };
+    const listPath = `${path}.${name}`;
+    const entries = optionalListAt(logprobs[name], listPath);
+    if (entries.length > 0)
+      return { entries: entries.map((entry, at) => objectAt(entry, `${listPath}.${at}`)), listPath };
   }
-  return { place: `${path}.content` };
+  return { listPath: `${path}.content` };
 }
 
 function entryId(entry: Record<string, unknown>, path: string, known: KnownTokens): number {
   const token = entry["token"];
-  if (typeof token !== "string") throw misfit(`${path}.token`, "not a text");
+  if (typeof token !== "string") throw invalidAt(`${path}.token`, "not a text");
   if (token.startsWith("token_id:")) {
     const digits = token.slice("token_id:".length);
     return checkedId(/^-?\d+$/.test(digits) ? Number(digits) : digits, () => `${path}.token`, known);
   }
   const { tokenizer } = known;
   const id = tokenizer.idOf(token) ?? idOfBytes(entry["bytes"], tokenizer) ?? tokenizer.eosIds[0];
-  if (id === undefined) throw misfit(`${path}.token`, `no token ${JSON.stringify(token)}, and no end-of-text token`);
+  if (id === undefined) throw invalidAt(`${path}.token`, `no token ${JSON.stringify(token)}, and no end-of-text token`);
   return id;
 }
 
 function idOfBytes(bytes: unknown, tokenizer: Tokenizer): number | undefined {
-  const real = Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
-  return real ? tokenizer.idOfBytes(Uint8Array.from(bytes)) : undefined;
+  const valid = Array.isArray(bytes) && bytes.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
+  return valid ? tokenizer.idOfBytes(Uint8Array.from(bytes)) : undefined;
 }
 
 function checkedId(id: unknown, path: () => string, { tokenizer, vocabularySize }: KnownTokens): number {
   const size = Math.max(vocabularySize, tokenizer.vocabularySize);
   if (typeof id === "number" && Number.isInteger(id) && id >= 0 && id < size) return id;
-  throw misfit(path(), `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
+  throw invalidAt(path(), `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
 }
 
 function logprobAt(value: unknown, path: string): number {
-  if (typeof value !== "number" || Number.isNaN(value)) throw misfit(path, "not a number");
+  if (typeof value !== "number" || Number.isNaN(value)) throw invalidAt(path, "not a number");
   // Rounding may put a certain token a little above zero.
-  if (value > 1e-3) throw misfit(path, `${value} is not a log-probability: it is above 0`);
+  if (value > 1e-3) throw invalidAt(path, `${value} is not a log-probability: it is above 0`);
   return value <= unknownLogprob ? Number.NaN : Math.min(value, 0);
 }

@@ -20,7 +20,7 @@ describe("with recorded token ids", () => {
     ]);
     expect(reasons).toEqual([]);
     expect(sequences).toHaveLength(1);
-    const { tokens, mask, oldLogprobs, overLong, path } = sequences[0]!;
+    const { tokens, mask, oldLogprobs, exceedsContext, path } = sequences[0]!;
     expect([...tokens]).toEqual(ids(`${prompt}yes<|im_end|>`));
     expect([...mask]).toEqual(
       ids(prompt)
@@ -28,7 +28,7 @@ describe("with recorded token ids", () => {
         .concat([1, 1]),
     );
     expect(Array.from(oldLogprobs.subarray(-3))).toEqual([Number.NaN, -0.1, -0.2]);
-    expect({ overLong, path }).toEqual({ overLong: false, path: "t.messages_and_choices.1" });
+    expect({ exceedsContext, path }).toEqual({ exceedsContext: false, path: "t.messages_and_choices.1" });
   });
 
   test("turns whose prompts go on are one sequence, another prompt begins a new one", async () => {

@@ -2,8 +2,10 @@ import { EngineError } from "../engine-error.js";
 import type { ChatTemplate } from "../text/template.js";
 import type { History, Trajectory } from "./groups.js";
 import { templateSequence } from "./template-sequence.js";
-import { sequenceBuilder, type SequenceBuilder, type TrainingSequence } from "./training-sequence.js";
-import { readTurns, type Reason, type Turn } from "./turns.js";
+import type { SequenceBuilder, TrainingSequence } from "./training-sequence.js";
+import { sequenceBuilder } from "./training-sequence.js";
+import type { Reason, Turn } from "./turns.js";
+import { readTurns } from "./turns.js";
 
 export interface SequenceOptions {
   template: ChatTemplate;
@@ -30,8 +32,8 @@ export async function trajectorySequences(
   const { template, vocabularySize = 0, contextLength = Number.POSITIVE_INFINITY } = options;
   const known = { tokenizer: template.tokenizer, vocabularySize };
   const reasons: Reason[] = [];
-  const made: SequenceBuilder[] = [];
-  let running: SequenceBuilder | undefined;
+  const builders: SequenceBuilder[] = [];
+  let current: SequenceBuilder | undefined;
   for (const history of histories) {
     const read = readTurns(history, known, { withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false });
     reasons.push(...read.reasons);
@@ -39,28 +41,28 @@ export async function trajectorySequences(
     const trained = read.turns.flatMap(({ path, trained }) => (trained ? [{ path, ...trained }] : []));
     if (trained.every(({ promptIds }) => promptIds)) {
       for (const { path, tokens, promptIds = new Int32Array() } of trained) {
-        if (!running?.begins(promptIds)) {
-          running = sequenceBuilder(path);
-          made.push(running);
+        if (!current?.isPrefixOf(promptIds)) {
+          current = sequenceBuilder(path);
+          builders.push(current);
         }
-        running.context(promptIds.subarray(running.length));
-        running.trained(tokens.ids, tokens.logprobs);
+        current.context(promptIds.subarray(current.length));
+        current.trained(tokens.ids, tokens.logprobs);
       }
     } else {
-      const rendered = await rendering(read.turns, history, options);
+      const rendered = await renderSequence(read.turns, history, options);
       if ("code" in rendered) reasons.push(rendered);
-      else made.push(rendered);
+      else builders.push(rendered);
     }
   }
-  const sequences = made.map((sequence) => sequence.build(contextLength));
-  for (const { overLong, tokens, path } of sequences) {
+  const sequences = builders.map((sequence) => sequence.build(contextLength));
+  for (const { exceedsContext, tokens, path } of sequences) {
     const message = `${tokens.length} tokens; the model's context has ${contextLength}`;
-    if (overLong) reasons.push({ code: "too_long", path, message });
+    if (exceedsContext) reasons.push({ code: "too_long", path, message });
   }
   return { sequences: sequences.filter(({ mask }) => mask.includes(1)), reasons };
 }
 
-async function rendering(
+async function renderSequence(
   turns: Turn[],
   { path, tools }: History,
   { template, kwargs }: SequenceOptions,

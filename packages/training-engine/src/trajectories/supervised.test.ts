@@ -114,12 +114,12 @@ describe("tokens", () => {
   test("over the context are flagged", async () => {
     const template = await openChatModel(chatMl);
     const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" }, "line 1");
-    for (const [contextLength, overLong] of [
+    for (const [contextLength, exceedsContext] of [
       [tokens.length, false],
       [tokens.length - 1, true],
     ] as const) {
       const options = { template, assistantTurns: "all", contextLength } as const;
-      expect(await supervisedSequence({ messages: twoTurns }, options, "line 1")).toMatchObject({ overLong });
+      expect(await supervisedSequence({ messages: twoTurns }, options, "line 1")).toMatchObject({ exceedsContext });
     }
   });
 });

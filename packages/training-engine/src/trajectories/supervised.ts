@@ -2,7 +2,7 @@ import type { TokenSequence } from "../port.js";
 import type { ChatRequest, ChatTemplate } from "../text/template.js";
 import { isObject } from "../text/model-file.js";
 import type { Tokenizer } from "../text/tokenizer.js";
-import { listAt, misfit, objectAt } from "./checked.js";
+import { listAt, invalidAt, objectAt } from "./field-checks.js";
 
 export interface SupervisedOptions {
   template: ChatTemplate;
@@ -22,7 +22,7 @@ export async function supervisedSequence(
   row: unknown,
   options: SupervisedOptions,
   path: string,
-): Promise<TokenSequence & { overLong: boolean }> {
+): Promise<TokenSequence & { exceedsContext: boolean }> {
   const { template, contextLength = Number.POSITIVE_INFINITY } = options;
   const { messages: given, tools } = objectAt(row, path);
   const messages = listAt(given, `${path}.messages`);
@@ -34,7 +34,7 @@ export async function supervisedSequence(
       ? await lastTurn(messages, render, paths.messages)
       : await allTurns(messages, render, { tokenizer: template.tokenizer, path: paths.messages });
   const sequence = tokenized(pieces, template.tokenizer);
-  return { ...sequence, overLong: sequence.tokens.length > contextLength };
+  return { ...sequence, exceedsContext: sequence.tokens.length > contextLength };
 }
 
 interface Piece {
@@ -46,16 +46,16 @@ type Render = (messages: unknown[], more?: Partial<ChatRequest>) => Promise<stri
 
 async function lastTurn(messages: unknown[], render: Render, path: string): Promise<Piece[]> {
   const place = `${path}.${messages.length - 1}`;
-  if (!isAssistant(messages.at(-1))) throw misfit(place, "the last message is not the assistant's");
-  if (messages.length === 1) throw misfit(place, "there is nothing before the answer");
+  if (!isAssistant(messages.at(-1))) throw invalidAt(place, "the last message is not the assistant's");
+  if (messages.length === 1) throw invalidAt(place, "there is nothing before the answer");
   const prompt = await render(messages.slice(0, -1), { addGenerationPrompt: true });
-  const whole = await render(messages);
-  if (!whole.startsWith(prompt)) {
-    throw misfit(place, "with the chat template, the text with this answer does not go on where the prompt ended");
+  const full = await render(messages);
+  if (!full.startsWith(prompt)) {
+    throw invalidAt(place, "with the chat template, the text with this answer does not go on where the prompt ended");
   }
   return [
     { text: prompt, trained: false },
-    { text: whole.slice(prompt.length), trained: true },
+    { text: full.slice(prompt.length), trained: true },
   ];
 }
 
@@ -71,56 +71,53 @@ async function allTurns(
 ): Promise<Piece[]> {
   const turns = messages.flatMap((message, index) => (isAssistant(message) ? [index] : []));
   const last = turns.at(-1);
-  if (last === undefined) throw misfit(path, "no message of the assistant");
-  const whole = await render(messages);
+  if (last === undefined) throw invalidAt(path, "no message of the assistant");
+  const full = await render(messages);
   const asked = await render(messages, { addGenerationPrompt: true });
-  const opening = asked.startsWith(whole) ? asked.slice(whole.length) : "";
-  const ending = (await around(messages.slice(0, last + 1), last, render, path)).after;
+  const opening = asked.startsWith(full) ? asked.slice(full.length) : "";
+  const ending = (await textAround(messages.slice(0, last + 1), last, render, path)).after;
 
   const pieces: Piece[] = [];
   let at = 0;
   for (const index of turns) {
-    const { before, after } = await around(messages, index, render, path);
-    const shared = commonPrefix(whole, before);
-    const start = turnStart(whole, { opening, from: at, shared });
+    const { before, after } = await textAround(messages, index, render, path);
+    const shared = commonPrefix(full, before);
+    const start = turnStart(full, { opening, from: at, shared });
     const closing = turnEnd(after.slice(0, commonPrefix(after, ending)), tokenizer);
-    const end = whole.length - after.length + closing.length;
-    if (!whole.endsWith(after) || start < at || end < start) {
-      throw misfit(`${path}.${index}`, "the chat template does not show this turn as it is");
+    const end = full.length - after.length + closing.length;
+    if (!full.endsWith(after) || start < at || end < start) {
+      throw invalidAt(`${path}.${index}`, "the chat template does not show this turn as it is");
     }
-    pieces.push({ text: whole.slice(at, start), trained: false }, { text: whole.slice(start, end), trained: true });
+    pieces.push({ text: full.slice(at, start), trained: false }, { text: full.slice(start, end), trained: true });
     at = end;
   }
-  return [...pieces, { text: whole.slice(at), trained: false }];
+  return [...pieces, { text: full.slice(at), trained: false }];
 }
 
-const mark = "\u{F0000}heddle:this turn\u{F0001}";
+const marker = "\u{F0000}heddle:this turn\u{F0001}";
 
 /** The text before and behind a turn. */
-async function around(
+async function textAround(
   messages: unknown[],
   index: number,
   render: Render,
   path: string,
 ): Promise<{ before: string; after: string }> {
-  const text = await render(messages.with(index, { role: "assistant", content: mark }));
-  const at = text.indexOf(mark);
-  if (at < 0 || at !== text.lastIndexOf(mark)) {
-    throw misfit(`${path}.${index}`, "the chat template does not show this turn as it is");
+  const text = await render(messages.with(index, { role: "assistant", content: marker }));
+  const at = text.indexOf(marker);
+  if (at < 0 || at !== text.lastIndexOf(marker)) {
+    throw invalidAt(`${path}.${index}`, "the chat template does not show this turn as it is");
   }
-  return { before: text.slice(0, at), after: text.slice(at + mark.length) };
+  return { before: text.slice(0, at), after: text.slice(at + marker.length) };
 }
 
 /** Behind the opening; only the tags of thoughts, which the turn has in common with any other, may lie between it and the mark. */
-function turnStart(
-  whole: string,
-  { opening, from, shared }: { opening: string; from: number; shared: number },
-): number {
-  const start = opening === "" ? -1 : whole.lastIndexOf(opening, shared - opening.length) + opening.length;
+function turnStart(full: string, { opening, from, shared }: { opening: string; from: number; shared: number }): number {
+  const start = opening === "" ? -1 : full.lastIndexOf(opening, shared - opening.length) + opening.length;
   const opened =
     start - opening.length >= from &&
     start <= shared &&
-    /^\s*(<think>)?\s*(<\/think>)?\s*$/.test(whole.slice(start, shared));
+    /^\s*(<think>)?\s*(<\/think>)?\s*$/.test(full.slice(start, shared));
   return opened ? start : shared;
 }
 

@@ -1,6 +1,7 @@
-import { misfit } from "./checked.js";
+import { invalidAt } from "./field-checks.js";
 import type { ChatTemplate } from "../text/template.js";
-import { sequenceBuilder, type SequenceBuilder } from "./training-sequence.js";
+import type { SequenceBuilder } from "./training-sequence.js";
+import { sequenceBuilder } from "./training-sequence.js";
 import type { Turn } from "./turns.js";
 
 /**
@@ -17,9 +18,9 @@ export async function templateSequence(
 ): Promise<SequenceBuilder> {
   const { tokenizer } = template;
   const trained = turns.flatMap(({ trained, path }) => (trained ? [{ path, ...trained.tokens }] : []));
-  let marks = 0;
+  let markerCount = 0;
   const messages = turns.map(({ message, trained }) =>
-    trained ? { role: "assistant", content: mark(marks++) } : message,
+    trained ? { role: "assistant", content: marker(markerCount++) } : message,
   );
   const text = await template.renderText({
     messages,
@@ -33,9 +34,9 @@ export async function templateSequence(
   let at = 0;
   let before: number | undefined;
   for (const [index, { ids, logprobs, path }] of trained.entries()) {
-    const found = text.indexOf(mark(index), at);
-    if (found < 0 || text.indexOf(mark(index)) !== text.lastIndexOf(mark(index))) {
-      throw misfit(path, "the chat template does not show this turn once and in its place");
+    const found = text.indexOf(marker(index), at);
+    if (found < 0 || text.indexOf(marker(index)) !== text.lastIndexOf(marker(index))) {
+      throw invalidAt(path, "the chat template does not show this turn once and in its place");
     }
     let between = text.slice(at, found);
     if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");
@@ -43,7 +44,7 @@ export async function templateSequence(
     sequence.context(context[0] === before ? context.subarray(1) : context);
     sequence.trained(ids, logprobs);
     before = ids.at(-1);
-    at = found + mark(index).length;
+    at = found + marker(index).length;
   }
   return sequence;
 }
@@ -51,6 +52,6 @@ export async function templateSequence(
 const emptyThoughts = /<think>\s*<\/think>\s*$/;
 
 /** Of characters for private use: nothing that a template looks for or trims. */
-function mark(index: number): string {
+function marker(index: number): string {
   return `\u{F0000}heddle:turn ${index}\u{F0001}`;
 }

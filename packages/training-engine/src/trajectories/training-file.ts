@@ -1,4 +1,4 @@
-import { misfit } from "./checked.js";
+import { invalidAt } from "./field-checks.js";
 import { isObject } from "../text/model-file.js";
 
 /** A row of a file for supervised training. `line` counts from 1. */
@@ -23,19 +23,19 @@ export function readTrainingRows(file: string | Uint8Array, given: Partial<Train
   const limits = { ...defaultLimits, ...given };
   const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
   if (bytes.length > limits.bytes) {
-    throw misfit("training file", `${bytes.length} bytes; at most ${limits.bytes} are read`);
+    throw invalidAt("training file", `${bytes.length} bytes; at most ${limits.bytes} are read`);
   }
   const rows: TrainingRow[] = [];
   for (let start = 0, line = 1; start < bytes.length; line++) {
     const found = bytes.indexOf(0x0a, start);
     const end = found < 0 ? bytes.length : found;
-    if (end - start > limits.lineBytes) throw misfit(`line ${line}`, `more than ${limits.lineBytes} bytes`);
+    if (end - start > limits.lineBytes) throw invalidAt(`line ${line}`, `more than ${limits.lineBytes} bytes`);
     const row = readRow(bytes.subarray(start, end), `line ${line}`);
     if (row) rows.push({ line, row });
-    if (rows.length > limits.rows) throw misfit(`line ${line}`, `more than ${limits.rows} rows`);
+    if (rows.length > limits.rows) throw invalidAt(`line ${line}`, `more than ${limits.rows} rows`);
     start = end + 1;
   }
-  if (rows.length === 0) throw misfit("training file", "no rows");
+  if (rows.length === 0) throw invalidAt("training file", "no rows");
   return rows;
 }
 
@@ -48,10 +48,10 @@ function readRow(bytes: Uint8Array, place: string): Record<string, unknown> | un
     row = JSON.parse(text);
   } catch (error) {
     const utf8 = error instanceof TypeError;
-    throw misfit(place, utf8 ? "not valid UTF-8" : `not valid JSON: ${error instanceof Error ? error.message : ""}`);
+    throw invalidAt(place, utf8 ? "not valid UTF-8" : `not valid JSON: ${error instanceof Error ? error.message : ""}`);
   }
-  if (!isObject(row)) throw misfit(place, "not an object");
+  if (!isObject(row)) throw invalidAt(place, "not an object");
   if (!Array.isArray(row["messages"]) || row["messages"].length === 0)
-    throw misfit(`${place}.messages`, "not a list of messages");
+    throw invalidAt(`${place}.messages`, "not a list of messages");
   return row;
 }

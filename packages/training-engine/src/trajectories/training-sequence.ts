@@ -4,7 +4,7 @@ export interface TrainingSequence extends TokenSequence {
   /** Log-probabilities under the policy that sampled; NaN where unknown and where nothing is trained. */
   oldLogprobs: Float64Array;
   /** Longer than the model's context. */
-  overLong: boolean;
+  exceedsContext: boolean;
   /** The first turn in it that is trained. */
   path: string;
 }
@@ -15,7 +15,7 @@ export interface SequenceBuilder {
   context(ids: ArrayLike<number>): void;
   trained(ids: ArrayLike<number>, logprobs: ArrayLike<number>): void;
   /** Whether the tokens are a prefix of these. */
-  begins(ids: ArrayLike<number>): boolean;
+  isPrefixOf(ids: ArrayLike<number>): boolean;
   build(contextLength: number): TrainingSequence;
 }
 
@@ -23,7 +23,7 @@ export function sequenceBuilder(path: string): SequenceBuilder {
   const tokens: number[] = [];
   const mask: number[] = [];
   const oldLogprobs: number[] = [];
-  const put = (id: number, trained: 0 | 1, logprob: number): void => {
+  const append = (id: number, trained: 0 | 1, logprob: number): void => {
     // There is nothing before the first token to predict it from.
     const learn = trained === 1 && tokens.length > 0;
     tokens.push(id);
@@ -35,17 +35,17 @@ export function sequenceBuilder(path: string): SequenceBuilder {
       return tokens.length;
     },
     context(ids) {
-      for (const id of Array.from(ids)) put(id, 0, Number.NaN);
+      for (const id of Array.from(ids)) append(id, 0, Number.NaN);
     },
     trained(ids, logprobs) {
-      for (const [index, id] of Array.from(ids).entries()) put(id, 1, logprobs[index] ?? Number.NaN);
+      for (const [index, id] of Array.from(ids).entries()) append(id, 1, logprobs[index] ?? Number.NaN);
     },
-    begins: (ids) => ids.length >= tokens.length && tokens.every((token, index) => token === ids[index]),
+    isPrefixOf: (ids) => ids.length >= tokens.length && tokens.every((token, index) => token === ids[index]),
     build: (contextLength) => ({
       tokens: Int32Array.from(tokens),
       mask: Uint8Array.from(mask),
       oldLogprobs: Float64Array.from(oldLogprobs),
-      overLong: tokens.length > contextLength,
+      exceedsContext: tokens.length > contextLength,
       path,
     }),
   };

@@ -1,7 +1,8 @@
 import { contentText } from "../text/chat-messages.js";
-import { listAt, misfit, objectAt } from "./checked.js";
+import { listAt, invalidAt, objectAt } from "./field-checks.js";
 import type { History } from "./groups.js";
-import { readIds, readSampledTokens, type KnownTokens, type SampledTokens } from "./sampled-tokens.js";
+import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
+import { readIds, readSampledTokens } from "./sampled-tokens.js";
 
 /** Why a history, or a turn of it, is not trained. */
 export interface Reason {
@@ -35,7 +36,7 @@ export function readTurns(
     const message = choice ? choiceMessage(element["message"], `${place}.message`) : element;
     const role = message["role"];
     if (typeof role !== "string" || role === "")
-      throw misfit(choice ? `${place}.message.role` : `${place}.role`, "not a text");
+      throw invalidAt(choice ? `${place}.message.role` : `${place}.role`, "not a text");
     if (choice) choices++;
     const turn: Turn = { path: place, message };
     if (role !== "assistant") return turn;
@@ -66,7 +67,7 @@ export function readTurns(
 function choiceMessage(value: unknown, path: string): Record<string, unknown> {
   const message = objectAt(value, path);
   const role = message["role"] ?? "assistant";
-  if (role !== "assistant") throw misfit(`${path}.role`, "a choice is a message of the assistant");
+  if (role !== "assistant") throw invalidAt(`${path}.role`, "a choice is a message of the assistant");
   return { ...message, role };
 }
 

@@ -40,9 +40,9 @@ describe("what cannot be trained comes with its reason and place", () => {
   test("a sequence over the context is flagged", async () => {
     const length = ids(`${prompt}yes<|im_end|>`).length;
     const elements = [user("hello"), choice("yes<|im_end|>")];
-    expect((await sequencesOf(elements, { contextLength: length })).sequences[0]?.overLong).toBe(false);
+    expect((await sequencesOf(elements, { contextLength: length })).sequences[0]?.exceedsContext).toBe(false);
     const { sequences, reasons } = await sequencesOf(elements, { contextLength: length - 1 });
-    expect(sequences[0]?.overLong).toBe(true);
+    expect(sequences[0]?.exceedsContext).toBe(true);
     expect(reasons).toMatchObject([
       {
         code: "too_long",

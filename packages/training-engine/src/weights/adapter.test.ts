@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
 import type { ModelConfig } from "../model/config.js";
-import type { AdapterConfig } from "../model/parameters.js";
+import type { LoraConfig } from "../model/parameters.js";
 import { readAdapter, writeAdapter } from "./adapter.js";
 import { initialAdapter } from "./initial-weights.js";
 import { readModelConfig } from "./model-directory.js";
@@ -33,7 +33,7 @@ test("an adapter that PEFT wrote is read, each factor turned into rows of inputs
 test.each([
   ["all projections", ["q", "k", "v", "o", "gate", "up", "down"]],
   ["some, named in any order", ["down", "v"]],
-] as [string, AdapterConfig["targets"]][])(
+] as [string, LoraConfig["targets"]][])(
   "an adapter of %s is written and read to the last bit",
   async (_what, targets) => {
     const config = { rank: 5, alpha: 12.5, targets };

@@ -1,26 +1,23 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { largestRank } from "../model/adapter-shape.js";
+import { maxRank } from "../model/lora-config.js";
 import type { ModelConfig } from "../model/config.js";
-import {
-  adapterParameters,
-  adapterTargets,
-  parameterSet,
-  projectionShape,
-  type AdapterConfig,
-  type AdapterTarget,
-  type ParameterSet,
-} from "../model/parameters.js";
-import { configFields, shown, type ConfigFields } from "./config-fields.js";
-import { writeWhole } from "./durable-file.js";
+import type { LoraConfig, LoraTarget, ParameterSet } from "../model/parameters.js";
+import { adapterParameters, loraTargets, parameterSet, projectionShape } from "../model/parameters.js";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
+import { writeDurableFile } from "./durable-file.js";
 import { allFinite } from "./finite.js";
-import { readJsonFile, type JsonObject } from "./json-object.js";
-import { writeSafetensors, type WrittenFile } from "./safetensors.js";
+import type { JsonObject } from "./json-object.js";
+import { readJsonFile } from "./json-object.js";
+import type { WrittenFile } from "./safetensors.js";
+import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
-import { storeTensor, tensorValues, type TensorPlace } from "./tensor-layout.js";
+import type { TensorLocation } from "./tensor-layout.js";
+import { storeTensor, tensorValues } from "./tensor-layout.js";
 
 export interface Adapter {
-  config: AdapterConfig;
+  config: LoraConfig;
   set: ParameterSet;
 }
 
@@ -28,7 +25,7 @@ export interface Adapter {
  * What plain LoRA needs, and what changes nothing of a finished adapter. PEFT gains methods with every release, so what is
  * set besides these is refused rather than overlooked.
  */
-const understood = new Set(
+const supportedFields = new Set(
   (
     "peft_type task_type base_model_name_or_path revision r lora_alpha target_modules bias " +
     "lora_dropout init_lora_weights inference_mode auto_mapping peft_version layers_pattern " +
@@ -37,10 +34,10 @@ const understood = new Set(
 );
 
 /** Ways of drawing the first factors that leave the base model as it is; others (`pissa`, `olora`…) change it too. */
-const harmlessBeginnings = new Set<unknown>([undefined, true, false, "gaussian", "eva", "orthogonal"]);
+const neutralInitializations = new Set<unknown>([undefined, true, false, "gaussian", "eva", "orthogonal"]);
 
 /** Only the shape of the adapter, from `adapter_config.json`. */
-export async function readAdapterConfig(directory: string): Promise<AdapterConfig> {
+export async function readAdapterConfig(directory: string): Promise<LoraConfig> {
   return parseAdapterConfig(configFields(await readJsonFile(directory, "adapter_config.json"), "adapter_config.json"));
 }
 
@@ -55,17 +52,17 @@ export async function readAdapter(directory: string, model: ModelConfig): Promis
   const config = await readAdapterConfig(directory);
   const tensors = await openTensors(directory, "adapter_model");
   try {
-    const places = adapterPlaces(model, config);
-    for (const { tensor, shape } of places) tensors.require(tensor, shape);
-    const known = new Set(places.map(({ tensor }) => tensor));
+    const locations = adapterLocations(model, config);
+    for (const { tensor, shape } of locations) tensors.require(tensor, shape);
+    const known = new Set(locations.map(({ tensor }) => tensor));
     for (const name of tensors.names()) {
       if (!known.has(name)) throw tensors.error(name, "is not part of this adapter");
     }
     const set = parameterSet(adapterParameters(model, config));
-    for (const place of places) {
-      const values = await tensors.read(place.tensor);
-      if (!allFinite(values)) throw tensors.error(place.tensor, "has numbers that are not finite");
-      storeTensor(place, values, set.views.get(place.parameter)!);
+    for (const location of locations) {
+      const values = await tensors.read(location.tensor);
+      if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
+      storeTensor(location, values, set.views.get(location.parameter)!);
     }
     return { config, set };
   } finally {
@@ -85,54 +82,57 @@ export async function writeAdapter(
 ): Promise<Map<string, WrittenFile>> {
   await mkdir(directory, { recursive: true });
   const json = `${JSON.stringify(adapterConfigJson(config, baseModel), null, 2)}\n`;
-  const sources = adapterPlaces(model, config).map((place) => ({
-    name: place.tensor,
-    shape: place.shape,
-    values: () => tensorValues(place, set.views.get(place.parameter)!),
+  const sources = adapterLocations(model, config).map((location) => ({
+    name: location.tensor,
+    shape: location.shape,
+    values: () => tensorValues(location, set.views.get(location.parameter)!),
   }));
   return new Map([
-    ["adapter_config.json", await writeWhole(join(directory, "adapter_config.json"), json)],
+    ["adapter_config.json", await writeDurableFile(join(directory, "adapter_config.json"), json)],
     ["adapter_model.safetensors", await writeSafetensors(join(directory, "adapter_model.safetensors"), sources, "F32")],
   ]);
 }
 
-function parseAdapterConfig(fields: ConfigFields): AdapterConfig {
+function parseAdapterConfig(fields: ConfigFields): LoraConfig {
   const method = fields.text("peft_type");
-  if (method !== "LORA") throw fields.unsupported("peft_type", `is ${shown(method)}; the engine computes LORA`);
+  if (method !== "LORA") throw fields.unsupported("peft_type", `is ${formatValue(method)}; the engine computes LORA`);
   for (const name of fields.names()) {
     const value = fields.value(name);
-    if (isSet(value) && !understood.has(name)) {
-      throw fields.unsupported(name, `is ${shown(value)}; the engine computes plain LoRA`);
+    if (isSet(value) && !supportedFields.has(name)) {
+      throw fields.unsupported(name, `is ${formatValue(value)}; the engine computes plain LoRA`);
     }
   }
-  const beginning = fields.value("init_lora_weights");
-  if (!harmlessBeginnings.has(beginning)) {
-    throw fields.unsupported("init_lora_weights", `is ${shown(beginning)}, which changes the base model too`);
+  const initialization = fields.value("init_lora_weights");
+  if (!neutralInitializations.has(initialization)) {
+    throw fields.unsupported(
+      "init_lora_weights",
+      `is ${formatValue(initialization)}, which changes the base model too`,
+    );
   }
   const bias = fields.text("bias") ?? "none";
-  if (bias !== "none") throw fields.unsupported("bias", `is ${shown(bias)}; the engine trains no biases`);
-  const rank = fields.count("r", largestRank);
+  if (bias !== "none") throw fields.unsupported("bias", `is ${formatValue(bias)}; the engine trains no biases`);
+  const rank = fields.count("r", maxRank);
   return { rank, alpha: fields.positive("lora_alpha"), targets: parseTargets(fields) };
 }
 
-function parseTargets(fields: ConfigFields): AdapterTarget[] {
+function parseTargets(fields: ConfigFields): LoraTarget[] {
   const named = fields.value("target_modules");
   if (!Array.isArray(named) || named.length === 0) {
-    throw fields.unsupported("target_modules", `is ${shown(named)}; the engine needs a list of projections`);
+    throw fields.unsupported("target_modules", `is ${formatValue(named)}; the engine needs a list of projections`);
   }
-  const targets = new Set<AdapterTarget>();
+  const targets = new Set<LoraTarget>();
   for (const module of named as unknown[]) {
-    const target = adapterTargets.find((each) => module === `${each}_proj`);
+    const target = loraTargets.find((each) => module === `${each}_proj`);
     if (!target) {
-      const all = adapterTargets.map((each) => `${each}_proj`).join(", ");
-      throw fields.unsupported("target_modules", `has ${shown(module)}; the engine adapts ${all}`);
+      const all = loraTargets.map((each) => `${each}_proj`).join(", ");
+      throw fields.unsupported("target_modules", `has ${formatValue(module)}; the engine adapts ${all}`);
     }
     targets.add(target);
   }
-  return adapterTargets.filter((each) => targets.has(each));
+  return loraTargets.filter((each) => targets.has(each));
 }
 
-function adapterConfigJson({ rank, alpha, targets }: AdapterConfig, baseModel: string): JsonObject {
+function adapterConfigJson({ rank, alpha, targets }: LoraConfig, baseModel: string): JsonObject {
   return {
     peft_type: "LORA",
     task_type: "CAUSAL_LM",
@@ -140,7 +140,7 @@ function adapterConfigJson({ rank, alpha, targets }: AdapterConfig, baseModel: s
     r: rank,
     lora_alpha: alpha,
     lora_dropout: 0,
-    target_modules: adapterTargets.filter((each) => targets.includes(each)).map((each) => `${each}_proj`),
+    target_modules: loraTargets.filter((each) => targets.includes(each)).map((each) => `${each}_proj`),
     bias: "none",
     fan_in_fan_out: false,
     init_lora_weights: true,
@@ -152,15 +152,15 @@ function adapterConfigJson({ rank, alpha, targets }: AdapterConfig, baseModel: s
 }
 
 /** PEFT stores A as [rank, inputs] and B as [outputs, rank]; ours are the transposes. */
-function adapterPlaces(model: ModelConfig, { rank, targets }: AdapterConfig): TensorPlace[] {
-  const places: TensorPlace[] = [];
+function adapterLocations(model: ModelConfig, { rank, targets }: LoraConfig): TensorLocation[] {
+  const locations: TensorLocation[] = [];
   for (let layer = 0; layer < model.layers; layer++) {
-    for (const target of adapterTargets.filter((each) => targets.includes(each))) {
+    for (const target of loraTargets.filter((each) => targets.includes(each))) {
       const [inputs, outputs] = projectionShape(model, target);
       const block = ["gate", "up", "down"].includes(target) ? "mlp" : "self_attn";
       const from = `base_model.model.model.layers.${layer}.${block}.${target}_proj`;
       const to = `layers.${layer}.${target}`;
-      places.push(
+      locations.push(
         {
           tensor: `${from}.lora_A.weight`,
           shape: [rank, inputs],
@@ -176,7 +176,7 @@ function adapterPlaces(model: ModelConfig, { rank, targets }: AdapterConfig): Te
       );
     }
   }
-  return places;
+  return locations;
 }
 
 /** Whether a setting says anything: PEFT writes `false`, `null`, `{}` and `[]` for what is not used. */

@@ -5,8 +5,10 @@ import { characterTokenizer } from "../../test/small-models.js";
 import { fixtures } from "../../test/weight-files.js";
 import { createCpuSampler } from "../embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../embedded/trainer/trainer.js";
-import { readAdapter, type Adapter } from "./adapter.js";
-import { loadModel, type Model } from "./model-directory.js";
+import type { Adapter } from "./adapter.js";
+import { readAdapter } from "./adapter.js";
+import type { ModelWeights } from "./model-directory.js";
+import { loadModel } from "./model-directory.js";
 import { openSafetensors } from "./safetensors.js";
 
 interface Recorded {
@@ -29,7 +31,7 @@ async function recordedIn(directory: string): Promise<Recorded[]> {
 }
 
 /** Largest difference between recorded log-probabilities and the trainer's, of the tokens of the sequences. */
-async function trainerDifference(directory: string, model: Model, adapter?: Adapter): Promise<number> {
+async function trainerDifference(directory: string, model: ModelWeights, adapter?: Adapter): Promise<number> {
   const recorded = await recordedIn(directory);
   const trainer = await createCpuTrainer({ ...model, adapter, memoryBytes: 1e9 });
   const sequences = recorded.map(({ tokens }) => ({
@@ -47,7 +49,7 @@ async function trainerDifference(directory: string, model: Model, adapter?: Adap
 }
 
 /** The same of the sampler, of every token of the vocabulary at every position of a prompt. */
-async function samplerDifference(directory: string, model: Model, adapter?: Adapter): Promise<number> {
+async function samplerDifference(directory: string, model: ModelWeights, adapter?: Adapter): Promise<number> {
   const { vocabularySize } = model.config;
   const sampler = createCpuSampler({ memoryBytes: 1e9 });
   await sampler.addModel("base", { ...model, tokenizer: characterTokenizer(vocabularySize) });

@@ -2,7 +2,7 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
-import { describeBaseModel, loadBaseModel, surveyBaseModels } from "./base-models.js";
+import { describeBaseModel, loadBaseModel, listBaseModels } from "./base-models.js";
 import { writeCheckpoint } from "./checkpoint.js";
 import { initialAdapter } from "./initial-weights.js";
 import { describeWeights, loadWeights } from "./load-weights.js";
@@ -46,7 +46,7 @@ test("a broken directory is told apart from those that work", async () => {
   await cp(directory, broken, { recursive: true });
   await editJson(join(broken, "config.json"), { hidden_act: "relu" });
   const directories = { tiny: directory, broken, gone: join(broken, "gone"), relative: "some/where" };
-  const { models, problems } = await surveyBaseModels({ directories });
+  const { models, problems } = await listBaseModels({ directories });
   expect(models.map(({ name }) => name)).toEqual(expect.arrayContaining(["random:tiny", "random:small", "dir:tiny"]));
   const byName = new Map(problems.map(({ name, message }) => [name, message]));
   expect(byName.get("dir:broken")).toMatch(/^config.json: hidden_act is "relu"/);

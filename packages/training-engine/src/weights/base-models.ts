@@ -5,9 +5,10 @@ import type { ModelConfig } from "../model/config.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
 import type { BaseModelInfo, BaseModelName } from "../port.js";
-import { filesOf } from "./file-trouble.js";
+import { withFileErrors } from "./file-errors.js";
 import { initialWeights } from "./initial-weights.js";
-import { loadModel, readModelConfig, type Model } from "./model-directory.js";
+import type { ModelWeights } from "./model-directory.js";
+import { loadModel, readModelConfig } from "./model-directory.js";
 import { findTensors } from "./sharded-tensors.js";
 
 /** Plain data: it is handed to the processes of the engine. */
@@ -34,7 +35,7 @@ const starter = "heddle/starter";
 const starterDirectory = fileURLToPath(new URL("../../models/starter", import.meta.url));
 
 /** Every base model that there is now, and those that are broken. Reads their configurations, not their weights. */
-export async function surveyBaseModels(
+export async function listBaseModels(
   settings: BaseModelSettings,
 ): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
   const aliases = Object.keys(settings.directories ?? {});
@@ -57,24 +58,24 @@ export async function surveyBaseModels(
 
 /** @throws EngineError `not_found` for a name that stands for nothing, `invalid` or `unsupported` for a broken directory. */
 export async function describeBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<BaseModel> {
-  const place = locate(settings, name);
-  return named(name, () => describe(name, place));
+  const location = locate(settings, name);
+  return withModelName(name, () => describe(name, location));
 }
 
 /** Its weights, in the memory that they need in f32. */
-export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<Model> {
+export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<ModelWeights> {
   const { directory, preset } = locate(settings, name);
   if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
-  return named(name, () => loadModel(directory));
+  return withModelName(name, () => loadModel(directory));
 }
 
-interface Place {
+interface ModelLocation {
   directory: string;
   /** The shape of random weights, which have only their text side in the directory. */
   preset?: ModelConfig;
 }
 
-async function describe(name: BaseModelName, { directory, preset }: Place): Promise<BaseModel> {
+async function describe(name: BaseModelName, { directory, preset }: ModelLocation): Promise<BaseModel> {
   if (!preset) await findTensors(directory, "model");
   // Read for a preset as well: where the starter is missing, so is the preset's tokenizer.
   const found = await readModelConfig(directory);
@@ -89,7 +90,7 @@ async function describe(name: BaseModelName, { directory, preset }: Place): Prom
   return { info, config };
 }
 
-function locate(settings: BaseModelSettings, name: BaseModelName): Place {
+function locate(settings: BaseModelSettings, name: BaseModelName): ModelLocation {
   if (name === starter) return { directory: starterDirectory };
   const [, scheme, rest = ""] = /^(random|dir):(.+)$/su.exec(name) ?? [];
   if (scheme === "random") {
@@ -114,9 +115,9 @@ function unknown(name: string, hint: string): EngineError {
 }
 
 /** Says of which model an error in a directory speaks. */
-async function named<T>(name: BaseModelName, read: () => Promise<T>): Promise<T> {
+async function withModelName<T>(name: BaseModelName, read: () => Promise<T>): Promise<T> {
   try {
-    return await filesOf("the model could not be read", read);
+    return await withFileErrors("the model could not be read", read);
   } catch (error) {
     throw error instanceof EngineError ? new EngineError(error.code, `${name}: ${error.message}`, error.path) : error;
   }

@@ -4,7 +4,8 @@ import { mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
-import { readCheckpoint, writeCheckpoint, type CheckpointSource } from "./checkpoint.js";
+import type { CheckpointSource } from "./checkpoint.js";
+import { readCheckpoint, writeCheckpoint } from "./checkpoint.js";
 import { initialAdapter } from "./initial-weights.js";
 import { loadModel } from "./model-directory.js";
 

@@ -2,14 +2,18 @@ import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { EngineError } from "../engine-error.js";
 import type { ModelConfig } from "../model/config.js";
-import { adapterParameters, modelParameters, type ParameterSet } from "../model/parameters.js";
-import { readAdapter, writeAdapter, type Adapter } from "./adapter.js";
-import { makeDurableDirectory, syncDirectory, writeWhole } from "./durable-file.js";
-import { filesOf } from "./file-trouble.js";
+import type { ParameterSet } from "../model/parameters.js";
+import { adapterParameters, modelParameters } from "../model/parameters.js";
+import type { Adapter } from "./adapter.js";
+import { readAdapter, writeAdapter } from "./adapter.js";
+import { makeDurableDirectory, syncDirectory, writeDurableFile } from "./durable-file.js";
+import { withFileErrors } from "./file-errors.js";
 import { loadModel, writeModel } from "./model-directory.js";
-import { readOptimizer, writeOptimizer, type OptimizerState } from "./optimizer-file.js";
+import type { OptimizerState } from "./optimizer-file.js";
+import { readOptimizer, writeOptimizer } from "./optimizer-file.js";
 import { claimPartialName, removeLeftovers } from "./partial-directories.js";
-import { readTrainingState, stateFile, trainingStateJson, verifyFiles, type TrainingState } from "./training-state.js";
+import type { TrainingState } from "./training-state.js";
+import { readTrainingState, stateFile, trainingStateJson, verifyFiles } from "./training-state.js";
 
 export interface CheckpointSource {
   baseModel: string;
@@ -37,7 +41,7 @@ export async function writeCheckpoint(directory: string, source: CheckpointSourc
   if (!isAbsolute(directory)) {
     throw new EngineError("invalid", "a checkpoint's directory must be absolute", "directory");
   }
-  await filesOf("the checkpoint could not be written", async () => {
+  await withFileErrors("the checkpoint could not be written", async () => {
     if (await lstat(directory).catch(() => undefined)) throw alreadyExists(directory);
     const parent = dirname(directory);
     await makeDurableDirectory(parent);
@@ -79,7 +83,7 @@ export async function readCheckpoint(
   base: ModelConfig,
   options: { optimizer?: boolean } = {},
 ): Promise<Checkpoint> {
-  return filesOf("the checkpoint could not be read", async () => {
+  return withFileErrors("the checkpoint could not be read", async () => {
     const state = await readTrainingState(directory);
     const wantsOptimizer = options.optimizer === true && state.files.has(optimizerFile);
     const listed = [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile);
@@ -119,7 +123,7 @@ async function writeFiles(directory: string, source: CheckpointSource): Promise<
     files.set(optimizerFile, await writeOptimizer(join(directory, optimizerFile), parameters, optimizer));
   }
   const state = trainingStateJson({ baseModel, training: isFull ? "full" : "adapter", steps, seed, files });
-  await writeWhole(join(directory, stateFile), state);
+  await writeDurableFile(join(directory, stateFile), state);
 }
 
 function alreadyExists(directory: string): EngineError {

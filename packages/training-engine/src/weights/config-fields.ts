@@ -1,14 +1,15 @@
 import { EngineError } from "../engine-error.js";
-import { isJsonObject, type JsonObject } from "./json-object.js";
+import type { JsonObject } from "./json-object.js";
+import { isJsonObject } from "./json-object.js";
 
 /** Typed access to the fields of a configuration file; each refusal names file and field. `null` counts as absent. */
 export interface ConfigFields {
   names(): string[];
   /** A whole number from 1 to `largest`. */
-  count(name: string, largest: number, otherwise?: number): number;
+  count(name: string, largest: number, fallback?: number): number;
   /** A finite number above zero. */
-  positive(name: string, otherwise?: number): number;
-  flag(name: string, otherwise: boolean): boolean;
+  positive(name: string, fallback?: number): number;
+  flag(name: string, fallback: boolean): boolean;
   text(name: string): string | undefined;
   object(name: string): ConfigFields | undefined;
   value(name: string): unknown;
@@ -18,14 +19,15 @@ export interface ConfigFields {
 }
 
 /** @param place the file, or the file and the field that holds `json`. */
-export function configFields(json: JsonObject, place: string): ConfigFields {
+export function configFields(json: JsonObject, path: string): ConfigFields {
   const value = (name: string) => (Object.hasOwn(json, name) ? (json[name] ?? undefined) : undefined);
   const error = (code: "invalid" | "unsupported", name: string, what: string) =>
-    new EngineError(code, `${place}: ${name} ${what}`, `${place}.${name}`);
-  const number = (name: string, otherwise: number | undefined, kind: string, isRight: (is: number) => boolean) => {
-    const given = value(name) ?? otherwise;
+    new EngineError(code, `${path}: ${name} ${what}`, `${path}.${name}`);
+  const number = (name: string, fallback: number | undefined, kind: string, isValid: (value: number) => boolean) => {
+    const given = value(name) ?? fallback;
     if (given === undefined) throw error("invalid", name, "is missing");
-    if (typeof given !== "number" || !isRight(given)) throw error("invalid", name, `is ${shown(given)}, not ${kind}`);
+    if (typeof given !== "number" || !isValid(given))
+      throw error("invalid", name, `is ${formatValue(given)}, not ${kind}`);
     return given;
   };
   return {
@@ -33,36 +35,36 @@ export function configFields(json: JsonObject, place: string): ConfigFields {
     value,
     invalid: (name, what) => error("invalid", name, what),
     unsupported: (name, what) => error("unsupported", name, what),
-    count: (name, largest, otherwise) =>
+    count: (name, largest, fallback) =>
       number(
         name,
-        otherwise,
+        fallback,
         `a whole number from 1 to ${largest}`,
-        (is) => Number.isInteger(is) && is >= 1 && is <= largest,
+        (value) => Number.isInteger(value) && value >= 1 && value <= largest,
       ),
-    positive: (name, otherwise) =>
-      number(name, otherwise, "a number above zero", (is) => Number.isFinite(is) && is > 0),
-    flag: (name, otherwise) => {
-      const given = value(name) ?? otherwise;
-      if (typeof given !== "boolean") throw error("invalid", name, `is ${shown(given)}, not true or false`);
+    positive: (name, fallback) =>
+      number(name, fallback, "a number above zero", (value) => Number.isFinite(value) && value > 0),
+    flag: (name, fallback) => {
+      const given = value(name) ?? fallback;
+      if (typeof given !== "boolean") throw error("invalid", name, `is ${formatValue(given)}, not true or false`);
       return given;
     },
     text: (name) => {
       const given = value(name);
       if (given !== undefined && typeof given !== "string")
-        throw error("invalid", name, `is ${shown(given)}, not a text`);
+        throw error("invalid", name, `is ${formatValue(given)}, not a text`);
       return given;
     },
     object: (name) => {
       const given = value(name);
       if (given !== undefined && !isJsonObject(given))
-        throw error("invalid", name, `is ${shown(given)}, not an object`);
-      return given && configFields(given, `${place}.${name}`);
+        throw error("invalid", name, `is ${formatValue(given)}, not an object`);
+      return given && configFields(given, `${path}.${name}`);
     },
   };
 }
 
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,13 +1,14 @@
 import type { ModelConfig, RotaryScaling } from "../model/config.js";
-import { configFields, shown, type ConfigFields } from "./config-fields.js";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
 import type { JsonObject } from "./json-object.js";
 
 const families = { LlamaForCausalLM: "llama", Qwen2ForCausalLM: "qwen2", Qwen3ForCausalLM: "qwen3" } as const;
 type Architecture = keyof typeof families;
 
-const largestWidth = 2 ** 17;
-const largestVocabulary = 2 ** 22;
-const largestContext = 2 ** 24;
+const maxWidth = 2 ** 17;
+const maxVocabulary = 2 ** 22;
+const maxContext = 2 ** 24;
 
 /**
  * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`; rotary
@@ -16,12 +17,12 @@ const largestContext = 2 ** 24;
  * @throws EngineError naming the field: `invalid` when it makes no sense, `unsupported` when the model needs what the
  *   engine does not compute (other activations, sliding windows, further biases, quantised weights…).
  */
-export function parseModelConfig(json: JsonObject, place = "config.json"): ModelConfig {
-  const fields = configFields(json, place);
+export function parseModelConfig(json: JsonObject, section = "config.json"): ModelConfig {
+  const fields = configFields(json, section);
   const architecture = readArchitecture(fields);
   const family = families[architecture];
-  refuseOtherMathematics(fields);
-  const hiddenSize = fields.count("hidden_size", largestWidth);
+  refuseUnsupportedComputation(fields);
+  const hiddenSize = fields.count("hidden_size", maxWidth);
   const heads = fields.count("num_attention_heads", 4096);
   const keyValueHeads = fields.count("num_key_value_heads", heads, family === "llama" ? heads : undefined);
   if (heads % keyValueHeads) {
@@ -30,14 +31,14 @@ export function parseModelConfig(json: JsonObject, place = "config.json"): Model
       `is ${keyValueHeads}, which does not divide the ${heads} attention heads`,
     );
   }
-  const headSize = fields.count("head_dim", largestWidth, family === "qwen3" ? 128 : hiddenSize / heads);
+  const headSize = fields.count("head_dim", maxWidth, family === "qwen3" ? 128 : hiddenSize / heads);
   if (headSize % 2) throw fields.unsupported("head_dim", `is ${headSize}; rotary positions need an even one`);
   const layers = fields.count("num_hidden_layers", 1024);
-  const contextLength = fields.count("max_position_embeddings", largestContext);
+  const contextLength = fields.count("max_position_embeddings", maxContext);
   refuseSlidingWindow(fields, layers, contextLength);
   return {
     family,
-    vocabularySize: fields.count("vocab_size", largestVocabulary),
+    vocabularySize: fields.count("vocab_size", maxVocabulary),
     hiddenSize,
     layers,
     heads,
@@ -86,21 +87,21 @@ function readArchitecture(fields: ConfigFields): Architecture {
   if (first !== undefined) {
     const found = known.find((name) => name === first);
     if (found) return found;
-    throw fields.unsupported("architectures", `is ${shown(named)}; the engine computes ${known.join(", ")}`);
+    throw fields.unsupported("architectures", `is ${formatValue(named)}; the engine computes ${known.join(", ")}`);
   }
   const type = fields.text("model_type");
   const found = known.find((name) => families[name] === type);
   if (found) return found;
   throw fields.unsupported(
     "model_type",
-    `is ${shown(type)}; the engine computes ${Object.values(families).join(", ")}`,
+    `is ${formatValue(type)}; the engine computes ${Object.values(families).join(", ")}`,
   );
 }
 
-function refuseOtherMathematics(fields: ConfigFields): void {
+function refuseUnsupportedComputation(fields: ConfigFields): void {
   const activation = fields.text("hidden_act") ?? "silu";
   if (activation !== "silu" && activation !== "swish") {
-    throw fields.unsupported("hidden_act", `is ${shown(activation)}; the engine computes silu`);
+    throw fields.unsupported("hidden_act", `is ${formatValue(activation)}; the engine computes silu`);
   }
   if (fields.flag("attention_bias", false)) {
     throw fields.unsupported("attention_bias", "is true; the engine has no bias on the attention's output projection");
@@ -117,33 +118,35 @@ function refuseOtherMathematics(fields: ConfigFields): void {
 function refuseSlidingWindow(fields: ConfigFields, layers: number, contextLength: number): void {
   const types = fields.value("layer_types");
   const window = fields.value("sliding_window");
-  const harmless = typeof window === "number" && window >= contextLength;
+  const coversContext = typeof window === "number" && window >= contextLength;
   if (Array.isArray(types)) {
     const other: unknown = types.find(
-      (type) => type !== "full_attention" && !(type === "sliding_attention" && harmless),
+      (type) => type !== "full_attention" && !(type === "sliding_attention" && coversContext),
     );
     if (other !== undefined) {
-      throw fields.unsupported("layer_types", `has ${shown(other)}; the engine computes full_attention`);
+      throw fields.unsupported("layer_types", `has ${formatValue(other)}; the engine computes full_attention`);
     }
     return;
   }
   const inUse = fields.flag("use_sliding_window", false) && window !== undefined;
-  if (inUse && !harmless && layers > fields.count("max_window_layers", 2 ** 20, 28)) {
+  if (inUse && !coversContext && layers > fields.count("max_window_layers", 2 ** 20, 28)) {
     throw fields.unsupported("use_sliding_window", "is true; the engine attends to the whole context");
   }
 }
 
 function readRotary(fields: ConfigFields, contextLength: number): Pick<ModelConfig, "rotaryBase" | "rotaryScaling"> {
-  const places = [fields.object("rope_scaling"), fields.object("rope_parameters")].filter((each) => each !== undefined);
-  for (const place of [fields, ...places]) {
-    if (place.positive("partial_rotary_factor", 1) !== 1) {
-      throw place.unsupported("partial_rotary_factor", "is not 1; the engine rotates whole heads");
+  const sections = [fields.object("rope_scaling"), fields.object("rope_parameters")].filter(
+    (each) => each !== undefined,
+  );
+  for (const section of [fields, ...sections]) {
+    if (section.positive("partial_rotary_factor", 1) !== 1) {
+      throw section.unsupported("partial_rotary_factor", "is not 1; the engine rotates whole heads");
     }
   }
-  const bases = [fields, ...places].filter((place) => place.value("rope_theta") !== undefined);
-  const [rotaryBase = 10_000, ...others] = bases.map((place) => place.positive("rope_theta"));
+  const bases = [fields, ...sections].filter((section) => section.value("rope_theta") !== undefined);
+  const [rotaryBase = 10_000, ...others] = bases.map((section) => section.positive("rope_theta"));
   if (others.some((other) => other !== rotaryBase)) throw fields.invalid("rope_theta", "is given twice and differs");
-  const scalings = places.map((place) => readScaling(place, contextLength));
+  const scalings = sections.map((section) => readScaling(section, contextLength));
   if (scalings.length === 2 && JSON.stringify(scalings[0]) !== JSON.stringify(scalings[1])) {
     throw fields.invalid("rope_scaling", "and rope_parameters differ");
   }
@@ -164,10 +167,10 @@ function readScaling(fields: ConfigFields, contextLength: number): RotaryScaling
         factor: fields.positive("factor"),
         lowFrequencyFactor: fields.positive("low_freq_factor"),
         highFrequencyFactor: fields.positive("high_freq_factor"),
-        originalContextLength: fields.count("original_max_position_embeddings", largestContext, contextLength),
+        originalContextLength: fields.count("original_max_position_embeddings", maxContext, contextLength),
       };
     default:
-      throw fields.unsupported("rope_type", `is ${shown(type)}; the engine computes default, linear and llama3`);
+      throw fields.unsupported("rope_type", `is ${formatValue(type)}; the engine computes default, linear and llama3`);
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { WrittenFile } from "./safetensors.js";
 
 /** Writes a new file and forces it to disk. */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<WrittenFile> {
+export async function writeDurableFile(path: string, content: string | Uint8Array): Promise<WrittenFile> {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const handle = await open(path, "wx");
   try {

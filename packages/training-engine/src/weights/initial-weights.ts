@@ -1,12 +1,7 @@
-import { checkAdapterShape } from "../model/adapter-shape.js";
+import { checkLoraConfig } from "../model/lora-config.js";
 import type { ModelConfig } from "../model/config.js";
-import {
-  adapterParameters,
-  modelParameters,
-  parameterSet,
-  type AdapterConfig,
-  type ParameterSet,
-} from "../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../model/parameters.js";
+import { adapterParameters, modelParameters, parameterSet } from "../model/parameters.js";
 
 /**
  * Random weights to begin training with. They depend on the shape and the seed (unsigned 32 bit) alone: only additions and
@@ -25,11 +20,10 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
     const [inputs = 1] = shape;
     if (name.endsWith("_bias")) values.fill(0);
     else if (shape.length === 1) values.fill(1);
-    else if (name === "embedding" || name === "head")
-      fillBellShaped(values, 0.5 / Math.sqrt(config.hiddenSize), random);
+    else if (name === "embedding" || name === "head") fillNormal(values, 0.5 / Math.sqrt(config.hiddenSize), random);
     else {
       const writesResidual = name.endsWith("attention_output") || name.endsWith("down");
-      fillBellShaped(values, (writesResidual ? residual : 1) / Math.sqrt(inputs), random);
+      fillNormal(values, (writesResidual ? residual : 1) / Math.sqrt(inputs), random);
     }
   }
   return set;
@@ -42,8 +36,8 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
  * @param seed unsigned 32 bit.
  * @throws EngineError `invalid` for an adapter that makes no sense.
  */
-export function initialAdapter(config: ModelConfig, adapter: AdapterConfig, seed: number): ParameterSet {
-  checkAdapterShape(adapter);
+export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: number): ParameterSet {
+  checkLoraConfig(adapter);
   const set = parameterSet(adapterParameters(config, adapter));
   const random = seededRandom(seed);
   for (const { name, shape } of set.parameters) {
@@ -56,7 +50,7 @@ export function initialAdapter(config: ModelConfig, adapter: AdapterConfig, seed
 }
 
 /** The sum of three uniform numbers has the deviation one half; its bell is close enough to the normal one here. */
-function fillBellShaped(values: Float32Array, deviation: number, random: () => number): void {
+function fillNormal(values: Float32Array, deviation: number, random: () => number): void {
   for (let at = 0; at < values.length; at++) values[at] = (random() + random() + random() - 1.5) * 2 * deviation;
 }
 

@@ -10,19 +10,19 @@ export type JsonObject = Record<string, unknown>;
  *
  * @throws EngineError `invalid` with `place` (a file name) as the path.
  */
-export function parseJsonObject(bytes: Uint8Array, place: string): JsonObject {
+export function parseJsonObject(bytes: Uint8Array, path: string): JsonObject {
   let value: unknown;
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     value = JSON.parse(text);
   } catch (error) {
-    throw new EngineError("invalid", `${place} is not JSON: ${reason(error)}`, place);
+    throw new EngineError("invalid", `${path} is not JSON: ${reason(error)}`, path);
   }
-  if (!isJsonObject(value)) throw new EngineError("invalid", `${place} is not a JSON object`, place);
-  const twice = duplicateKey(text);
-  if (twice !== undefined) {
-    throw new EngineError("invalid", `${place} has ${JSON.stringify(twice)} twice`, `${place}.${twice}`);
+  if (!isJsonObject(value)) throw new EngineError("invalid", `${path} is not a JSON object`, path);
+  const duplicate = duplicateKey(text);
+  if (duplicate !== undefined) {
+    throw new EngineError("invalid", `${path} has ${JSON.stringify(duplicate)} twice`, `${path}.${duplicate}`);
   }
   return value;
 }
@@ -32,12 +32,12 @@ export function parseJsonObject(bytes: Uint8Array, place: string): JsonObject {
  *
  * @throws EngineError `not_found`, or `invalid` when it is something else or longer than `longest` bytes.
  */
-export async function readJsonFile(directory: string, name: string, longest = 2 ** 20): Promise<JsonObject> {
+export async function readJsonFile(directory: string, name: string, maxBytes = 2 ** 20): Promise<JsonObject> {
   const path = join(directory, name);
   const found = await stat(path).catch(() => undefined);
   if (!found) throw new EngineError("not_found", `there is no ${name}`, name);
-  if (!found.isFile() || found.size > longest) {
-    throw new EngineError("invalid", `${name} is not a file of at most ${longest} bytes`, name);
+  if (!found.isFile() || found.size > maxBytes) {
+    throw new EngineError("invalid", `${name} is not a file of at most ${maxBytes} bytes`, name);
   }
   return parseJsonObject(await readFile(path), name);
 }

@@ -1,9 +1,11 @@
 import { EngineError } from "../engine-error.js";
 import type { ModelConfig } from "../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../model/parameters.js";
 import type { BaseModelInfo, WeightsRef } from "../port.js";
-import { readAdapterConfig, type Adapter } from "./adapter.js";
-import { describeBaseModel, loadBaseModel, type BaseModelSettings } from "./base-models.js";
+import type { Adapter } from "./adapter.js";
+import { readAdapterConfig } from "./adapter.js";
+import type { BaseModelSettings } from "./base-models.js";
+import { describeBaseModel, loadBaseModel } from "./base-models.js";
 import { readCheckpoint } from "./checkpoint.js";
 import { readModelConfig } from "./model-directory.js";
 import type { OptimizerState } from "./optimizer-file.js";
@@ -15,7 +17,7 @@ export interface WeightsDescription {
   base: BaseModelInfo;
   config: ModelConfig;
   /** Of a checkpoint that holds an adapter. */
-  adapter?: AdapterConfig;
+  adapter?: LoraConfig;
 }
 
 export interface LoadedWeights {
@@ -33,7 +35,7 @@ export interface LoadedWeights {
 export async function describeWeights(settings: BaseModelSettings, ref: WeightsRef): Promise<WeightsDescription> {
   const { info: base, config } = await describeBaseModel(settings, ref.baseModel);
   if (ref.checkpoint === undefined) return { base, config };
-  const { training } = await checkedState(ref.checkpoint, ref.baseModel);
+  const { training } = await readMatchingState(ref.checkpoint, ref.baseModel);
   if (training === "full") return { base, config: await readModelConfig(ref.checkpoint) };
   return { base, config, adapter: await readAdapterConfig(ref.checkpoint) };
 }
@@ -51,14 +53,14 @@ export async function loadWeights(
 ): Promise<LoadedWeights> {
   const { info: base, config } = await describeBaseModel(settings, ref.baseModel);
   if (ref.checkpoint === undefined) return { base, ...(await loadBaseModel(settings, ref.baseModel)) };
-  await checkedState(ref.checkpoint, ref.baseModel);
+  await readMatchingState(ref.checkpoint, ref.baseModel);
   const { trained, optimizer, ...read } = await readCheckpoint(ref.checkpoint, config, options);
   if ("weights" in trained) return { base, config: read.config, weights: trained.weights, optimizer };
   const { weights } = await loadBaseModel(settings, ref.baseModel);
   return { base, config, weights, adapter: trained.adapter, optimizer };
 }
 
-async function checkedState(checkpoint: string, baseModel: string) {
+async function readMatchingState(checkpoint: string, baseModel: string) {
   const state = await readTrainingState(checkpoint);
   if (state.baseModel !== baseModel) {
     const what = `the checkpoint was trained from ${state.baseModel}, not from ${baseModel}`;

@@ -1,22 +1,26 @@
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ModelConfig } from "../model/config.js";
-import { modelParameters, parameterSet, type ParameterSet } from "../model/parameters.js";
+import type { ParameterSet } from "../model/parameters.js";
+import { modelParameters, parameterSet } from "../model/parameters.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
-import { readJsonFile, type JsonObject } from "./json-object.js";
-import { writeWhole } from "./durable-file.js";
+import type { JsonObject } from "./json-object.js";
+import { readJsonFile } from "./json-object.js";
+import { writeDurableFile } from "./durable-file.js";
 import { allFinite } from "./finite.js";
-import { writeSafetensors, type WrittenFile } from "./safetensors.js";
-import { openTensors, type Tensors } from "./sharded-tensors.js";
-import { storeTensor, tensorPlaces, tensorValues } from "./tensor-layout.js";
+import type { WrittenFile } from "./safetensors.js";
+import { writeSafetensors } from "./safetensors.js";
+import type { Tensors } from "./sharded-tensors.js";
+import { openTensors } from "./sharded-tensors.js";
+import { storeTensor, tensorLocations, tensorValues } from "./tensor-layout.js";
 
-export interface Model {
+export interface ModelWeights {
   config: ModelConfig;
   weights: ParameterSet;
 }
 
 /** Files that go along with the weights when a model is written; those that a directory has are copied as they are. */
-const companions = [
+const auxiliaryFiles = [
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",
@@ -47,20 +51,20 @@ export async function readModelConfig(directory: string): Promise<ModelConfig> {
  *
  * @throws EngineError naming file and tensor or field.
  */
-export async function loadModel(directory: string): Promise<Model> {
+export async function loadModel(directory: string): Promise<ModelWeights> {
   const config = await readModelConfig(directory);
   const tensors = await openTensors(directory, "model");
   try {
-    const places = tensorPlaces(config);
-    for (const { tensor, shape } of places) tensors.require(tensor, shape);
+    const locations = tensorLocations(config);
+    for (const { tensor, shape } of locations) tensors.require(tensor, shape);
     await refuseUnexpected(tensors, config);
     const weights = parameterSet(modelParameters(config));
-    for (const place of places) {
-      const parameter = weights.views.get(place.parameter)!;
-      const whole = !place.projection && place.offset === undefined;
-      const values = await tensors.read(place.tensor, whole ? parameter : undefined);
-      if (!allFinite(values)) throw tensors.error(place.tensor, "has numbers that are not finite");
-      if (!whole) storeTensor(place, values, parameter);
+    for (const location of locations) {
+      const parameter = weights.views.get(location.parameter)!;
+      const fillsParameter = !location.projection && location.offset === undefined;
+      const values = await tensors.read(location.tensor, fillsParameter ? parameter : undefined);
+      if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
+      if (!fillsParameter) storeTensor(location, values, parameter);
     }
     return { config, weights };
   } finally {
@@ -76,28 +80,31 @@ export async function loadModel(directory: string): Promise<Model> {
  */
 export async function writeModel(
   directory: string,
-  { config, weights }: Model,
+  { config, weights }: ModelWeights,
   { dtype, base }: { dtype: "F32" | "BF16"; base?: string },
 ): Promise<Map<string, WrittenFile>> {
   await mkdir(directory, { recursive: true });
-  const files = base === undefined ? new Map<string, WrittenFile>() : await copyCompanions(base, directory);
+  const files = base === undefined ? new Map<string, WrittenFile>() : await copyAuxiliaryFiles(base, directory);
   const json = {
     ...modelConfigJson(config),
     ...(base !== undefined && (await carried(base))),
     torch_dtype: dtype === "F32" ? "float32" : "bfloat16",
   };
-  files.set("config.json", await writeWhole(join(directory, "config.json"), `${JSON.stringify(json, null, 2)}\n`));
-  const sources = tensorPlaces(config).map((place) => ({
-    name: place.tensor,
-    shape: place.shape,
-    values: () => tensorValues(place, weights.views.get(place.parameter)!),
+  files.set(
+    "config.json",
+    await writeDurableFile(join(directory, "config.json"), `${JSON.stringify(json, null, 2)}\n`),
+  );
+  const sources = tensorLocations(config).map((location) => ({
+    name: location.tensor,
+    shape: location.shape,
+    values: () => tensorValues(location, weights.views.get(location.parameter)!),
   }));
   files.set("model.safetensors", await writeSafetensors(join(directory, "model.safetensors"), sources, dtype));
   return files;
 }
 
 async function refuseUnexpected(tensors: Tensors, config: ModelConfig): Promise<void> {
-  const known = new Set(tensorPlaces(config).map(({ tensor }) => tensor));
+  const known = new Set(tensorLocations(config).map(({ tensor }) => tensor));
   for (const name of tensors.names()) {
     // Old Llama files carry the rotary frequencies, which follow from the configuration.
     if (known.has(name) || name.endsWith(".rotary_emb.inv_freq")) continue;
@@ -114,12 +121,12 @@ async function equalsEmbedding(tensors: Tensors): Promise<boolean> {
   return head.length === embedding.length && head.every((value, at) => value === embedding[at]);
 }
 
-async function copyCompanions(from: string, to: string): Promise<Map<string, WrittenFile>> {
+async function copyAuxiliaryFiles(from: string, to: string): Promise<Map<string, WrittenFile>> {
   const files = new Map<string, WrittenFile>();
-  for (const name of companions) {
+  for (const name of auxiliaryFiles) {
     const found = await stat(join(from, name)).catch(() => undefined);
     if (!found?.isFile()) continue;
-    files.set(name, await writeWhole(join(to, name), await readFile(join(from, name))));
+    files.set(name, await writeDurableFile(join(to, name), await readFile(join(from, name))));
   }
   return files;
 }

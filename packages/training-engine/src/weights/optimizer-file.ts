@@ -1,6 +1,8 @@
-import { parameterSet, type Parameter } from "../model/parameters.js";
+import type { ModelParameter } from "../model/parameters.js";
+import { parameterSet } from "../model/parameters.js";
 import { allFinite } from "./finite.js";
-import { writeSafetensors, type WrittenFile } from "./safetensors.js";
+import type { WrittenFile } from "./safetensors.js";
+import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
 
 /** What Adam remembers of the numbers it trains (all weights, or an adapter's factors), in the order of their flat array. */
@@ -18,7 +20,7 @@ const moments = ["first", "second"] as const;
 /** Writes `optimizer.safetensors`: both moments of each parameter, in f32. */
 export async function writeOptimizer(
   path: string,
-  parameters: Parameter[],
+  parameters: ModelParameter[],
   state: OptimizerState,
 ): Promise<WrittenFile> {
   const sources = moments.flatMap((moment) =>
@@ -38,7 +40,7 @@ export async function writeOptimizer(
  */
 export async function readOptimizer(
   directory: string,
-  parameters: Parameter[],
+  parameters: ModelParameter[],
   steps: number,
 ): Promise<OptimizerState> {
   const tensors = await openTensors(directory, "optimizer");

@@ -23,7 +23,7 @@ const elementBytes: Record<string, number> = {
 };
 
 /** The longest header that is read. Real ones have about 100 bytes per tensor. */
-export const longestHeader = 16 * 2 ** 20;
+export const maxHeaderBytes = 16 * 2 ** 20;
 
 export interface TensorInfo {
   name: string;
@@ -79,18 +79,19 @@ function readTensor(name: string, entry: unknown, dataBytes: number, file: strin
   if (!isJsonObject(entry)) throw fail("is not described by an object");
   const { dtype, shape, data_offsets: offsets } = entry;
   const width = typeof dtype === "string" && Object.hasOwn(elementBytes, dtype) ? elementBytes[dtype] : undefined;
-  if (typeof dtype !== "string" || width === undefined) throw fail(`has the unknown dtype ${shown(dtype)}`);
-  if (!isCounts(shape)) throw fail(`has the shape ${shown(shape)}, not a list of counts`);
-  if (!isCounts(offsets) || offsets.length !== 2) throw fail(`has the data_offsets ${shown(offsets)}, not two counts`);
+  if (typeof dtype !== "string" || width === undefined) throw fail(`has the unknown dtype ${formatValue(dtype)}`);
+  if (!isCounts(shape)) throw fail(`has the shape ${formatValue(shape)}, not a list of counts`);
+  if (!isCounts(offsets) || offsets.length !== 2)
+    throw fail(`has the data_offsets ${formatValue(offsets)}, not two counts`);
   const elements = shape.reduce((product, length) => product * length, 1);
-  if (!Number.isSafeInteger(elements * width)) throw fail(`has the impossible shape ${shown(shape)}`);
+  if (!Number.isSafeInteger(elements * width)) throw fail(`has the impossible shape ${formatValue(shape)}`);
   const [begin = 0, end = 0] = offsets;
   if (begin > end || end > dataBytes) {
     throw fail(`lies at bytes ${begin} to ${end}, but the file has ${dataBytes} bytes of data`);
   }
   if (end - begin !== elements * width) {
     throw fail(
-      `needs ${elements * width} bytes for shape ${shown(shape)} in ${dtype}, but its range has ${end - begin}`,
+      `needs ${elements * width} bytes for shape ${formatValue(shape)} in ${dtype}, but its range has ${end - begin}`,
     );
   }
   return { name, dtype, shape, elements, begin, end };
@@ -112,7 +113,7 @@ function isCounts(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((each) => Number.isSafeInteger(each) && each >= 0);
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
-import { open, stat, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { EngineError } from "../engine-error.js";
-import { narrowBF16, weightFormats, widenBF16, widenF16, type WeightFormat } from "./number-formats.js";
-import {
-  longestHeader,
-  parseHeader,
-  tensorError,
-  type SafetensorsHeader,
-  type TensorInfo,
-} from "./safetensors-header.js";
+import type { WeightFormat } from "./number-formats.js";
+import { narrowBF16, weightFormats, widenBF16, widenF16 } from "./number-formats.js";
+import type { SafetensorsHeader, TensorInfo } from "./safetensors-header.js";
+import { maxHeaderBytes, parseHeader, tensorError } from "./safetensors-header.js";
 
 /** Elements converted at a time: what reading and writing need besides the numbers themselves. */
 const chunk = 2 ** 20;
@@ -57,10 +54,10 @@ async function readHeader(handle: FileHandle, file: string): Promise<{ header: S
   const prefix = new Uint8Array(8);
   await readFully(handle, prefix, 0, file);
   const length = new DataView(prefix.buffer).getBigUint64(0, true);
-  if (length > BigInt(longestHeader)) {
+  if (length > BigInt(maxHeaderBytes)) {
     throw new EngineError(
       "invalid",
-      `${file} says that its header has ${length} bytes; at most ${longestHeader} are read`,
+      `${file} says that its header has ${length} bytes; at most ${maxHeaderBytes} are read`,
       file,
     );
   }

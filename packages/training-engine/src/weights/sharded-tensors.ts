@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { EngineError } from "../engine-error.js";
-import { shown } from "./config-fields.js";
+import { formatValue } from "./config-fields.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
-import { openSafetensors, type SafetensorsFile } from "./safetensors.js";
+import type { SafetensorsFile } from "./safetensors.js";
+import { openSafetensors } from "./safetensors.js";
 import { tensorError } from "./safetensors-header.js";
 
 /** The tensors of a model, wherever its files have them. */
@@ -16,8 +17,8 @@ export interface Tensors {
   close(): Promise<void>;
 }
 
-const longestIndex = 2 ** 24;
-const mostShards = 1000;
+const maxIndexBytes = 2 ** 24;
+const maxShards = 1000;
 
 /**
  * Opens `<stem>.safetensors` of a directory or, where there is none, the shards that `<stem>.safetensors.index.json` names.
@@ -42,50 +43,53 @@ export async function findTensors(directory: string, stem: string): Promise<stri
 }
 
 async function openShards(directory: string, index: string): Promise<Tensors> {
-  const weightMap = (await readJsonFile(directory, index, longestIndex))["weight_map"];
+  const weightMap = (await readJsonFile(directory, index, maxIndexBytes))["weight_map"];
   if (!isJsonObject(weightMap))
     throw new EngineError("invalid", `${index}: weight_map is missing`, `${index}.weight_map`);
   const files = new Map<string, SafetensorsFile>();
-  const places = new Map<string, SafetensorsFile>();
+  const fileOfTensor = new Map<string, SafetensorsFile>();
   try {
     for (const [tensor, shard] of Object.entries(weightMap)) {
       if (typeof shard !== "string" || !isShardName(shard)) {
-        throw tensorError(index, tensor, `is said to be in ${shown(shard)}, which is no file name of this directory`);
+        throw tensorError(
+          index,
+          tensor,
+          `is said to be in ${formatValue(shard)}, which is no file name of this directory`,
+        );
       }
       if (!files.has(shard)) {
-        if (files.size === mostShards)
-          throw new EngineError("invalid", `${index} names over ${mostShards} files`, index);
+        if (files.size === maxShards) throw new EngineError("invalid", `${index} names over ${maxShards} files`, index);
         files.set(shard, await openSafetensors(join(directory, shard)));
       }
       const file = files.get(shard)!;
       if (!file.tensors.has(tensor)) throw tensorError(shard, tensor, `is missing, though ${index} says it is there`);
-      places.set(tensor, file);
+      fileOfTensor.set(tensor, file);
     }
     for (const file of files.values()) {
-      const stray = [...file.tensors.keys()].find((name) => places.get(name) !== file);
-      if (stray !== undefined) throw tensorError(file.file, stray, `is there, but ${index} does not say so`);
+      const unlisted = [...file.tensors.keys()].find((name) => fileOfTensor.get(name) !== file);
+      if (unlisted !== undefined) throw tensorError(file.file, unlisted, `is there, but ${index} does not say so`);
     }
-    return collect([...files.values()], places, index);
+    return collect([...files.values()], fileOfTensor, index);
   } catch (error) {
     await Promise.all([...files.values()].map((file) => file.close()));
     throw error;
   }
 }
 
-function collect(files: SafetensorsFile[], places: Map<string, SafetensorsFile>, whole: string): Tensors {
-  const error = (name: string, what: string) => tensorError(places.get(name)?.file ?? whole, name, what);
+function collect(files: SafetensorsFile[], fileOfTensor: Map<string, SafetensorsFile>, source: string): Tensors {
+  const error = (name: string, what: string) => tensorError(fileOfTensor.get(name)?.file ?? source, name, what);
   return {
-    names: () => places.keys(),
+    names: () => fileOfTensor.keys(),
     error,
     require(name, shape) {
-      const info = places.get(name)?.tensors.get(name);
+      const info = fileOfTensor.get(name)?.tensors.get(name);
       if (!info) throw error(name, "is missing");
       if (info.shape.length !== shape.length || info.shape.some((length, at) => length !== shape[at])) {
-        throw error(name, `has the shape ${shown(info.shape)}; the configuration makes it ${shown(shape)}`);
+        throw error(name, `has the shape ${formatValue(info.shape)}; the configuration makes it ${formatValue(shape)}`);
       }
     },
     async read(name, into) {
-      const file = places.get(name);
+      const file = fileOfTensor.get(name);
       if (!file) throw error(name, "is missing");
       return file.read(name, into);
     },

@@ -1,7 +1,7 @@
 import type { ModelConfig } from "../model/config.js";
 
 /** Where a tensor of a Hugging Face file lies among our weights. */
-export interface TensorPlace {
+export interface TensorLocation {
   /** Its name in the file. */
   tensor: string;
   /** Its shape in the file; a projection is [outputs, inputs] there. */
@@ -18,36 +18,36 @@ export interface TensorPlace {
 }
 
 /** Every tensor that the file of a model has, in the order in which they are written. */
-export function tensorPlaces(config: ModelConfig): TensorPlace[] {
+export function tensorLocations(config: ModelConfig): TensorLocation[] {
   const { vocabularySize, hiddenSize, feedForwardSize, headSize } = config;
   const queries = config.heads * headSize;
   const keys = config.keyValueHeads * headSize;
-  const attention = sideBySide([
+  const attention = columnRanges([
     ["q_proj", queries],
     ["k_proj", keys],
     ["v_proj", keys],
   ]);
-  const gateUp = sideBySide([
+  const gateUp = columnRanges([
     ["gate_proj", feedForwardSize],
     ["up_proj", feedForwardSize],
   ]);
-  const places: TensorPlace[] = [
+  const locations: TensorLocation[] = [
     { tensor: "model.embed_tokens.weight", shape: [vocabularySize, hiddenSize], parameter: "embedding" },
   ];
   for (let layer = 0; layer < config.layers; layer++) {
     const from = `model.layers.${layer}.`;
     const to = `layers.${layer}.`;
     const vector = (tensor: string, size: number, parameter: string, offset?: number) =>
-      places.push({ tensor: `${from}${tensor}`, shape: [size], parameter: `${to}${parameter}`, offset });
-    const matrix = (tensor: string, inputs: number, part: Part, parameter: string) =>
-      places.push({
+      locations.push({ tensor: `${from}${tensor}`, shape: [size], parameter: `${to}${parameter}`, offset });
+    const matrix = (tensor: string, inputs: number, range: ColumnRange, parameter: string) =>
+      locations.push({
         tensor: `${from}${tensor}.weight`,
-        shape: [part.width, inputs],
+        shape: [range.width, inputs],
         parameter: `${to}${parameter}`,
-        projection: { column: part.column, columns: part.columns },
+        projection: { column: range.column, columns: range.columns },
       });
     vector("input_layernorm.weight", hiddenSize, "attention_norm");
-    for (const part of attention) matrix(`self_attn.${part.name}`, hiddenSize, part, "qkv");
+    for (const range of attention) matrix(`self_attn.${range.name}`, hiddenSize, range, "qkv");
     if (config.attentionBias) {
       for (const { name, width, column } of attention) vector(`self_attn.${name}.bias`, width, "qkv_bias", column);
     }
@@ -55,21 +55,21 @@ export function tensorPlaces(config: ModelConfig): TensorPlace[] {
       vector("self_attn.q_norm.weight", headSize, "query_norm");
       vector("self_attn.k_norm.weight", headSize, "key_norm");
     }
-    matrix("self_attn.o_proj", queries, whole(hiddenSize), "attention_output");
+    matrix("self_attn.o_proj", queries, allColumns(hiddenSize), "attention_output");
     vector("post_attention_layernorm.weight", hiddenSize, "feed_forward_norm");
-    for (const part of gateUp) matrix(`mlp.${part.name}`, hiddenSize, part, "gate_up");
-    matrix("mlp.down_proj", feedForwardSize, whole(hiddenSize), "down");
+    for (const range of gateUp) matrix(`mlp.${range.name}`, hiddenSize, range, "gate_up");
+    matrix("mlp.down_proj", feedForwardSize, allColumns(hiddenSize), "down");
   }
-  places.push({ tensor: "model.norm.weight", shape: [hiddenSize], parameter: "final_norm" });
+  locations.push({ tensor: "model.norm.weight", shape: [hiddenSize], parameter: "final_norm" });
   if (!config.tiedEmbeddings) {
-    places.push({ tensor: "lm_head.weight", shape: [vocabularySize, hiddenSize], parameter: "head" });
+    locations.push({ tensor: "lm_head.weight", shape: [vocabularySize, hiddenSize], parameter: "head" });
   }
-  return places;
+  return locations;
 }
 
 /** Copies the tensor of a file, [outputs, inputs], into its place. */
-export function storeTensor(place: TensorPlace, values: Float32Array, parameter: Float32Array): void {
-  const { projection, offset = 0, shape } = place;
+export function storeTensor(location: TensorLocation, values: Float32Array, parameter: Float32Array): void {
+  const { projection, offset = 0, shape } = location;
   if (!projection) return parameter.set(values, offset);
   const [outputs = 0, inputs = 0] = shape;
   copyTransposed(values, { rows: outputs, columns: inputs, stride: inputs, offset: 0 }, parameter, {
@@ -79,8 +79,8 @@ export function storeTensor(place: TensorPlace, values: Float32Array, parameter:
 }
 
 /** The reverse of `storeTensor`: a view where the file has the same order, else a new array. */
-export function tensorValues(place: TensorPlace, parameter: Float32Array): Float32Array {
-  const { projection, offset = 0, shape } = place;
+export function tensorValues(location: TensorLocation, parameter: Float32Array): Float32Array {
+  const { projection, offset = 0, shape } = location;
   const size = shape.reduce((product, length) => product * length, 1);
   if (!projection) return parameter.subarray(offset, offset + size);
   const [outputs = 0, inputs = 0] = shape;
@@ -112,23 +112,23 @@ function copyTransposed(
   }
 }
 
-interface Part {
+interface ColumnRange {
   name: string;
   width: number;
   column: number;
   columns: number;
 }
 
-function sideBySide(widths: [string, number][]): Part[] {
+function columnRanges(widths: [string, number][]): ColumnRange[] {
   const columns = widths.reduce((sum, [, width]) => sum + width, 0);
   let column = 0;
   return widths.map(([name, width]) => {
-    const part = { name, width, column, columns };
+    const range = { name, width, column, columns };
     column += width;
-    return part;
+    return range;
   });
 }
 
-function whole(columns: number): Part {
+function allColumns(columns: number): ColumnRange {
   return { name: "", width: columns, column: 0, columns };
 }

@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../engine-error.js";
-import { configFields, shown, type ConfigFields } from "./config-fields.js";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
 import { digestFile } from "./durable-file.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
 import type { WrittenFile } from "./safetensors.js";
@@ -42,11 +43,17 @@ export async function readTrainingState(directory: string): Promise<TrainingStat
   }
   const training = fields.text("training");
   if (training !== "full" && training !== "adapter") {
-    throw fields.invalid("training", `is ${shown(training)}, neither "full" nor "adapter"`);
+    throw fields.invalid("training", `is ${formatValue(training)}, neither "full" nor "adapter"`);
   }
   const baseModel = fields.text("base_model");
   if (baseModel === undefined) throw fields.invalid("base_model", "is missing");
-  return { baseModel, training, steps: whole(fields, "steps"), seed: whole(fields, "seed"), files: readFiles(fields) };
+  return {
+    baseModel,
+    training,
+    steps: nonNegativeInteger(fields, "steps"),
+    seed: nonNegativeInteger(fields, "seed"),
+    files: readFiles(fields),
+  };
 }
 
 /**
@@ -74,15 +81,15 @@ function readFiles(fields: ConfigFields): Map<string, WrittenFile> {
   for (const [name, entry] of Object.entries(listed)) {
     const { bytes, sha256 } = isJsonObject(entry) ? entry : {};
     if (typeof bytes !== "number" || typeof sha256 !== "string" || !/^[\w.-]+$/u.test(name)) {
-      throw fields.invalid("files", `says ${shown(entry)} of ${shown(name)}`);
+      throw fields.invalid("files", `says ${formatValue(entry)} of ${formatValue(name)}`);
     }
     files.set(name, { bytes, sha256 });
   }
   return files;
 }
 
-function whole(fields: ConfigFields, name: string): number {
+function nonNegativeInteger(fields: ConfigFields, name: string): number {
   const value = fields.value(name);
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw fields.invalid(name, `is ${shown(value)}, not a whole number`);
+  throw fields.invalid(name, `is ${formatValue(value)}, not a whole number`);
 }

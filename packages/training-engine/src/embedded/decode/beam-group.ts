@@ -1,41 +1,46 @@
 import type { BeamSearch } from "../../sampling/beam-search.js";
 import { createDecodeBatch } from "./decode-batch.js";
-import type { Job } from "./job.js";
-import type { ReadPrompt } from "./prompt.js";
+import type { ScheduledRequest } from "./scheduled-request.js";
+import type { PrefilledPrompt } from "./prompt.js";
 import type { RowGroup } from "./row-group.js";
 
-/** The beams of one job, in a batch of their own. */
-export function createBeamGroup(job: Job, beams: BeamSearch, prompt: ReadPrompt): RowGroup {
-  const { weights, capacity } = job;
+/** Creates a row group for the beams of one request, in a batch of their own. */
+export function createBeamGroup(scheduled: ScheduledRequest, beams: BeamSearch, prompt: PrefilledPrompt): RowGroup {
+  const { weights, capacity } = scheduled;
   const { vocabularySize } = weights.config;
   const batch = createDecodeBatch(weights);
-  /** Slot of each beam. */
+  /** Batch slot of each beam. */
   let slots: number[] = [];
-  let begin: ReadPrompt | undefined = prompt;
-  job.rows = job.context.request.n;
+  let prefilled: PrefilledPrompt | undefined = prompt;
+  scheduled.rows = scheduled.context.request.n;
 
   const end = () => {
-    job.rows = 0;
+    scheduled.rows = 0;
     slots = [];
-    if (!job.settled) job.finish(beams.result());
+    if (!scheduled.settled) scheduled.finish(beams.result());
   };
-  const beginFrom = ({ cache, length, logits }: ReadPrompt) => {
-    const { continues } = beams.step([{ logits, offset: 0 }]);
-    slots = continues.map(({ token }) => {
-      const slot = batch.add(cache, length, continues.length - 1);
+  const startFrom = ({ cache, length, logits }: PrefilledPrompt) => {
+    const { continuations } = beams.step([{ logits, offset: 0 }]);
+    slots = continuations.map(({ token }) => {
+      const slot = batch.add(cache, length, continuations.length - 1);
       batch.setToken(slot, token);
       return slot;
     });
   };
-  /** The first beam after each parent stays in its slot; others are copies of it, in slots of parents that none came after. */
-  const goOn = async () => {
+  /**
+   * The first continuation of a beam keeps its slot. Further ones are copied, into the slots of beams without a
+   * continuation.
+   */
+  const advanceBeams = async () => {
     await batch.step(["logits"]);
     const logits = batch.output("logits");
-    const { continues } = beams.step(slots.map((slot) => ({ logits, offset: slot * vocabularySize })));
-    const parents = new Set(continues.map(({ parent }) => parent));
-    slots.forEach((slot, place) => parents.has(place) || batch.remove(slot));
-    const next = continues.map(({ parent }) => (parents.delete(parent) ? slots[parent]! : batch.fork(slots[parent]!)));
-    continues.forEach(({ token }, place) => batch.setToken(next[place]!, token));
+    const { continuations } = beams.step(slots.map((slot) => ({ logits, offset: slot * vocabularySize })));
+    const parents = new Set(continuations.map(({ parent }) => parent));
+    slots.forEach((slot, beam) => parents.has(beam) || batch.remove(slot));
+    const next = continuations.map(({ parent }) =>
+      parents.delete(parent) ? slots[parent]! : batch.fork(slots[parent]!),
+    );
+    continuations.forEach(({ token }, beam) => batch.setToken(next[beam]!, token));
     const moved = batch.trim();
     slots = next.map((slot) => moved?.get(slot) ?? slot);
   };
@@ -44,18 +49,18 @@ export function createBeamGroup(job: Job, beams: BeamSearch, prompt: ReadPrompt)
     weights,
     capacity,
     get rows() {
-      return job.rows;
+      return scheduled.rows;
     },
     async step() {
-      if (job.settled) return end();
+      if (scheduled.settled) return end();
       try {
-        if (begin) beginFrom(begin);
-        else await goOn();
-        begin = undefined;
+        if (prefilled) startFrom(prefilled);
+        else await advanceBeams();
+        prefilled = undefined;
       } catch (error) {
-        job.fail(error);
+        scheduled.fail(error);
       }
-      if (slots.length === 0 || job.settled) end();
+      if (slots.length === 0 || scheduled.settled) end();
     },
   };
 }

@@ -2,15 +2,18 @@ import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
 import type { Constraints, ConstraintSession } from "../../sampling/structured/constraints.js";
 
-/** A constraint that is known to be sound, for any number of completions. */
+/** A valid constraint that any number of completions can use. */
 export interface CompiledConstraint {
-  /** For one more completion. */
+  /** Opens a session for another completion. */
   session(): ConstraintSession;
-  /** Frees what no completion took. */
+  /** Frees the session that no completion has taken. */
   close(): void;
 }
 
-/** Rejects where the constraint is unsound. Only the first session is opened now, the others when their completions begin. */
+/**
+ * Compiles a constraint; rejects if it is invalid. Only the first session is opened now, the others when their
+ * completions start.
+ */
 export async function compileConstraint(
   constraints: Constraints,
   output: StructuredOutput,
@@ -18,7 +21,7 @@ export async function compileConstraint(
   let first: ConstraintSession | undefined = await constraints.compile(output);
   return {
     session() {
-      const session = first ?? lateSession(() => constraints.compile(output));
+      const session = first ?? lazySession(() => constraints.compile(output));
       first = undefined;
       return session;
     },
@@ -29,12 +32,12 @@ export async function compileConstraint(
   };
 }
 
-function lateSession(open: () => Promise<ConstraintSession>): ConstraintSession {
+function lazySession(open: () => Promise<ConstraintSession>): ConstraintSession {
   let session: ConstraintSession | undefined;
   let closed = false;
   const opened = (): ConstraintSession => {
     if (session) return session;
-    throw new EngineError("failed", "a constraint was used before its first mask was awaited");
+    throw new EngineError("failed", "the constraint was used before its first mask was awaited");
   };
   return {
     async next() {

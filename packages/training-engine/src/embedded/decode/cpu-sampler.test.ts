@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { inFloat64 } from "../../../test/float64-model.js";
 import { float64Distribution, requestOf, serveSmallModel } from "../../../test/served-model.js";
-import { drawnSet, drawnWeights, smallModels } from "../../../test/small-models.js";
-import { adapterParameters, adapterTargets, type AdapterConfig } from "../../model/parameters.js";
-import type { GenerateResult, GenerationChunk, SampledToken } from "../../port.js";
+import { randomSet, randomWeights, smallModels } from "../../../test/small-models.js";
+import type { LoraConfig } from "../../model/parameters.js";
+import { adapterParameters, loraTargets } from "../../model/parameters.js";
+import type { GenerateResult, CompletionChunk, SampledToken } from "../../port.js";
 import { openConstraints } from "../../sampling/structured/constraints.js";
 import { createCpuTrainer } from "../trainer/trainer.js";
 
@@ -20,8 +21,8 @@ test.each(Object.entries(smallModels))(
         sampler.generate(requestOf({ prompt: Int32Array.from(prompt), temperature: 0, maxTokens: 10 })),
       ),
     );
-    results.forEach(({ generations }, i) => {
-      const sampled = generations[0]!.tokens;
+    results.forEach(({ completions }, i) => {
+      const sampled = completions[0]!.tokens;
       const rows = float64Distribution(inFloat64(config, weights), [...prompts[i]!, ...ids(sampled)]).slice(
         prompts[i]!.length - 1,
       );
@@ -42,8 +43,8 @@ test("log-probabilities of sampled tokens are those the trainer computes", async
       requestOf({ prompt: Int32Array.from({ length: 3 + 4 * i }, (_, at) => at), n, maxTokens: 40 }),
     );
     const results = await Promise.all(requests.map((request) => sampler.generate(request)));
-    const sequences = results.flatMap(({ generations }, i) =>
-      generations.map(({ tokens }) => {
+    const sequences = results.flatMap(({ completions }, i) =>
+      completions.map(({ tokens }) => {
         const prompt = requests[i]!.prompt;
         const all = Int32Array.from([...prompt, ...ids(tokens)]);
         return { tokens: all, mask: Uint8Array.from(all, (_, at) => (at < prompt.length ? 0 : 1)), sampled: tokens };
@@ -105,22 +106,22 @@ test("the same requests with the same seeds give the same bits", async () => {
 
 test("completions of one prompt share its prefill and differ", async () => {
   const { sampler } = await serveSmallModel();
-  const { generations, cachedTokens } = await sampler.generate(requestOf({ n: 6, maxTokens: 12 }));
+  const { completions, cachedTokens } = await sampler.generate(requestOf({ n: 6, maxTokens: 12 }));
   expect(sampler.stats().prefills).toBe(1);
   expect(cachedTokens).toBe(0);
-  expect(generations.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
-  expect(new Set(generations.map(({ text }) => text)).size).toBe(6);
+  expect(completions.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(new Set(completions.map(({ text }) => text)).size).toBe(6);
   const alone = await sampler.generate(requestOf({ seed: 3, maxTokens: 12 }));
-  expect(ids(alone.generations[0]!.tokens)).toEqual(ids(generations[2]!.tokens));
+  expect(ids(alone.completions[0]!.tokens)).toEqual(ids(completions[2]!.tokens));
   await sampler.close();
 });
 
 test("streamed chunks put together are the completions", async () => {
   const { sampler } = await serveSmallModel();
-  const chunks: GenerationChunk[] = [];
+  const chunks: CompletionChunk[] = [];
   const request = requestOf({ n: 3, maxTokens: 20, stop: ["A", "B2"], topLogprobs: 1, ignoreEos: false });
-  const { generations } = await sampler.generate(request, { onChunk: (chunk) => chunks.push(chunk) });
-  for (const { index, text, tokens } of generations) {
+  const { completions } = await sampler.generate(request, { onChunk: (chunk) => chunks.push(chunk) });
+  for (const { index, text, tokens } of completions) {
     const own = chunks.filter((chunk) => chunk.index === index);
     expect(own.map((chunk) => chunk.text).join("")).toBe(text);
     expect(own.flatMap((chunk) => chunk.tokens)).toEqual(tokens);
@@ -130,21 +131,21 @@ test("streamed chunks put together are the completions", async () => {
 
 test("adapters of one base decode beside it, each with its own distribution", async () => {
   const { sampler, config, weights } = await serveSmallModel();
-  const shapes: AdapterConfig[] = [
-    { rank: 2, alpha: 4, targets: [...adapterTargets] },
-    { rank: 2, alpha: 4, targets: [...adapterTargets] },
+  const shapes: LoraConfig[] = [
+    { rank: 2, alpha: 4, targets: [...loraTargets] },
+    { rank: 2, alpha: 4, targets: [...loraTargets] },
     { rank: 1, alpha: 3, targets: ["q", "down"] },
   ];
-  const sets = shapes.map((shape, i) => drawnSet(adapterParameters(config, shape), 20 + i));
+  const sets = shapes.map((shape, i) => randomSet(adapterParameters(config, shape), 20 + i));
   for (const [i, shape] of shapes.entries())
     await sampler.addAdapter(`step ${i}`, "model", { config: shape, set: sets[i]! });
   const names = ["model", "step 0", "step 1", "step 2"];
   const results = await Promise.all(
     names.map((weights) => sampler.generate(requestOf({ weights, n: 2, maxTokens: 10 }))),
   );
-  results.forEach(({ generations }, i) => {
+  results.forEach(({ completions }, i) => {
     const adapter = i === 0 ? undefined : { config: shapes[i - 1]!, set: sets[i - 1]! };
-    for (const { tokens } of generations) {
+    for (const { tokens } of completions) {
       const rows = float64Distribution(inFloat64(config, weights, adapter), [1, 2, 3, ...ids(tokens)]).slice(2);
       tokens.forEach(({ token, logprob }, step) => expect(logprob).toBeCloseTo(rows[step]![token]!, 4));
     }
@@ -165,12 +166,12 @@ test("weights are swapped without dropping what runs on the old ones", async () 
   };
   const removed = remove();
   await expect(sampler.generate(requestOf({}))).rejects.toMatchObject({ code: "not_found" });
-  await sampler.addModel("model", { config, weights: drawnWeights(config, 2), tokenizer });
+  await sampler.addModel("model", { config, weights: randomWeights(config, 2), tokenizer });
   const next = sampler.generate(requestOf({ maxTokens: 30 }));
   expect(gone).toBe(false);
   const [before, after] = await Promise.all([old!, next]);
-  expect(before.generations[0]!.tokens).toHaveLength(30);
-  expect(after.generations[0]!.text).not.toBe(before.generations[0]!.text);
+  expect(before.completions[0]!.tokens).toHaveLength(30);
+  expect(after.completions[0]!.text).not.toBe(before.completions[0]!.text);
   await removed;
   await sampler.remove("never there");
   await sampler.close();
@@ -178,16 +179,16 @@ test("weights are swapped without dropping what runs on the old ones", async () 
 
 test("a base model goes after the adapters on it", async () => {
   const { sampler, config } = await serveSmallModel();
-  const shape: AdapterConfig = { rank: 1, alpha: 1, targets: ["v"] };
-  await sampler.addAdapter("adapter", "model", { config: shape, set: drawnSet(adapterParameters(config, shape), 1) });
-  await expect(sampler.addAdapter("adapter", "model", { config: shape, set: drawnSet([], 1) })).rejects.toMatchObject({
+  const shape: LoraConfig = { rank: 1, alpha: 1, targets: ["v"] };
+  await sampler.addAdapter("adapter", "model", { config: shape, set: randomSet(adapterParameters(config, shape), 1) });
+  await expect(sampler.addAdapter("adapter", "model", { config: shape, set: randomSet([], 1) })).rejects.toMatchObject({
     code: "invalid",
   });
-  await expect(sampler.addAdapter("other", "nothing", { config: shape, set: drawnSet([], 1) })).rejects.toMatchObject({
+  await expect(sampler.addAdapter("other", "nothing", { config: shape, set: randomSet([], 1) })).rejects.toMatchObject({
     code: "not_found",
   });
   const removed = sampler.remove("model");
-  expect((await sampler.generate(requestOf({ weights: "adapter" }))).generations).toHaveLength(1);
+  expect((await sampler.generate(requestOf({ weights: "adapter" }))).completions).toHaveLength(1);
   await sampler.remove("adapter");
   await removed;
   await sampler.close();
@@ -201,10 +202,10 @@ test("beams are real continuations, none less likely than the greedy one", async
     sampler.generate(requestOf({ temperature: 0, maxTokens: 9, ignoreEos: false })),
   ]);
   const score = (tokens: SampledToken[]) => tokens.reduce((sum, { logprob }) => sum + logprob, 0) / tokens.length;
-  expect(score(beams.generations[0]!.tokens)).toBeGreaterThanOrEqual(score(greedy.generations[0]!.tokens) - 1e-6);
-  expect(beams.generations.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
-  expect(new Set(beams.generations.map(({ text }) => text)).size).toBe(4);
-  for (const { tokens } of beams.generations) {
+  expect(score(beams.completions[0]!.tokens)).toBeGreaterThanOrEqual(score(greedy.completions[0]!.tokens) - 1e-6);
+  expect(beams.completions.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+  expect(new Set(beams.completions.map(({ text }) => text)).size).toBe(4);
+  for (const { tokens } of beams.completions) {
     const rows = float64Distribution(inFloat64(config, weights), [1, 2, 3, ...ids(tokens)]).slice(2);
     tokens.forEach(({ token, logprob, alternatives }, step) => {
       expect(logprob).toBeCloseTo(rows[step]![token]!, 4);
@@ -222,11 +223,11 @@ test("structured output says only what its constraint lets it", async () => {
   const choices = ["MAN", "MANOR", "DOG"];
   const request = requestOf({ weights: "bound", n: 8, maxTokens: 20, structuredOutput: { type: "choice", choices } });
   const [bound, free] = await Promise.all([sampler.generate(request), sampler.generate(requestOf({ maxTokens: 5 }))]);
-  for (const { text, finishReason } of bound.generations) {
+  for (const { text, finishReason } of bound.completions) {
     expect(choices).toContain(text);
     expect(finishReason).toBe("stop");
   }
-  expect(choices).not.toContain(free.generations[0]!.text);
+  expect(choices).not.toContain(free.completions[0]!.text);
   await expect(sampler.generate({ ...request, weights: "model" })).rejects.toMatchObject({
     code: "unsupported",
     path: "structuredOutput",

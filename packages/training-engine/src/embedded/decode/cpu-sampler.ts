@@ -1,88 +1,83 @@
 import { randomInt } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
-import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
-import type { GenerateRequest, GenerateResult, GenerationChunk, StructuredOutput } from "../../port.js";
-import type { CompletionContext } from "../../sampling/completion.js";
-import { checkSamplingRequest } from "../../sampling/sampling-plan.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import type { GenerateRequest, GenerateResult, CompletionChunk, StructuredOutput } from "../../port.js";
+import type { CompletionContext } from "../../sampling/completion-sampler.js";
+import { checkSamplingRequest } from "../../sampling/sampling-request.js";
 import type { Constraints } from "../../sampling/structured/constraints.js";
-import type { Tokenizer } from "../../text/tokenizer.js";
-import { compileConstraint, type CompiledConstraint } from "./compiled-constraint.js";
-import { createJob } from "./job.js";
-import { loadBase, type WeightsMode } from "./loaded-weights.js";
-import { createScheduler, leastBytes } from "./scheduler.js";
-import { createWeightsRegistry, type ServedWeights } from "./weights-registry.js";
+import type { CompiledConstraint } from "./compiled-constraint.js";
+import { compileConstraint } from "./compiled-constraint.js";
+import { createScheduledRequest } from "./scheduled-request.js";
+import { prepareBase } from "./prepared-weights.js";
+import type { SamplerModel } from "./sampler-model.js";
+import { createScheduler, minBytes } from "./scheduler.js";
+import type { RegisteredWeights } from "./weights-registry.js";
+import { createWeightsRegistry } from "./weights-registry.js";
 
 export interface CpuSamplerSettings {
-  /** Caches of running requests and what is kept for their answers; a request that alone needs more is `too_large`. */
+  /**
+   * Memory for the caches and results of running requests, in bytes. A single request that needs more is rejected with
+   * `too_large`.
+   */
   memoryBytes: number;
-  /** Of each run of a graph. Default 1. */
+  /** Threads per graph run. Default 1. */
   threads?: number;
-  /** Completions decoded at once, over all weights. Default 64. */
+  /** Maximum number of completions decoded at the same time, over all weights. Default 64. */
   maxRows?: number;
-  /** Requests of which nothing has begun; more are `busy`. Default 256. */
+  /** Maximum number of requests that have not started; more are rejected with `busy`. Default 256. */
   maxQueued?: number;
-  /** For requests without a seed: unsigned 32 bit. Default random. */
+  /** Source of seeds for requests without one, as unsigned 32-bit integers. Default: random. */
   newSeed?: () => number;
 }
 
-export interface SamplerModel {
-  config: ModelConfig;
-  weights: ParameterSet;
-  tokenizer: Pick<Tokenizer, "vocabularySize" | "tokenBytes" | "specialIds" | "eosIds">;
-  /** Instead of the tokenizer's. */
-  eosIds?: readonly number[];
-  /** Absent: structured output is `unsupported`. */
-  constraints?: Constraints;
-  /** How the decode graph has its weights; default by their size, see `WeightsMode`. Bits differ between the modes. */
-  mode?: WeightsMode;
-}
-
-/** The weights go by an id of their own instead of a `WeightsRef`. */
+/** A request that addresses weights by registration id instead of a `WeightsRef`. */
 export type CpuGenerateRequest = Omit<GenerateRequest, "weights"> & { weights: string };
 
 export interface CpuSampler {
-  /** Shares `weights.flat`, which must not change while the model is served. `invalid` when the id is taken. */
-  addModel(id: string, model: SamplerModel): Promise<void>;
-  /** Serves an adapter on a model that was added. `not_found` when it was not. */
-  addAdapter(id: string, baseId: string, adapter: { config: AdapterConfig; set: ParameterSet }): Promise<void>;
   /**
-   * New requests do not find it any more; resolves when the last running one is done and its memory is given back. A model
-   * with adapters on it goes after them. An unknown id is ignored.
+   * Registers a model. Shares `weights.flat`, which must not change while the model is registered. Rejects with
+   * `invalid` if the id exists.
+   */
+  addModel(id: string, model: SamplerModel): Promise<void>;
+  /** Registers an adapter on a registered model. Rejects with `not_found` if the model is not registered. */
+  addAdapter(id: string, baseId: string, adapter: { config: LoraConfig; set: ParameterSet }): Promise<void>;
+  /**
+   * Removes weights from the registry; new requests no longer find them. Resolves when the last running request has
+   * finished and the memory is freed. A model is freed after the adapters on it. An unknown id is ignored.
    */
   remove(id: string): Promise<void>;
-  /** As `Sampler.generate`. Runs in the calling thread, in steps between which the event loop turns. */
+  /** Like `Sampler.generate`. Runs in the calling thread and yields to the event loop between steps. */
   generate(
     request: CpuGenerateRequest,
-    options?: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+    options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult>;
   stats(): SamplerStats;
-  /** Rejects what runs with `aborted` and frees everything. */
+  /** Rejects running requests with `aborted` and frees everything. */
   close(): Promise<void>;
 }
 
 interface SamplerStats {
   rows: number;
   queued: number;
-  /** Prompts read and steps of groups of rows since the sampler was made. */
+  /** Number of prefilled prompts and of row group steps since the sampler was created. */
   prefills: number;
   steps: number;
   cacheBytes: number;
 }
 
-/** Serves any number of models and adapters by one scheduler with continuous batching. */
+/** Creates a sampler that serves any number of models and adapters with one scheduler and continuous batching. */
 export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const { memoryBytes, threads = 1, maxRows = 64, maxQueued = 256 } = settings;
   const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
   const scheduler = createScheduler({ maxRows, memoryBytes });
   const registry = createWeightsRegistry();
-  /** Ends of what is being generated. */
+  /** Abort functions of the running requests. */
   const running = new Set<() => void>();
   let closed = false;
   let [arrivals, preparing] = [0, 0];
 
-  const contextOf = (request: CpuGenerateRequest, { loaded, model }: ServedWeights): CompletionContext => {
-    const { vocabularySize, contextLength } = loaded.config;
+  const contextOf = (request: CpuGenerateRequest, { prepared, model }: RegisteredWeights): CompletionContext => {
+    const { vocabularySize, contextLength } = prepared.config;
     checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: maxRows });
     if (request.structuredOutput && !model.constraints) {
       throw new EngineError("unsupported", "structured output is not available for these weights", "structuredOutput");
@@ -101,36 +96,44 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   };
   const sample = async (
     request: CpuGenerateRequest,
-    served: ServedWeights,
-    { onChunk, signal }: { onChunk?: (chunk: GenerationChunk) => void; signal?: AbortSignal },
+    served: RegisteredWeights,
+    { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult> => {
     const context = contextOf(request, served);
-    const { loaded, model } = served;
-    const needed = leastBytes({ weights: loaded, context });
-    if (needed > memoryBytes) {
+    const { prepared, model } = served;
+    const minimum = minBytes({ weights: prepared, context });
+    if (minimum > memoryBytes) {
       throw new EngineError(
         "too_large",
-        `the request needs ${needed} bytes of caches and answers, and there are ${memoryBytes}`,
+        `the request needs ${minimum} bytes for caches and results; ${memoryBytes} are available`,
       );
     }
     if (scheduler.queued + preparing >= maxQueued) {
-      throw new EngineError("busy", `${maxQueued} requests wait already; try again later`);
+      throw new EngineError("busy", `${maxQueued} requests are queued; try again later`);
     }
     const { structuredOutput } = request;
-    const bound = structuredOutput && model.constraints;
-    const constraint = bound ? await compile(structuredOutput, bound) : undefined;
+    const available = structuredOutput && model.constraints;
+    const constraint = available ? await compile(structuredOutput, available) : undefined;
     let abort: () => void = () => undefined;
     const result = new Promise<GenerateResult>((resolve, reject) => {
-      const job = createJob({ weights: loaded, context, constraint, order: arrivals++, onChunk, resolve, reject });
-      abort = () => job.fail(aborted());
+      const scheduled = createScheduledRequest({
+        weights: prepared,
+        context,
+        constraint,
+        order: arrivals++,
+        onChunk,
+        resolve,
+        reject,
+      });
+      abort = () => scheduled.fail(aborted());
       if (closed || signal?.aborted) return abort();
       running.add(abort);
       signal?.addEventListener("abort", abort, { once: true });
-      scheduler.add(job);
+      scheduler.add(scheduled);
     });
     return result.finally(() => {
       running.delete(abort);
-      // A signal that outlives the request would keep its weights.
+      // A signal that outlives the request would keep its weights referenced.
       signal?.removeEventListener("abort", abort);
     });
   };
@@ -139,8 +142,8 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     async addModel(id, model) {
       const { config, weights, mode } = model;
       await registry.add(id, async () => {
-        const loaded = await loadBase(config, weights, { mode, threads });
-        return { loaded, model, base: loaded, release: () => loaded.release() };
+        const prepared = await prepareBase(config, weights, { mode, threads });
+        return { prepared, model, base: prepared, release: () => prepared.release() };
       });
     },
     async addAdapter(id, baseId, { config, set }) {
@@ -149,7 +152,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
         .add(id, async () => {
           const { base, model } = lease.served;
           const release = async () => lease.release();
-          return { loaded: await base.adapt(config, set), model, base, release };
+          return { prepared: await base.adapt(config, set), model, base, release };
         })
         .catch((error: unknown) => {
           lease.release();

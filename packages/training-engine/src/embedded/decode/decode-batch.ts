@@ -1,37 +1,40 @@
-import { tensor, type Tensor } from "../session.js";
-import { appendFresh, copyRow, createCache, roundCapacity, roundRows, type KeyValueCache } from "./key-value-cache.js";
-import type { LoadedWeights } from "./loaded-weights.js";
-import { rotaryRows, type RotaryRows } from "./rotary-rows.js";
+import type { Tensor } from "../session.js";
+import { tensor } from "../session.js";
+import type { KeyValueCache } from "./key-value-cache.js";
+import { appendFresh, copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
+import type { PreparedWeights } from "./prepared-weights.js";
+import type { RotaryRows } from "./rotary-rows.js";
+import { rotaryRows } from "./rotary-rows.js";
 
 type ModelOutput = "logits" | "probabilities";
 
-/** Rows of one set of weights that take their steps together. Slots are numbers below `rows`; some may be empty. */
+/** Rows on the same weights that are decoded in the same steps. Slots are numbers below `rows`; some may be empty. */
 export interface DecodeBatch {
   readonly rows: number;
   /**
-   * Takes over the first `length` positions of the first row of a cache; answers with its slot. Others keep theirs. `coming`:
-   * how many more are expected at once, so that room is made for all of them together.
+   * Copies the first `length` positions of the first row of a cache into a new row and returns its slot. Other rows
+   * keep their slots. `expectedRows`: how many further rows will follow, so that capacity for all is allocated at once.
    */
-  add(from: KeyValueCache, length: number, coming?: number): number;
-  /** Another row like the one in `slot`; answers with its slot. */
+  add(from: KeyValueCache, length: number, expectedRows?: number): number;
+  /** Copies the row in `slot` and returns the slot of the copy. */
   fork(slot: number): number;
-  /** `wipe`: what the row held may not be numbers, which a later row of the slot must not meet. */
+  /** Removes a row. `wipe` zeroes its cache, which may contain NaN that a later row in the slot must not read. */
   remove(slot: number, options?: { wipe?: boolean }): void;
-  /** Gives room back when many slots are empty; answers with the new slot of every row when they moved. */
+  /** Releases capacity when many slots are empty. Returns the new slot of every row if rows moved. */
   trim(): ReadonlyMap<number, number> | undefined;
   setToken(slot: number, token: number): void;
-  /** Adds each slot's token to its row and predicts the next. Rows of the outputs lie one after the other, slot by slot. */
-  step(wanted: readonly ModelOutput[]): Promise<void>;
-  /** Of the last step that wanted it, [rows, vocabularySize]. */
+  /** Appends each slot's token to its row and predicts the next token. Output rows are ordered by slot. */
+  step(outputNames: readonly ModelOutput[]): Promise<void>;
+  /** Returns an output of the last step that requested it, [rows, vocabularySize]. */
   output(name: ModelOutput): Float32Array;
 }
 
-const hidden = -1e30;
+const maskedScore = -1e30;
 
-/** What depends on how many rows and positions there are. */
+/** Buffers whose sizes depend on the number of rows and positions. */
 interface Layout {
   cache: KeyValueCache;
-  /** Positions in use per slot; of an empty slot 0. */
+  /** Number of used positions per slot; 0 for an empty slot. */
   lengths: Int32Array;
   occupied: Uint8Array;
   tokens: Int32Array;
@@ -39,18 +42,18 @@ interface Layout {
   rotary: RotaryRows;
   feeds: Record<string, Tensor>;
   fresh: Tensor<"float32">;
-  /** Made when they are first wanted: a row is as long as the vocabulary. */
+  /** Allocated when first requested: a row is as long as the vocabulary. */
   outputs: Partial<Record<ModelOutput, Tensor<"float32">>>;
 }
 
-export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
+export function createDecodeBatch(weights: PreparedWeights): DecodeBatch {
   const { config } = weights;
-  let layout = layOut(weights, 1, roundCapacity(1));
+  let layout = createLayout(weights, 1, roundCapacity(1));
 
-  /** Moves to a new layout, in which slot i holds what slot `sources[i]` held. */
+  /** Replaces the layout by one whose slot i contains the row of slot `sources[i]`. */
   const rebuild = (rows: number, capacity: number, sources: readonly number[]) => {
     const before = layout;
-    layout = layOut(weights, rows, capacity);
+    layout = createLayout(weights, rows, capacity);
     sources.forEach((source, slot) => {
       if (!before.occupied[source]) return;
       const length = before.lengths[source]!;
@@ -60,12 +63,12 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
     });
   };
   const everySlot = () => Array.from(layout.occupied, (_, slot) => slot);
-  const freeSlot = (positions: number, coming = 0): number => {
+  const freeSlot = (positions: number, expectedRows = 0): number => {
     const free = layout.occupied.indexOf(0);
     const { rows, capacity } = layout.cache;
     const needed = Math.max(capacity, roundCapacity(positions));
-    const more = free < 0 ? roundRows(rows + 1 + coming) : rows;
-    if (more > rows || needed > capacity) rebuild(more, needed, everySlot());
+    const newRows = free < 0 ? roundRows(rows + 1 + expectedRows) : rows;
+    if (newRows > rows || needed > capacity) rebuild(newRows, needed, everySlot());
     return free < 0 ? rows : free;
   };
   const outputOf = (name: ModelOutput) =>
@@ -75,8 +78,8 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
     get rows() {
       return layout.cache.rows;
     },
-    add(from, length, coming) {
-      const slot = freeSlot(length + 1, coming);
+    add(from, length, expectedRows) {
+      const slot = freeSlot(length + 1, expectedRows);
       copyRow(config, from, 0, layout.cache, slot, length);
       occupy(layout, slot, length);
       return slot;
@@ -93,23 +96,23 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
       if (wipe) wipeRow(layout.cache, slot);
     },
     trim() {
-      const left = everySlot().filter((slot) => layout.occupied[slot]);
-      const rows = roundRows(Math.max(1, left.length));
-      if (left.length === 0 || rows === layout.cache.rows) return undefined;
-      const longest = Math.max(...left.map((slot) => layout.lengths[slot]!));
-      rebuild(rows, roundCapacity(longest + 1), left);
-      return new Map(left.map((from, to) => [from, to]));
+      const remaining = everySlot().filter((slot) => layout.occupied[slot]);
+      const rows = roundRows(Math.max(1, remaining.length));
+      if (remaining.length === 0 || rows === layout.cache.rows) return undefined;
+      const longest = Math.max(...remaining.map((slot) => layout.lengths[slot]!));
+      rebuild(rows, roundCapacity(longest + 1), remaining);
+      return new Map(remaining.map((from, to) => [from, to]));
     },
     setToken(slot, token) {
       layout.tokens[slot] = token;
     },
-    async step(wanted) {
+    async step(outputNames) {
       const longest = Math.max(...layout.lengths);
       if (longest >= layout.cache.capacity) rebuild(layout.cache.rows, 2 * layout.cache.capacity, everySlot());
       const { cache, lengths, mask, rotary, feeds, fresh } = layout;
       for (let row = 0; row < cache.rows; row++) rotary.fill(row, lengths[row]!);
       const fetches: Record<string, Tensor> = { fresh };
-      for (const name of wanted) fetches[name] = outputOf(name);
+      for (const name of outputNames) fetches[name] = outputOf(name);
       await weights.decode.session.run(feeds, fetches);
       appendFresh(config, cache, fresh.data, lengths);
       for (let row = 0; row < cache.rows; row++) {
@@ -122,11 +125,11 @@ export function createDecodeBatch(weights: LoadedWeights): DecodeBatch {
   };
 }
 
-function layOut({ config, decode }: LoadedWeights, rows: number, capacity: number): Layout {
+function createLayout({ config, decode }: PreparedWeights, rows: number, capacity: number): Layout {
   const { layers, keyValueHeads, headSize } = config;
   const cache = createCache(config, rows, capacity);
   const tokens = new Int32Array(rows);
-  const mask = new Float32Array(rows * (capacity + 1)).fill(hidden);
+  const mask = new Float32Array(rows * (capacity + 1)).fill(maskedScore);
   for (let row = 1; row <= rows; row++) mask[row * (capacity + 1) - 1] = 0;
   const rotary = rotaryRows(config, rows);
   const angles = (data: Float32Array) => tensor("float32", data, [rows, headSize / 2]);
@@ -170,16 +173,16 @@ function occupy({ occupied, lengths, mask, cache }: Layout, slot: number, length
   mask.fill(0, at, at + length);
 }
 
-/** An empty slot looks at nothing but its own token. */
+/** Empties a slot; it attends to its own token only. */
 function vacate({ occupied, lengths, tokens, mask, cache }: Layout, slot: number): void {
   occupied[slot] = 0;
   lengths[slot] = 0;
   tokens[slot] = 0;
   const at = slot * (cache.capacity + 1);
-  mask.fill(hidden, at, at + cache.capacity);
+  mask.fill(maskedScore, at, at + cache.capacity);
 }
 
-/** Not even a share of zero hides a number that is none. */
+/** Zeroes a row of the cache: an attention weight of zero does not mask NaN. */
 function wipeRow({ rows, keys, values }: KeyValueCache, row: number): void {
   for (const array of [...keys, ...values]) {
     const size = array.length / rows;

@@ -1,15 +1,16 @@
 import { Graph } from "../graph/onnx.js";
-import { buildBlocks, type GraphVariant } from "./block.js";
+import type { GraphVariant } from "./block.js";
+import { buildBlocks } from "./block.js";
 
 /**
- * One step of decoding: R rows, one new token each, attending to a cache of M positions that stays outside the graph.
+ * Builds one decoding step: R rows, one new token each, attending to a cache of M positions outside the graph.
  *
  * Inputs besides weights: `tokens` int32 [R]; `rows` int64 [R, 1], 0..R-1; `cos`, `sin` [R, headSize / 2] of each row's
- * position, and the same times 1 / sqrt(headSize) as `query_cos`, `query_sin`; `mask` [R, 1, 1, M + 1], 0 where a row may
- * look (its last entry is the new token itself) and a large negative number elsewhere; per layer `keys.<l>`, `values.<l>`
+ * position, and the same times 1 / sqrt(headSize) as `query_cos`, `query_sin`; `mask` [R, 1, 1, M + 1], 0 where a row
+ * attends (its last entry is the new token itself) and a large negative number elsewhere; per layer `keys.<l>`, `values.<l>`
  * [R, keyValueHeads, M, headSize].
  * Outputs: `logits` and `probabilities` [R, vocabularySize]; `fresh` [R, keyValueHeads, 2 * layers, headSize], the new key
- * and value of every layer: the binding copies what it returns, so the caches themselves are never returned.
+ * and value of every layer: the binding copies outputs, so the caches are not outputs.
  */
 export function decodeGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const { layers, heads, keyValueHeads, headSize, vocabularySize } = variant.config;

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { float64Logits, inFloat64 } from "../../../test/float64-model.js";
-import { drawnSet, drawnWeights, smallModels } from "../../../test/small-models.js";
+import { randomSet, randomWeights, smallModels } from "../../../test/small-models.js";
 import type { ModelConfig } from "../../model/config.js";
-import { adapterParameters, adapterTargets, type AdapterConfig, type ParameterSet } from "../../model/parameters.js";
-import { createDecodeBatch, type DecodeBatch } from "./decode-batch.js";
-import { loadBase, type LoadedWeights } from "./loaded-weights.js";
-import { createPromptReader, readShortPrompts, type ReadPrompt } from "./prompt.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, loraTargets } from "../../model/parameters.js";
+import type { DecodeBatch } from "./decode-batch.js";
+import { createDecodeBatch } from "./decode-batch.js";
+import type { PreparedWeights } from "./prepared-weights.js";
+import { prepareBase } from "./prepared-weights.js";
+import type { PrefilledPrompt } from "./prompt.js";
+import { createPromptReader, prefillShortPrompts } from "./prompt.js";
 
-type Factors = { config: AdapterConfig; set: ParameterSet };
+type Factors = { config: LoraConfig; set: ParameterSet };
 
 /** Logits after every token in double precision. */
 function expected(config: ModelConfig, weights: ParameterSet, tokens: number[], adapter?: Factors): number[][] {
@@ -19,7 +23,7 @@ function worst(actual: ArrayLike<number>, wanted: readonly number[]): number {
   return Math.max(...wanted.map((logit, i) => Math.abs(logit - actual[i]!)));
 }
 
-async function readAll(weights: LoadedWeights, tokens: number[]): Promise<ReadPrompt> {
+async function readAll(weights: PreparedWeights, tokens: number[]): Promise<PrefilledPrompt> {
   const reader = createPromptReader(weights, Int32Array.from(tokens));
   for (;;) {
     const prompt = await reader.next();
@@ -37,7 +41,7 @@ const steps = 14;
 const nextToken = (row: number, step: number) => (11 * row + 5 * step) % 40;
 
 /** Logits of each row after its prompt and after each step, decoded together. */
-async function decodeTogether(config: ModelConfig, loaded: LoadedWeights): Promise<Float32Array[][]> {
+async function decodeTogether(config: ModelConfig, loaded: PreparedWeights): Promise<Float32Array[][]> {
   const batch = createDecodeBatch(loaded);
   const read = await Promise.all(prompts.map((tokens) => readAll(loaded, tokens)));
   const slots = read.map(({ cache, length }) => batch.add(cache, length));
@@ -53,7 +57,7 @@ async function decodeTogether(config: ModelConfig, loaded: LoadedWeights): Promi
 async function compareModes(config: ModelConfig, weights: ParameterSet, adapter?: Factors): Promise<void> {
   const inModes: Float32Array[][][] = [];
   for (const mode of ["inputs", "prepacked"] as const) {
-    const base = await loadBase(config, weights, { mode });
+    const base = await prepareBase(config, weights, { mode });
     inModes.push(await decodeTogether(config, adapter ? await base.adapt(adapter.config, adapter.set) : base));
     await base.release();
   }
@@ -71,21 +75,21 @@ async function compareModes(config: ModelConfig, weights: ParameterSet, adapter?
 test.each(Object.entries(smallModels))(
   "ragged rows of %s have the logits of double precision",
   async (_name, config) => {
-    await compareModes(config, drawnWeights(config, 1));
+    await compareModes(config, randomWeights(config, 1));
   },
 );
 
 test("rows of an adapter have the logits of double precision", async () => {
   const config = smallModels.qwen3;
-  const adapter: AdapterConfig = { rank: 2, alpha: 3, targets: [...adapterTargets] };
-  const set = drawnSet(adapterParameters(config, adapter), 3);
-  await compareModes(config, drawnWeights(config, 2), { config: adapter, set });
+  const adapter: LoraConfig = { rank: 2, alpha: 3, targets: [...loraTargets] };
+  const set = randomSet(adapterParameters(config, adapter), 3);
+  await compareModes(config, randomWeights(config, 2), { config: adapter, set });
 });
 
 test("a prompt of several pieces is read as one", async () => {
   const config = { ...smallModels.qwen2, layers: 1, heads: 1, hiddenSize: 8 };
-  const weights = drawnWeights(config, 4);
-  const loaded = await loadBase(config, weights);
+  const weights = randomWeights(config, 4);
+  const loaded = await prepareBase(config, weights);
   const tokens = Array.from({ length: 280 }, (_, i) => (i * i) % 40);
   const prompt = await readAll(loaded, tokens);
   expect(worst(prompt.logits, expected(config, weights, tokens).at(-1)!)).toBeLessThan(2e-5);
@@ -94,9 +98,9 @@ test("a prompt of several pieces is read as one", async () => {
 
 test("short prompts that are read side by side do not see each other", async () => {
   const config = smallModels.qwen3;
-  const weights = drawnWeights(config, 6);
-  const loaded = await loadBase(config, weights);
-  const read = await readShortPrompts(
+  const weights = randomWeights(config, 6);
+  const loaded = await prepareBase(config, weights);
+  const read = await prefillShortPrompts(
     loaded,
     prompts.map((tokens) => Int32Array.from(tokens)),
   );
@@ -116,8 +120,8 @@ test("short prompts that are read side by side do not see each other", async () 
 
 test("rows that leave and come keep the others' logits", async () => {
   const config = smallModels.llama;
-  const weights = drawnWeights(config, 5);
-  const loaded = await loadBase(config, weights);
+  const weights = randomWeights(config, 5);
+  const loaded = await prepareBase(config, weights);
   const batch = createDecodeBatch(loaded);
   const rows = new Map<number, number[]>();
   const join = async (tokens: number[]) => {

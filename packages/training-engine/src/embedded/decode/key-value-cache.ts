@@ -1,6 +1,9 @@
 import type { ModelConfig } from "../../model/config.js";
 
-/** Keys and values of `rows` sequences with room for `capacity` positions each; per layer [rows, keyValueHeads, capacity, headSize]. */
+/**
+ * Keys and values of `rows` sequences with capacity for `capacity` positions each; per layer [rows, keyValueHeads,
+ * capacity, headSize].
+ */
 export interface KeyValueCache {
   readonly rows: number;
   readonly capacity: number;
@@ -22,18 +25,18 @@ export function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, row
   return 2 * 4 * layers * rows * keyValueHeads * capacity * headSize;
 }
 
-/** Positions are given out in powers of two, so that few shapes occur and growing is rare. */
+/** Rounds a number of positions up to a power of two, so that few shapes occur and reallocation is rare. */
 export function roundCapacity(positions: number): number {
-  return Math.max(smallestCapacity, roundRows(positions));
+  return Math.max(minCapacity, roundRows(positions));
 }
 
 export function roundRows(rows: number): number {
   return 2 ** Math.ceil(Math.log2(rows));
 }
 
-const smallestCapacity = 32;
+const minCapacity = 32;
 
-/** Copies the first `length` positions of a row, between caches of the same model or within one. */
+/** Copies the first `length` positions of a row, between caches of the same model or within one cache. */
 export function copyRow(
   { keyValueHeads, headSize }: ModelConfig,
   from: KeyValueCache,
@@ -54,8 +57,8 @@ export function copyRow(
 }
 
 /**
- * Writes what a decode step returns, [rows, keyValueHeads, 2 * layers, headSize] with key and value of a layer side by side,
- * at position `lengths[row]` of each row.
+ * Writes the output of a decode step, [rows, keyValueHeads, 2 * layers, headSize] with the key and value of a layer
+ * next to each other, at position `lengths[row]` of each row.
  */
 export function appendFresh(
   { layers, keyValueHeads, headSize }: ModelConfig,
@@ -75,7 +78,7 @@ export function appendFresh(
   }
 }
 
-/** A plain loop: for so few numbers the views that `set` needs would cost more than the copy. */
+/** A loop: for so few numbers, the views that `set` needs cost more than the copy. */
 function copyVector(source: Float32Array, from: number, target: Float32Array, to: number, size: number): void {
   for (let i = 0; i < size; i++) target[to + i] = source[from + i]!;
 }

@@ -1,15 +1,16 @@
 import type { TokenLogprob } from "../../port.js";
 import { rawDistribution } from "../../sampling/raw-distribution.js";
 import { tensor } from "../session.js";
-import { copyRow, createCache, roundCapacity, roundRows, type KeyValueCache } from "./key-value-cache.js";
-import type { LoadedWeights } from "./loaded-weights.js";
+import type { KeyValueCache } from "./key-value-cache.js";
+import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
+import type { PreparedWeights } from "./prepared-weights.js";
 import { rotaryRows } from "./rotary-rows.js";
 
-/** A prompt that was read: where completions begin. */
-export interface ReadPrompt {
+/** A prefilled prompt, from which completions start. */
+export interface PrefilledPrompt {
   cache: KeyValueCache;
   length: number;
-  /** Of the token after the prompt. */
+  /** Logits of the token after the prompt. */
   logits: Float32Array;
   probabilities: Float32Array;
   logprobs?: PromptLogprobs;
@@ -17,37 +18,43 @@ export interface ReadPrompt {
 
 type PromptLogprobs = ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
 
-/** Reads a prompt piece by piece, so that others can take their steps in between. */
+/** Prefills a prompt in chunks, so that other requests can be decoded in between. */
 export interface PromptReader {
-  /** Reads the next piece; the prompt once it was the last one. */
-  next(): Promise<ReadPrompt | undefined>;
+  /** Prefills the next chunk. Returns the prompt after the last one. */
+  next(): Promise<PrefilledPrompt | undefined>;
 }
 
-/** Tokens of a prompt that are read at once. */
-export const pieceTokens = 256;
-const smallestPiece = 16;
-/** Logits of a piece whose log-probabilities are asked for. */
-const mostLogits = 2 ** 24;
-const hidden = -1e30;
+/** Maximum number of prompt tokens per chunk. */
+export const chunkTokens = 256;
+const minChunkTokens = 16;
+/** Maximum number of logits of a chunk whose log-probabilities are requested. */
+const maxLogits = 2 ** 24;
+const maskedScore = -1e30;
 
-/** `alternatives`: per prompt token, -1 for the whole vocabulary; absent: the prompt's log-probabilities are not computed. */
-export function createPromptReader(weights: LoadedWeights, prompt: Int32Array, alternatives?: number): PromptReader {
+/**
+ * Creates a reader of a prompt. `alternatives` per prompt token, -1 for the complete vocabulary; absent: the
+ * log-probabilities of the prompt are not computed.
+ */
+export function createPromptReader(weights: PreparedWeights, prompt: Int32Array, alternatives?: number): PromptReader {
   const { config } = weights;
   const scored = alternatives !== undefined;
-  const fitting = scored ? Math.floor(mostLogits / config.vocabularySize) : pieceTokens;
-  const most = Math.min(pieceTokens, Math.max(smallestPiece, 2 ** Math.floor(Math.log2(Math.max(1, fitting)))));
+  const scoredTokens = scored ? Math.floor(maxLogits / config.vocabularySize) : chunkTokens;
+  const maxChunk = Math.min(
+    chunkTokens,
+    Math.max(minChunkTokens, 2 ** Math.floor(Math.log2(Math.max(1, scoredTokens)))),
+  );
   let cache = createCache(config, 1, roundCapacity(1));
   let length = 0;
   const logprobs: PromptLogprobs = [null];
 
   return {
     async next() {
-      const count = Math.min(most, prompt.length - length);
+      const count = Math.min(maxChunk, prompt.length - length);
       const selected = scored ? Array.from({ length: count }, (_, i) => i) : [count - 1];
-      const piece = { tokens: prompt.subarray(length, length + count), start: length };
-      const { logits, probabilities, fresh, padded } = await runPieces(weights, cache, [piece], selected);
-      cache = withRoom(weights, cache, length, length + count);
-      writePiece(weights, cache, fresh, { from: 0, start: length, count, padded });
+      const chunk = { tokens: prompt.subarray(length, length + count), start: length };
+      const { logits, probabilities, fresh, padded } = await runChunks(weights, cache, [chunk], selected);
+      cache = withCapacity(weights, cache, length, length + count);
+      writeChunk(weights, cache, fresh, { from: 0, start: length, count, padded });
       if (scored) {
         for (let i = 0; i < count && length + i + 1 < prompt.length; i++) {
           logprobs.push(
@@ -69,50 +76,53 @@ export function createPromptReader(weights: LoadedWeights, prompt: Int32Array, a
   };
 }
 
-/** Whether a prompt of this length is read together with others. */
+/** Returns whether a prompt of this length is prefilled together with others. */
 export function isShortPrompt({ length }: Int32Array): boolean {
-  return length <= pieceTokens / 2;
+  return length <= chunkTokens / 2;
 }
 
-/** Reads short prompts at once, at most `pieceTokens` tokens of them: the weights are gone through once for all. */
-export async function readShortPrompts(weights: LoadedWeights, prompts: readonly Int32Array[]): Promise<ReadPrompt[]> {
+/** Prefills short prompts, at most `chunkTokens` tokens in total, in one run that reads the weights once. */
+export async function prefillShortPrompts(
+  weights: PreparedWeights,
+  prompts: readonly Int32Array[],
+): Promise<PrefilledPrompt[]> {
   const { config } = weights;
   let end = 0;
   const ends = prompts.map(({ length }) => (end += length));
-  const pieces = prompts.map((tokens) => ({ tokens, start: 0 }));
-  const nothing = createCache(config, 1, roundCapacity(1));
+  const chunks = prompts.map((tokens) => ({ tokens, start: 0 }));
+  const emptyCache = createCache(config, 1, roundCapacity(1));
   const selected = ends.map((each) => each - 1);
-  const { logits, probabilities, fresh, padded } = await runPieces(weights, nothing, pieces, selected);
+  const { logits, probabilities, fresh, padded } = await runChunks(weights, emptyCache, chunks, selected);
   return prompts.map(({ length }, i) => {
     const cache = createCache(config, 1, roundCapacity(length));
-    writePiece(weights, cache, fresh, { from: ends[i]! - length, start: 0, count: length, padded });
+    writeChunk(weights, cache, fresh, { from: ends[i]! - length, start: 0, count: length, padded });
     const row = (rows: Float32Array) => rows.slice(i * config.vocabularySize, (i + 1) * config.vocabularySize);
     return { cache, length, logits: row(logits), probabilities: row(probabilities) };
   });
 }
 
-interface Piece {
+interface PromptChunk {
   tokens: Int32Array;
-  /** Position of its first token; it looks at as many in the cache. */
+  /** Position of its first token, which is also the number of cached positions it attends to. */
   start: number;
 }
 
-/** Runs pieces of prompts side by side, each of which looks at itself alone and at what the cache holds before it. */
-async function runPieces(
-  { config, prefill }: LoadedWeights,
+/** Runs prompt chunks in one pass. Each attends to itself and to the cached positions before it. */
+async function runChunks(
+  { config, prefill }: PreparedWeights,
   cache: KeyValueCache,
-  pieces: readonly Piece[],
+  chunks: readonly PromptChunk[],
   selected: readonly number[],
 ) {
   const { keyValueHeads, headSize, layers, vocabularySize } = config;
-  const total = pieces.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const padded = Math.max(smallestPiece, roundRows(total));
+  const total = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const padded = Math.max(minChunkTokens, roundRows(total));
   const ids = new Int32Array(padded);
   const rotary = rotaryRows(config, padded);
   const width = cache.capacity + padded;
-  const mask = new Float32Array(padded * width).fill(hidden);
+  const mask = new Float32Array(padded * width).fill(maskedScore);
   let from = 0;
-  for (const { tokens, start } of pieces) {
+  for (const { tokens, start } of chunks) {
     ids.set(tokens, from);
     for (let i = 0; i < tokens.length; i++) {
       const row = (from + i) * width;
@@ -149,16 +159,24 @@ async function runPieces(
   return { logits: dataOf("logits"), probabilities: dataOf("probabilities"), fresh: dataOf("fresh"), padded };
 }
 
-function withRoom({ config }: LoadedWeights, cache: KeyValueCache, length: number, needed: number): KeyValueCache {
+function withCapacity(
+  { config }: PreparedWeights,
+  cache: KeyValueCache,
+  length: number,
+  needed: number,
+): KeyValueCache {
   if (needed <= cache.capacity) return cache;
-  const grown = createCache(config, 1, roundCapacity(needed));
-  copyRow(config, cache, 0, grown, 0, length);
-  return grown;
+  const larger = createCache(config, 1, roundCapacity(needed));
+  copyRow(config, cache, 0, larger, 0, length);
+  return larger;
 }
 
-/** Copies the keys and values of a piece, from `from` on in [2 * layers, keyValueHeads, padded, headSize], behind those before it. */
-function writePiece(
-  { config: { keyValueHeads, headSize } }: LoadedWeights,
+/**
+ * Copies the keys and values of a chunk, from offset `from` in [2 * layers, keyValueHeads, padded, headSize], into the
+ * cache at position `start`.
+ */
+function writeChunk(
+  { config: { keyValueHeads, headSize } }: PreparedWeights,
   cache: KeyValueCache,
   fresh: Float32Array,
   { from, start, count, padded }: { from: number; start: number; count: number; padded: number },

@@ -1,7 +1,7 @@
 import type { ModelConfig } from "../../model/config.js";
 import { rotaryFrequencies } from "../graph/rotary.js";
 
-/** Fills rows [headSize / 2] of cosines and sines, plain for keys and times 1 / sqrt(headSize) for queries. */
+/** Rows [headSize / 2] of cosines and sines: unscaled for keys, times 1 / sqrt(headSize) for queries. */
 export interface RotaryRows {
   cos: Float32Array;
   sin: Float32Array;
@@ -11,8 +11,9 @@ export interface RotaryRows {
 }
 
 /**
- * The rotation of `rows` tokens as inputs of a graph: a table of all positions of a long context would be a large constant.
- * Queries carry the scale of attention, since the library multiplies a vector with a matrix fastest when it need not scale.
+ * Creates the rotary embedding of `rows` tokens as graph inputs: a table for all positions of a long context would be a
+ * large constant. The attention scale is applied to queries, because the library multiplies a vector and a matrix
+ * fastest without a scale.
  */
 export function rotaryRows(config: ModelConfig, rows: number): RotaryRows {
   const frequencies = Float64Array.from(rotaryFrequencies(config));

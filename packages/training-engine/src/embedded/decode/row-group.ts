@@ -1,33 +1,36 @@
-import type { Generation } from "../../port.js";
-import type { Completion } from "../../sampling/completion.js";
+import type { Completion } from "../../port.js";
+import type { CompletionSampler } from "../../sampling/completion-sampler.js";
 import type { NextTokens } from "../../sampling/structured/constraints.js";
 import { createDecodeBatch } from "./decode-batch.js";
-import type { Job } from "./job.js";
-import type { ReadPrompt } from "./prompt.js";
-import type { LoadedWeights } from "./loaded-weights.js";
+import type { ScheduledRequest } from "./scheduled-request.js";
+import type { PrefilledPrompt } from "./prompt.js";
+import type { PreparedWeights } from "./prepared-weights.js";
 
-/** Rows that decode together: one `run()` per step. */
+/** Rows that are decoded together: one `run()` per step. */
 export interface RowGroup {
-  readonly weights: LoadedWeights;
-  /** Positions its rows may come to have. */
+  readonly weights: PreparedWeights;
+  /** Maximum number of positions per row. */
   readonly capacity: number;
   readonly rows: number;
-  /** Drops the rows of jobs that are settled, then takes one step. */
+  /** Drops the rows of settled requests, then decodes one step. */
   step(): Promise<void>;
 }
 
-/** Completions of any jobs on the same weights. */
+/** Completions of several requests on the same weights. */
 export interface SamplingGroup extends RowGroup {
-  /** Lets a completion go on after its prompt and first token; `coming`: how many more are about to join. */
-  join(row: Row, prompt: ReadPrompt, token: number, coming: number): void;
+  /**
+   * Adds a completion that has its prompt and first token. `expectedRows`: how many further completions are about to be
+   * added.
+   */
+  join(row: Row, prompt: PrefilledPrompt, token: number, expectedRows: number): void;
 }
 
 interface Row {
-  job: Job;
-  completion: Completion;
+  scheduled: ScheduledRequest;
+  completion: CompletionSampler;
 }
 
-export function createSamplingGroup(weights: LoadedWeights, capacity: number): SamplingGroup {
+export function createSamplingGroup(weights: PreparedWeights, capacity: number): SamplingGroup {
   const batch = createDecodeBatch(weights);
   let bySlot = new Map<number, Row>();
 
@@ -35,14 +38,14 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
     if (slots.length === 0) return;
     for (const slot of slots) {
       const row = bySlot.get(slot);
-      if (row) row.job.rows--;
+      if (row) row.scheduled.rows--;
       bySlot.delete(slot);
-      batch.remove(slot, { wipe: row?.job.failed });
+      batch.remove(slot, { wipe: row?.scheduled.failed });
     }
     const moved = batch.trim();
     if (moved) bySlot = new Map([...bySlot].map(([slot, row]) => [moved.get(slot) ?? slot, row]));
   };
-  const settled = () => [...bySlot].filter(([, { job }]) => job.settled).map(([slot]) => slot);
+  const settled = () => [...bySlot].filter(([, { scheduled }]) => scheduled.settled).map(([slot]) => slot);
 
   return {
     weights,
@@ -50,11 +53,11 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
     get rows() {
       return bySlot.size;
     },
-    join(row, { cache, length }, token, coming) {
-      const slot = batch.add(cache, length, coming);
+    join(row, { cache, length }, token, expectedRows) {
+      const slot = batch.add(cache, length, expectedRows);
       batch.setToken(slot, token);
       bySlot.set(slot, row);
-      row.job.rows++;
+      row.scheduled.rows++;
     },
     async step() {
       drop(settled());
@@ -62,14 +65,14 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
       try {
         await batch.step([...new Set([...bySlot.values()].map(({ completion }) => completion.source))]);
       } catch (error) {
-        for (const { job } of bySlot.values()) job.fail(error);
+        for (const { scheduled } of bySlot.values()) scheduled.fail(error);
         drop(settled());
         return;
       }
       const finished: number[] = [];
-      for (const [slot, { job, completion }] of bySlot) {
+      for (const [slot, { scheduled, completion }] of bySlot) {
         const output = batch.output(completion.source);
-        const advanced = advance(job, completion, output, slot * weights.config.vocabularySize);
+        const advanced = advance(scheduled, completion, output, slot * weights.config.vocabularySize);
         const token = advanced instanceof Promise ? await advanced : advanced;
         if (token === undefined) finished.push(slot);
         else batch.setToken(slot, token);
@@ -80,59 +83,62 @@ export function createSamplingGroup(weights: LoadedWeights, capacity: number): S
 }
 
 /**
- * Samples one token of a completion from its row of `output` and hands it on; undefined when the completion needs no more.
- * A promise only where a constraint has a say: most steps of most rows need none, and a promise costs more than the rest.
+ * Samples one token of a completion from its row of `output` and emits it. Returns undefined when the completion has
+ * finished. Returns a promise only when a constraint applies: most steps need none, and a promise costs more than the
+ * rest.
  */
 export function advance(
-  job: Job,
-  completion: Completion,
+  scheduled: ScheduledRequest,
+  completion: CompletionSampler,
   output: Float32Array,
   offset: number,
 ): number | undefined | Promise<number | undefined> {
-  const waiting = completion.next();
-  return waiting ? advanceBound(job, completion, output, offset, waiting) : take(job, completion, output, offset);
+  const constraint = completion.next();
+  return constraint
+    ? advanceConstrained(scheduled, completion, output, offset, constraint)
+    : sampleNext(scheduled, completion, output, offset);
 }
 
-async function advanceBound(
-  job: Job,
-  completion: Completion,
+async function advanceConstrained(
+  scheduled: ScheduledRequest,
+  completion: CompletionSampler,
   output: Float32Array,
   offset: number,
-  waiting: Promise<NextTokens>,
+  constraint: Promise<NextTokens>,
 ): Promise<number | undefined> {
   try {
-    return await take(job, completion, output, offset, await waiting);
+    return await sampleNext(scheduled, completion, output, offset, await constraint);
   } catch (error) {
-    job.fail(error);
+    scheduled.fail(error);
     return undefined;
   }
 }
 
-function take(
-  job: Job,
-  completion: Completion,
+function sampleNext(
+  scheduled: ScheduledRequest,
+  completion: CompletionSampler,
   output: Float32Array,
   offset: number,
   next?: NextTokens,
 ): number | undefined | Promise<undefined> {
-  if (job.settled) return undefined;
+  if (scheduled.settled) return undefined;
   try {
     const { token, text, finished } = completion.sample(output, offset, next);
-    if (job.streams) job.emit({ index: completion.index, text, tokens: [token] });
+    if (scheduled.isStreaming) scheduled.emit({ index: completion.index, text, tokens: [token] });
     if (!finished) return token.token;
     const result = completion.result();
-    if (result instanceof Promise) return finishLater(job, result);
-    job.finish([result]);
+    if (result instanceof Promise) return finishAsync(scheduled, result);
+    scheduled.finish([result]);
   } catch (error) {
-    job.fail(error);
+    scheduled.fail(error);
   }
   return undefined;
 }
 
-async function finishLater(job: Job, result: Promise<Generation>): Promise<undefined> {
+async function finishAsync(scheduled: ScheduledRequest, result: Promise<Completion>): Promise<undefined> {
   try {
-    job.finish([await result]);
+    scheduled.finish([await result]);
   } catch (error) {
-    job.fail(error);
+    scheduled.fail(error);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { requestOf, serveSmallModel } from "../../../test/served-model.js";
-import { drawnWeights, smallModels } from "../../../test/small-models.js";
+import { randomWeights, smallModels } from "../../../test/small-models.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -76,7 +76,7 @@ test("aborting one request leaves the others as they are", async () => {
     }),
   ]);
   expect(dropped.status).toBe("rejected");
-  const tokens = (result: typeof alone) => result.generations.map(({ text }) => text);
+  const tokens = (result: typeof alone) => result.completions.map(({ text }) => text);
   expect(kept.status === "fulfilled" && tokens(kept.value)).toEqual(tokens(alone));
   await sampler.close();
 });
@@ -89,7 +89,7 @@ test("a listener that throws fails its own request", async () => {
     },
   });
   await expect(request).rejects.toThrow("no socket");
-  expect((await sampler.generate(requestOf({}))).generations).toHaveLength(1);
+  expect((await sampler.generate(requestOf({}))).completions).toHaveLength(1);
   await sampler.close();
 });
 
@@ -101,7 +101,7 @@ test("when too many wait, more are told to come again", async () => {
   expect(sampler.stats().queued).toBe(2);
   await expect(sampler.generate(requestOf({}))).rejects.toMatchObject({ code: "busy" });
   await Promise.all([running, ...queued]);
-  expect((await sampler.generate(requestOf({}))).generations).toHaveLength(1);
+  expect((await sampler.generate(requestOf({}))).completions).toHaveLength(1);
   await sampler.close();
 });
 
@@ -123,8 +123,8 @@ test("a request with many completions lets others in between", async () => {
   const { sampler } = await serveSmallModel({ maxRows: 2 });
   const ended: string[] = [];
   const ask = async (name: string, n: number) => {
-    const { generations } = await sampler.generate(requestOf({ n }));
-    expect(generations).toHaveLength(n);
+    const { completions } = await sampler.generate(requestOf({ n }));
+    expect(completions).toHaveLength(n);
     ended.push(name);
   };
   await Promise.all([ask("many", 7), ask("one", 1), ask("another", 1)]);
@@ -145,14 +145,14 @@ test("what alone needs more memory than there is is refused with both numbers", 
   await expect(sampler.generate(requestOf({ n: 8, beamSearch: { lengthPenalty: 1 } }))).rejects.toMatchObject({
     code: "too_large",
   });
-  expect((await sampler.generate(requestOf({ n: 8 }))).generations).toHaveLength(8);
+  expect((await sampler.generate(requestOf({ n: 8 }))).completions).toHaveLength(8);
   await sampler.close();
 });
 
 test("requests wait for memory and all are answered", async () => {
   const memoryBytes = 1_000_000;
   const { sampler, config, tokenizer } = await serveSmallModel({ memoryBytes });
-  await sampler.addModel("other", { config, weights: drawnWeights(config, 8), tokenizer });
+  await sampler.addModel("other", { config, weights: randomWeights(config, 8), tokenizer });
   let most = 0;
   let rows = 0;
   const onChunk = () => {
@@ -168,7 +168,7 @@ test("requests wait for memory and all are answered", async () => {
     }),
   );
   const results = await Promise.all(requests.map((request) => sampler.generate(request, { onChunk })));
-  results.forEach(({ generations }, i) => expect(generations).toHaveLength(requests[i]!.n));
+  results.forEach(({ completions }, i) => expect(completions).toHaveLength(requests[i]!.n));
   expect(most).toBeLessThanOrEqual(memoryBytes);
   expect(rows).toBeGreaterThan(1);
   expect(rows).toBeLessThan(10);
@@ -192,7 +192,7 @@ test("wrong requests are refused before anything runs", async () => {
 
 test("weights that are no numbers fail their requests and no others", async () => {
   const { sampler, config, weights, tokenizer } = await serveSmallModel();
-  const broken = drawnWeights(config, 1);
+  const broken = randomWeights(config, 1);
   broken.flat.fill(NaN, broken.flat.length >> 1);
   await sampler.addModel("broken", { config, weights: broken, tokenizer });
   const [bad, good] = await Promise.allSettled([

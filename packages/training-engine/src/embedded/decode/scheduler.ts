@@ -1,182 +1,199 @@
 import { EngineError } from "../../engine-error.js";
 import { createBeamGroup } from "./beam-group.js";
-import { answerBytes, canShareReading, finalCapacity, promptBytes, readPrompt, readPrompts, type Job } from "./job.js";
-import { pieceTokens } from "./prompt.js";
+import type { ScheduledRequest } from "./scheduled-request.js";
+import {
+  resultBytesOf,
+  canSharePrefill,
+  requiredCapacity,
+  promptBytes,
+  prefillChunk,
+  prefillTogether,
+} from "./scheduled-request.js";
+import { chunkTokens } from "./prompt.js";
 import { cacheBytes, roundRows } from "./key-value-cache.js";
-import { advance, createSamplingGroup, type RowGroup, type SamplingGroup } from "./row-group.js";
+import type { RowGroup, SamplingGroup } from "./row-group.js";
+import { advance, createSamplingGroup } from "./row-group.js";
 
 export interface SchedulerSettings {
-  /** Rows decoded at once, over all weights. */
+  /** Maximum number of rows decoded at the same time, over all weights. */
   maxRows: number;
-  /** Of caches and of what is kept for answers. */
+  /** Memory limit of caches and results, in bytes. */
   memoryBytes: number;
 }
 
 export interface Scheduler {
-  add(job: Job): void;
-  /** Jobs of which no completion has begun. */
+  add(scheduled: ScheduledRequest): void;
+  /** Number of requests of which no completion has started. */
   readonly queued: number;
   readonly rows: number;
   readonly steps: number;
   readonly prefills: number;
   readonly cacheBytes: number;
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no request is left. */
   idle(): Promise<void>;
 }
 
 /**
- * Decodes all jobs together. Per turn: completions that there is room for begin, each with its first token from its job's
- * prompt, which is read once for all of them, and short ones side by side; then every group of rows takes a step; then the
- * event loop turns.
+ * Decodes all requests together. Each iteration starts the completions that fit, each with its first token from its
+ * request's prompt, which is prefilled once (short prompts in one run); then decodes one step of every row group; then
+ * yields to the event loop.
  *
- * Who begins: the highest priority; among equals the job with the fewest rows, so that one with many completions does not
- * shut the others out; then who came first. A job that must wait for memory or rows lets those that came before it go on, and
- * nobody after it.
+ * Starting order: highest priority; among equals the request with the fewest rows, so that one with many completions
+ * does not starve the others; then order of arrival. A request that must wait for memory or rows blocks those that
+ * arrived after it.
  */
 export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Scheduler {
-  /** Jobs that still have something to begin. */
-  let waiting: Job[] = [];
+  /** Requests with completions that have not started. */
+  let queue: ScheduledRequest[] = [];
   let groups: RowGroup[] = [];
-  /** Jobs whose answers are being collected. */
-  let running: Job[] = [];
+  /** Requests whose results are being collected. */
+  let running: ScheduledRequest[] = [];
   let loop: Promise<void> | undefined;
   let [steps, prefills] = [0, 0];
 
   const rows = () => groups.reduce((sum, group) => sum + group.rows, 0);
-  const rowsToBegin = (job: Job) => (job.beams ? job.context.request.n : 1);
-  /** Memory in use once more of the job begins. */
-  const bytesWith = (job: Job): number => {
-    const more = rowsToBegin(job);
-    const group = job.beams ? undefined : groupOf(job);
-    const others = running.filter((each) => each !== job).reduce((sum, each) => sum + each.keptBytes, 0);
-    const prompts = [...new Set([...waiting.filter((each) => each.prompt ?? each.reader), job])];
+  const rowsToStart = (scheduled: ScheduledRequest) => (scheduled.beams ? scheduled.context.request.n : 1);
+  /** Returns the bytes in use after the next completion of the request has started. */
+  const bytesAfterStart = (scheduled: ScheduledRequest): number => {
+    const more = rowsToStart(scheduled);
+    const group = scheduled.beams ? undefined : groupOf(scheduled);
+    const others = running.filter((each) => each !== scheduled).reduce((sum, each) => sum + each.resultBytes, 0);
+    const prompts = [...new Set([...queue.filter((each) => each.prompt ?? each.reader), scheduled])];
     return (
       groups.reduce((sum, each) => sum + groupBytes(each, each === group ? more : 0), 0) +
-      (group ? 0 : groupBytes({ weights: job.weights, capacity: job.capacity, rows: 0 }, more)) +
+      (group ? 0 : groupBytes({ weights: scheduled.weights, capacity: scheduled.capacity, rows: 0 }, more)) +
       prompts.reduce((sum, each) => sum + promptBytes(each), 0) +
       others +
-      job.keptBytes
+      scheduled.resultBytes
     );
   };
-  const fits = (job: Job) => rows() + rowsToBegin(job) <= maxRows && bytesWith(job) <= memoryBytes;
-  const groupOf = (job: Job): SamplingGroup | undefined =>
+  const fits = (scheduled: ScheduledRequest) =>
+    rows() + rowsToStart(scheduled) <= maxRows && bytesAfterStart(scheduled) <= memoryBytes;
+  const groupOf = (scheduled: ScheduledRequest): SamplingGroup | undefined =>
     groups.find(
       (group): group is SamplingGroup =>
         "join" in group &&
-        group.weights === job.weights &&
-        group.capacity === job.capacity &&
+        group.weights === scheduled.weights &&
+        group.capacity === scheduled.capacity &&
         group.rows < maxRowsPerRun,
     );
-  const nextToBegin = (): Job | undefined => {
-    const byTurn = waiting.toSorted((a, b) => b.priority - a.priority || a.rows - b.rows || a.order - b.order);
+  const nextToStart = (): ScheduledRequest | undefined => {
+    const ordered = queue.toSorted((a, b) => b.priority - a.priority || a.rows - b.rows || a.order - b.order);
     let blocked = Infinity;
-    for (const job of byTurn) {
-      if (job.order > blocked) continue;
-      if (fits(job)) return job;
-      blocked = job.order;
+    for (const scheduled of ordered) {
+      if (scheduled.order > blocked) continue;
+      if (fits(scheduled)) return scheduled;
+      blocked = scheduled.order;
     }
     return undefined;
   };
 
-  /** The job and others whose short prompts can be read in the same run, as far as rows and memory go. */
-  const readTogether = (job: Job): Job[] => {
-    if (!canShareReading(job)) return [job];
-    const length = (each: Job) => each.context.request.prompt.length;
-    const together = [job];
-    let tokens = length(job);
-    let bytes = bytesWith(job);
-    let free = maxRows - rows() - rowsToBegin(job);
-    for (const each of waiting) {
-      if (each === job || each.weights !== job.weights || !canShareReading(each)) continue;
-      if (tokens + length(each) > pieceTokens || bytes + promptBytes(each) > memoryBytes || free <= 0) continue;
-      together.push(each);
+  /**
+   * Returns the request and others whose short prompts can be prefilled in the same run, within the limits of rows and
+   * memory.
+   */
+  const prefillBatch = (scheduled: ScheduledRequest): ScheduledRequest[] => {
+    if (!canSharePrefill(scheduled)) return [scheduled];
+    const length = (each: ScheduledRequest) => each.context.request.prompt.length;
+    const batch = [scheduled];
+    let tokens = length(scheduled);
+    let bytes = bytesAfterStart(scheduled);
+    let free = maxRows - rows() - rowsToStart(scheduled);
+    for (const each of queue) {
+      if (each === scheduled || each.weights !== scheduled.weights || !canSharePrefill(each)) continue;
+      if (tokens + length(each) > chunkTokens || bytes + promptBytes(each) > memoryBytes || free <= 0) continue;
+      batch.push(each);
       tokens += length(each);
       bytes += promptBytes(each);
-      free -= rowsToBegin(each);
+      free -= rowsToStart(each);
     }
-    return together;
+    return batch;
   };
 
-  const begin = async (job: Job): Promise<void> => {
-    const { prompt, weights } = job;
+  const startNext = async (scheduled: ScheduledRequest): Promise<void> => {
+    const { prompt, weights } = scheduled;
     if (!prompt) return;
-    if (job.beams) {
-      groups.push(createBeamGroup(job, job.beams, prompt));
-      job.prompt = undefined;
+    if (scheduled.beams) {
+      groups.push(createBeamGroup(scheduled, scheduled.beams, prompt));
+      scheduled.prompt = undefined;
       return;
     }
-    const completion = job.begin();
+    const completion = scheduled.startCompletion();
     if (!completion) return;
-    if (job.waiting === 0) job.prompt = undefined;
-    const token = await advance(job, completion, prompt[completion.source], 0);
+    if (scheduled.unstarted === 0) scheduled.prompt = undefined;
+    const token = await advance(scheduled, completion, prompt[completion.source], 0);
     if (token === undefined) return;
-    let group = groupOf(job);
-    if (!group) groups.push((group = createSamplingGroup(weights, job.capacity)));
-    const alike = waiting.filter((each) => each.weights === weights && each.capacity === job.capacity && !each.beams);
-    const coming = alike.reduce((sum, each) => sum + each.waiting, 0);
-    const room = Math.min(maxRowsPerRun - group.rows, maxRows - rows()) - 1;
-    group.join({ job, completion }, prompt, token, Math.min(coming, room));
+    let group = groupOf(scheduled);
+    if (!group) groups.push((group = createSamplingGroup(weights, scheduled.capacity)));
+    const sameGroup = queue.filter(
+      (each) => each.weights === weights && each.capacity === scheduled.capacity && !each.beams,
+    );
+    const unstarted = sameGroup.reduce((sum, each) => sum + each.unstarted, 0);
+    const freeRows = Math.min(maxRowsPerRun - group.rows, maxRows - rows()) - 1;
+    group.join({ scheduled, completion }, prompt, token, Math.min(unstarted, freeRows));
   };
   const admit = async (): Promise<void> => {
-    // Prompt tokens read while rows wait for their next step.
-    let budget = pieceTokens;
-    let begun = 0;
+    // Prompt tokens that may be prefilled while rows wait for their next step.
+    let budget = chunkTokens;
+    let started = 0;
     for (;;) {
-      forgetSettled();
-      const job = nextToBegin();
-      if (!job) {
+      removeSettled();
+      const scheduled = nextToStart();
+      if (!scheduled) {
         if (rows() === 0) dropPrompts();
         return;
       }
-      if (!running.includes(job)) running.push(job);
-      if (job.prompt) {
-        await begin(job);
-        // Completions of one token end here and take no step, between which the event loop would turn.
-        if (++begun % 64 === 0) await turn();
+      if (!running.includes(scheduled)) running.push(scheduled);
+      if (scheduled.prompt) {
+        await startNext(scheduled);
+        // Completions of one token finish here without a decoding step that would yield.
+        if (++started % 64 === 0) await yieldToEventLoop();
         continue;
       }
       if (budget <= 0 && rows() > 0) return;
-      const together = readTogether(job);
-      prefills += together.filter((each) => !each.reader).length;
-      await (together.length > 1 ? readPrompts(together) : readPrompt(job)).catch((error: unknown) => {
-        for (const each of together) each.fail(error);
+      const batch = prefillBatch(scheduled);
+      prefills += batch.filter((each) => !each.reader).length;
+      await (batch.length > 1 ? prefillTogether(batch) : prefillChunk(scheduled)).catch((error: unknown) => {
+        for (const each of batch) each.fail(error);
       });
-      budget -= together.reduce((sum, each) => sum + Math.min(pieceTokens, each.context.request.prompt.length), 0);
-      await turn();
+      budget -= batch.reduce((sum, each) => sum + Math.min(chunkTokens, each.context.request.prompt.length), 0);
+      await yieldToEventLoop();
     }
   };
-  /** Gives back what jobs hold that wait for each other's memory, so that the first of them gets it. */
+  /** Releases the prompts of requests that wait for each other's memory, so that the first of them can start. */
   const dropPrompts = () => {
-    for (const job of waiting) {
-      job.prompt = undefined;
-      job.reader = undefined;
+    for (const scheduled of queue) {
+      scheduled.prompt = undefined;
+      scheduled.reader = undefined;
     }
-    running = running.filter((job) => !job.beams && job.waiting < job.context.request.n);
+    running = running.filter((scheduled) => !scheduled.beams && scheduled.unstarted < scheduled.context.request.n);
   };
-  const forgetSettled = () => {
-    waiting = waiting.filter((job) => !job.settled && (job.beams ? job.rows === 0 : job.waiting > 0));
-    running = running.filter((job) => !job.settled);
+  const removeSettled = () => {
+    queue = queue.filter(
+      (scheduled) => !scheduled.settled && (scheduled.beams ? scheduled.rows === 0 : scheduled.unstarted > 0),
+    );
+    running = running.filter((scheduled) => !scheduled.settled);
   };
   const run = async (): Promise<void> => {
-    // Requests that come together begin together.
-    await turn();
-    while (waiting.length > 0 || groups.length > 0) {
+    // Requests of one event loop iteration start together.
+    await yieldToEventLoop();
+    while (queue.length > 0 || groups.length > 0) {
       await admit();
       for (const group of groups) {
         await group.step();
         steps++;
       }
       groups = groups.filter((group) => group.rows > 0);
-      await turn();
+      await yieldToEventLoop();
     }
   };
 
-  /** What no request is to blame for, such as no memory where there should be some. */
+  /** Fails all requests after an error that no request caused, such as a failed allocation. */
   const failAll = (error: unknown) => {
     const reason =
-      error instanceof EngineError ? error : new EngineError("failed", `sampling broke down: ${String(error)}`);
-    for (const job of [...waiting, ...running]) job.fail(reason);
-    waiting = [];
+      error instanceof EngineError ? error : new EngineError("failed", `the sampling loop failed: ${String(error)}`);
+    for (const scheduled of [...queue, ...running]) scheduled.fail(reason);
+    queue = [];
     groups = [];
     running = [];
   };
@@ -186,8 +203,8 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
       .catch(failAll)
       .finally(() => {
         loop = undefined;
-        // What was added while the requests of a broken loop were told.
-        if (waiting.length > 0) start();
+        // Requests that were added while the requests of a failed loop were rejected.
+        if (queue.length > 0) start();
       });
   };
   const idle = async (): Promise<void> => {
@@ -197,12 +214,12 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   };
 
   return {
-    add(job) {
-      waiting.push(job);
+    add(scheduled) {
+      queue.push(scheduled);
       start();
     },
     get queued() {
-      return waiting.filter((job) => job.rows === 0).length;
+      return queue.filter((scheduled) => scheduled.rows === 0).length;
     },
     get rows() {
       return rows();
@@ -220,29 +237,29 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   };
 }
 
-/** Rows of one `run()`. */
+/** Maximum number of rows per `run()`. */
 const maxRowsPerRun = 64;
 
-/** While a batch grows its old and its new caches are there at once, and the old ones are half as large. */
-const growing = 1.5;
+/** While a batch grows, its old caches, half as large as the new ones, exist in addition. */
+const growthFactor = 1.5;
 
 function groupBytes(
   { weights, capacity, rows }: Pick<RowGroup, "weights" | "capacity" | "rows">,
   more: number,
 ): number {
   const rounded = roundRows(Math.max(1, rows + more));
-  return growing * cacheBytes(weights.config, rounded, capacity) + 2 * 4 * rounded * weights.config.vocabularySize;
+  return growthFactor * cacheBytes(weights.config, rounded, capacity) + 2 * 4 * rounded * weights.config.vocabularySize;
 }
 
-/** What a request takes when nothing else runs: one of its completions at a time, or all of its beams. */
-export function leastBytes(job: Pick<Job, "weights" | "context">): number {
-  const { n, beamSearch } = job.context.request;
-  const group = { weights: job.weights, capacity: finalCapacity(job.context), rows: 0 };
-  return groupBytes(group, beamSearch ? n : 1) + promptBytes(job) + answerBytes(job.context);
+/** Returns the bytes that a request needs if nothing else runs: for one completion at a time, or for all beams. */
+export function minBytes(scheduled: Pick<ScheduledRequest, "weights" | "context">): number {
+  const { n, beamSearch } = scheduled.context.request;
+  const group = { weights: scheduled.weights, capacity: requiredCapacity(scheduled.context), rows: 0 };
+  return groupBytes(group, beamSearch ? n : 1) + promptBytes(scheduled) + resultBytesOf(scheduled.context);
 }
 
-/** Lets timers, messages and other callbacks run. */
-function turn(): Promise<void> {
+/** Yields to the event loop. */
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });

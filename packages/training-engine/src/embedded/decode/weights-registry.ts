@@ -1,47 +1,48 @@
 import { EngineError } from "../../engine-error.js";
-import type { LoadedBase, LoadedWeights } from "./loaded-weights.js";
-import type { SamplerModel } from "./cpu-sampler.js";
+import type { PreparedBase, PreparedWeights } from "./prepared-weights.js";
+import type { SamplerModel } from "./sampler-model.js";
 
-/** Weights under their name, with what else a request on them needs. */
-export interface ServedWeights {
-  loaded: LoadedWeights;
+/** Registered weights, with everything that requests on them need. */
+export interface RegisteredWeights {
+  prepared: PreparedWeights;
   model: SamplerModel;
-  /** What adapters are put on. */
-  base: LoadedBase;
+  /** The base that adapters are added to. */
+  base: PreparedBase;
   release(): Promise<void>;
 }
 
 interface WeightsLease {
-  served: ServedWeights;
+  served: RegisteredWeights;
   release(): void;
 }
 
-/** Which weights are served, and who uses them. */
+/** Registry of weights with reference counts. */
 export interface WeightsRegistry {
-  add(id: string, load: () => Promise<ServedWeights>): Promise<void>;
-  /** Keeps the weights until the lease is given back. `not_found` when there are none of this name. */
+  add(id: string, load: () => Promise<RegisteredWeights>): Promise<void>;
+  /** Keeps the weights until the lease is released. Throws `not_found` for an unknown id. */
   acquire(id: string): WeightsLease;
   remove(id: string): Promise<void>;
-  /** Frees all, in use or not. */
+  /** Frees all weights, also those in use. */
   close(): Promise<void>;
 }
 
 interface Entry {
-  served: ServedWeights;
+  served: RegisteredWeights;
   users: number;
-  /** Called when the last user is gone, once the entry is to go. */
-  unused?: () => void;
+  /** Called when the last user of a removed entry releases it. */
+  onUnused?: () => void;
 }
 
 export function createWeightsRegistry(): WeightsRegistry {
   const entries = new Map<string, Entry>();
   const loading = new Set<string>();
-  /** Removed ones that are still in use. */
-  const leaving = new Set<Entry>();
+  /** Removed entries that are still in use. */
+  const removed = new Set<Entry>();
 
   return {
     async add(id, load) {
-      if (entries.has(id) || loading.has(id)) throw new EngineError("invalid", `weights ${id} are served already`);
+      if (entries.has(id) || loading.has(id))
+        throw new EngineError("invalid", `the weights ${id} are already registered`);
       loading.add(id);
       try {
         entries.set(id, { served: await load(), users: 0 });
@@ -51,13 +52,13 @@ export function createWeightsRegistry(): WeightsRegistry {
     },
     acquire(id) {
       const entry = entries.get(id);
-      if (!entry) throw new EngineError("not_found", `no weights ${id} are loaded`);
+      if (!entry) throw new EngineError("not_found", `there are no weights ${id}`);
       entry.users++;
       let held = true;
       return {
         served: entry.served,
         release() {
-          if (held && --entry.users === 0) entry.unused?.();
+          if (held && --entry.users === 0) entry.onUnused?.();
           held = false;
         },
       };
@@ -66,15 +67,15 @@ export function createWeightsRegistry(): WeightsRegistry {
       const entry = entries.get(id);
       if (!entry) return;
       entries.delete(id);
-      leaving.add(entry);
-      if (entry.users > 0) await new Promise<void>((resolve) => (entry.unused = resolve));
-      if (leaving.delete(entry)) await entry.served.release();
+      removed.add(entry);
+      if (entry.users > 0) await new Promise<void>((resolve) => (entry.onUnused = resolve));
+      if (removed.delete(entry)) await entry.served.release();
     },
     async close() {
-      const all = [...entries.values(), ...leaving];
+      const all = [...entries.values(), ...removed];
       entries.clear();
-      leaving.clear();
-      // Adapters before the models they are on: those hold the sessions.
+      removed.clear();
+      // Adapters are released before their models, whose sessions they use.
       await Promise.all(all.map(({ served }) => served.release()));
     },
   };

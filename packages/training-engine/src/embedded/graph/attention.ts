@@ -1,32 +1,36 @@
 import type { ModelConfig } from "../../model/config.js";
 import type { LayerContext } from "./layer-context.js";
-import { learn } from "./layer-context.js";
+import { recordGradient } from "./layer-context.js";
 import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
-import type { Dimension, Value } from "./onnx.js";
-import { add, batchedProduct, multiply, reshape, subtract, sumOver } from "./operators.js";
-import { project, projectBackward, type Projection } from "./projection.js";
+import type { Dimension, TensorName } from "./onnx.js";
+import { add, batchedMatMul, multiply, reshape, subtract, sumOver } from "./operators.js";
+import type { Projection } from "./projection.js";
+import { project, projectBackward } from "./projection.js";
 
-/** What the backward pass of attention wants to know of the forward pass. */
+/** Values of the forward pass that the backward pass of attention needs. */
 export interface AttentionValues {
-  attention_scale: Value;
-  /** Rotated: [batch, heads, time, head]. */
-  query: Value;
-  key: Value;
-  value: Value;
+  attentionScale: TensorName;
+  /** After the rotary embedding: [batch, heads, time, head]. */
+  query: TensorName;
+  key: TensorName;
+  value: TensorName;
   /** [batch, key heads, queries of the group, time] */
-  probabilities: Value;
-  /** Weighted values of all heads side by side: [tokens, queries]. */
-  mixed: Value;
+  probabilities: TensorName;
+  /** Weighted values of all heads, concatenated: [tokens, queries]. */
+  mixed: TensorName;
   /** The residual stream after attention. */
-  middle: Value;
-  /** With a norm of queries and keys: before it, [batch, time, heads, head], and its scales. */
-  raw_query?: Value;
-  raw_key?: Value;
-  query_scale?: Value;
-  key_scale?: Value;
+  middle: TensorName;
+  /**
+   * Queries and keys before their norm, [batch, time, heads, head], and the scales of the norm. Only with
+   * `queryKeyNorm`.
+   */
+  rawQuery?: TensorName;
+  rawKey?: TensorName;
+  queryScale?: TensorName;
+  keyScale?: TensorName;
 }
 
-/** Inputs of the graph besides weights: rotation tables, the mask, and the shapes that depend on the batch. */
+/** Declares the graph inputs other than weights: rotary tables, the mask, and the shapes that depend on the batch. */
 export function attentionInputs({ graph, config }: LayerContext, { backward = false } = {}): void {
   graph.input("cosines", ["time", config.headSize / 2]);
   graph.input("sines", ["time", config.headSize / 2]);
@@ -38,63 +42,68 @@ export function attentionInputs({ graph, config }: LayerContext, { backward = fa
   graph.input("group_shape", [4], "int64");
 }
 
-export function attentionForward(context: LayerContext, x: Value): AttentionValues {
+export function attentionForward(context: LayerContext, x: TensorName): AttentionValues {
   const { graph, config } = context;
   const { y, scale } = rmsNorm(graph, x, "attention_norm", config.normEpsilon);
   const { q, k, v } = project(context, qkv(config), y);
   let query = reshape(graph, q, "query_shape");
   let key = reshape(graph, k, "key_shape");
-  let raw: Pick<AttentionValues, "raw_query" | "raw_key" | "query_scale" | "key_scale"> = {};
+  let raw: Pick<AttentionValues, "rawQuery" | "rawKey" | "queryScale" | "keyScale"> = {};
   if (config.queryKeyNorm) {
     const normedQuery = rmsNorm(graph, query, "query_norm", config.normEpsilon);
     const normedKey = rmsNorm(graph, key, "key_norm", config.normEpsilon);
-    raw = { raw_query: query, raw_key: key, query_scale: normedQuery.scale, key_scale: normedKey.scale };
+    raw = { rawQuery: query, rawKey: key, queryScale: normedQuery.scale, keyScale: normedKey.scale };
     query = normedQuery.y;
     key = normedKey.y;
   }
   query = rotate(context, swapHeadsAndTime(context, query), "sines");
   key = rotate(context, swapHeadsAndTime(context, key), "sines");
   const value = swapHeadsAndTime(context, reshape(graph, v, "key_shape"));
-  const scores = batchedProduct(graph, grouped(context, query), key, { transposeB: true, scale: scoreScale(config) });
+  const scores = batchedMatMul(graph, grouped(context, query), key, { transposeB: true, scale: scoreScale(config) });
   const masked = inGroups(context, add(graph, byHead(context, scores), "mask"));
   const probabilities = graph.op("Softmax", [masked], { axis: -1 });
-  const mixed = joinHeads(context, ungrouped(context, batchedProduct(graph, probabilities, value)), queries(config));
+  const mixed = joinHeads(context, ungrouped(context, batchedMatMul(graph, probabilities, value)), queries(config));
   const { o } = project(context, output(config), mixed);
   const middle = add(graph, x, o);
-  return { attention_scale: scale, query, key, value, probabilities, mixed, middle, ...raw };
+  return { attentionScale: scale, query, key, value, probabilities, mixed, middle, ...raw };
 }
 
-/** Gradient of the layer's input out of that of `middle`. */
-export function attentionBackward(context: LayerContext, x: Value, values: AttentionValues, dmiddle: Value): Value {
+/** Returns the gradient of the layer's input, given the gradient of `middle`. */
+export function attentionBackward(
+  context: LayerContext,
+  x: TensorName,
+  values: AttentionValues,
+  dmiddle: TensorName,
+): TensorName {
   const { graph, config } = context;
   const dmixed = projectBackward(context, output(config), values.mixed, { o: dmiddle });
-  // Softmax: dS = P (dP - rowsum(dP P)), and that sum is the product of the output with its gradient.
+  // Softmax: dS = P (dP - rowsum(dP P)), where the row sum is the product of the output and its gradient.
   const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], {
     keep: true,
   });
   const rowSums = grouped(context, swapHeadsAndTime(context, inner), 1);
   const doutput = grouped(context, swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape")));
-  const dprobabilities = batchedProduct(graph, doutput, values.value, { transposeB: true });
-  const dvalue = batchedProduct(graph, values.probabilities, doutput, { transposeA: true });
+  const dprobabilities = batchedMatMul(graph, doutput, values.value, { transposeB: true });
+  const dvalue = batchedMatMul(graph, values.probabilities, doutput, { transposeA: true });
   const dscores = multiply(graph, values.probabilities, subtract(graph, dprobabilities, rowSums));
   const scale = scoreScale(config);
-  const dquery = ungrouped(context, batchedProduct(graph, dscores, values.key, { scale }));
-  const dkey = batchedProduct(graph, dscores, grouped(context, values.query), { transposeA: true, scale });
-  const q = backToColumns(context, dquery, "query", values.raw_query, values.query_scale);
-  const k = backToColumns(context, dkey, "key", values.raw_key, values.key_scale);
+  const dquery = ungrouped(context, batchedMatMul(graph, dscores, values.key, { scale }));
+  const dkey = batchedMatMul(graph, dscores, grouped(context, values.query), { transposeA: true, scale });
+  const q = backToColumns(context, dquery, "query", values.rawQuery, values.queryScale);
+  const k = backToColumns(context, dkey, "key", values.rawKey, values.keyScale);
   const v = joinHeads(context, dvalue, keys(config));
-  const y = normed(graph, x, values.attention_scale, "attention_norm");
+  const y = normed(graph, x, values.attentionScale, "attention_norm");
   const dy = projectBackward(context, qkv(config), y, { q, k, v });
-  const { dx, dgain } = rmsNormBackward(graph, { x, scale: values.attention_scale, gain: "attention_norm", dy });
-  learn(context, "attention_norm", dgain);
+  const { dx, dgain } = rmsNormBackward(graph, { x, scale: values.attentionScale, gain: "attention_norm", dy });
+  recordGradient(context, "attention_norm", dgain);
   return add(graph, dmiddle, dx);
 }
 
-/** Dimensions of what attention keeps, in a fixed order. */
+/** Dimensions of `AttentionValues`, in a fixed order. */
 export function attentionDimensions(config: ModelConfig): Record<string, Dimension[]> {
   const { heads, keyValueHeads, headSize, hiddenSize } = config;
   return {
-    attention_scale: ["tokens", 1],
+    attentionScale: ["tokens", 1],
     query: ["batch", heads, "time", headSize],
     key: ["batch", keyValueHeads, "time", headSize],
     value: ["batch", keyValueHeads, "time", headSize],
@@ -102,21 +111,21 @@ export function attentionDimensions(config: ModelConfig): Record<string, Dimensi
     mixed: ["tokens", queries(config)],
     middle: ["tokens", hiddenSize],
     ...(config.queryKeyNorm && {
-      raw_query: ["batch", "time", heads, headSize],
-      raw_key: ["batch", "time", keyValueHeads, headSize],
-      query_scale: ["batch", "time", heads, 1],
-      key_scale: ["batch", "time", keyValueHeads, 1],
+      rawQuery: ["batch", "time", heads, headSize],
+      rawKey: ["batch", "time", keyValueHeads, headSize],
+      queryScale: ["batch", "time", heads, 1],
+      keyScale: ["batch", "time", keyValueHeads, 1],
     }),
   };
 }
 
 function backToColumns(
   context: LayerContext,
-  gradient: Value,
+  gradient: TensorName,
   kind: "query" | "key",
-  raw: Value | undefined,
-  scale: Value | undefined,
-): Value {
+  raw: TensorName | undefined,
+  scale: TensorName | undefined,
+): TensorName {
   const { graph, config } = context;
   const width = kind === "query" ? queries(config) : keys(config);
   const unrotated = rotate(context, gradient, "negative_sines");
@@ -124,7 +133,7 @@ function backToColumns(
   const dy = swapHeadsAndTime(context, unrotated);
   const gain = `${kind}_norm`;
   const { dx, dgain } = rmsNormBackward(graph, { x: raw, scale, gain, dy, rank: 4 });
-  learn(context, gain, dgain);
+  recordGradient(context, gain, dgain);
   return reshape(graph, dx, graph.integers(-1, width));
 }
 
@@ -149,37 +158,37 @@ function scoreScale(config: ModelConfig): number {
   return 1 / Math.sqrt(config.headSize);
 }
 
-function swapHeadsAndTime({ graph }: LayerContext, value: Value): Value {
+function swapHeadsAndTime({ graph }: LayerContext, value: TensorName): TensorName {
   return graph.op("Transpose", [value], { perm: [0, 2, 1, 3] });
 }
 
-function joinHeads(context: LayerContext, value: Value, width: number): Value {
+function joinHeads(context: LayerContext, value: TensorName, width: number): TensorName {
   const { graph } = context;
   return reshape(graph, swapHeadsAndTime(context, value), graph.integers(-1, width));
 }
 
-function rotate({ graph }: LayerContext, value: Value, sines: string): Value {
+function rotate({ graph }: LayerContext, value: TensorName, sines: string): TensorName {
   const start = graph.constant(BigInt64Array.of(0n), [1], "int64");
   return graph.op("com.microsoft.RotaryEmbedding", [value, start, "cosines", sines], { interleaved: 0 });
 }
 
-// Query heads that share a key head are rows of one matrix: [batch, key heads, group x time, …]. Neither keys nor values
-// are repeated, and their gradients come out summed.
+// Query heads that share a key head are rows of one matrix: [batch, key heads, group x time, …]. Keys and values are
+// not repeated, and their gradients are summed by the product.
 
-function grouped({ graph, config }: LayerContext, value: Value, width = config.headSize): Value {
+function grouped({ graph, config }: LayerContext, value: TensorName, width = config.headSize): TensorName {
   if (config.heads === config.keyValueHeads) return value;
   return reshape(graph, value, graph.integers(0, config.keyValueHeads, -1, width));
 }
 
-function ungrouped({ graph, config }: LayerContext, value: Value): Value {
+function ungrouped({ graph, config }: LayerContext, value: TensorName): TensorName {
   if (config.heads === config.keyValueHeads) return value;
   return reshape(graph, value, graph.integers(0, config.heads, -1, config.headSize));
 }
 
-function byHead({ graph, config }: LayerContext, scores: Value): Value {
+function byHead({ graph, config }: LayerContext, scores: TensorName): TensorName {
   return config.heads === config.keyValueHeads ? scores : reshape(graph, scores, "score_shape");
 }
 
-function inGroups({ graph, config }: LayerContext, scores: Value): Value {
+function inGroups({ graph, config }: LayerContext, scores: TensorName): TensorName {
   return config.heads === config.keyValueHeads ? scores : reshape(graph, scores, "group_shape");
 }

@@ -1,39 +1,45 @@
 import type { ModelConfig } from "../../model/config.js";
-import { learn, type LayerContext } from "./layer-context.js";
+import type { LayerContext } from "./layer-context.js";
+import { recordGradient } from "./layer-context.js";
 import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
-import type { Dimension, Value } from "./onnx.js";
+import type { Dimension, TensorName } from "./onnx.js";
 import { add, multiply, subtract } from "./operators.js";
-import { project, projectBackward, type Projection } from "./projection.js";
+import type { Projection } from "./projection.js";
+import { project, projectBackward } from "./projection.js";
 
-/** What the backward pass of the feed-forward block wants to know of the forward pass. */
+/** Values of the forward pass that the backward pass of the feed-forward block needs. */
 export interface FeedForwardValues {
-  feed_forward_scale: Value;
-  gate: Value;
-  up: Value;
+  feedForwardScale: TensorName;
+  gate: TensorName;
+  up: TensorName;
 }
 
-export function feedForwardValues(context: LayerContext, middle: Value): FeedForwardValues {
+export function feedForwardValues(context: LayerContext, middle: TensorName): FeedForwardValues {
   const { graph, config } = context;
   const { y, scale } = rmsNorm(graph, middle, "feed_forward_norm", config.normEpsilon);
   const { gate, up } = project(context, gateUp(config), y);
-  return { feed_forward_scale: scale, gate, up };
+  return { feedForwardScale: scale, gate, up };
 }
 
 /** The residual stream after the block: `middle + (silu(gate) up) W_down`. */
-export function feedForwardOutput(context: LayerContext, middle: Value, { gate, up }: FeedForwardValues): Value {
+export function feedForwardOutput(
+  context: LayerContext,
+  middle: TensorName,
+  { gate, up }: FeedForwardValues,
+): TensorName {
   const { graph, config } = context;
   const silu = graph.op("com.microsoft.QuickGelu", [gate], { alpha: { float: 1 } });
   const { down } = project(context, downward(config), multiply(graph, silu, up));
   return add(graph, middle, down);
 }
 
-/** Gradient of `middle` out of that of the output. */
+/** Returns the gradient of `middle`, given the gradient of the output. */
 export function feedForwardBackward(
   context: LayerContext,
-  middle: Value,
-  { feed_forward_scale: scale, gate, up }: FeedForwardValues,
-  doutput: Value,
-): Value {
+  middle: TensorName,
+  { feedForwardScale: scale, gate, up }: FeedForwardValues,
+  doutput: TensorName,
+): TensorName {
   const { graph, config } = context;
   const sigmoid = graph.op("Sigmoid", [gate]);
   const silu = multiply(graph, gate, sigmoid);
@@ -45,13 +51,13 @@ export function feedForwardBackward(
   const y = normed(graph, middle, scale, "feed_forward_norm");
   const dy = projectBackward(context, gateUp(config), y, { gate: dgate, up: dup });
   const { dx, dgain } = rmsNormBackward(graph, { x: middle, scale, gain: "feed_forward_norm", dy });
-  learn(context, "feed_forward_norm", dgain);
+  recordGradient(context, "feed_forward_norm", dgain);
   return add(graph, doutput, dx);
 }
 
 export function feedForwardDimensions(config: ModelConfig): Record<string, Dimension[]> {
   return {
-    feed_forward_scale: ["tokens", 1],
+    feedForwardScale: ["tokens", 1],
     gate: ["tokens", config.feedForwardSize],
     up: ["tokens", config.feedForwardSize],
   };

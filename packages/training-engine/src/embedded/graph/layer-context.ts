@@ -1,21 +1,21 @@
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig } from "../../model/parameters.js";
-import type { Graph, Value } from "./onnx.js";
+import type { LoraConfig } from "../../model/parameters.js";
+import type { Graph, TensorName } from "./onnx.js";
 
-/** The layers of one trainer: their shape, and whether all weights learn or, with `adapter`, only its factors. */
-export interface LayerKind {
+/** The layers of one trainer. Without `adapter` all weights are trained, with it only the adapter's factors. */
+export interface LayerVariant {
   config: ModelConfig;
-  adapter?: AdapterConfig;
+  adapter?: LoraConfig;
 }
 
-/** A graph of one layer while it is built. Parameters are inputs under the name they have within their layer. */
-export interface LayerContext extends LayerKind {
+/** A graph of one layer under construction. Parameters are inputs, named as within their layer. */
+export interface LayerContext extends LayerVariant {
   graph: Graph;
-  /** Gradients so far, under the name of their parameter. */
-  gradients: Map<string, Value>;
+  /** Gradients by parameter name. */
+  gradients: Map<string, TensorName>;
 }
 
-/** Notes the gradient of a base weight; with an adapter those are frozen, and nothing is computed. */
-export function learn(context: LayerContext, name: string, gradient: () => Value): void {
+/** Records the gradient of a base weight. With an adapter the base weights are frozen and nothing is computed. */
+export function recordGradient(context: LayerContext, name: string, gradient: () => TensorName): void {
   if (!context.adapter) context.gradients.set(name, gradient());
 }

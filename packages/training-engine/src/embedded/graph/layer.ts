@@ -1,28 +1,22 @@
 import type { ModelConfig } from "../../model/config.js";
-import { adapterParameters, modelParameters, type Parameter } from "../../model/parameters.js";
-import {
-  attentionBackward,
-  attentionDimensions,
-  attentionForward,
-  attentionInputs,
-  type AttentionValues,
-} from "./attention.js";
-import {
-  feedForwardBackward,
-  feedForwardDimensions,
-  feedForwardOutput,
-  feedForwardValues,
-  type FeedForwardValues,
-} from "./feed-forward.js";
-import type { LayerContext, LayerKind } from "./layer-context.js";
-import { Graph, type Dimension } from "./onnx.js";
+import type { ModelParameter } from "../../model/parameters.js";
+import { adapterParameters, modelParameters } from "../../model/parameters.js";
+import type { AttentionValues } from "./attention.js";
+import { attentionBackward, attentionDimensions, attentionForward, attentionInputs } from "./attention.js";
+import type { FeedForwardValues } from "./feed-forward.js";
+import { feedForwardBackward, feedForwardDimensions, feedForwardOutput, feedForwardValues } from "./feed-forward.js";
+import type { LayerContext, LayerVariant } from "./layer-context.js";
+import type { Dimension } from "./onnx.js";
+import { Graph } from "./onnx.js";
 
-// One graph serves every layer and every batch shape: weights are inputs, batch and time are free dimensions.
+// One graph is used for every layer and batch shape: weights are inputs, batch and time are symbolic dimensions.
 
 type LayerValues = AttentionValues & FeedForwardValues;
 
-/** Weights of one layer, named as within the layer: those of the base model, then the factors of the adapter. */
-export function layerParameters({ config, adapter }: LayerKind): Parameter[] {
+/**
+ * Returns the parameters of one layer, named as within the layer: those of the base model, then the adapter's factors.
+ */
+export function layerParameters({ config, adapter }: LayerVariant): ModelParameter[] {
   const base = modelParameters({ ...config, layers: 1 });
   const factors = adapter ? adapterParameters({ ...config, layers: 1 }, adapter) : [];
   const prefix = "layers.0.";
@@ -31,9 +25,12 @@ export function layerParameters({ config, adapter }: LayerKind): Parameter[] {
     .map((parameter) => Object.assign({}, parameter, { name: parameter.name.slice(prefix.length) }));
 }
 
-/** Input `x` [tokens, hidden]; output `y` of the same shape and, with `keep`, all that the way back wants to know. */
-export function layerForwardGraph(kind: LayerKind, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
-  const context = begin(kind);
+/**
+ * Builds the forward pass of a layer. Input: `x` [tokens, hidden]. Outputs: `y` of the same shape and, with `keep`, the
+ * activations that the backward pass needs.
+ */
+export function layerForwardGraph(variant: LayerVariant, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
+  const context = begin(variant);
   const { graph, config } = context;
   attentionInputs(context);
   const attention = attentionForward(context, "x");
@@ -49,29 +46,29 @@ export function layerForwardGraph(kind: LayerKind, { keep }: { keep: boolean }):
 }
 
 /**
- * Inputs `x`, `dy` and, with `kept`, what the forward pass kept, which is computed again otherwise. Outputs `dx` and
- * `d.<parameter>` for every parameter that learns.
+ * Builds the backward pass of a layer. Inputs: `x`, `dy` and, with `kept`, the activations of the forward pass, which
+ * are recomputed otherwise. Outputs: `dx` and `d.<parameter>` for every trained parameter.
  */
-export function layerBackwardGraph(kind: LayerKind, { kept }: { kept: boolean }): Uint8Array<ArrayBuffer> {
-  const context = begin(kind);
+export function layerBackwardGraph(variant: LayerVariant, { kept }: { kept: boolean }): Uint8Array<ArrayBuffer> {
+  const context = begin(variant);
   const { graph, config } = context;
   attentionInputs(context, { backward: true });
   graph.input("dy", ["tokens", config.hiddenSize]);
   const values = kept ? keptInputs(context) : recomputed(context);
   const dmiddle = feedForwardBackward(context, values.middle, values, "dy");
   graph.output("dx", attentionBackward(context, "x", values, dmiddle), ["tokens", config.hiddenSize]);
-  for (const { name, shape } of layerParameters(kind)) {
+  for (const { name, shape } of layerParameters(variant)) {
     const gradient = context.gradients.get(name);
     if (gradient !== undefined) graph.output(`d.${name}`, gradient, shape);
   }
   return graph.build();
 }
 
-function begin(kind: LayerKind): LayerContext {
+function begin(variant: LayerVariant): LayerContext {
   const graph = new Graph();
-  graph.input("x", ["tokens", kind.config.hiddenSize]);
-  for (const { name, shape } of layerParameters(kind)) graph.input(name, shape);
-  return { ...kind, graph, gradients: new Map() };
+  graph.input("x", ["tokens", variant.config.hiddenSize]);
+  for (const { name, shape } of layerParameters(variant)) graph.input(name, shape);
+  return { ...variant, graph, gradients: new Map() };
 }
 
 function recomputed(context: LayerContext): LayerValues {

@@ -1,8 +1,13 @@
-import type { Graph, Value } from "./onnx.js";
+import type { Graph, TensorName } from "./onnx.js";
 import { multiply, subtract, sumOver } from "./operators.js";
 
 /** Root-mean-square norm over the last dimension: `y = x scale gain` with `scale = 1 / sqrt(mean(x^2) + epsilon)`. */
-export function rmsNorm(graph: Graph, x: Value, gain: Value, epsilon: number): { y: Value; scale: Value } {
+export function rmsNorm(
+  graph: Graph,
+  x: TensorName,
+  gain: TensorName,
+  epsilon: number,
+): { y: TensorName; scale: TensorName } {
   return graph.ops(
     "SimplifiedLayerNormalization",
     [x, gain],
@@ -11,19 +16,25 @@ export function rmsNorm(graph: Graph, x: Value, gain: Value, epsilon: number): {
   );
 }
 
-/** What `rmsNorm` gave, out of its input and the scale that was kept: three cheap products instead of a stored tensor. */
-export function normed(graph: Graph, x: Value, scale: Value, gain: Value): Value {
+/** Recomputes the output of `rmsNorm` from its input and stored scale: two products instead of a stored tensor. */
+export function normed(graph: Graph, x: TensorName, scale: TensorName, gain: TensorName): TensorName {
   return multiply(graph, multiply(graph, x, scale), gain);
 }
 
 /**
- * Gradient of the norm: with xhat = x scale and t = dy gain, `dx = scale (t - xhat mean(t xhat))` and `dgain = sum dy xhat`
- * over all dimensions but the last.
+ * Returns the gradients of the norm. With xhat = x scale and t = dy gain: `dx = scale (t - xhat mean(t xhat))` and
+ * `dgain = sum dy xhat` over all dimensions but the last.
  */
 export function rmsNormBackward(
   graph: Graph,
-  { x, scale, gain, dy, rank = 2 }: { x: Value; scale: Value; gain: Value; dy: Value; rank?: number },
-): { dx: Value; dgain: () => Value } {
+  {
+    x,
+    scale,
+    gain,
+    dy,
+    rank = 2,
+  }: { x: TensorName; scale: TensorName; gain: TensorName; dy: TensorName; rank?: number },
+): { dx: TensorName; dgain: () => TensorName } {
   const xhat = multiply(graph, x, scale);
   const product = multiply(graph, dy, xhat);
   const mean = graph.op("ReduceMean", [multiply(graph, product, gain)], { axes: [-1], keepdims: 1 });

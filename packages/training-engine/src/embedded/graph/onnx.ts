@@ -1,8 +1,8 @@
 import { EngineError } from "../../engine-error.js";
 
-/** Name of a tensor inside a graph; the empty string leaves an optional input out. */
-export type Value = string;
-/** A length, or a name for one that is known only when the graph runs. */
+/** Name of a tensor inside a graph; the empty string omits an optional input. */
+export type TensorName = string;
+/** A length, or the name of a symbolic dimension. */
 export type Dimension = number | string;
 export type ElementType = "float32" | "uint8" | "int8" | "int32" | "int64" | "bool" | "float16";
 type Attribute = number | string | readonly number[] | { float: number };
@@ -17,39 +17,39 @@ const elementTypes: Record<ElementType, number> = {
   bool: 9,
   float16: 10,
 };
-/** A protobuf message holds less than 2 GiB. */
-const largestModel = 2 ** 31 - 1;
+/** Maximum size of a protobuf message: 2 GiB less one byte. */
+const maxModelBytes = 2 ** 31 - 1;
 const smallConstant = 64;
 
 /**
- * Builds an ONNX model (IR 8, opset 17, and the `com.microsoft` operators of onnxruntime) node by node. Nodes must be added
- * in an order in which each finds its inputs.
+ * Builds an ONNX model (IR 8, opset 17, and the `com.microsoft` operators of onnxruntime) node by node. Nodes must be
+ * added in topological order.
  */
 export class Graph {
-  readonly #nodes: { inputs: Value[]; outputs: Value[]; rest: Message }[] = [];
+  readonly #nodes: { inputs: TensorName[]; outputs: TensorName[]; rest: Message }[] = [];
   readonly #initializers: Message[] = [];
   readonly #inputs: Message[] = [];
   readonly #outputs: Message[] = [];
-  readonly #exported = new Map<Value, string>();
+  readonly #exported = new Map<TensorName, string>();
   readonly #inputNames = new Set<string>();
-  readonly #smallConstants = new Map<string, Value>();
+  readonly #smallConstants = new Map<string, TensorName>();
   #count = 0;
 
-  input(name: string, dimensions: readonly Dimension[], type: ElementType = "float32"): Value {
+  input(name: string, dimensions: readonly Dimension[], type: ElementType = "float32"): TensorName {
     this.#inputs.push(valueInfo(name, type, dimensions));
     this.#inputNames.add(name);
     return name;
   }
 
-  /** Makes a value an output of the model under a name of its own. */
-  output(name: string, value: Value, dimensions: readonly Dimension[], type: ElementType = "float32"): void {
+  /** Declares a tensor an output of the model under the given name. */
+  output(name: string, value: TensorName, dimensions: readonly Dimension[], type: ElementType = "float32"): void {
     this.#outputs.push(valueInfo(name, type, dimensions));
     if (this.#exported.has(value) || this.#inputNames.has(value)) value = this.op("Identity", [value]);
     this.#exported.set(value, name);
   }
 
-  /** A constant tensor. Big ones are not copied before `build`. */
-  constant(data: ConstantData, dimensions: readonly number[], type: ElementType = "float32"): Value {
+  /** Adds a constant tensor. Large data is not copied before `build`. */
+  constant(data: ConstantData, dimensions: readonly number[], type: ElementType = "float32"): TensorName {
     const key = data.length <= smallConstant ? `${type}|${dimensions.join()}|${[...data].join()}` : undefined;
     const known = key === undefined ? undefined : this.#smallConstants.get(key);
     if (known !== undefined) return known;
@@ -63,40 +63,42 @@ export class Graph {
     return name;
   }
 
-  scalar(value: number): Value {
+  scalar(value: number): TensorName {
     return this.constant(Float32Array.of(value), []);
   }
 
-  /** A vector of int64, as shapes, axes and splits are given. */
-  integers(...values: number[]): Value {
+  /** Adds a constant int64 vector, as used for shapes, axes and splits. */
+  integers(...values: number[]): TensorName {
     return this.constant(BigInt64Array.from(values, BigInt), [values.length], "int64");
   }
 
-  /** Adds a node with one output. Operators outside the standard are written with their domain: `com.microsoft.FusedMatMul`. */
-  op(type: string, inputs: readonly Value[], attributes: Record<string, Attribute> = {}): Value {
+  /**
+   * Adds a node with one output. Operators of other domains are written with their domain: `com.microsoft.FusedMatMul`.
+   */
+  op(type: string, inputs: readonly TensorName[], attributes: Record<string, Attribute> = {}): TensorName {
     return this.ops(type, inputs, attributes, ["value"]).value;
   }
 
-  /** Adds a node with several outputs and names them for the caller. */
+  /** Adds a node with several outputs and returns their tensor names by the given keys. */
   ops<Name extends string>(
     type: string,
-    inputs: readonly Value[],
+    inputs: readonly TensorName[],
     attributes: Record<string, Attribute>,
     outputs: readonly Name[],
-  ): Record<Name, Value> {
+  ): Record<Name, TensorName> {
     const dot = type.lastIndexOf(".");
     const rest = new Message().text(3, this.#newName("n")).text(4, type.slice(dot + 1));
     for (const [name, value] of Object.entries(attributes)) rest.message(5, attribute(name, value));
     if (dot > 0) rest.text(7, type.slice(0, dot));
     const named = outputs.map((name) => [name, this.#newName("v")] as const);
     this.#nodes.push({ inputs: [...inputs], outputs: named.map(([, value]) => value), rest });
-    return Object.fromEntries(named) as Record<Name, Value>;
+    return Object.fromEntries(named) as Record<Name, TensorName>;
   }
 
-  /** The serialised model. Fails with `too_large` beyond the 2 GiB that the format can hold. */
+  /** Returns the serialised model. Throws `too_large` above the 2 GiB limit of the format. */
   build(): Uint8Array<ArrayBuffer> {
     const graph = new Message();
-    const nameOf = (value: Value) => this.#exported.get(value) ?? value;
+    const nameOf = (value: TensorName) => this.#exported.get(value) ?? value;
     for (const { inputs, outputs, rest } of this.#nodes) {
       const node = new Message();
       for (const input of inputs) node.text(1, nameOf(input));
@@ -137,9 +139,11 @@ function attribute(name: string, value: Attribute): Message {
   return proto.int(20, 7);
 }
 
-/** A protobuf message as a list of pieces, so that nesting and big tensors cost no copies before the end. */
+/**
+ * A protobuf message as a list of chunks, so that nested messages and large tensors are copied only once, at the end.
+ */
 class Message {
-  readonly #pieces: Uint8Array[] = [];
+  readonly #chunks: Uint8Array[] = [];
   #length = 0;
 
   int(field: number, value: number): this {
@@ -148,9 +152,9 @@ class Message {
 
   float(field: number, value: number): this {
     this.#tag(field, 5);
-    const piece = Buffer.alloc(4);
-    piece.writeFloatLE(value);
-    return this.#push(piece);
+    const chunk = Buffer.alloc(4);
+    chunk.writeFloatLE(value);
+    return this.#push(chunk);
   }
 
   text(field: number, value: string): this {
@@ -166,22 +170,22 @@ class Message {
   }
 
   append(other: Message): this {
-    for (const piece of other.#pieces) this.#push(piece);
+    for (const chunk of other.#chunks) this.#push(chunk);
     return this;
   }
 
   build(): Uint8Array<ArrayBuffer> {
-    if (this.#length > largestModel) {
+    if (this.#length > maxModelBytes) {
       throw new EngineError(
         "too_large",
-        `a graph with its constants would take ${this.#length} bytes, and the format holds ${largestModel}`,
+        `a graph with its constants would take ${this.#length} bytes, and the format holds ${maxModelBytes}`,
       );
     }
     const all = new Uint8Array(this.#length);
     let offset = 0;
-    for (const piece of this.#pieces) {
-      all.set(piece, offset);
-      offset += piece.length;
+    for (const chunk of this.#chunks) {
+      all.set(chunk, offset);
+      offset += chunk.length;
     }
     return all;
   }
@@ -201,9 +205,9 @@ class Message {
     return this.#push(Uint8Array.from(bytes));
   }
 
-  #push(piece: Uint8Array): this {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
+  #push(chunk: Uint8Array): this {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
     return this;
   }
 }

@@ -1,44 +1,49 @@
-import type { AdapterConfig, AdapterTarget } from "../../model/parameters.js";
-import { learn, type LayerContext } from "./layer-context.js";
-import type { Graph, Value } from "./onnx.js";
-import { add, joinColumns, splitColumns, sumOver, times, timesTransposed, transposedTimes } from "./operators.js";
+import type { LoraConfig, LoraTarget } from "../../model/parameters.js";
+import type { LayerContext } from "./layer-context.js";
+import { recordGradient } from "./layer-context.js";
+import type { Graph, TensorName } from "./onnx.js";
+import { add, joinColumns, splitColumns, sumOver, matMul, matMulTransposed, transposedMatMul } from "./operators.js";
 
-/** One multiplication by a matrix in which projections lie side by side. */
-export interface Projection<Target extends AdapterTarget> {
+/** One multiplication by a matrix that concatenates projections along its columns. */
+export interface Projection<Target extends LoraTarget> {
   weight: string;
   bias?: string;
-  /** Outputs of each projection, in the order of the columns. */
+  /** Output width of each projection, in column order. */
   widths: Readonly<Record<Target, number>>;
 }
 
-type Outputs<Target extends AdapterTarget> = Record<Target, Value>;
+type Outputs<Target extends LoraTarget> = Record<Target, TensorName>;
 
-/** `x W + bias`, and for adapted targets `+ (alpha / rank) (x A) B`. */
-export function project<Target extends AdapterTarget>(
+/** Computes `x W + bias`, plus `(alpha / rank) (x A) B` for adapted targets. */
+export function project<Target extends LoraTarget>(
   context: LayerContext,
   { weight, bias, widths }: Projection<Target>,
-  x: Value,
+  x: TensorName,
 ): Outputs<Target> {
   const { graph, adapter } = context;
   const targets = targetsOf(widths);
-  const product = times(graph, x, weight);
+  const product = matMul(graph, x, weight);
   const joined = bias === undefined ? product : add(graph, product, bias);
-  const outputs = cut(graph, joined, widths);
+  const outputs = splitOutputs(graph, joined, widths);
   for (const target of targets.filter((each) => adapter?.targets.includes(each))) {
-    const low = times(graph, x, `${target}.a`);
-    const change = graph.op("com.microsoft.FusedMatMul", [low, `${target}.b`], { alpha: { float: strength(adapter) } });
+    const low = matMul(graph, x, `${target}.a`);
+    const change = graph.op("com.microsoft.FusedMatMul", [low, `${target}.b`], {
+      alpha: { float: adapterScale(adapter) },
+    });
     outputs[target] = add(graph, outputs[target], change);
   }
   return outputs;
 }
 
-/** Gradient of `x` out of the gradients of the projections; notes those of the weights that learn. */
-export function projectBackward<Target extends AdapterTarget>(
+/**
+ * Returns the gradient of `x`, given the gradients of the projections. Records the gradients of the trained weights.
+ */
+export function projectBackward<Target extends LoraTarget>(
   context: LayerContext,
   { weight, bias, widths }: Projection<Target>,
-  x: Value,
+  x: TensorName,
   gradients: Outputs<Target>,
-): Value {
+): TensorName {
   const { graph, adapter } = context;
   const targets = targetsOf(widths);
   const [only, ...more] = targets.map((target) => gradients[target]);
@@ -49,27 +54,27 @@ export function projectBackward<Target extends AdapterTarget>(
           graph,
           targets.map((t) => gradients[t]),
         );
-  learn(context, weight, () => transposedTimes(graph, x, joined));
-  if (bias !== undefined) learn(context, bias, () => sumOver(graph, joined, [0]));
-  let dx = timesTransposed(graph, joined, weight);
+  recordGradient(context, weight, () => transposedMatMul(graph, x, joined));
+  if (bias !== undefined) recordGradient(context, bias, () => sumOver(graph, joined, [0]));
+  let dx = matMulTransposed(graph, joined, weight);
   for (const target of targets.filter((each) => adapter?.targets.includes(each))) {
-    const scale = strength(adapter);
-    const low = times(graph, x, `${target}.a`);
-    const dlow = timesTransposed(graph, gradients[target], `${target}.b`, { scale });
-    context.gradients.set(`${target}.a`, transposedTimes(graph, x, dlow));
-    context.gradients.set(`${target}.b`, transposedTimes(graph, low, gradients[target], { scale }));
-    dx = timesTransposed(graph, dlow, `${target}.a`, { sum: dx });
+    const scale = adapterScale(adapter);
+    const low = matMul(graph, x, `${target}.a`);
+    const dlow = matMulTransposed(graph, gradients[target], `${target}.b`, { scale });
+    context.gradients.set(`${target}.a`, transposedMatMul(graph, x, dlow));
+    context.gradients.set(`${target}.b`, transposedMatMul(graph, low, gradients[target], { scale }));
+    dx = matMulTransposed(graph, dlow, `${target}.a`, { sum: dx });
   }
   return dx;
 }
 
-function targetsOf<Target extends AdapterTarget>(widths: Readonly<Record<Target, number>>): Target[] {
+function targetsOf<Target extends LoraTarget>(widths: Readonly<Record<Target, number>>): Target[] {
   return Object.keys(widths) as Target[];
 }
 
-function cut<Target extends AdapterTarget>(
+function splitOutputs<Target extends LoraTarget>(
   graph: Graph,
-  joined: Value,
+  joined: TensorName,
   widths: Readonly<Record<Target, number>>,
 ): Outputs<Target> {
   const targets = targetsOf(widths);
@@ -77,6 +82,6 @@ function cut<Target extends AdapterTarget>(
   return Object.fromEntries(targets.map((target) => [target, joined])) as Outputs<Target>;
 }
 
-function strength(adapter: AdapterConfig | undefined): number {
+function adapterScale(adapter: LoraConfig | undefined): number {
   return adapter ? adapter.alpha / adapter.rank : 0;
 }

@@ -1,6 +1,6 @@
 import type { ModelConfig } from "../../model/config.js";
 
-/** Cosines and sines [positions, headSize / 2] by which positions turn pairs (i, i + headSize / 2) of a head. */
+/** Cosines and sines [positions, headSize / 2] that rotate the pairs (i, i + headSize / 2) of a head. */
 export interface RotaryTables {
   cosines: Float32Array;
   sines: Float32Array;
@@ -21,15 +21,16 @@ export function rotaryTables(config: ModelConfig, positions: number): RotaryTabl
 }
 
 /**
- * Radians per position of each pair: `base ^ (-2i / headSize)`, stretched as the model asks. Llama 3 divides the frequencies
- * whose wave is long against the original context, leaves the short ones and blends between them.
+ * Returns the radians per position of each pair: `base ^ (-2i / headSize)`, scaled as the model configures. The Llama 3
+ * rule divides frequencies with wavelengths long relative to the original context, keeps short ones, and interpolates
+ * between.
  */
 export function rotaryFrequencies({ headSize, rotaryBase, rotaryScaling }: ModelConfig): number[] {
-  const plain = Array.from({ length: headSize / 2 }, (_, i) => rotaryBase ** ((-2 * i) / headSize));
-  if (!rotaryScaling) return plain;
-  if (rotaryScaling.type === "linear") return plain.map((frequency) => frequency / rotaryScaling.factor);
+  const unscaled = Array.from({ length: headSize / 2 }, (_, i) => rotaryBase ** ((-2 * i) / headSize));
+  if (!rotaryScaling) return unscaled;
+  if (rotaryScaling.type === "linear") return unscaled.map((frequency) => frequency / rotaryScaling.factor);
   const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = rotaryScaling;
-  return plain.map((frequency) => {
+  return unscaled.map((frequency) => {
     const waves = (originalContextLength * frequency) / (2 * Math.PI);
     if (waves < lowFrequencyFactor) return frequency / factor;
     if (waves > highFrequencyFactor) return frequency;

@@ -1,17 +1,20 @@
-import { fork, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { fork } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { EngineError } from "../../engine-error.js";
-import { watchPulse, type LivenessLimits } from "./liveness.js";
-import { heapWasFull, memoryKills } from "./out-of-memory.js";
-import { pendingCalls, type Call } from "./pending-calls.js";
-import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
-import { pulseDescriptor } from "./pulse.js";
+import type { LivenessLimits } from "./liveness.js";
+import { watchHeartbeat } from "./liveness.js";
+import { heapExhausted, oomKillCount } from "./out-of-memory.js";
+import type { Call } from "./pending-calls.js";
+import { pendingCalls } from "./pending-calls.js";
+import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
+import { heartbeatDescriptor } from "./heartbeat.js";
 
 const fromSource = import.meta.url.endsWith(".ts");
 
-/** Modules that call `serve`. */
+/** Entry modules; they call `serve`. */
 const entries = fromSource
   ? {
       trainer: new URL("./trainer-process.ts", import.meta.url),
@@ -24,78 +27,81 @@ const entries = fromSource
 
 export interface ChildOptions {
   entry: keyof typeof entries;
-  /** What the process is, in messages: "the training process". */
+  /** Name of the process in messages: "the training process". */
   title: string;
-  /** How much nicer than this process it is: 0 to 19. */
+  /** Niceness relative to this process: 0 to 19. */
   niceness: number;
   limits: LivenessLimits;
   log: (line: string) => void;
 }
 
-/** One life of a child process, from its start to its end. */
+/** A child process, from start to exit. */
 export interface Child<M extends Methods<M>> {
   readonly pid: number | undefined;
-  /** Rejects `failed` with the reason when the process ends before it answers. */
+  /** Calls a method of the process. Rejects with `failed` and the reason if the process exits before it responds. */
   call: Call<M>;
-  /** Resolves when the process is gone, with the error that its calls got. */
+  /** Resolves when the process has exited, with the error that its pending calls got. */
   exited: Promise<EngineError>;
-  /** That error, once the process is gone. */
+  /** That error, after the process has exited. */
   readonly ended: EngineError | undefined;
   kill(reason: string): void;
-  /** Aborts running calls, then ends the process. Resolves when it is gone. */
+  /** Aborts running calls, then ends the process. Resolves when it has exited. */
   close(): Promise<void>;
 }
 
-/** A process that has not ended by itself after this is killed. */
+/** Time for a closing process to exit before it is killed. */
 const closeMs = 3000;
-/** A message that is larger does not wait for others. */
-const mostTogether = 2 ** 20;
-/** How long the last lines of stderr may take after the end of a process. */
-const lastLinesMs = 1000;
+/** Messages larger than this are sent immediately instead of with the others of the event loop iteration. */
+const maxBatchedBytes = 2 ** 20;
+/** Time to wait for remaining stderr output after the process has exited. */
+const stderrDrainMs = 1000;
 
 /**
- * Starts a process that cannot outlive this one: it ends when the channel of messages closes or its pulse finds no reader.
- * From TypeScript source the same is started through the loader of the tests.
+ * Starts a process that cannot outlive this one: it exits when the message channel closes or its heartbeat pipe has no
+ * reader. When running from TypeScript source, the process is started through tsx.
  */
 export function startChild<M extends Methods<M>>({ entry, title, niceness, limits, log }: ChildOptions): Child<M> {
-  const killsBefore = memoryKills();
+  const oomKillsBefore = oomKillCount();
   const child = forkChild(entry, niceness);
   log(`${title} started (${child.pid})`);
   const stderr = logLines(child, (line) => log(`${title} (${child.pid}): ${line}`));
-  let killedBecause: string | undefined;
+  let killReason: string | undefined;
   let closing = false;
   let ended: EngineError | undefined;
 
   const kill = (reason: string): void => {
-    killedBecause ??= reason;
+    killReason ??= reason;
     child.kill("SIGKILL");
   };
-  let outgoing: ToChild = [];
+  let outgoing: ParentMessageBatch = [];
   const flush = (): void => {
     const messages = outgoing;
     outgoing = [];
     try {
       if (messages.length > 0 && child.connected) child.send(messages, () => undefined);
     } catch (error) {
-      // Such as an array whose memory was given away.
-      const why = { code: "invalid" as const, message: `it cannot be sent to another process: ${String(error)}` };
+      // For example an array whose buffer was transferred.
+      const why = {
+        code: "invalid" as const,
+        message: `the parameters cannot be sent to another process: ${String(error)}`,
+      };
       for (const message of messages) {
         if (message.type === "call") calls.receive({ type: "error", id: message.id, error: why });
       }
     }
   };
-  const send = (message: OneToChild, bytes = 0): void => {
+  const send = (message: ParentMessage, bytes = 0): void => {
     if (outgoing.push(message) === 1) setImmediate(flush);
-    if (bytes > mostTogether) flush();
+    if (bytes > maxBatchedBytes) flush();
   };
   const calls = pendingCalls(send);
-  const pulse = watchPulse(limits, kill);
-  child.on("message", (message: FromChild) => calls.receive(message));
-  pulseOf(child)?.on("data", pulse.beat);
+  const heartbeat = watchHeartbeat(limits, kill);
+  child.on("message", (message: ChildMessage) => calls.receive(message));
+  heartbeatPipe(child)?.on("data", heartbeat.beat);
 
   const exited = new Promise<EngineError>((resolve) => {
     const end = (how: string): void => {
-      pulse.stop();
+      heartbeat.stop();
       ended = closing
         ? new EngineError("aborted", `${title} was closed`)
         : new EngineError("failed", `${title} ${how}`);
@@ -103,17 +109,18 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       calls.end(ended);
       resolve(ended);
     };
-    const gone = (code: number | null, signal: NodeJS.Signals | null): void => {
+    const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
       if (ended) return;
       const how = signal ? `ended by ${signal}` : `exited with code ${code}`;
-      if (killedBecause !== undefined) end(`was killed: ${killedBecause}`);
-      else if (heapWasFull(stderr()) || wasKilledForMemory(signal, killsBefore)) end(`ran out of memory (${how})`);
+      if (killReason !== undefined) end(`was killed: ${killReason}`);
+      else if (heapExhausted(stderr()) || wasOomKilled(signal, oomKillsBefore)) end(`ran out of memory (${how})`);
       else end(how);
     };
     child.on("error", (error) => end(`did not start: ${error.message}`));
-    // After the last line of stderr; unless something else holds that open, which nobody should wait for.
-    child.on("close", gone);
-    child.on("exit", (code, signal) => void setTimeout(gone, lastLinesMs, code, signal).unref());
+    // `close` is emitted after the last line of stderr, but something else may hold stderr open: `exit` limits the
+    // wait.
+    child.on("close", onExit);
+    child.on("exit", (code, signal) => void setTimeout(onExit, stderrDrainMs, code, signal).unref());
   });
 
   return {
@@ -128,9 +135,9 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
       closing = true;
       calls.abort();
       send({ type: "end" });
-      const late = setTimeout(() => child.kill("SIGKILL"), closeMs);
+      const killTimer = setTimeout(() => child.kill("SIGKILL"), closeMs);
       await exited;
-      clearTimeout(late);
+      clearTimeout(killTimer);
     },
   };
 }
@@ -143,12 +150,12 @@ function forkChild(entry: keyof typeof entries, niceness: number): ChildProcess 
   });
 }
 
-function pulseOf(child: ChildProcess): Readable | undefined {
-  const stream = child.stdio[pulseDescriptor];
+function heartbeatPipe(child: ChildProcess): Readable | undefined {
+  const stream = child.stdio[heartbeatDescriptor];
   return stream && "read" in stream ? stream : undefined;
 }
 
-/** Hands each line on and keeps the end of the text. */
+/** Passes each line of stderr on. Returns a function that returns the end of the text. */
 function logLines(child: ChildProcess, log: (line: string) => void): () => string {
   let text = "";
   let line = "";
@@ -164,7 +171,7 @@ function logLines(child: ChildProcess, log: (line: string) => void): () => strin
   return () => text;
 }
 
-function wasKilledForMemory(signal: NodeJS.Signals | null, before: number | undefined): boolean {
-  const now = memoryKills();
+function wasOomKilled(signal: NodeJS.Signals | null, before: number | undefined): boolean {
+  const now = oomKillCount();
   return signal === "SIGKILL" && before !== undefined && now !== undefined && now > before;
 }

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ask, isRunning, lesson, openEngine, sequences, tiny, type OpenEngine } from "../../../test/embedded-engine.js";
+import type { OpenEngine } from "../../../test/embedded-engine.js";
+import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../../test/embedded-engine.js";
 
 // Training gives way to whatever else the machine does.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -26,7 +27,7 @@ describe("when a process of the engine", () => {
     const other = await engine.openTrainer({ weights: tiny, seed: 1 });
     const trainer = await engine.openTrainer({ weights: tiny, seed: 1 });
     const pid = open.pids("training").at(-1) ?? 0;
-    const step = trainer.accumulate(lesson(400, 200), { onProgress: () => process.kill(pid, "SIGKILL") });
+    const step = trainer.forwardBackward(lesson(400, 200), { onProgress: () => process.kill(pid, "SIGKILL") });
     await expect(step).rejects.toMatchObject({
       code: "failed",
       message: "the training process ended by SIGKILL",
@@ -58,7 +59,7 @@ describe("when a process of the engine", () => {
     const quiet = sampler.generate(ask({ maxTokens: 300 }));
     const streaming = sampler.generate(ask({ maxTokens: 300 }), { onChunk: () => process.kill(pid, "SIGKILL") });
     await expect(streaming).rejects.toMatchObject({ code: "failed", message: "the sampling process ended by SIGKILL" });
-    expect((await quiet).generations.map(({ tokens }) => tokens.length)).toEqual([300, 300]);
+    expect((await quiet).completions.map(({ tokens }) => tokens.length)).toEqual([300, 300]);
     expect(open.pids("sampling")).toHaveLength(2);
     expect(await open.engine.health()).toEqual({ ok: true });
   });
@@ -80,13 +81,13 @@ describe("when a process of the engine", () => {
 });
 
 it("a process that was stopped is killed within the limit, and reported", async () => {
-  const open = await openEngine({ silenceMs: 2000 });
+  const open = await openEngine({ heartbeatTimeoutMs: 2000 });
   const trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   const [pid = 0] = open.pids("training");
   process.kill(pid, "SIGSTOP");
   await expect(trainer.logprobs(sequences(1, 8))).rejects.toMatchObject({
     code: "failed",
-    message: "the training process was killed: it gave no sign of life for 2 s",
+    message: "the training process was killed: it sent no heartbeat for 2 s",
   });
   expect(isRunning(pid)).toBe(false);
   await open.close();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { watchPulse } from "./liveness.js";
+import { watchHeartbeat } from "./liveness.js";
 
 const stillTurning = Uint8Array.of(1);
 const onlyBeating = Uint8Array.of(0, 0);
@@ -10,38 +10,40 @@ describe("the watch over a child process", () => {
 
   function watch() {
     const reasons: string[] = [];
-    const pulse = watchPulse({ silenceMs: 4000, blockedMs: 60_000 }, (reason) => reasons.push(reason));
+    const heartbeat = watchHeartbeat({ heartbeatTimeoutMs: 4000, blockedTimeoutMs: 60_000 }, (reason) =>
+      reasons.push(reason),
+    );
     const beatFor = (ms: number, bytes: Uint8Array): void => {
       for (let passed = 0; passed < ms; passed += 500) {
         vi.advanceTimersByTime(500);
-        pulse.beat(bytes);
+        heartbeat.beat(bytes);
       }
     };
-    return { pulse, reasons, beatFor };
+    return { heartbeat, reasons, beatFor };
   }
 
   it("leaves a process alone that computes for long and turns now and then", () => {
-    const { pulse, reasons, beatFor } = watch();
+    const { heartbeat, reasons, beatFor } = watch();
     for (let computation = 0; computation < 5; computation++) {
       beatFor(50_000, onlyBeating);
-      pulse.beat(stillTurning);
+      heartbeat.beat(stillTurning);
     }
     expect(reasons).toEqual([]);
-    pulse.stop();
+    heartbeat.stop();
   });
 
   it("ends one that gives no sign of life, and says so once", () => {
     const { reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     vi.advanceTimersByTime(20_000);
-    expect(reasons).toEqual(["it gave no sign of life for 4 s"]);
+    expect(reasons).toEqual(["it sent no heartbeat for 4 s"]);
   });
 
   it("ends one that lives and never comes out of a computation", () => {
     const { reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     beatFor(70_000, onlyBeating);
-    expect(reasons).toEqual(["it was stuck in one computation for 60 s"]);
+    expect(reasons).toEqual(["its event loop was blocked for 60 s"]);
   });
 
   it("gives a start more time than a beat", () => {
@@ -53,13 +55,13 @@ describe("the watch over a child process", () => {
   });
 
   it("does not take its own standing still for the silence of the process", () => {
-    const { pulse, reasons, beatFor } = watch();
+    const { heartbeat, reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     // As after a suspension: the clock has gone on, no timer ran meanwhile.
     vi.setSystemTime(Date.now() + 3_600_000);
     vi.advanceTimersByTime(1000);
     beatFor(5000, stillTurning);
     expect(reasons).toEqual([]);
-    pulse.stop();
+    heartbeat.stop();
   });
 });

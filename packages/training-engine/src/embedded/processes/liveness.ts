@@ -1,39 +1,40 @@
-import { pulseEveryMs } from "./pulse.js";
+import { heartbeatIntervalMs } from "./heartbeat.js";
 
 export interface LivenessLimits {
-  /** A process whose pulse is missing for so long has been stopped or starved. */
-  silenceMs: number;
+  /** Maximum time without a heartbeat: the process is stopped or starved. */
+  heartbeatTimeoutMs: number;
   /**
-   * A process that beats while its main thread does not turn computes. Nothing inside it turns for longer than one pass over
-   * one batch, or one read of the weights, takes: time that grows with the model.
+   * Maximum time that the event loop of the process may be blocked while its heartbeat continues. No computation blocks
+   * it longer than one pass over one batch, or one read of the weights: time that grows with the model.
    */
-  blockedMs: number;
+  blockedTimeoutMs: number;
 }
 
-/** Compiling and loading what a process consists of, until its first beat. */
-const startMs = 60_000;
+/** Time until the first heartbeat, for loading and compiling. */
+const startTimeoutMs = 60_000;
 
-/** Watches the beats of one process (see pulse.ts) and calls `onDead` once, when they break a limit. */
-export function watchPulse(
+/** Watches the heartbeat of a process (see heartbeat.ts) and calls `onDead` once, when a limit is exceeded. */
+export function watchHeartbeat(
   limits: LivenessLimits,
   onDead: (reason: string) => void,
 ): { beat: (bytes: Uint8Array) => void; stop: () => void } {
-  let beatAt = Date.now() + startMs;
-  let turnedAt = beatAt;
-  let lookedAt = Date.now();
-  const everyMs = Math.min(pulseEveryMs, limits.silenceMs / 4);
+  let lastBeatAt = Date.now() + startTimeoutMs;
+  let lastProgressAt = lastBeatAt;
+  let lastCheckAt = Date.now();
+  const intervalMs = Math.min(heartbeatIntervalMs, limits.heartbeatTimeoutMs / 4);
   const timer = setInterval(() => {
     const now = Date.now();
-    // When this process itself stood still, it may have beats to read yet.
-    if (now - lookedAt > limits.silenceMs / 2) {
-      beatAt = Math.max(beatAt, now);
-      turnedAt = Math.max(turnedAt, now);
+    // If this process was suspended, heartbeats may be waiting to be read.
+    if (now - lastCheckAt > limits.heartbeatTimeoutMs / 2) {
+      lastBeatAt = Math.max(lastBeatAt, now);
+      lastProgressAt = Math.max(lastProgressAt, now);
     }
-    lookedAt = now;
-    if (now - beatAt > limits.silenceMs) end(`it gave no sign of life for ${seconds(limits.silenceMs)} s`);
-    else if (now - turnedAt > limits.blockedMs)
-      end(`it was stuck in one computation for ${seconds(limits.blockedMs)} s`);
-  }, everyMs);
+    lastCheckAt = now;
+    if (now - lastBeatAt > limits.heartbeatTimeoutMs)
+      end(`it sent no heartbeat for ${seconds(limits.heartbeatTimeoutMs)} s`);
+    else if (now - lastProgressAt > limits.blockedTimeoutMs)
+      end(`its event loop was blocked for ${seconds(limits.blockedTimeoutMs)} s`);
+  }, intervalMs);
   timer.unref();
 
   const stop = (): void => clearInterval(timer);
@@ -43,8 +44,8 @@ export function watchPulse(
   }
   return {
     beat(bytes) {
-      beatAt = Date.now();
-      if (bytes.includes(1)) turnedAt = beatAt;
+      lastBeatAt = Date.now();
+      if (bytes.includes(1)) lastProgressAt = lastBeatAt;
     },
     stop,
   };

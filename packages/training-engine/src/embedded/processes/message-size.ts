@@ -1,26 +1,26 @@
 import { EngineError } from "../../engine-error.js";
 
-/** The largest message between two processes. Far above any batch: about five million trained tokens. */
+/** Maximum size of a message between processes, in bytes: far above any batch, about five million trained tokens. */
 const maxMessageBytes = 256 * 2 ** 20;
 const maxDepth = 256;
 
 /**
- * Rejects what could not be sent, before it is copied: `too_large` above `limit` bytes (an estimate of the serialized size,
- * exact for typed arrays), `invalid` for nesting that would overflow the stack and for what is not plain data. Returns that
- * estimate.
+ * Checks that a value can be sent to another process, before it is copied. Throws `too_large` above `limit` bytes (an
+ * estimate of the serialised size, exact for typed arrays) and `invalid` for nesting that would overflow the stack or
+ * for values that are not plain data. Returns the estimate.
  */
 export function requireSendable(value: unknown, limit = maxMessageBytes): number {
   let bytes = 0;
   const add = (more: number): void => {
     bytes += more;
     if (bytes > limit) {
-      throw new EngineError("too_large", `one call may carry ${limit} bytes at most; this one carries more`);
+      throw new EngineError("too_large", `the parameters of a call exceed ${limit} bytes`);
     }
   };
   const visit = (part: unknown, depth: number): void => {
     if (depth > maxDepth) throw new EngineError("invalid", `nested deeper than ${maxDepth} levels`);
     if (typeof part === "string") add(2 * part.length + 8);
-    else if (typeof part === "function" || typeof part === "symbol") throw notPlain();
+    else if (typeof part === "function" || typeof part === "symbol") throw notCloneable();
     else if (typeof part !== "object" || part === null) add(9);
     else if (ArrayBuffer.isView(part)) add(part.byteLength + 16);
     else if (part instanceof Map || part instanceof Set || Array.isArray(part)) {
@@ -28,8 +28,8 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
       for (const each of part) visit(each, depth + 1);
     } else {
       const prototype: unknown = Object.getPrototypeOf(part);
-      // An instance of a class has a longer chain.
-      if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw notPlain();
+      // Instances of classes have a longer prototype chain.
+      if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw notCloneable();
       add(8);
       for (const [key, each] of Object.entries(part)) {
         visit(key, depth + 1);
@@ -41,6 +41,6 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
   return bytes;
 }
 
-function notPlain(): EngineError {
+function notCloneable(): EngineError {
   return new EngineError("invalid", "only plain data can be sent to another process");
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 
-/** Files in which Linux counts the processes it killed for want of memory: of this container, of the whole machine. */
+/** Files with the Linux counters of out-of-memory kills: of this container, of the machine. */
 const counters = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"];
 
-/** How many processes the system has killed for want of memory so far; undefined where it does not say. */
-export function memoryKills(): number | undefined {
+/** Returns the number of out-of-memory kills so far; undefined where the system does not report it. */
+export function oomKillCount(): number | undefined {
   let kills: number | undefined;
   for (const file of counters) {
     try {
@@ -17,7 +17,7 @@ export function memoryKills(): number | undefined {
   return kills;
 }
 
-/** Whether V8 ended the process because its heap was full: it says so on stderr and aborts. */
-export function heapWasFull(stderr: string): boolean {
+/** Returns whether V8 aborted because its heap was exhausted, which it reports on stderr. */
+export function heapExhausted(stderr: string): boolean {
   return /heap out of memory|Fatal process out of memory|Fatal javascript OOM/i.test(stderr);
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { EngineError } from "../../engine-error.js";
 import { pendingCalls } from "./pending-calls.js";
-import type { OneToChild } from "./protocol.js";
+import type { ParentMessage } from "./protocol.js";
 
-function table(): { sent: OneToChild[]; calls: ReturnType<typeof pendingCalls> } {
-  const sent: OneToChild[] = [];
+function table(): { sent: ParentMessage[]; calls: ReturnType<typeof pendingCalls> } {
+  const sent: ParentMessage[] = [];
   return { sent, calls: pendingCalls((message) => void sent.push(message)) };
 }
 
@@ -55,10 +55,10 @@ describe("a call to a child process", () => {
 
   it("rejects when the child has ended, and so does every later one", async () => {
     const { calls } = table();
-    const call = calls.call("apply", {});
+    const call = calls.call("optimStep", {});
     const why = new EngineError("failed", "the training process ended by SIGKILL");
     calls.end(why);
     await expect(call).rejects.toBe(why);
-    await expect(calls.call("apply", {})).rejects.toBe(why);
+    await expect(calls.call("optimStep", {})).rejects.toBe(why);
   });
 });

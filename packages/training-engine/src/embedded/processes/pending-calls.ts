@@ -1,13 +1,15 @@
 import type { EngineError } from "../../engine-error.js";
 import { requireSendable } from "./message-size.js";
-import type { FromChild, Methods, OneToChild } from "./protocol.js";
+import type { ChildMessage, Methods, ParentMessage } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
 import { fromWireError } from "./wire-error.js";
 
 export interface CallOptions<Event> {
-  /** An abort is passed on; the call still settles with what the child answers, so its state is known then. */
+  /**
+   * An abort is forwarded to the child. The call settles with the child's response, so the state of the child is known.
+   */
   signal?: AbortSignal;
-  /** What it throws aborts the call, which then rejects with it. */
+  /** An error that it throws aborts the call, which rejects with that error. */
   onEvent?: (event: Event) => void;
 }
 
@@ -23,13 +25,13 @@ interface Pending {
   onEvent(event: unknown): void;
 }
 
-/** The parent's table of calls that one child has not answered yet. */
-export function pendingCalls(send: (message: OneToChild, bytes?: number) => void): {
+/** The parent's table of calls to which a child has not responded. */
+export function pendingCalls(send: (message: ParentMessage, bytes?: number) => void): {
   call(method: string, params: unknown, options?: CallOptions<never>): Promise<unknown>;
-  receive(message: FromChild): void;
-  /** Asks the child to end all of them early. */
+  receive(message: ChildMessage): void;
+  /** Asks the child to abort all calls. */
   abort(): void;
-  /** Rejects all calls, and every later one. */
+  /** Rejects all pending and all later calls. */
   end(error: EngineError): void;
 } {
   const pending = new Map<number, Pending>();

@@ -1,22 +1,22 @@
 import type { WireError } from "./wire-error.js";
 
 /**
- * What a child process can be asked for: per method its parameters, its result and the events it sends before. Messages are
- * structured clones ("advanced" serialization), so typed arrays and maps travel as they are.
+ * Methods of a child process: for each, the parameters, the result and the events sent before it. Messages are
+ * structured clones ("advanced" serialization), so typed arrays and maps are preserved.
  */
 export type Methods<M> = { [K in keyof M]: { params: unknown; result: unknown; event: unknown } };
 
-/** Those of one turn of the event loop travel together, so that requests made together begin together. */
-export type ToChild = OneToChild[];
+/** Messages of one event loop iteration are sent together, so that requests made together start together. */
+export type ParentMessageBatch = ParentMessage[];
 
-export type OneToChild =
+export type ParentMessage =
   | { type: "call"; id: number; method: string; params: unknown }
   | { type: "abort"; id: number }
-  /** End once the running calls have; nothing new is sent. */
+  /** Exit after the running calls; no further message follows. */
   | { type: "end" };
 
-export type FromChild =
+export type ChildMessage =
   | { type: "result"; id: number; value: unknown }
   | { type: "error"; id: number; error: WireError }
-  /** In the order they happened; those of one turn of the event loop travel together. */
+  /** Events in order; those of one event loop iteration are sent together. */
   | { type: "events"; id: number; events: unknown[] };

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { expect, it } from "vitest";
 import { EngineError } from "../../engine-error.js";
 import type { GenerateRequest } from "../../port.js";
-import { supervisedSampler } from "./sampler-client.js";
+import { restartingSampler } from "./sampler-client.js";
 
 const request: GenerateRequest = {
   weights: { baseModel: "random:tiny" },
@@ -15,7 +15,7 @@ it("turns requests away, with the reason and for how long, while the process end
   let starts = 0;
   const lines: string[] = [];
   const ends = new EventEmitter();
-  const sampler = supervisedSampler(
+  const sampler = restartingSampler(
     async () => {
       starts++;
       throw new EngineError("failed", "the sampling process exited with code 7");
@@ -23,10 +23,10 @@ it("turns requests away, with the reason and for how long, while the process end
     (line) => ends.emit(`end ${lines.push(line)}`),
   );
   const fourth = once(ends, "end 4");
-  expect(sampler.trouble()).toBeUndefined();
+  expect(sampler.failureReason()).toBeUndefined();
   await expect(sampler.generate(request)).rejects.toMatchObject({ code: "failed" });
   await fourth;
-  expect(sampler.trouble()).toMatch(/4 times in a row.*code 7/);
+  expect(sampler.failureReason()).toMatch(/4 times in a row.*code 7/);
   await expect(sampler.generate(request)).rejects.toMatchObject({
     code: "busy",
     message: expect.stringContaining("within 1 s"),
@@ -39,12 +39,12 @@ it("turns requests away, with the reason and for how long, while the process end
 });
 
 it("lets go of a request that is aborted while the process starts", async () => {
-  const sampler = supervisedSampler(
+  const sampler = restartingSampler(
     () => new Promise(() => undefined),
     () => undefined,
   );
   const controller = new AbortController();
-  const generation = sampler.generate(request, { signal: controller.signal });
+  const completion = sampler.generate(request, { signal: controller.signal });
   controller.abort();
-  await expect(generation).rejects.toMatchObject({ code: "aborted" });
+  await expect(completion).rejects.toMatchObject({ code: "aborted" });
 });

@@ -5,48 +5,48 @@ import type { Child } from "./child.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { untilAborted } from "./until-aborted.js";
 
-/** A process that has lived this long, or answered something, was sound; one that ends sooner counts towards a crash loop. */
-const soundMs = 30_000;
+/** A process that ran this long, or responded, counts as stable. One that exits sooner counts towards a crash loop. */
+const stableMs = 30_000;
 const firstPauseMs = 250;
-const longestPauseMs = 30_000;
-/** So many bad ends in a row are a crash loop: requests are turned away until the next start. */
-const crashLoop = 4;
+const maxPauseMs = 30_000;
+/** Number of consecutive failures that make a crash loop: requests are rejected until the next start. */
+const crashLoopFailures = 4;
 
-export interface SupervisedSampler extends Sampler {
-  /** What is wrong, while the process is in a crash loop. */
-  trouble(): string | undefined;
+export interface RestartingSampler extends Sampler {
+  /** Returns the reason of the failure while the process is in a crash loop. */
+  failureReason(): string | undefined;
   close(): Promise<void>;
 }
 
 /**
- * The port's sampler over a process that is started at the first request and again whenever it ends. A request whose process
- * ended before anything was streamed is run once more; other running requests reject `failed`. Weights come back with the
- * first request for them.
+ * The port's sampler in a child process that is started with the first request and restarted whenever it exits. A
+ * request whose process exits before anything was streamed is retried once. Other running requests reject with
+ * `failed`. Weights are loaded again with the first request for them.
  */
-export function supervisedSampler(
+export function restartingSampler(
   start: (signal: AbortSignal) => Promise<Child<SamplerMethods>>,
   log: (line: string) => void,
-): SupervisedSampler {
+): RestartingSampler {
   const closing = new AbortController();
   let current: Promise<Child<SamplerMethods>> | undefined;
-  let up = false;
-  let badEnds = 0;
-  let answered = false;
-  let lastEnd = "";
+  let running = false;
+  let failures = 0;
+  let hasResponded = false;
+  let lastFailure = "";
   let nextStartAt = 0;
 
   function launch(pauseMs: number): Promise<Child<SamplerMethods>> {
     nextStartAt = Date.now() + pauseMs;
     const started = pause(pauseMs).then(async () => {
       const startedAt = Date.now();
-      answered = false;
+      hasResponded = false;
       const child = await start(closing.signal);
-      up = true;
+      running = true;
       void child.exited.then((error) => ended(error.message, Date.now() - startedAt));
       if (closing.signal.aborted) await child.close();
       return child;
     });
-    // A start that failed is tried again as well.
+    // A failed start is retried as well.
     started.catch((error: unknown) => ended(error instanceof Error ? error.message : String(error), 0));
     current = started;
     return started;
@@ -57,44 +57,44 @@ export function supervisedSampler(
     if (closing.signal.aborted) throw closed();
   }
 
-  function ended(why: string, livedMs: number): void {
+  function ended(reason: string, uptimeMs: number): void {
     if (closing.signal.aborted) return;
-    up = false;
-    lastEnd = why;
-    badEnds = answered || livedMs > soundMs ? 1 : badEnds + 1;
-    const pauseMs = badEnds === 1 ? 0 : Math.min(firstPauseMs * 2 ** (badEnds - 2), longestPauseMs);
-    log(`${why}; it is started again in ${pauseMs} ms`);
+    running = false;
+    lastFailure = reason;
+    failures = hasResponded || uptimeMs > stableMs ? 1 : failures + 1;
+    const pauseMs = failures === 1 ? 0 : Math.min(firstPauseMs * 2 ** (failures - 2), maxPauseMs);
+    log(`${reason}; it restarts in ${pauseMs} ms`);
     void launch(pauseMs);
   }
 
-  function trouble(): string | undefined {
-    if (up || badEnds < crashLoop) return undefined;
+  function failureReason(): string | undefined {
+    if (running || failures < crashLoopFailures) return undefined;
     const seconds = Math.max(1, Math.ceil((nextStartAt - Date.now()) / 1000));
-    return `sampling has ended ${badEnds} times in a row (last: ${lastEnd}); it is tried again within ${seconds} s`;
+    return `the sampling process failed ${failures} times in a row (last: ${lastFailure}); it restarts within ${seconds} s`;
   }
 
   async function ready(signal?: AbortSignal): Promise<Child<SamplerMethods>> {
     if (closing.signal.aborted) throw closed();
-    const reason = trouble();
+    const reason = failureReason();
     if (reason !== undefined && Date.now() < nextStartAt) throw new EngineError("busy", reason);
     return untilAborted(current ?? launch(0), signal);
   }
 
-  /** Runs once more what was lost with its process, unless `lostForGood` says that its loss has been seen. */
-  async function insist<Result>(
-    ask: (child: Child<SamplerMethods>) => Promise<Result>,
-    { signal, lostForGood }: { signal?: AbortSignal; lostForGood?: () => boolean } = {},
+  /** Retries a call once if its process exited, unless `hasStreamed` returns true. */
+  async function callWithRetry<Result>(
+    send: (child: Child<SamplerMethods>) => Promise<Result>,
+    { signal, hasStreamed }: { signal?: AbortSignal; hasStreamed?: () => boolean } = {},
   ): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const child = await ready(signal);
       try {
-        const result = await ask(child);
-        answered = true;
+        const result = await send(child);
+        hasResponded = true;
         return result;
       } catch (error) {
         const lost = child.ended !== undefined && error === child.ended;
-        if (!lost) answered = true;
-        if (!lost || attempt > 1 || closing.signal.aborted || lostForGood?.()) throw error;
+        if (!lost) hasResponded = true;
+        if (!lost || attempt > 1 || closing.signal.aborted || hasStreamed?.()) throw error;
       }
     }
   }
@@ -109,14 +109,14 @@ export function supervisedSampler(
           onChunk(chunk);
         });
       const stream = onChunk !== undefined;
-      const ask = (child: Child<SamplerMethods>) => child.call("generate", { request, stream }, { signal, onEvent });
-      return insist(ask, { signal, lostForGood: () => streamed });
+      const send = (child: Child<SamplerMethods>) => child.call("generate", { request, stream }, { signal, onEvent });
+      return callWithRetry(send, { signal, hasStreamed: () => streamed });
     },
-    preload: (weights) => insist((child) => child.call("preload", weights)),
+    preload: (weights) => callWithRetry((child) => child.call("preload", weights)),
     async unload(weights) {
-      if (current) await insist((child) => child.call("unload", weights));
+      if (current) await callWithRetry((child) => child.call("unload", weights));
     },
-    trouble,
+    failureReason,
     async close() {
       closing.abort();
       const child = await current?.catch(() => undefined);
@@ -126,5 +126,5 @@ export function supervisedSampler(
 }
 
 function closed(): EngineError {
-  return new EngineError("aborted", "the engine was closed");
+  return new EngineError("aborted", "the engine is closed");
 }

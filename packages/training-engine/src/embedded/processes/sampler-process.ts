@@ -1,15 +1,17 @@
 import { EngineError } from "../../engine-error.js";
-import type { GenerationChunk } from "../../port.js";
-import { createCpuSampler, type CpuSampler } from "../decode/cpu-sampler.js";
-import { answerLimit, mostLogprobs } from "./answer-limit.js";
+import type { CompletionChunk } from "../../port.js";
+import type { CpuSampler } from "../decode/cpu-sampler.js";
+import { createCpuSampler } from "../decode/cpu-sampler.js";
+import { responseLimit, maxLogprobs } from "./response-limit.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { serve } from "./serve.js";
-import { servedWeights, type ServedWeights } from "./served-weights.js";
+import type { ServedWeights } from "./served-weights.js";
+import { servedWeights } from "./served-weights.js";
 import { untilAborted } from "./until-aborted.js";
 
-// The entry of the sampling process: one scheduler for all requests, on whatever weights they name.
+// Entry point of the sampling process: one scheduler for the requests on all weights.
 
-/** Of the memory of the process, for the caches of running requests; the rest is for weights. */
+/** Fraction of the process memory for the caches of running requests. The rest is for weights. */
 const cacheShare = 1 / 3;
 
 let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
@@ -20,10 +22,10 @@ serve<SamplerMethods>({
     open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
   },
   async generate({ request, stream }, { signal, emit }) {
-    const { sampler, weights } = theOpen();
+    const { sampler, weights } = requireOpen();
     const loading = weights.acquire(request.weights);
-    const limit = answerLimit(mostLogprobs);
-    const onChunk = (chunk: GenerationChunk): void => {
+    const limit = responseLimit(maxLogprobs);
+    const onChunk = (chunk: CompletionChunk): void => {
       limit.add(chunk);
       if (stream) emit(chunk);
     };
@@ -37,7 +39,7 @@ serve<SamplerMethods>({
       limit.check();
       throw error;
     } finally {
-      // Also when the request was aborted before its weights were there.
+      // Also if the request was aborted while its weights were loading.
       void loading.then(
         (lease) => lease.release(),
         () => undefined,
@@ -45,13 +47,13 @@ serve<SamplerMethods>({
     }
   },
   async preload(ref) {
-    const lease = await theOpen().weights.acquire(ref);
+    const lease = await requireOpen().weights.acquire(ref);
     lease.release();
   },
-  unload: (ref) => theOpen().weights.forget(ref),
+  unload: (ref) => requireOpen().weights.invalidate(ref),
 });
 
-function theOpen(): { sampler: CpuSampler; weights: ServedWeights } {
+function requireOpen(): { sampler: CpuSampler; weights: ServedWeights } {
   if (!open) throw new EngineError("failed", "the sampler is not open");
   return open;
 }

@@ -1,18 +1,18 @@
-import type { GenerateRequest, GenerateResult, GenerationChunk, WeightsRef } from "../../port.js";
+import type { GenerateRequest, GenerateResult, CompletionChunk, WeightsRef } from "../../port.js";
 import type { BaseModelSettings } from "../../weights/base-models.js";
 
 export interface SamplerOpening {
   models: BaseModelSettings;
-  /** Loaded weights and caches together. */
+  /** Memory limit of weights and caches together, in bytes. */
   memoryBytes: number;
 }
 
-/** What the engine asks of the sampling process; see `Sampler` in port.ts. Calls are answered side by side. */
+/** Methods of the sampling process; see `Sampler` in port.ts. Calls are served concurrently. */
 export interface SamplerMethods {
-  /** First and once. */
+  /** Called first, and once. */
   open: { params: SamplerOpening; result: void; event: never };
-  /** Events only when `stream` is set. */
-  generate: { params: { request: GenerateRequest; stream: boolean }; result: GenerateResult; event: GenerationChunk };
+  /** Events are sent only if `stream` is set. */
+  generate: { params: { request: GenerateRequest; stream: boolean }; result: GenerateResult; event: CompletionChunk };
   preload: { params: WeightsRef; result: void; event: never };
   unload: { params: WeightsRef; result: void; event: never };
 }

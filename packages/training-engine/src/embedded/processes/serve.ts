@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import { EngineError } from "../../engine-error.js";
-import type { FromChild, Methods, OneToChild, ToChild } from "./protocol.js";
-import { startPulse } from "./pulse.js";
+import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
+import { startHeartbeat } from "./heartbeat.js";
 import { toWireError } from "./wire-error.js";
 
 interface CallContext<Event> {
@@ -15,17 +15,17 @@ export type Handlers<M extends Methods<M>> = {
 };
 
 /**
- * Makes this child process answer its parent's calls. They run side by side; order is the handlers' matter. The first
- * argument of the process is by how much it is nicer than its parent.
+ * Serves the parent's calls in this child process. Calls run concurrently; handlers that need an order enforce it. The
+ * first argument of the process is its niceness relative to the parent.
  */
 export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
-  // The parent decides when its children end; a Ctrl-C in the terminal reaches all of them.
+  // The parent decides when its children exit; Ctrl-C in a terminal reaches all of them.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => undefined);
   process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-  // The thread of the pulse is started first, so that it keeps the usual priority.
-  const beating = startPulse();
-  stepBack();
+  // The heartbeat thread is started first, so that it keeps the normal priority.
+  const heartbeatStarted = startHeartbeat();
+  lowerPriority();
 
   const running = new Map<number, AbortController>();
   let ending = false;
@@ -33,7 +33,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
     if (ending && running.size === 0) process.exit(0);
   };
 
-  process.on("message", (messages: ToChild) => {
+  process.on("message", (messages: ParentMessageBatch) => {
     for (const message of messages) {
       if (message.type === "call") void run(message);
       else if (message.type === "abort") running.get(message.id)?.abort();
@@ -42,7 +42,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
     endWhenIdle();
   });
 
-  async function run({ id, method, params }: Extract<OneToChild, { type: "call" }>): Promise<void> {
+  async function run({ id, method, params }: Extract<ParentMessage, { type: "call" }>): Promise<void> {
     const controller = new AbortController();
     running.set(id, controller);
     const { emit, flush } = collectEvents(id);
@@ -50,12 +50,12 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
       const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof M] : undefined;
       if (!handler) throw new EngineError("unsupported", `unknown method ${method}`);
       const value = await handler(params, { signal: controller.signal, emit });
-      await beating;
+      await heartbeatStarted;
       flush();
-      await tell({ type: "result", id, value });
+      await sendToParent({ type: "result", id, value });
     } catch (error) {
       flush();
-      await tell({ type: "error", id, error: toWireError(error) });
+      await sendToParent({ type: "error", id, error: toWireError(error) });
     } finally {
       running.delete(id);
       endWhenIdle();
@@ -63,11 +63,11 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
   }
 }
 
-/** Events of one turn of the event loop travel in one message. */
+/** Collects the events of one event loop iteration into one message. */
 function collectEvents(id: number): { emit: (event: unknown) => void; flush: () => void } {
   let events: unknown[] = [];
   const flush = (): void => {
-    if (events.length > 0) void tell({ type: "events", id, events });
+    if (events.length > 0) void sendToParent({ type: "events", id, events });
     events = [];
   };
   const emit = (event: unknown): void => {
@@ -76,8 +76,8 @@ function collectEvents(id: number): { emit: (event: unknown) => void; flush: () 
   return { emit, flush };
 }
 
-/** Resolves when the message is on its way; a parent that is gone needs none. */
-function tell(message: FromChild): Promise<void> {
+/** Resolves when the message has been sent. A missing parent is ignored. */
+function sendToParent(message: ChildMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     try {
       process.send?.(message, undefined, undefined, () => resolve());
@@ -87,17 +87,20 @@ function tell(message: FromChild): Promise<void> {
   });
 }
 
-/** Gives way to the service and to chat, and when memory runs out, dies in their stead. Where the system allows it. */
-function stepBack(): void {
+/**
+ * Lowers the CPU priority below the service and sampling, and makes this process the preferred victim of the
+ * out-of-memory killer, where the system allows it.
+ */
+function lowerPriority(): void {
   const niceness = Number(process.argv[2]);
   try {
     if (niceness > 0) setPriority(Math.min(getPriority() + niceness, 19));
   } catch {
-    // Not allowed here: everything works, only less evenly.
+    // Not permitted: the process runs with normal priority.
   }
   try {
     writeFileSync("/proc/self/oom_score_adj", "500");
   } catch {
-    // No Linux, or not allowed.
+    // Not Linux, or not permitted.
   }
 }

@@ -1,55 +1,66 @@
 import { EngineError } from "../../engine-error.js";
 import { requireSamplingMemory } from "../../model/memory.js";
-import { adapterParameters, modelParameters, parameterCount, type AdapterConfig } from "../../model/parameters.js";
+import type { LoraConfig } from "../../model/parameters.js";
+import { adapterParameters, modelParameters, parameterCount } from "../../model/parameters.js";
 import type { WeightsRef } from "../../port.js";
-import { openConstraints, type Constraints } from "../../sampling/structured/constraints.js";
-import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
+import type { Constraints } from "../../sampling/structured/constraints.js";
+import { openConstraints } from "../../sampling/structured/constraints.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { openTokenizer } from "../../text/tokenizer.js";
 import type { BaseModelSettings } from "../../weights/base-models.js";
 import { readCheckpoint } from "../../weights/checkpoint.js";
-import { describeWeights, loadWeights, type WeightsDescription } from "../../weights/load-weights.js";
+import type { WeightsDescription } from "../../weights/load-weights.js";
+import { describeWeights, loadWeights } from "../../weights/load-weights.js";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
-import { defaultMode } from "../decode/loaded-weights.js";
-import { weightsCache, type Lease, type WeightsSource } from "./weights-cache.js";
+import { defaultMode } from "../decode/prepared-weights.js";
+import type { CacheLease, WeightsSource } from "./weights-cache.js";
+import { weightsCache } from "./weights-cache.js";
 
 export interface ServedWeights {
-  /** Loads them when they are not there. Rejects `not_found`, `invalid`, `too_large`, `busy`. */
-  acquire(ref: WeightsRef): Promise<Lease>;
-  forget(ref: WeightsRef): Promise<void>;
+  /**
+   * Returns a lease on the weights, loading them if necessary. Rejects with `not_found`, `invalid`, `too_large` or
+   * `busy`.
+   */
+  acquire(ref: WeightsRef): Promise<CacheLease>;
+  invalidate(ref: WeightsRef): Promise<void>;
 }
 
-interface TextSide {
+interface TextComponents {
   tokenizer: Tokenizer;
   constraints: Constraints;
 }
 
 const bytesPerParameter = 4;
 
-/** What prepacked weights take: themselves and two copies in the library, and two more for the adapters on a base model. */
+/**
+ * Memory of prepacked weights, in copies: the weights and two copies in the library, and two more for the adapters on a
+ * base model.
+ */
 const prepackedCopies = { checkpoint: 3, base: 5 };
 
-/** The weights that `sampler` has, as the references of the port name them; see `weightsCache`. */
+/** Maps the port's weight references to registrations of `sampler`; see `weightsCache`. */
 export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
   const cache = weightsCache(budgetBytes);
-  /** Of base models; small, and never the reason for a want of memory. */
-  const textSides = new Map<string, Promise<TextSide>>();
+  /** Tokenizers and constraints by model; small enough not to count towards the memory limit. */
+  const textComponentsByModel = new Map<string, Promise<TextComponents>>();
 
-  function textSide({ base, config }: WeightsDescription): Promise<TextSide> {
+  function textComponents({ base, config }: WeightsDescription): Promise<TextComponents> {
     const key = JSON.stringify([base.directory, config.vocabularySize]);
-    const known = textSides.get(key);
+    const known = textComponentsByModel.get(key);
     if (known) return known;
     const opened = openTokenizer(base.directory).then((tokenizer) => ({
       tokenizer,
       constraints: openConstraints(tokenizer, { vocabularySize: config.vocabularySize }),
     }));
-    textSides.set(key, opened);
-    opened.catch(() => textSides.delete(key));
+    textComponentsByModel.set(key, opened);
+    opened.catch(() => textComponentsByModel.delete(key));
     return opened;
   }
 
   function modelSource(ref: WeightsRef, description: WeightsDescription): WeightsSource {
     const bytes = bytesPerParameter * parameterCount(modelParameters(description.config));
     const prepacked = bytes * prepackedCopies[ref.checkpoint === undefined ? "base" : "checkpoint"];
-    // Speed is not worth what would drive other weights out.
+    // Prepacked copies must not evict other weights.
     const mode = prepacked <= budgetBytes / 2 ? defaultMode(bytes) : "inputs";
     return {
       async size() {
@@ -58,20 +69,20 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
       },
       async load(id) {
         const { config, weights } = await loadWeights(models, ref);
-        await sampler.addModel(id, { config, weights, mode, ...(await textSide(description)) });
+        await sampler.addModel(id, { config, weights, mode, ...(await textComponents(description)) });
       },
       drop: (id) => sampler.remove(id),
     };
   }
 
-  function adapterSource(directory: string, shape: AdapterConfig, description: WeightsDescription): WeightsSource {
+  function adapterSource(directory: string, shape: LoraConfig, description: WeightsDescription): WeightsSource {
     const { base, config } = description;
     const baseRef = { baseModel: base.name };
     return {
       base: { name: nameOf(baseRef), source: modelSource(baseRef, { base, config }) },
       size: async () => bytesPerParameter * parameterCount(adapterParameters(config, shape)),
       async load(id, baseId) {
-        if (baseId === undefined) throw new EngineError("failed", "an adapter was loaded before its base");
+        if (baseId === undefined) throw new EngineError("failed", "the adapter was loaded before its base model");
         const { trained } = await readCheckpoint(directory, config);
         if (!("adapter" in trained)) throw new EngineError("invalid", "the checkpoint changed while it was read");
         await sampler.addAdapter(id, baseId, trained.adapter);
@@ -83,7 +94,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
   return {
     async acquire(ref) {
       const name = nameOf(ref);
-      const known = cache.acquireKnown(name);
+      const known = cache.acquireCached(name);
       if (known) return known;
       const description = await describeWeights(models, ref);
       const { adapter } = description;
@@ -92,7 +103,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
         ? cache.acquire(name, adapterSource(checkpoint, adapter, description))
         : cache.acquire(name, modelSource(ref, description));
     },
-    forget: (ref) => cache.forget(nameOf(ref)),
+    invalidate: (ref) => cache.invalidate(nameOf(ref)),
   };
 }
 

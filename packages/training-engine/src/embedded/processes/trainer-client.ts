@@ -8,17 +8,17 @@ import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 
 export interface TrainerProcess {
   trainer: Trainer;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   exited: Promise<EngineError>;
 }
 
-/** Starts a process for one trainer and loads its weights there; an abort meanwhile ends the process. */
+/** Starts a process for one trainer and loads its weights there. An abort in the meantime ends the process. */
 export async function openTrainerProcess(
   options: Omit<ChildOptions, "entry" | "title" | "niceness">,
   opening: TrainerOpening,
   signal: AbortSignal,
 ): Promise<TrainerProcess> {
-  // Training gives way to chat: it takes what the sampler and the service leave.
+  // Training has a lower priority than sampling and the service.
   const child = await openChild<TrainerOpening, TrainerMethods>(
     { ...options, entry: "trainer", title: "the training process", niceness: 10 },
     opening,
@@ -26,14 +26,14 @@ export async function openTrainerProcess(
   );
   const trainer: Trainer = {
     logprobs: (sequences, signal) => child.call("logprobs", sequences, { signal }),
-    accumulate: (objective, { entropy, signal, onProgress } = {}) =>
-      child.call("accumulate", { objective, entropy }, { signal, onEvent: onProgress }),
-    apply: (settings) => child.call("apply", settings),
+    forwardBackward: (objective, { entropy, signal, onProgress } = {}) =>
+      child.call("forwardBackward", { objective, entropy }, { signal, onEvent: onProgress }),
+    optimStep: (settings) => child.call("optimStep", settings),
     async save(directory, { optimizer } = {}) {
       try {
         return await child.call("save", { directory, optimizer });
       } catch (error) {
-        // A process that was killed meanwhile has left what it had written under a temporary name.
+        // A killed process leaves a partial directory under a temporary name.
         if (child.ended) await removeLeftovers(dirname(directory)).catch(() => undefined);
         throw error;
       }

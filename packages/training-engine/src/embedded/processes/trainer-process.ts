@@ -1,14 +1,17 @@
 import { EngineError } from "../../engine-error.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { writeCheckpoint } from "../../weights/checkpoint.js";
 import { initialAdapter } from "../../weights/initial-weights.js";
-import { loadWeights, type LoadedWeights } from "../../weights/load-weights.js";
-import { createCpuTrainer, type CpuTrainer } from "../trainer/trainer.js";
-import { serve, type Handlers } from "./serve.js";
+import type { LoadedWeights } from "../../weights/load-weights.js";
+import { loadWeights } from "../../weights/load-weights.js";
+import type { CpuTrainer } from "../trainer/trainer.js";
+import { createCpuTrainer } from "../trainer/trainer.js";
+import type { Handlers } from "./serve.js";
+import { serve } from "./serve.js";
 import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 import { aborted } from "./until-aborted.js";
 
-// The entry of a training process: one trainer, from its weights to its end.
+// Entry point of a training process, which runs one trainer.
 
 interface OpenTrainer {
   cpu: CpuTrainer;
@@ -17,33 +20,33 @@ interface OpenTrainer {
 }
 
 let open: OpenTrainer | undefined;
-/** Calls wait for each other, so that a step never sees half of another. */
+/** Calls run one at a time, so that no call observes a partial step. */
 let last: Promise<unknown> = Promise.resolve();
 
-function inTurn<Params, Context extends { signal: AbortSignal }, Result>(
+function runExclusive<Params, Context extends { signal: AbortSignal }, Result>(
   handler: (params: Params, context: Context) => Promise<Result>,
 ) {
   return (params: Params, context: Context): Promise<Result> => {
-    const turn = last.then(() => {
+    const result = last.then(() => {
       if (context.signal.aborted) throw aborted();
       return handler(params, context);
     });
-    last = turn.catch(() => undefined);
-    return turn;
+    last = result.catch(() => undefined);
+    return result;
   };
 }
 
 const handlers: Handlers<TrainerMethods> = {
-  open: inTurn(async (opening) => {
+  open: runExclusive(async (opening) => {
     open = await openTrainer(opening);
   }),
-  logprobs: inTurn((sequences, { signal }) => theOpen().cpu.logprobs(sequences, signal)),
-  accumulate: inTurn(({ objective, entropy }, { signal, emit }) =>
-    theOpen().cpu.accumulate(objective, { entropy, signal, onProgress: emit }),
+  logprobs: runExclusive((sequences, { signal }) => requireOpen().cpu.logprobs(sequences, signal)),
+  forwardBackward: runExclusive(({ objective, entropy }, { signal, emit }) =>
+    requireOpen().cpu.forwardBackward(objective, { entropy, signal, onProgress: emit }),
   ),
-  apply: inTurn((settings) => theOpen().cpu.apply(settings)),
-  save: inTurn(async ({ directory, optimizer }) => {
-    const { cpu, loaded, seed } = theOpen();
+  optimStep: runExclusive((settings) => requireOpen().cpu.optimStep(settings)),
+  save: runExclusive(async ({ directory, optimizer }) => {
+    const { cpu, loaded, seed } = requireOpen();
     const { base, config } = loaded;
     const state = cpu.optimizer;
     await writeCheckpoint(directory, {
@@ -59,7 +62,7 @@ const handlers: Handlers<TrainerMethods> = {
   }),
 };
 
-function theOpen(): OpenTrainer {
+function requireOpen(): OpenTrainer {
   if (!open) throw new EngineError("failed", "the trainer is not open");
   return open;
 }
@@ -67,24 +70,24 @@ function theOpen(): OpenTrainer {
 async function openTrainer({ models, spec, memoryBytes, workers }: TrainerOpening): Promise<OpenTrainer> {
   const loaded = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
   const adapter = adapterOf(spec, loaded);
-  // Moments go with what they were made for: not with the weights when an adapter begins on them.
+  // Moments of all weights do not apply to an adapter that starts from them.
   const optimizer = adapter && !loaded.adapter ? undefined : loaded.optimizer;
   const { config, weights } = loaded;
   const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes, workers });
   return { cpu, loaded, seed: spec.seed };
 }
 
-/** A checkpoint's adapter goes on with its own shape. */
+/** Returns the adapter to train: a checkpoint's own adapter, or a new one. */
 function adapterOf(
   { adapter, weights, seed }: TrainerOpening["spec"],
   loaded: LoadedWeights,
-): { config: AdapterConfig; set: ParameterSet } | undefined {
+): { config: LoraConfig; set: ParameterSet } | undefined {
   if (loaded.adapter) return loaded.adapter;
   if (!adapter) return undefined;
   if (weights.checkpoint !== undefined) {
     throw new EngineError(
       "unsupported",
-      "an adapter cannot begin on a checkpoint of fully trained weights; begin on its base model, or train all weights",
+      "an adapter cannot start from a checkpoint of fully trained weights; start from its base model, or train all weights",
       "adapter",
     );
   }

@@ -1,21 +1,32 @@
-import type { Evaluation, Objective, OptimizerSettings, TokenSequence, TrainerSpec, WeightsRef } from "../../port.js";
+import type {
+  ForwardBackwardOutput,
+  Objective,
+  OptimizerSettings,
+  TokenSequence,
+  TrainerSpec,
+  WeightsRef,
+} from "../../port.js";
 import type { BaseModelSettings } from "../../weights/base-models.js";
 
 export interface TrainerOpening {
   models: BaseModelSettings;
   spec: TrainerSpec;
   memoryBytes: number;
-  /** Cores that compute at once. */
+  /** Maximum number of threads that compute at the same time. */
   workers: number;
 }
 
-/** What the engine asks of a training process; see `Trainer` in port.ts. Calls are answered one after the other. */
+/** Methods of a training process; see `Trainer` in port.ts. Calls run one at a time. */
 export interface TrainerMethods {
-  /** First and once. */
+  /** Called first, and once. */
   open: { params: TrainerOpening; result: void; event: never };
   logprobs: { params: TokenSequence[]; result: Float64Array[]; event: never };
-  /** Events are trained tokens so far. */
-  accumulate: { params: { objective: Objective; entropy?: boolean }; result: Evaluation; event: number };
-  apply: { params: OptimizerSettings; result: { gradientNorm: number; steps: number }; event: never };
+  /** Events are the number of trained tokens so far. */
+  forwardBackward: {
+    params: { objective: Objective; entropy?: boolean };
+    result: ForwardBackwardOutput;
+    event: number;
+  };
+  optimStep: { params: OptimizerSettings; result: { gradientNorm: number; steps: number }; event: never };
   save: { params: { directory: string; optimizer?: boolean }; result: WeightsRef; event: never };
 }

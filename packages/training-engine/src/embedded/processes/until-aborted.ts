@@ -1,21 +1,24 @@
 import { EngineError } from "../../engine-error.js";
 
-/** The promise's outcome, or `aborted` as soon as the signal says so; the promise itself goes on. */
+/**
+ * Settles with the promise, or rejects with `aborted` as soon as the signal aborts; the work behind the promise
+ * continues.
+ */
 export async function untilAborted<Value>(promise: Promise<Value>, signal?: AbortSignal): Promise<Value> {
   if (!signal) return promise;
   if (signal.aborted) throw aborted();
-  let leave: (() => void) | undefined;
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(aborted());
-    signal.addEventListener("abort", leave, { once: true });
+  let onAbort: (() => void) | undefined;
+  const abortion = new Promise<never>((_, reject) => {
+    onAbort = () => reject(aborted());
+    signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
-    return await Promise.race([promise, left]);
+    return await Promise.race([promise, abortion]);
   } finally {
-    if (leave) signal.removeEventListener("abort", leave);
+    if (onAbort) signal.removeEventListener("abort", onAbort);
   }
 }
 
 export function aborted(): EngineError {
-  return new EngineError("aborted", "the caller ended the request");
+  return new EngineError("aborted", "the request was aborted");
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { weightsCache, type WeightsSource } from "./weights-cache.js";
+import type { WeightsSource } from "./weights-cache.js";
+import { weightsCache } from "./weights-cache.js";
 
 /** Weights of which only is recorded when they come and go. */
 function recorded(bytes: number, events: string[], base?: WeightsSource["base"]): WeightsSource {
@@ -59,7 +60,7 @@ describe("weights that are loaded for sampling", () => {
     const cache = weightsCache(100);
     const source = recorded(40, events);
     const old = await cache.acquire("a", source);
-    await cache.forget("a");
+    await cache.invalidate("a");
     const fresh = await cache.acquire("a", source);
     expect(fresh.id).not.toBe(old.id);
     expect(events).toEqual([`+${old.id}`, `+${fresh.id}`]);

@@ -1,18 +1,18 @@
 import { EngineError } from "../../engine-error.js";
 
-/** How weights get into the sampler and out again; made for one name of weights at a time. */
+/** Loads and drops the weights of one name. */
 export interface WeightsSource {
-  /** Bytes they will take, known before they are read. */
+  /** Bytes that the weights will take, known before they are read. */
   size(): Promise<number>;
-  /** Weights that must be there as long as these are: the base of an adapter. */
+  /** Weights that must stay loaded as long as these: the base model of an adapter. */
   base?: { name: string; source: WeightsSource };
-  /** `id` is new each time; `baseId` is that of `base`. */
+  /** Loads the weights under a new id; `baseId` is the id of `base`. */
   load(id: string, baseId: string | undefined): Promise<void>;
-  /** Resolves when nothing runs on them any more. */
+  /** Drops the weights. Resolves when no request uses them. */
   drop(id: string): Promise<void>;
 }
 
-export interface Lease {
+export interface CacheLease {
   id: string;
   release(): void;
 }
@@ -23,35 +23,38 @@ interface Entry {
   bytes: number;
   uses: number;
   lastUse: number;
-  base: Lease | undefined;
+  base: CacheLease | undefined;
   source: WeightsSource;
   loaded: Promise<void>;
-  forgotten: boolean;
+  invalidated: boolean;
 }
 
 /**
- * Loaded weights within `budgetBytes`: loaded at the first use, kept afterwards, and dropped, the least recently used first,
- * when others need their room. Weights in use stay, also when they are forgotten meanwhile.
+ * Cache of loaded weights within `budgetBytes`. Weights are loaded at first use and evicted, least recently used first,
+ * when others need the memory. Weights in use stay loaded, also if they are invalidated.
  */
 export function weightsCache(budgetBytes: number): {
-  /** Rejects `too_large` when they alone exceed the budget, `busy` when those in use leave too little of it. */
-  acquire(name: string, source: WeightsSource): Promise<Lease>;
-  /** The same for weights that are there already or on their way. */
-  acquireKnown(name: string): Promise<Lease> | undefined;
-  /** Whoever asks for the name from now on gets weights read anew. */
-  forget(name: string): Promise<void>;
+  /**
+   * Returns a lease, loading the weights if necessary. Rejects with `too_large` if they alone exceed the budget, and
+   * with `busy` if weights in use leave too little of it.
+   */
+  acquire(name: string, source: WeightsSource): Promise<CacheLease>;
+  /** Returns a lease on weights that are loaded or loading; undefined otherwise. */
+  acquireCached(name: string): Promise<CacheLease> | undefined;
+  /** Makes later calls of `acquire` read the weights again. */
+  invalidate(name: string): Promise<void>;
 } {
   const entries = new Map<string, Entry>();
-  let taken = 0;
+  let usedBytes = 0;
   let clock = 0;
-  /** Room is made for one after the other. */
-  let makingRoom: Promise<unknown> = Promise.resolve();
+  /** Reservations run one at a time. */
+  let lastReservation: Promise<unknown> = Promise.resolve();
 
-  function acquire(name: string, source: WeightsSource): Promise<Lease> {
-    return lease(entries.get(name) ?? begin(name, source));
+  function acquire(name: string, source: WeightsSource): Promise<CacheLease> {
+    return lease(entries.get(name) ?? createEntry(name, source));
   }
 
-  async function lease(entry: Entry): Promise<Lease> {
+  async function lease(entry: Entry): Promise<CacheLease> {
     entry.uses++;
     let held = true;
     const release = (): void => {
@@ -59,7 +62,7 @@ export function weightsCache(budgetBytes: number): {
       held = false;
       entry.uses--;
       entry.lastUse = ++clock;
-      if (entry.forgotten && entry.uses === 0) void drop(entry);
+      if (entry.invalidated && entry.uses === 0) void drop(entry);
     };
     try {
       await entry.loaded;
@@ -70,7 +73,7 @@ export function weightsCache(budgetBytes: number): {
     return { id: entry.id, release };
   }
 
-  function begin(name: string, source: WeightsSource): Entry {
+  function createEntry(name: string, source: WeightsSource): Entry {
     const id = `${name}#${++clock}`;
     const entry: Entry = {
       name,
@@ -81,25 +84,25 @@ export function weightsCache(budgetBytes: number): {
       lastUse: clock,
       base: undefined,
       loaded: Promise.resolve(),
-      forgotten: false,
+      invalidated: false,
     };
     entries.set(name, entry);
-    entry.loaded = fill(entry);
-    entry.loaded.catch(() => leave(entry));
+    entry.loaded = loadEntry(entry);
+    entry.loaded.catch(() => removeEntry(entry));
     return entry;
   }
 
-  async function fill(entry: Entry): Promise<void> {
+  async function loadEntry(entry: Entry): Promise<void> {
     const { source } = entry;
     if (source.base) entry.base = await acquire(source.base.name, source.base.source);
     try {
       const bytes = await source.size();
-      const room = makingRoom.then(() => makeRoom(entry, bytes));
-      makingRoom = room.catch(() => undefined);
-      await room;
+      const reservation = lastReservation.then(() => reserveBytes(entry, bytes));
+      lastReservation = reservation.catch(() => undefined);
+      await reservation;
       await source.load(entry.id, entry.base?.id);
     } catch (error) {
-      taken -= entry.bytes;
+      usedBytes -= entry.bytes;
       entry.bytes = 0;
       entry.base?.release();
       entry.base = undefined;
@@ -107,50 +110,53 @@ export function weightsCache(budgetBytes: number): {
     }
   }
 
-  async function makeRoom(entry: Entry, bytes: number): Promise<void> {
+  async function reserveBytes(entry: Entry, bytes: number): Promise<void> {
     if (bytes > budgetBytes) {
-      throw new EngineError("too_large", `the weights need ${bytes} bytes, and loaded weights may take ${budgetBytes}`);
+      throw new EngineError(
+        "too_large",
+        `the weights need ${bytes} bytes; the limit for loaded weights is ${budgetBytes}`,
+      );
     }
-    while (taken + bytes > budgetBytes) {
+    while (usedBytes + bytes > budgetBytes) {
       const idle = [...entries.values()].filter(({ uses, bytes }) => uses === 0 && bytes > 0);
       const oldest = idle.toSorted((a, b) => a.lastUse - b.lastUse)[0];
       if (!oldest) {
         throw new EngineError(
           "busy",
-          `the weights need ${bytes} bytes, and those in use leave ${budgetBytes - taken} of ${budgetBytes}`,
+          `the weights need ${bytes} bytes; ${budgetBytes - usedBytes} of ${budgetBytes} are not in use`,
         );
       }
       await drop(oldest);
     }
-    taken += bytes;
+    usedBytes += bytes;
     entry.bytes = bytes;
   }
 
-  function leave(entry: Entry): void {
-    entry.forgotten = true;
+  function removeEntry(entry: Entry): void {
+    entry.invalidated = true;
     if (entries.get(entry.name) === entry) entries.delete(entry.name);
   }
 
   async function drop(entry: Entry): Promise<void> {
-    leave(entry);
+    removeEntry(entry);
     const { bytes } = entry;
     if (bytes === 0) return;
     entry.bytes = 0;
     await entry.source.drop(entry.id);
-    taken -= bytes;
+    usedBytes -= bytes;
     entry.base?.release();
   }
 
   return {
     acquire,
-    acquireKnown(name) {
+    acquireCached(name) {
       const entry = entries.get(name);
       return entry && lease(entry);
     },
-    async forget(name) {
+    async invalidate(name) {
       const entry = entries.get(name);
       if (!entry) return;
-      leave(entry);
+      removeEntry(entry);
       if (entry.uses === 0) await drop(entry);
     },
   };

@@ -1,16 +1,19 @@
 import { EngineError } from "../../engine-error.js";
 
-/** The one shape in which errors cross from a child to its parent. */
+/** An error as sent from a child process or worker thread to its parent. */
 export interface WireError {
   code: EngineError["code"];
   message: string;
   path?: string;
 }
 
-/** What allocators say when there is no memory left: V8's for typed arrays, C++, onnxruntime. */
+/** Messages of failed allocations: of V8 for typed arrays, of C++ and of onnxruntime. */
 const outOfMemory = /allocation failed|bad_alloc|failed to allocate memory|out of memory/i;
 
-/** Errors that are no `EngineError` are defects or a want of memory; the stack of a defect goes to stderr, and so to the log. */
+/**
+ * Converts an error. An error other than `EngineError` is a defect or a failed allocation; its stack is written to
+ * stderr, and from there to the log.
+ */
 export function toWireError(error: unknown): WireError {
   if (error instanceof EngineError && !(error.code === "failed" && outOfMemory.test(error.message))) {
     const { code, message, path } = error;
@@ -18,7 +21,7 @@ export function toWireError(error: unknown): WireError {
   }
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`${error instanceof Error ? (error.stack ?? message) : message}\n`);
-  if (outOfMemory.test(message)) return { code: "too_large", message: `memory ran out: ${message}` };
+  if (outOfMemory.test(message)) return { code: "too_large", message: `out of memory: ${message}` };
   return { code: "failed", message };
 }
 

@@ -1,29 +1,30 @@
 import { EngineError } from "../../engine-error.js";
-import type { Parameter, ParameterSet } from "../../model/parameters.js";
+import type { ModelParameter, ParameterSet } from "../../model/parameters.js";
 import type { OptimizerSettings } from "../../port.js";
 import type { OptimizerState } from "../../weights/optimizer-file.js";
 import { squaredNorm } from "./arithmetic.js";
 
 const chunk = 16_384;
 
-/** Constants of a step, with all that can be multiplied once for all numbers. */
-interface Step {
+/** Constants of a step, with all factors that are the same for every element. */
+interface StepConstants {
   rate: number;
   keepFirst: number;
   addFirst: number;
   keepSecond: number;
   addSecond: number;
   epsilon: number;
-  /** Weights are multiplied by this. */
+  /** Factor of the decoupled weight decay. */
   shrink: number;
 }
 
 /**
- * One step of Adam with decoupled weight decay (Loshchilov and Hutter, arXiv 1711.05101): with g clipped to the global norm,
- * `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w = w (1 - rate decay) - rate m' / (sqrt(v') + epsilon)`, where m' and v'
- * are m and v divided by `1 - b^steps`. Only matrices decay, not gains and biases. Returns the norm before clipping.
+ * Performs one step of Adam with decoupled weight decay (Loshchilov and Hutter, arXiv 1711.05101). With g clipped to
+ * the global norm: `m = b1 m + (1 - b1) g`, `v = b2 v + (1 - b2) g^2`, `w = w (1 - rate decay) - rate m' / (sqrt(v') +
+ * epsilon)`, where m' and v' are m and v divided by `1 - b^steps`. Only matrices decay, not gains and biases. Returns
+ * the norm before clipping.
  *
- * Fails with `failed` and changes nothing when the norm is not finite.
+ * Throws `failed`, without changing anything, when the norm is not finite.
  */
 export function adamStep(
   weights: ParameterSet,
@@ -34,19 +35,19 @@ export function adamStep(
   const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm } = settings;
   const norm = Math.sqrt(squaredNorm(gradient));
   if (!Number.isFinite(norm)) {
-    throw new EngineError("failed", `the norm of the gradient is ${norm}: the step was not made`);
+    throw new EngineError("failed", `the gradient norm is ${norm}: the optimizer step was skipped`);
   }
   state.steps++;
   const clip = maxGradientNorm > 0 && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
-  // sqrt(v') is sqrt(v) / unbias.
-  const unbias = Math.sqrt(1 - beta2 ** state.steps);
+  // sqrt(v') is sqrt(v) / biasCorrection.
+  const biasCorrection = Math.sqrt(1 - beta2 ** state.steps);
   const step = {
-    rate: (learningRate * unbias) / (1 - beta1 ** state.steps),
+    rate: (learningRate * biasCorrection) / (1 - beta1 ** state.steps),
     keepFirst: beta1,
     addFirst: (1 - beta1) * clip,
     keepSecond: beta2,
     addSecond: (1 - beta2) * clip * clip,
-    epsilon: epsilon * unbias,
+    epsilon: epsilon * biasCorrection,
   };
   for (const parameter of weights.parameters) {
     const shrink = decays(parameter) ? 1 - learningRate * weightDecay : 1;
@@ -58,18 +59,18 @@ export function adamStep(
   return norm;
 }
 
-function decays({ shape }: Parameter): boolean {
+function decays({ shape }: ModelParameter): boolean {
   return shape.length > 1;
 }
 
-// Short calls of a function at the top level: one long loop was sometimes left unoptimised by V8, 25 times slower.
+// A top-level function called per chunk: V8 sometimes leaves one long loop unoptimised, 25 times slower.
 function adamChunk(
   weights: Float32Array,
   gradient: Float32Array,
   { first, second }: OptimizerState,
   start: number,
   end: number,
-  { rate, keepFirst, addFirst, keepSecond, addSecond, epsilon, shrink }: Step,
+  { rate, keepFirst, addFirst, keepSecond, addSecond, epsilon, shrink }: StepConstants,
 ): void {
   for (let i = start; i < end; i++) {
     const g = gradient[i]!;
@@ -81,7 +82,7 @@ function adamChunk(
   }
 }
 
-/** Refuses numbers that no step can be made with. */
+/** Throws `invalid` for settings outside their range. */
 export function checkOptimizerSettings(settings: OptimizerSettings): void {
   const rules: Record<keyof OptimizerSettings, (value: number) => boolean> = {
     learningRate: (value) => value >= 0,

@@ -1,16 +1,15 @@
-// Loops over many numbers. V8 sometimes leaves one long loop unoptimised; short calls of a function at the top level have
-// always been fast.
+// Loops over large arrays, as top-level functions called per chunk: V8 sometimes leaves one long loop unoptimised.
 
 const chunk = 16_384;
 
-/** `into += from`, element by element. */
+/** Adds `from` to `into`, element by element. */
 export function addInto(into: Float32Array, from: Float32Array): void {
   for (let start = 0; start < into.length; start += chunk) {
     addChunk(into, from, start, Math.min(into.length, start + chunk));
   }
 }
 
-/** Sum of squares in double precision, always in the same order. */
+/** Returns the sum of squares in double precision, always summed in the same order. */
 export function squaredNorm(values: Float32Array): number {
   let sum = 0;
   for (let start = 0; start < values.length; start += chunk) {
@@ -24,7 +23,7 @@ function addChunk(into: Float32Array, from: Float32Array, start: number, end: nu
 }
 
 function squaresOfChunk(values: Float32Array, start: number, end: number): number {
-  // Four sums: one alone would wait for itself at every step.
+  // Four accumulators avoid the latency of one dependent addition per element.
   let a = 0;
   let b = 0;
   let c = 0;

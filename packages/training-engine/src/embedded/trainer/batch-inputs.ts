@@ -1,11 +1,15 @@
 import type { ModelConfig } from "../../model/config.js";
 import { rotaryTables } from "../graph/rotary.js";
-import { tensor, type Tensor } from "../session.js";
+import type { Tensor } from "../session.js";
+import { tensor } from "../session.js";
 
-/** Inputs of a layer that depend on the shape of the batch alone. */
+/** Inputs of a layer that depend only on the shape of the batch. */
 export type BatchInputs = Record<string, Tensor>;
 
-/** Makes them, remembering the rotation tables and the last mask. The library must be loaded. */
+/**
+ * Returns a function that creates the inputs. It caches the rotary tables and the last mask. Requires onnxruntime-node
+ * to be loaded.
+ */
 export function batchInputs(config: ModelConfig): (rows: number, time: number) => BatchInputs {
   const { heads, keyValueHeads, headSize } = config;
   const half = headSize / 2;

@@ -1,80 +1,87 @@
 import { availableParallelism } from "node:os";
 import type { ModelConfig } from "../../model/config.js";
 import { activationBytes, trainingMemory } from "../../model/memory.js";
-import { modelParameters, parameterCount, type AdapterConfig } from "../../model/parameters.js";
+import type { LoraConfig } from "../../model/parameters.js";
+import { modelParameters, parameterCount } from "../../model/parameters.js";
 
-/** Activations of so many tokens still fit a processor's cache; larger batches were slower per token. */
+/** Tokens per batch. The activations of this many fit a processor's cache; larger batches are slower per token. */
 const tokensPerBatch = 1024;
-/** Logits, and the arrays made of them, take at most this. */
+/** Maximum bytes of logits and the arrays derived from them. */
 const headBytes = 2 ** 28;
-const mostLanes = 16;
-/** Of training: two forward, four on the way back. */
+const maxWorkers = 16;
+/** Operations per weight and token in training: two forward, four backward. */
 const operationsPerWeight = 6;
-/** Less is not worth a thread: about 15 ms of one core. */
-const fewestOperations = 1e9;
-/** What graphs that keep their memory take at most, against what one of them needs. */
+/** Minimum number of operations worth a thread: about 15 ms of one core. */
+const minOperations = 1e9;
+/** Maximum memory of all graphs that keep their arenas, relative to what one of them needs. */
 const arenaFactor = 2;
-const fewestHeadRows = 32;
-const arraysOfLogits = 3;
+const minHeadRows = 32;
+const logitArrays = 3;
 
 export interface BatchLimits {
-  /** Whether sequences may share a batch of this shape. */
+  /** Returns whether sequences may share a batch of this shape. */
   fits(rows: number, time: number): boolean;
-  /** Whether the forward pass may keep everything, must compute it again on the way back, or cannot even do that. */
-  modeOf(rows: number, time: number): "keep" | "recompute" | "too large";
-  /** How many threads so many tokens are worth. */
-  lanesFor(tokens: number): number;
-  /** Bytes that one batch may take, and those it takes at least. */
+  /**
+   * Returns whether the forward pass keeps all activations, recomputes them in the backward pass, or does not fit at
+   * all.
+   */
+  modeOf(rows: number, time: number): "keep" | "recompute" | "tooLarge";
+  /** Returns the number of workers worth starting for this number of tokens. */
+  workersFor(tokens: number): number;
+  /** Bytes available to the activations of one batch. */
   activationBytes: number;
-  leastBytes(rows: number, time: number): number;
-  /** Rows of logits at a time. */
+  /** Returns the least bytes that the activations of a batch of this shape take. */
+  minBytes(rows: number, time: number): number;
+  /** Maximum rows of logits computed at a time. */
   headRows: number;
-  /** Whether there is memory enough that each graph may keep its own between runs. */
-  roomy: boolean;
+  /** Whether each graph may keep its memory arena between runs. */
+  reuseArenas: boolean;
 }
 
 /**
- * How many threads compute gradients: as many as asked for, else one per core, but never more than leave each of them memory
- * for a batch with all its values.
+ * Returns the number of threads that compute gradients: the requested number, else one per core, limited so that each
+ * has memory for a batch with all activations.
  */
-export function laneCount(
+export function workerCount(
   config: ModelConfig,
-  adapter: AdapterConfig | undefined,
+  adapter: LoraConfig | undefined,
   memoryBytes: number,
-  wanted = availableParallelism(),
+  requested = availableParallelism(),
 ): number {
-  let lanes = Math.max(1, Math.min(mostLanes, Math.floor(wanted)));
+  let workers = Math.max(1, Math.min(maxWorkers, Math.floor(requested)));
   const time = Math.min(config.contextLength, tokensPerBatch);
-  while (lanes > 1 && batchLimits(config, adapter, { memoryBytes, lanes }).modeOf(1, time) !== "keep") lanes--;
-  return lanes;
+  while (workers > 1 && batchLimits(config, adapter, { memoryBytes, workers }).modeOf(1, time) !== "keep") workers--;
+  return workers;
 }
 
-/** How the memory that weights and moments leave is used by batches; `lanes` of them are computed at the same time. */
+/**
+ * Distributes the memory left by weights and moments among the batches that `workers` threads compute at the same time.
+ */
 export function batchLimits(
   config: ModelConfig,
-  adapter: AdapterConfig | undefined,
-  { memoryBytes, lanes }: { memoryBytes: number; lanes: number },
+  adapter: LoraConfig | undefined,
+  { memoryBytes, workers }: { memoryBytes: number; workers: number },
 ): BatchLimits {
   const { weights = 0, gradients = 0, moments = 0 } = trainingMemory(config, adapter).parts;
-  // Beside the first lane, each has weights and gradients of its own, and they are exchanged through shared copies.
-  const shared = lanes > 1 ? weights + (lanes - 1) * (moments / 2) : 0;
-  const free = Math.max(0, (memoryBytes - moments - shared) / lanes - weights - gradients);
+  // Each worker except the first has its own weights and gradients, exchanged through shared copies.
+  const shared = workers > 1 ? weights + (workers - 1) * (moments / 2) : 0;
+  const free = Math.max(0, (memoryBytes - moments - shared) / workers - weights - gradients);
   const parameters = parameterCount(modelParameters(config));
-  const bytesPerRow = 4 * arraysOfLogits * config.vocabularySize;
-  const headRows = Math.max(fewestHeadRows, Math.floor(Math.min(headBytes, free / 4) / bytesPerRow));
+  const bytesPerRow = 4 * logitArrays * config.vocabularySize;
+  const headRows = Math.max(minHeadRows, Math.floor(Math.min(headBytes, free / 4) / bytesPerRow));
   const available = Math.max(0, free - Math.min(headRows, tokensPerBatch) * bytesPerRow);
   const bytes = (rows: number, time: number, kept: boolean) => activationBytes(config, { rows, time, kept });
   return {
     fits: (rows, time) => rows * time <= tokensPerBatch && bytes(rows, time, true) <= available,
     modeOf(rows, time) {
       if (bytes(rows, time, true) <= available) return "keep";
-      return bytes(rows, time, false) <= available ? "recompute" : "too large";
+      return bytes(rows, time, false) <= available ? "recompute" : "tooLarge";
     },
-    lanesFor: (tokens) =>
-      Math.max(1, Math.min(lanes, Math.floor((operationsPerWeight * parameters * tokens) / fewestOperations))),
+    workersFor: (tokens) =>
+      Math.max(1, Math.min(workers, Math.floor((operationsPerWeight * parameters * tokens) / minOperations))),
     activationBytes: available,
-    leastBytes: (rows, time) => bytes(rows, time, false),
+    minBytes: (rows, time) => bytes(rows, time, false),
     headRows,
-    roomy: arenaFactor * bytes(1, Math.min(config.contextLength, tokensPerBatch), true) <= available,
+    reuseArenas: arenaFactor * bytes(1, Math.min(config.contextLength, tokensPerBatch), true) <= available,
   };
 }

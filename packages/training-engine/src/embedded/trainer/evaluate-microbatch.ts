@@ -1,11 +1,15 @@
 import type { MetricSums } from "../../objective/metric-sums.js";
-import { sequenceLoss } from "../../objective/sequence-loss.js";
+import { sequenceLoss } from "../../objective/objective-loss.js";
 import type { Objective, TokenSequence } from "../../port.js";
 import type { Gradients } from "./gradients.js";
-import { batchOf, headRowsOf, perSequence, type Microbatch } from "./microbatches.js";
+import type { Microbatch } from "./microbatches.js";
+import { batchOf, headRowsOf, splitBySequence } from "./microbatches.js";
 import type { HeadRows, Network } from "./network.js";
 
-/** Of each sequence of a microbatch, in its order; there are no losses where only log-probabilities were asked for. */
+/**
+ * Results per sequence of a microbatch, in its order. `losses` and `sums` are empty if only log-probabilities were
+ * requested.
+ */
 export interface MicrobatchEvaluation {
   losses: number[];
   sums: MetricSums[];
@@ -13,7 +17,7 @@ export interface MicrobatchEvaluation {
   entropies?: Float64Array[];
 }
 
-/** Adds the gradient of the microbatch's sequences to `gradients`. */
+/** Evaluates a microbatch and adds the gradient of its sequences to `gradients`. */
 export async function evaluateMicrobatch(
   network: Network,
   objective: Objective,
@@ -21,29 +25,30 @@ export async function evaluateMicrobatch(
   gradients: Gradients,
   { entropy }: { entropy: boolean },
 ): Promise<MicrobatchEvaluation> {
-  const { sequences, divisor } = objective;
+  const { sequences, normalizer } = objective;
   const rows = headRowsOf(sequences, microbatch);
   const pass = await network.forward(batchOf(sequences, microbatch), microbatch.recompute ? "recompute" : "keep");
   const losses = (logprobs: Float64Array[]) =>
     microbatch.indices.map((index, row) => sequenceLoss(objective, index, logprobs[row]!));
-  // The gradient of a cross-entropy does not depend on the log-probabilities: the head need not run twice to have them.
-  const before = objective.name === "supervised" && !entropy ? undefined : await network.score(pass, rows, { entropy });
+  // The gradient of cross-entropy does not depend on the log-probabilities, so the head need not run twice.
+  const before =
+    objective.name === "cross_entropy" && !entropy ? undefined : await network.score(pass, rows, { entropy });
   const assumed = before?.logprobs ?? new Float32Array(rows.positions.length);
-  const assumedLosses = losses(perSequence(sequences, microbatch, assumed));
+  const assumedLosses = losses(splitBySequence(sequences, microbatch, assumed));
   const gradientOf = assumedLosses.map(({ gradient }) => gradient);
-  const coefficients = coefficientsOf(sequences, microbatch, rows, gradientOf, divisor);
+  const coefficients = coefficientsOf(sequences, microbatch, rows, gradientOf, normalizer);
   const { logprobs: computed } = await network.backward(pass, rows, coefficients, gradients);
-  const logprobs = perSequence(sequences, microbatch, before?.logprobs ?? computed);
+  const logprobs = splitBySequence(sequences, microbatch, before?.logprobs ?? computed);
   const final = before ? assumedLosses : losses(logprobs);
   return {
     losses: final.map(({ loss }) => loss),
     sums: final.map(({ sums }) => sums),
     logprobs,
-    ...(before?.entropies && { entropies: perSequence(sequences, microbatch, before.entropies) }),
+    ...(before?.entropies && { entropies: splitBySequence(sequences, microbatch, before.entropies) }),
   };
 }
 
-/** Log-probabilities of the trained tokens of a microbatch's sequences. */
+/** Returns the log-probabilities of the trained tokens of a microbatch. */
 export async function scoreMicrobatch(
   network: Network,
   sequences: readonly TokenSequence[],
@@ -51,7 +56,7 @@ export async function scoreMicrobatch(
 ): Promise<MicrobatchEvaluation> {
   const pass = await network.forward(batchOf(sequences, microbatch), "score");
   const { logprobs } = await network.score(pass, headRowsOf(sequences, microbatch), { entropy: false });
-  return { losses: [], sums: [], logprobs: perSequence(sequences, microbatch, logprobs) };
+  return { losses: [], sums: [], logprobs: splitBySequence(sequences, microbatch, logprobs) };
 }
 
 function coefficientsOf(
@@ -59,13 +64,13 @@ function coefficientsOf(
   { indices }: Microbatch,
   rows: HeadRows,
   gradients: Float64Array[],
-  divisor: number,
+  normalizer: number,
 ): Float32Array {
   const coefficients = new Float32Array(rows.positions.length);
   let next = 0;
   indices.forEach((index, row) => {
     const { mask } = sequences[index]!;
-    for (let i = 1; i < mask.length; i++) if (mask[i]) coefficients[next++] = gradients[row]![i]! / divisor;
+    for (let i = 1; i < mask.length; i++) if (mask[i]) coefficients[next++] = gradients[row]![i]! / normalizer;
   });
   return coefficients;
 }

@@ -1,16 +1,12 @@
 import { expect, test } from "vitest";
-import { drawnWeights, smallLlama, uniform } from "../../../test/drawn-models.js";
-import { float64Logprobs, inFloat64, type Float64Model } from "../../../test/float64-model.js";
+import { randomWeights, smallLlama, uniform } from "../../../test/random-models.js";
+import type { Float64Model } from "../../../test/float64-model.js";
+import { float64Logprobs, inFloat64 } from "../../../test/float64-model.js";
 import type { Scalar } from "../../../test/tape.js";
 import type { ModelConfig } from "../../model/config.js";
-import {
-  adapterParameters,
-  adapterTargets,
-  modelParameters,
-  type AdapterConfig,
-  type ParameterSet,
-} from "../../model/parameters.js";
-import type { SupervisedSequence } from "../../port.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, loraTargets, modelParameters } from "../../model/parameters.js";
+import type { CrossEntropySequence } from "../../port.js";
 import { createCpuTrainer } from "./trainer.js";
 
 const grouped: ModelConfig = { ...smallLlama, heads: 4, keyValueHeads: 2, tiedEmbeddings: false };
@@ -33,13 +29,13 @@ const models: Record<string, ModelConfig> = {
   "qwen2, biases": { ...smallLlama, family: "qwen2", heads: 4, attentionBias: true },
   "qwen3, norm of queries and keys": { ...grouped, family: "qwen3", headSize: 6, queryKeyNorm: true },
 };
-const adapters: Record<string, [ModelConfig, AdapterConfig]> = Object.fromEntries([
-  ...adapterTargets.map((target) => [target, [grouped, { rank: 2, alpha: 3, targets: [target] }]] as const),
-  ["all", [models["qwen3, norm of queries and keys"]!, { rank: 3, alpha: 6, targets: [...adapterTargets] }]],
+const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
+  ...loraTargets.map((target) => [target, [grouped, { rank: 2, alpha: 3, targets: [target] }]] as const),
+  ["all", [models["qwen3, norm of queries and keys"]!, { rank: 3, alpha: 6, targets: [...loraTargets] }]],
 ]);
 
 test.each(Object.entries(models))("every gradient of %s is that of double precision", async (_name, config) => {
-  const weights = drawnWeights(modelParameters(config), 1);
+  const weights = randomWeights(modelParameters(config), 1);
   const sequences = ragged(config);
   const { gradient, logprobs } = await trained(config, weights, undefined, sequences);
   checkAgainst(inFloat64(config, weights), weights, sequences, { gradient, logprobs });
@@ -48,9 +44,9 @@ test.each(Object.entries(models))("every gradient of %s is that of double precis
 test.each(Object.entries(adapters))(
   "every gradient of an adapter on %s is that of double precision",
   async (_name, [config, adapter]) => {
-    const weights = drawnWeights(modelParameters(config), 2);
+    const weights = randomWeights(modelParameters(config), 2);
     const frozen = weights.flat.slice();
-    const set = drawnWeights(adapterParameters(config, adapter), 3);
+    const set = randomWeights(adapterParameters(config, adapter), 3);
     const sequences = ragged(config);
     const { gradient, logprobs } = await trained(config, weights, { config: adapter, set }, sequences);
     checkAgainst(inFloat64(config, weights, { config: adapter, set }), set, sequences, { gradient, logprobs });
@@ -61,8 +57,8 @@ test.each(Object.entries(adapters))(
 test("the double-precision gradients are those of central differences", () => {
   const [deep, adapter] = adapters["all"]!;
   const config = { ...deep, layers: 1 };
-  const weights = drawnWeights(modelParameters(config), 2);
-  const set = drawnWeights(adapterParameters(config, adapter), 3);
+  const weights = randomWeights(modelParameters(config), 2);
+  const set = randomWeights(adapterParameters(config, adapter), 3);
   const sequences = ragged(config).slice(1, 3);
   const lossWith = () => {
     const model = inFloat64(config, weights, { config: adapter, set });
@@ -85,7 +81,7 @@ test("the double-precision gradients are those of central differences", () => {
 });
 
 /** Sequences of different lengths, weights of both signs, untrained tokens in the middle and at the end. */
-function ragged({ vocabularySize }: ModelConfig): SupervisedSequence[] {
+function ragged({ vocabularySize }: ModelConfig): CrossEntropySequence[] {
   const random = uniform(7);
   return [9, 4, 2, 13].map((length) => ({
     tokens: Int32Array.from({ length }, () => Math.floor(random() * vocabularySize)),
@@ -94,18 +90,18 @@ function ragged({ vocabularySize }: ModelConfig): SupervisedSequence[] {
   }));
 }
 
-const divisor = 5;
+const normalizer = 5;
 
 /** The gradient itself: with beta1 0 the first moment is nothing else. */
 async function trained(
   config: ModelConfig,
   weights: ParameterSet,
-  adapter: { config: AdapterConfig; set: ParameterSet } | undefined,
-  sequences: SupervisedSequence[],
+  adapter: { config: LoraConfig; set: ParameterSet } | undefined,
+  sequences: CrossEntropySequence[],
 ): Promise<{ gradient: Float32Array; logprobs: Float64Array[] }> {
   const trainer = await createCpuTrainer({ config, weights, adapter, memoryBytes: 2 ** 30 });
-  const { logprobs } = await trainer.accumulate({ name: "supervised", sequences, divisor });
-  await trainer.apply({
+  const { logprobs } = await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer });
+  await trainer.optimStep({
     learningRate: 0,
     beta1: 0,
     beta2: 0,
@@ -118,11 +114,11 @@ async function trained(
   return { gradient, logprobs };
 }
 
-function float64Loss(model: Float64Model, sequences: SupervisedSequence[]): Scalar {
+function float64Loss(model: Float64Model, sequences: CrossEntropySequence[]): Scalar {
   const { tape } = model;
   const terms = sequences.flatMap(({ tokens, mask, weights }) =>
     float64Logprobs(model, tokens).flatMap((logprob, i) =>
-      mask[i] && logprob !== undefined ? [tape.scale(logprob, -weights![i]! / divisor)] : [],
+      mask[i] && logprob !== undefined ? [tape.scale(logprob, -weights![i]! / normalizer)] : [],
     ),
   );
   return tape.sum(terms);
@@ -131,7 +127,7 @@ function float64Loss(model: Float64Model, sequences: SupervisedSequence[]): Scal
 function checkAgainst(
   model: Float64Model,
   { parameters }: ParameterSet,
-  sequences: SupervisedSequence[],
+  sequences: CrossEntropySequence[],
   { gradient, logprobs }: { gradient: Float32Array; logprobs: Float64Array[] },
 ): void {
   const { tape } = model;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { smallLlama } from "../../../test/drawn-models.js";
+import { smallLlama } from "../../../test/random-models.js";
 import type { TokenSequence } from "../../port.js";
-import { batchLimits, laneCount } from "./batch-limits.js";
-import { batchOf, headRowsOf, perSequence, planMicrobatches } from "./microbatches.js";
+import { batchLimits, workerCount } from "./batch-limits.js";
+import { batchOf, headRowsOf, splitBySequence, planMicrobatches } from "./microbatches.js";
 
 const config = { ...smallLlama, hiddenSize: 128, headSize: 64, feedForwardSize: 512, layers: 4, contextLength: 4096 };
-const plenty = batchLimits(config, undefined, { memoryBytes: 2 ** 32, lanes: 1 });
+const plenty = batchLimits(config, undefined, { memoryBytes: 2 ** 32, workers: 1 });
 
 function sequence(length: number, trained: number[] = [length - 1]): TokenSequence {
   const mask = new Uint8Array(length);
@@ -25,7 +25,7 @@ test("sequences of like length share a batch, and none is lost", () => {
     [[4, 3, 6], 320],
     [[0, 2, 5, 7], 32],
   ]);
-  expect(batches.every(({ recompute, lane }) => !recompute && lane === 0)).toBe(true);
+  expect(batches.every(({ recompute, worker }) => !recompute && worker === 0)).toBe(true);
 });
 
 test("tokens after the last trained one cost nothing, and sequences that train nothing are left out", () => {
@@ -35,20 +35,20 @@ test("tokens after the last trained one cost nothing, and sequences that train n
   const rows = headRowsOf(sequences, batches[0]!);
   expect(rows).toEqual({ positions: Int32Array.of(2, 8, 16), targets: Int32Array.of(3, 9, 1) });
   expect([...batchOf(sequences, batches[0]!).tokens.subarray(14, 19)]).toEqual([3, 4, 0, 0, 0]);
-  const [long, short] = perSequence(sequences, batches[0]!, Float32Array.of(-1, -2, -3));
+  const [long, short] = splitBySequence(sequences, batches[0]!, Float32Array.of(-1, -2, -3));
   expect(long!.indexOf(-2)).toBe(9);
   expect([...short!]).toEqual([NaN, -3]);
 });
 
 test("work is dealt out evenly when there is enough of it", () => {
-  const two = batchLimits(config, undefined, { memoryBytes: 2 ** 32, lanes: 2 });
+  const two = batchLimits(config, undefined, { memoryBytes: 2 ** 32, workers: 2 });
   const tokensOf = (count: number) => {
     const tokens = [0, 0];
-    for (const { indices, time, lane } of planMicrobatches(
+    for (const { indices, time, worker } of planMicrobatches(
       Array.from({ length: count }, () => sequence(100)),
       two,
     )) {
-      tokens[lane]! += indices.length * time;
+      tokens[worker]! += indices.length * time;
     }
     return tokens;
   };
@@ -58,13 +58,13 @@ test("work is dealt out evenly when there is enough of it", () => {
 
 test("less memory means recomputation, fewer threads, and in the end a refusal", () => {
   const modes = [1e9, 3e7, 2e7].map((memoryBytes) =>
-    batchLimits(config, undefined, { memoryBytes, lanes: 1 }).modeOf(1, 256),
+    batchLimits(config, undefined, { memoryBytes, workers: 1 }).modeOf(1, 256),
   );
-  expect(modes).toEqual(["keep", "recompute", "too large"]);
-  expect(laneCount(config, undefined, 2 ** 32, 8)).toBe(8);
-  expect(laneCount(config, undefined, 2 ** 29, 8)).toBeLessThan(8);
-  expect(laneCount(config, undefined, 2 ** 24, 8)).toBe(1);
-  const tight = batchLimits(config, undefined, { memoryBytes: 3e7, lanes: 1 });
+  expect(modes).toEqual(["keep", "recompute", "tooLarge"]);
+  expect(workerCount(config, undefined, 2 ** 32, 8)).toBe(8);
+  expect(workerCount(config, undefined, 2 ** 29, 8)).toBeLessThan(8);
+  expect(workerCount(config, undefined, 2 ** 24, 8)).toBe(1);
+  const tight = batchLimits(config, undefined, { memoryBytes: 3e7, workers: 1 });
   const plan = planMicrobatches([sequence(250), sequence(20), sequence(20)], tight);
   expect(plan.map(({ indices, recompute }) => [indices, recompute])).toEqual([
     [[0], true],

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { drawnWeights, smallLlama } from "../../../test/drawn-models.js";
+import { randomWeights, smallLlama } from "../../../test/random-models.js";
 import { modelParameters } from "../../model/parameters.js";
 import { emptyGradients } from "./gradients.js";
 import { openNetwork } from "./network.js";
 
-const weights = drawnWeights(modelParameters(smallLlama), 1);
+const weights = randomWeights(modelParameters(smallLlama), 1);
 const batch = { tokens: Int32Array.from({ length: 32 }, (_, i) => (i * 5) % 11), rows: 2, time: 16 };
 const rows = {
   positions: Int32Array.from({ length: 13 }, (_, i) => 2 * i + 3),

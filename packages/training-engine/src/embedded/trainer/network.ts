@@ -1,9 +1,10 @@
 import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
 import { layerBackwardGraph, layerForwardGraph } from "../graph/layer.js";
-import { discard, engineMissing, openSession, tensor, type Session, type Tensor } from "../session.js";
+import type { Session, Tensor } from "../session.js";
+import { discard, unavailableReason, openSession, tensor } from "../session.js";
 import { batchInputs } from "./batch-inputs.js";
 import type { Gradients } from "./gradients.js";
 import { weightTensors } from "./weight-tensors.js";
@@ -14,21 +15,24 @@ type Floats = Tensor<"float32">;
 export interface NetworkSettings {
   config: ModelConfig;
   weights: ParameterSet;
-  adapter?: { config: AdapterConfig; set: ParameterSet };
-  /** Logits are held for this many rows at a time. */
+  adapter?: { config: LoraConfig; set: ParameterSet };
+  /** Number of rows whose logits are computed at a time. */
   headRows: number;
-  /** Whether each graph may keep its memory between runs; default true. */
-  roomy?: boolean;
+  /** Whether each graph keeps its memory arena between runs. Default true. */
+  reuseArenas?: boolean;
 }
 
-/** Sequences side by side: `tokens` [rows, time], padded at the end with any token. */
+/** A padded batch: `tokens` [rows, time]. The values of padding tokens at the end do not matter. */
 export interface TokenBatch {
   tokens: Int32Array;
   rows: number;
   time: number;
 }
 
-/** `score`: there will be no way back. `keep`: all that the way back needs. `recompute`: inputs of layers only. */
+/**
+ * `score`: no backward pass follows. `keep`: all activations are kept. `recompute`: only the inputs of the layers are
+ * kept.
+ */
 export type ForwardMode = "score" | "keep" | "recompute";
 
 interface ForwardPass {
@@ -39,7 +43,7 @@ interface ForwardPass {
   layers: { x: Floats; kept: Tensors | undefined }[];
 }
 
-/** Positions (row * time + place) whose next token is looked at, in order, and those tokens. */
+/** Positions (row * time + offset) whose next token is scored, in order, and those tokens. */
 export interface HeadRows {
   positions: Int32Array;
   targets: Int32Array;
@@ -47,32 +51,39 @@ export interface HeadRows {
 
 interface HeadResult {
   logprobs: Float32Array;
-  /** In nats, when asked for. */
+  /** In nats, if requested. */
   entropies?: Float32Array;
 }
 
 /**
- * A model as sessions of onnxruntime, one for each kind of graph. It reads weights where they lie, so an optimizer may change
- * them in place. Results depend on weights, tokens and the shape of the batch alone.
+ * A model as onnxruntime sessions, one per kind of graph. It reads the weights in place, so an optimizer may change
+ * them there. Results depend only on weights, tokens and batch shape.
  */
 export interface Network {
   forward(batch: TokenBatch, mode: ForwardMode): Promise<ForwardPass>;
   score(pass: ForwardPass, rows: HeadRows, options: { entropy: boolean }): Promise<HeadResult>;
   /**
-   * Adds the gradient to `gradients`, which are of the adapter's factors when there is one. `coefficients` are the
-   * derivatives of the loss by each row's log-probability; those are given back. Takes the pass apart.
+   * Adds the gradient of the trained weights (the adapter's factors, if there is an adapter) to `gradients`.
+   * `coefficients` are the derivatives of the loss by each row's log-probability. Returns those log-probabilities.
+   * Consumes the pass.
    */
   backward(pass: ForwardPass, rows: HeadRows, coefficients: Float32Array, gradients: Gradients): Promise<HeadResult>;
   close(): Promise<void>;
 }
 
-export async function openNetwork({ config, weights, adapter, headRows, roomy }: NetworkSettings): Promise<Network> {
-  const missing = await engineMissing();
+export async function openNetwork({
+  config,
+  weights,
+  adapter,
+  headRows,
+  reuseArenas,
+}: NetworkSettings): Promise<Network> {
+  const missing = await unavailableReason();
   if (missing !== undefined) throw new EngineError("unsupported", missing);
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
-  const learnsAll = !adapter;
-  const sessions = sessionCache(roomy);
+  const trainsAllWeights = !adapter;
+  const sessions = sessionCache(reuseArenas);
   const inputsOf = batchInputs(config);
   const tensors = weightTensors(config, weights, adapter);
   const rowsOf = (table: Float32Array, rows: Int32Array) =>
@@ -93,7 +104,7 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
     return { batch, inputs, output: x, layers };
   };
 
-  /** Runs a graph of the head over a few rows at a time. */
+  /** Runs a head graph over chunks of `headRows` rows. */
   const runHead = async (
     session: Session,
     pass: ForwardPass,
@@ -135,11 +146,13 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
   ): Promise<{ dy: Floats; logprobs: Float32Array }> => {
     const logprobs = new Float32Array(rows.positions.length);
     const dy = tensor("float32", new Float32Array(pass.output.data.length), pass.output.dims);
-    const session = await sessions.get("head backward", () => headBackwardGraph(config, { learns: learnsAll }));
+    const session = await sessions.get("head backward", () =>
+      headBackwardGraph(config, { trainsWeights: trainsAllWeights }),
+    );
     await runHead(session, pass, rows, coefficients, (outputs, start, end) => {
       logprobs.set(floats(outputs["logprobs"]).data, start);
       scatterRows(dy.data, floats(outputs["dx"]).data, rows.positions.subarray(start, end), hiddenSize);
-      if (!learnsAll) return;
+      if (!trainsAllWeights) return;
       gradients.add(tensors.headName, floats(outputs["d.head"]).data);
       gradients.add("final_norm", floats(outputs["d.final_norm"]).data);
     });
@@ -152,7 +165,7 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
     let { dy } = head;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const step = pass.layers.pop();
-      if (!step) throw new TypeError("the pass was made for scores, or has been taken back before");
+      if (!step) throw new TypeError("the forward pass ran without gradients or has been consumed");
       const kept = step.kept !== undefined;
       const session = await sessions.get(kept ? "backward, kept" : "backward", () =>
         layerBackwardGraph(kind, { kept }),
@@ -171,7 +184,7 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
       discard([step.x, dy, ...Object.values(step.kept ?? {}), ...Object.values(outputs)]);
       dy = floats(dx);
     }
-    if (learnsAll) gradients.addRows("embedding", dy.data, pass.batch.tokens);
+    if (trainsAllWeights) gradients.addRows("embedding", dy.data, pass.batch.tokens);
     discard([dy]);
     return { logprobs: head.logprobs };
   };
@@ -179,8 +192,8 @@ export async function openNetwork({ config, weights, adapter, headRows, roomy }:
   return { forward, score, backward, close: () => sessions.close() };
 }
 
-/** Sessions are made when first needed: a trainer that never scores has none for it. */
-function sessionCache(keepsMemory?: boolean): {
+/** Opens sessions on first use: a trainer that never scores has no scoring session. */
+function sessionCache(reuseArena?: boolean): {
   get(name: string, build: () => Uint8Array): Promise<Session>;
   close(): Promise<void>;
 } {
@@ -189,7 +202,7 @@ function sessionCache(keepsMemory?: boolean): {
     async get(name, build) {
       const known = sessions.get(name);
       if (known) return known;
-      const opened = await openSession(build(), { threads: 1, keepsMemory });
+      const opened = await openSession(build(), { threads: 1, reuseArena });
       sessions.set(name, opened);
       return opened;
     },
@@ -202,7 +215,7 @@ function sessionCache(keepsMemory?: boolean): {
 }
 
 function floats(output: Tensor | undefined): Floats {
-  if (output?.type !== "float32") throw new TypeError("the graph gave something else than numbers");
+  if (output?.type !== "float32") throw new TypeError("the graph output is not a float32 tensor");
   return output as Floats;
 }
 

@@ -2,7 +2,7 @@ import { EngineError } from "../../engine-error.js";
 import type { ModelConfig } from "../../model/config.js";
 import type { Objective, TokenSequence } from "../../port.js";
 
-/** Refuses what the model cannot read, with the place of the first fault. */
+/** Throws for the first sequence that the model cannot process, with its path. */
 export function checkSequences(sequences: readonly TokenSequence[], config: ModelConfig): void {
   sequences.forEach((sequence, index) => {
     const { tokens, mask } = sequence;
@@ -10,47 +10,55 @@ export function checkSequences(sequences: readonly TokenSequence[], config: Mode
     if (tokens.length > config.contextLength) {
       throw new EngineError(
         "too_large",
-        `the sequence has ${tokens.length} tokens, and the context of the model ${config.contextLength}`,
+        `the sequence has ${tokens.length} tokens; the model's context has ${config.contextLength}`,
         `${at}.tokens`,
       );
     }
     checkLength(mask, tokens, `${at}.mask`);
-    const wrong = tokens.findIndex((token) => token < 0 || token >= config.vocabularySize);
-    if (wrong >= 0) {
+    const invalidIndex = tokens.findIndex((token) => token < 0 || token >= config.vocabularySize);
+    if (invalidIndex >= 0) {
       throw new EngineError(
         "invalid",
-        `token ${tokens[wrong]} is not in the vocabulary of ${config.vocabularySize} entries`,
-        `${at}.tokens.${wrong}`,
+        `token ${tokens[invalidIndex]} is not in the vocabulary of ${config.vocabularySize} entries`,
+        `${at}.tokens.${invalidIndex}`,
       );
     }
-    const vague = mask.findIndex((each) => each > 1);
-    if (vague >= 0) throw new EngineError("invalid", `${mask[vague]} is neither 0 nor 1`, `${at}.mask.${vague}`);
+    const nonBinary = mask.findIndex((each) => each > 1);
+    if (nonBinary >= 0)
+      throw new EngineError("invalid", `${mask[nonBinary]} is neither 0 nor 1`, `${at}.mask.${nonBinary}`);
     if (mask[0]) {
       throw new EngineError("invalid", "the first token cannot be trained: nothing predicts it", `${at}.mask.0`);
     }
   });
 }
 
-/** Refuses an objective whose numbers would make the gradient meaningless. NaN is allowed in log-probabilities: unknown. */
+/**
+ * Throws `invalid` for an objective whose values would make the gradient meaningless. NaN is allowed in
+ * log-probabilities and means unknown.
+ */
 export function checkObjective(objective: Objective, config: ModelConfig): void {
   checkSequences(objective.sequences, config);
-  if (objective.name === "supervised") {
+  if (objective.name === "cross_entropy") {
     objective.sequences.forEach(({ tokens, weights }, index) => {
       if (weights) checkFinite(weights, tokens, `sequences.${index}.weights`);
     });
   } else {
-    objective.sequences.forEach(({ tokens, weights, advantages, oldLogprobs, originalLogprobs, segments }, index) => {
+    objective.sequences.forEach(({ tokens, weights, advantages, oldLogprobs, rolloutLogprobs, segments }, index) => {
       const at = `sequences.${index}`;
       checkFinite(weights, tokens, `${at}.weights`);
       checkFinite(advantages, tokens, `${at}.advantages`);
       checkLogprobs(oldLogprobs, tokens, `${at}.oldLogprobs`);
-      if (originalLogprobs) checkLogprobs(originalLogprobs, tokens, `${at}.originalLogprobs`);
+      if (rolloutLogprobs) checkLogprobs(rolloutLogprobs, tokens, `${at}.rolloutLogprobs`);
       if (segments) checkLength(segments, tokens, `${at}.segments`);
     });
   }
   const trains = objective.sequences.some(({ mask }) => mask.includes(1));
-  if (trains && !(Number.isFinite(objective.divisor) && objective.divisor > 0)) {
-    throw new EngineError("invalid", `the divisor must be a positive number, not ${objective.divisor}`, "divisor");
+  if (trains && !(Number.isFinite(objective.normalizer) && objective.normalizer > 0)) {
+    throw new EngineError(
+      "invalid",
+      `the normalizer must be a positive number, not ${objective.normalizer}`,
+      "normalizer",
+    );
   }
 }
 
@@ -62,12 +70,14 @@ function checkLength(values: ArrayLike<number>, tokens: Int32Array, path: string
 
 function checkFinite(values: Float64Array, tokens: Int32Array, path: string): void {
   checkLength(values, tokens, path);
-  const wrong = values.findIndex((value) => !Number.isFinite(value));
-  if (wrong >= 0) throw new EngineError("invalid", `${values[wrong]} is not a finite number`, `${path}.${wrong}`);
+  const invalidIndex = values.findIndex((value) => !Number.isFinite(value));
+  if (invalidIndex >= 0)
+    throw new EngineError("invalid", `${values[invalidIndex]} is not a finite number`, `${path}.${invalidIndex}`);
 }
 
 function checkLogprobs(values: Float64Array, tokens: Int32Array, path: string): void {
   checkLength(values, tokens, path);
-  const wrong = values.findIndex((value) => value === Infinity || value === -Infinity);
-  if (wrong >= 0) throw new EngineError("invalid", `${values[wrong]} is not a log-probability`, `${path}.${wrong}`);
+  const invalidIndex = values.findIndex((value) => value === Infinity || value === -Infinity);
+  if (invalidIndex >= 0)
+    throw new EngineError("invalid", `${values[invalidIndex]} is not a log-probability`, `${path}.${invalidIndex}`);
 }

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import { drawnWeights, smallLlama, uniform } from "../../../test/drawn-models.js";
-import { adapterParameters, modelParameters, type ParameterSet } from "../../model/parameters.js";
-import type { Objective, OptimizerSettings, PolicySequence, SupervisedSequence } from "../../port.js";
-import { createCpuTrainer, type CpuTrainer, type CpuTrainerSettings } from "./trainer.js";
+import { randomWeights, smallLlama, uniform } from "../../../test/random-models.js";
+import type { ParameterSet } from "../../model/parameters.js";
+import { adapterParameters, modelParameters } from "../../model/parameters.js";
+import type { Objective, OptimizerSettings, PolicySequence, CrossEntropySequence } from "../../port.js";
+import type { CpuTrainer, CpuTrainerSettings } from "./trainer.js";
+import { createCpuTrainer } from "./trainer.js";
 
 const config = { ...smallLlama, vocabularySize: 40, hiddenSize: 16, headSize: 8, feedForwardSize: 24 };
 const adam: OptimizerSettings = {
@@ -22,23 +24,23 @@ afterEach(async () => {
 });
 
 async function open(changes: Partial<CpuTrainerSettings> = {}): Promise<CpuTrainer> {
-  const weights = drawnWeights(modelParameters(changes.config ?? config), 1);
+  const weights = randomWeights(modelParameters(changes.config ?? config), 1);
   const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1, ...changes });
   opened.push(trainer);
   return trainer;
 }
 
-function supervised(lengths: number[], seed = 5): Objective & { name: "supervised" } {
+function supervised(lengths: number[], seed = 5): Objective & { name: "cross_entropy" } {
   const random = uniform(seed);
-  const sequences = lengths.map((length): SupervisedSequence => ({
+  const sequences = lengths.map((length): CrossEntropySequence => ({
     tokens: Int32Array.from({ length }, () => Math.floor(random() * config.vocabularySize)),
     mask: new Uint8Array(length).fill(1, 1),
   }));
-  return { name: "supervised", sequences, divisor: lengths.reduce((sum, length) => sum + length - 1, 0) };
+  return { name: "cross_entropy", sequences, normalizer: lengths.reduce((sum, length) => sum + length - 1, 0) };
 }
 
 function policy(lengths: number[], seed = 5): Objective & { name: "policy" } {
-  const { sequences, divisor } = supervised(lengths, seed);
+  const { sequences, normalizer } = supervised(lengths, seed);
   const random = uniform(seed + 1);
   return {
     name: "policy",
@@ -47,7 +49,7 @@ function policy(lengths: number[], seed = 5): Objective & { name: "policy" } {
       const advantage = random() * 2 - 1;
       return { ...sequence, weights: each(() => 1), advantages: each(() => advantage), oldLogprobs: each(() => -3.5) };
     }),
-    divisor,
+    normalizer,
     settings: {
       ppo: false,
       epsilon: 1,
@@ -66,8 +68,8 @@ function hash({ flat }: ParameterSet): string {
 
 async function steps(trainer: CpuTrainer, from: number, to: number): Promise<void> {
   for (let step = from; step < to; step++) {
-    await trainer.accumulate(step % 2 === 0 ? supervised([9, 3, 17], step) : policy([5, 12], step));
-    await trainer.apply(adam);
+    await trainer.forwardBackward(step % 2 === 0 ? supervised([9, 3, 17], step) : policy([5, 12], step));
+    await trainer.optimStep(adam);
   }
 }
 
@@ -75,12 +77,12 @@ describe("training", () => {
   test("learns its sequences by heart", async () => {
     const trainer = await open();
     const objective = supervised([9, 5]);
-    const first = await trainer.accumulate(objective);
+    const first = await trainer.forwardBackward(objective);
     for (let step = 0; step < 80; step++) {
-      await trainer.accumulate(objective);
-      await trainer.apply({ ...adam, weightDecay: 0 });
+      await trainer.forwardBackward(objective);
+      await trainer.optimStep({ ...adam, weightDecay: 0 });
     }
-    const last = await trainer.accumulate(objective);
+    const last = await trainer.forwardBackward(objective);
     expect(first.loss).toBeGreaterThan(3);
     expect(last.loss).toBeLessThan(0.05);
     expect(last.metrics).toMatchObject({ trained_tokens: 12 });
@@ -102,17 +104,17 @@ describe("training", () => {
     expect(resumed.optimizer.steps).toBe(6);
   });
 
-  test("several calls with one divisor are one mean", async () => {
+  test("several calls with one normalizer are one mean", async () => {
     const whole = await open();
     const parts = await open();
     const objective = supervised([9, 4, 30, 6]);
-    const { loss } = await whole.accumulate(objective);
+    const { loss } = await whole.forwardBackward(objective);
     const losses: number[] = [];
     for (const sequence of objective.sequences) {
-      losses.push((await parts.accumulate({ ...objective, sequences: [sequence] })).loss);
+      losses.push((await parts.forwardBackward({ ...objective, sequences: [sequence] })).loss);
     }
     expect(losses.reduce((a, b) => a + b)).toBeCloseTo(loss, 6);
-    const norms = await Promise.all([whole, parts].map((trainer) => trainer.apply(adam)));
+    const norms = await Promise.all([whole, parts].map((trainer) => trainer.optimStep(adam)));
     expect(norms[1]!.gradientNorm).toBeCloseTo(norms[0]!.gradientNorm, 5);
     whole.weights.flat.forEach((value, i) => expect(Math.abs(parts.weights.flat[i]! - value)).toBeLessThan(2e-4));
   });
@@ -121,7 +123,7 @@ describe("training", () => {
     const trainer = await open();
     trainer.weights.flat.fill(0);
     const objective = policy([6, 11]);
-    const { logprobs, entropies } = await trainer.accumulate(objective, { entropy: true });
+    const { logprobs, entropies } = await trainer.forwardBackward(objective, { entropy: true });
     const scored = await trainer.logprobs(objective.sequences);
     expect(logprobs).toEqual(scored);
     expect(entropies?.[1]?.[0]).toBeNaN();
@@ -142,8 +144,8 @@ describe("training", () => {
   test("only matrices decay, and by the learning rate", async () => {
     const trainer = await open();
     const before = copied(trainer.weights);
-    await trainer.accumulate({ name: "supervised", sequences: [], divisor: 1 });
-    await trainer.apply({ ...adam, learningRate: 0.5, weightDecay: 0.1 });
+    await trainer.forwardBackward({ name: "cross_entropy", sequences: [], normalizer: 1 });
+    await trainer.optimStep({ ...adam, learningRate: 0.5, weightDecay: 0.1 });
     const of = (set: Pick<ParameterSet, "views">, name: string) => set.views.get(name)![3]!;
     expect(of(trainer.weights, "layers.0.down")).toBeCloseTo(of(before, "layers.0.down") * 0.95, 6);
     expect(of(trainer.weights, "final_norm")).toBe(of(before, "final_norm"));
@@ -152,17 +154,17 @@ describe("training", () => {
   test("an adapter that still adds nothing leaves log-probabilities as they are, and then learns alone", async () => {
     const plain = await open();
     const shape = { rank: 4, alpha: 8, targets: ["q" as const, "down" as const] };
-    const set = drawnWeights(adapterParameters(config, shape), 3);
+    const set = randomWeights(adapterParameters(config, shape), 3);
     for (const [name, view] of set.views) if (name.endsWith(".b")) view.fill(0);
     const adapted = await open({ adapter: { config: shape, set } });
     const objective = supervised([12, 8]);
     expect(await adapted.logprobs(objective.sequences)).toEqual(await plain.logprobs(objective.sequences));
-    const { loss } = await adapted.accumulate(objective);
+    const { loss } = await adapted.forwardBackward(objective);
     for (let step = 0; step < 15; step++) {
-      await adapted.apply(adam);
-      await adapted.accumulate(objective);
+      await adapted.optimStep(adam);
+      await adapted.forwardBackward(objective);
     }
-    expect((await adapted.accumulate(objective)).loss).toBeLessThan(loss - 0.3);
+    expect((await adapted.forwardBackward(objective)).loss).toBeLessThan(loss - 0.3);
     expect(hash(adapted.weights)).toBe(hash(plain.weights));
   });
 });
@@ -172,26 +174,26 @@ describe("where memory is short", () => {
   const objective = supervised([400, 30, 390]);
 
   test("values of layers are computed again, with the same gradient", async () => {
-    const roomy = await open({ config: long });
+    const unlimited = await open({ config: long });
     const narrow = await open({ config: long, memoryBytes: 8_000_000 });
-    const all = await roomy.accumulate(objective);
-    const again = await narrow.accumulate(objective);
+    const all = await unlimited.forwardBackward(objective);
+    const again = await narrow.forwardBackward(objective);
     expect(again.loss).toBeCloseTo(all.loss, 6);
-    await roomy.apply(adam);
-    await narrow.apply(adam);
+    await unlimited.optimStep(adam);
+    await narrow.optimStep(adam);
     narrow.optimizer.first.forEach((value, i) => {
-      expect(Math.abs(value - roomy.optimizer.first[i]!)).toBeLessThan(1e-6);
+      expect(Math.abs(value - unlimited.optimizer.first[i]!)).toBeLessThan(1e-6);
     });
   });
 
   test("a sequence that would not even fit then is refused with both numbers", async () => {
     const trainer = await open({ config: long, memoryBytes: 3_000_000 });
-    await expect(trainer.accumulate(objective)).rejects.toMatchObject({
+    await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({
       code: "too_large",
       path: "sequences.0.tokens",
       message: expect.stringMatching(/400 tokens .* \d+ bytes, and \d+/),
     });
-    expect((await trainer.accumulate(supervised([30]))).loss).toBeGreaterThan(0);
+    expect((await trainer.forwardBackward(supervised([30]))).loss).toBeGreaterThan(0);
   });
 
   test("a model that would not fit is not opened", async () => {
@@ -231,15 +233,15 @@ describe("what cannot be trained on is refused with its place, and the trainer g
       ({ sequences }) => (sequences[1]!.segments = new Int32Array(2)),
       at("sequences.1.segments"),
     ],
-    ["a divisor of nothing", (objective) => (objective.divisor = 0), at("divisor")],
+    ["a normalizer of nothing", (objective) => (objective.normalizer = 0), at("normalizer")],
   ];
 
   test.each(cases)("%s", async (_name, spoil, expected) => {
     const trainer = await open();
     const objective = policy([7, 9]);
     spoil(objective);
-    await expect(trainer.accumulate(objective)).rejects.toMatchObject(expected);
-    expect((await trainer.accumulate(policy([7, 9]))).metrics["trained_tokens"]).toBe(14);
+    await expect(trainer.forwardBackward(objective)).rejects.toMatchObject(expected);
+    expect((await trainer.forwardBackward(policy([7, 9]))).metrics["trained_tokens"]).toBe(14);
   });
 
   test("nothing to train is an evaluation of nothing", async () => {
@@ -247,7 +249,7 @@ describe("what cannot be trained on is refused with its place, and the trainer g
     const empty = { tokens: Int32Array.of(), mask: Uint8Array.of() };
     const unmasked = { tokens: Int32Array.of(1, 2, 3), mask: new Uint8Array(3) };
     for (const sequences of [[], [empty, unmasked]]) {
-      const { loss, logprobs } = await trainer.accumulate({ name: "supervised", sequences, divisor: 0 });
+      const { loss, logprobs } = await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: 0 });
       expect(loss).toBe(0);
       expect(logprobs).toEqual(sequences.map(({ tokens }) => new Float64Array(tokens.length).fill(NaN)));
     }
@@ -255,10 +257,10 @@ describe("what cannot be trained on is refused with its place, and the trainer g
 
   test("optimizer numbers that make no sense", async () => {
     const trainer = await open();
-    await trainer.accumulate(supervised([8]));
-    await expect(trainer.apply({ ...adam, beta2: 1 })).rejects.toMatchObject({ code: "invalid", path: "beta2" });
-    await expect(trainer.apply({ ...adam, learningRate: NaN })).rejects.toMatchObject({ path: "learningRate" });
-    expect((await trainer.apply(adam)).gradientNorm).toBeGreaterThan(0);
+    await trainer.forwardBackward(supervised([8]));
+    await expect(trainer.optimStep({ ...adam, beta2: 1 })).rejects.toMatchObject({ code: "invalid", path: "beta2" });
+    await expect(trainer.optimStep({ ...adam, learningRate: NaN })).rejects.toMatchObject({ path: "learningRate" });
+    expect((await trainer.optimStep(adam)).gradientNorm).toBeGreaterThan(0);
   });
 
   test("moments of another model", async () => {
@@ -272,17 +274,17 @@ describe("what cannot be trained on is refused with its place, and the trainer g
     weights.flat[5] = NaN;
     const objective = supervised([7, 7]);
     objective.sequences[0]!.tokens[0] = 0;
-    await expect(trainer.accumulate(objective)).rejects.toMatchObject({ code: "failed" });
+    await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({ code: "failed" });
     weights.flat[5] = 1;
     // A gradient that overflows although the loss is finite.
     objective.sequences[0]!.weights = new Float64Array(7).fill(1e38);
-    await trainer.accumulate({ ...objective, divisor: 1e-3 });
+    await trainer.forwardBackward({ ...objective, normalizer: 1e-3 });
     const before = hash(weights);
-    await expect(trainer.apply(adam)).rejects.toMatchObject({ code: "failed" });
+    await expect(trainer.optimStep(adam)).rejects.toMatchObject({ code: "failed" });
     expect(hash(weights)).toBe(before);
     expect(optimizer.steps).toBe(0);
     expect(optimizer.first.every((value) => value === 0)).toBe(true);
-    expect((await trainer.apply({ ...adam, weightDecay: 0 })).gradientNorm).toBe(0);
+    expect((await trainer.optimStep({ ...adam, weightDecay: 0 })).gradientNorm).toBe(0);
   });
 });
 
@@ -292,7 +294,7 @@ describe("an abort", () => {
     const objective = supervised(Array.from({ length: 100 }, () => 60));
     const controller = new AbortController();
     const seen: number[] = [];
-    const aborted = trainer.accumulate(objective, {
+    const aborted = trainer.forwardBackward(objective, {
       signal: controller.signal,
       onProgress(tokens) {
         seen.push(tokens);
@@ -301,7 +303,7 @@ describe("an abort", () => {
     });
     await expect(aborted).rejects.toMatchObject({ code: "aborted" });
     expect(seen).toEqual([16 * 59, 32 * 59]);
-    expect((await trainer.apply(adam)).gradientNorm).toBe(0);
+    expect((await trainer.optimStep(adam)).gradientNorm).toBe(0);
     await expect(trainer.logprobs(objective.sequences, controller.signal)).rejects.toMatchObject({ code: "aborted" });
   });
 });
@@ -318,15 +320,15 @@ describe("several threads", () => {
     const [first, second] = [await open({ config: large, workers: 2 }), await open({ config: large, workers: 2 })];
     for (let step = 0; step < 2; step++) {
       const progress: number[] = [];
-      const one = await alone.accumulate(objective);
-      const two = await first.accumulate(objective, { onProgress: (tokens) => progress.push(tokens) });
+      const one = await alone.forwardBackward(objective);
+      const two = await first.forwardBackward(objective, { onProgress: (tokens) => progress.push(tokens) });
       expect(two.loss).toBeCloseTo(one.loss, 5);
       expect(two.metrics).toEqual(one.metrics);
-      expect(progress.at(-1)).toBe(objective.divisor);
-      await second.accumulate(objective);
-      const [norm, other] = [await alone.apply(smooth), await first.apply(smooth)];
+      expect(progress.at(-1)).toBe(objective.normalizer);
+      await second.forwardBackward(objective);
+      const [norm, other] = [await alone.optimStep(smooth), await first.optimStep(smooth)];
       expect(other.gradientNorm).toBeCloseTo(norm.gradientNorm, 5);
-      expect(await second.apply(smooth)).toEqual(other);
+      expect(await second.optimStep(smooth)).toEqual(other);
     }
     expect(hash(second.weights)).toBe(hash(first.weights));
     const scores = await first.logprobs(objective.sequences);
@@ -340,21 +342,21 @@ describe("several threads", () => {
     const onProgress = () => {
       throw new RangeError("no bar to draw");
     };
-    await expect(trainer.accumulate(objective, { onProgress })).rejects.toThrow("no bar to draw");
-    expect((await trainer.accumulate(objective)).loss).toBeGreaterThan(0);
+    await expect(trainer.forwardBackward(objective, { onProgress })).rejects.toThrow("no bar to draw");
+    expect((await trainer.forwardBackward(objective)).loss).toBeGreaterThan(0);
   });
 
   test("an adapter is trained by several threads too", async () => {
     const shape = { rank: 4, alpha: 8, targets: ["v" as const, "up" as const] };
-    const of = () => ({ config: shape, set: drawnWeights(adapterParameters(large, shape), 3) });
+    const of = () => ({ config: shape, set: randomWeights(adapterParameters(large, shape), 3) });
     const [alone, two] = [
       await open({ config: large, adapter: of() }),
       await open({ config: large, adapter: of(), workers: 2 }),
     ];
     for (let step = 0; step < 2; step++) {
-      const { loss } = await alone.accumulate(objective);
-      expect((await two.accumulate(objective)).loss).toBeCloseTo(loss, 5);
-      expect((await two.apply(smooth)).gradientNorm).toBeCloseTo((await alone.apply(smooth)).gradientNorm, 5);
+      const { loss } = await alone.forwardBackward(objective);
+      expect((await two.forwardBackward(objective)).loss).toBeCloseTo(loss, 5);
+      expect((await two.optimStep(smooth)).gradientNorm).toBeCloseTo((await alone.optimStep(smooth)).gradientNorm, 5);
     }
   });
 
@@ -362,12 +364,12 @@ describe("several threads", () => {
     const trainer = await open({ config: large, workers: 2 });
     const before = trainer.weights.flat.slice();
     trainer.weights.flat.fill(NaN);
-    await expect(trainer.accumulate(objective)).rejects.toMatchObject({ code: "failed" });
+    await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({ code: "failed" });
     trainer.weights.flat.set(before);
-    await expect(trainer.apply(smooth)).resolves.toMatchObject({ gradientNorm: 0 });
-    expect((await trainer.accumulate(objective)).loss).toBeGreaterThan(0);
+    await expect(trainer.optimStep(smooth)).resolves.toMatchObject({ gradientNorm: 0 });
+    expect((await trainer.forwardBackward(objective)).loss).toBeGreaterThan(0);
     const controller = new AbortController();
-    const aborted = trainer.accumulate(objective, {
+    const aborted = trainer.forwardBackward(objective, {
       signal: controller.signal,
       onProgress: () => controller.abort(),
     });

@@ -1,28 +1,29 @@
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, Parameter, ParameterSet } from "../../model/parameters.js";
+import type { LoraConfig, ModelParameter, ParameterSet } from "../../model/parameters.js";
 import { layerParameters } from "../graph/layer.js";
-import { tensor, type Tensor } from "../session.js";
+import type { Tensor } from "../session.js";
+import { tensor } from "../session.js";
 
-/** The weights of a model as graphs take them, over the memory they lie in. */
+/** The weights of a model as graph inputs, sharing their memory. */
 export interface WeightTensors {
   embedding: Float32Array;
-  /** What every layer has, named as within a layer. */
-  layerParameters: Parameter[];
+  /** Parameters of one layer, named as within the layer. */
+  layerParameters: ModelParameter[];
   layers: Record<string, Tensor>[];
   head: Record<"final_norm" | "head", Tensor>;
-  /** The parameter that the output head is. */
+  /** Name of the parameter that is the output head. */
   headName: "embedding" | "head";
 }
 
 export function weightTensors(
   config: ModelConfig,
   weights: ParameterSet,
-  adapter?: { config: AdapterConfig; set: ParameterSet },
+  adapter?: { config: LoraConfig; set: ParameterSet },
 ): WeightTensors {
   const { layers, hiddenSize, vocabularySize, tiedEmbeddings } = config;
   const view = (name: string): Float32Array => {
     const found = adapter?.set.views.get(name) ?? weights.views.get(name);
-    if (!found) throw new TypeError(`the parameters have no ${name}`);
+    if (!found) throw new TypeError(`there is no parameter ${name}`);
     return found;
   };
   const parameters = layerParameters({ config, adapter: adapter?.config });

@@ -1,13 +1,14 @@
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
 import { constraintSource } from "./constraint-source.js";
-import { type JsonCheck, jsonCheck } from "./finished-json.js";
-import type { WorkerData } from "./worker-protocol.js";
+import type { JsonValidator } from "./json-validator.js";
+import { jsonValidator } from "./json-validator.js";
+import type { GrammarWorkerData } from "./grammar-worker-protocol.js";
 import type { CompiledGrammar, XGrammar } from "./xgrammar-library.js";
 
 export interface Compiled {
   grammar: CompiledGrammar;
-  check?: JsonCheck;
+  validator?: JsonValidator;
 }
 
 /** Grammars compiled for one vocabulary; the ones least recently asked for are forgotten beyond a number. */
@@ -15,7 +16,7 @@ export interface CompiledGrammars {
   compile(output: StructuredOutput): Promise<Compiled>;
 }
 
-export async function compiledGrammars(library: XGrammar, data: WorkerData): Promise<CompiledGrammars> {
+export async function compiledGrammars(library: XGrammar, data: GrammarWorkerData): Promise<CompiledGrammars> {
   const { GrammarCompiler, TokenizerInfo } = library;
   const info = await TokenizerInfo.createTokenizerInfo(
     tokenStrings(data),
@@ -25,18 +26,18 @@ export async function compiledGrammars(library: XGrammar, data: WorkerData): Pro
     data.eosIds,
   );
   const compiler = await GrammarCompiler.createGrammarCompiler(info, false);
-  const kept = new Map<string, Compiled>();
+  const cache = new Map<string, Compiled>();
 
   return {
     async compile(output) {
       const key = JSON.stringify(output);
-      const known = kept.get(key);
-      if (known) kept.delete(key);
+      const known = cache.get(key);
+      if (known) cache.delete(key);
       const compiled = known ?? (await compile(output));
-      kept.set(key, compiled);
-      for (const [oldest, { grammar }] of kept) {
-        if (kept.size <= data.cachedGrammars) break;
-        kept.delete(oldest);
+      cache.set(key, compiled);
+      for (const [oldest, { grammar }] of cache) {
+        if (cache.size <= data.cachedGrammars) break;
+        cache.delete(oldest);
         // Matchers at work hold it on their own.
         grammar.dispose();
       }
@@ -46,12 +47,12 @@ export async function compiledGrammars(library: XGrammar, data: WorkerData): Pro
 
   async function compile(output: StructuredOutput): Promise<Compiled> {
     const source = constraintSource(output);
-    const check = "schema" in source ? checkFor(source.schema) : undefined;
+    const validator = "schema" in source ? validatorFor(source.schema) : undefined;
     const grammar =
       "grammar" in source
         ? await compileText(source.grammar)
         : await compiler.compileStructuralTag(source.structuralTag);
-    return { grammar, check };
+    return { grammar, validator };
   }
 
   /** Wasm memory is freed by hand: `compileGrammar` of a text would keep what it parsed. */
@@ -63,9 +64,9 @@ export async function compiledGrammars(library: XGrammar, data: WorkerData): Pro
   }
 }
 
-function checkFor(schema: unknown): JsonCheck {
+function validatorFor(schema: unknown): JsonValidator {
   try {
-    return jsonCheck(schema);
+    return jsonValidator(schema);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new EngineError("invalid", `The JSON schema cannot be used: ${reason}.`, "schema");
@@ -73,7 +74,7 @@ function checkFor(schema: unknown): JsonCheck {
 }
 
 /** The library takes bytes where its types say text; both become the same in its memory. */
-function tokenStrings({ bytes, ends }: WorkerData): string[] {
+function tokenStrings({ bytes, ends }: GrammarWorkerData): string[] {
   const tokens = Array.from(ends, (end, token) => bytes.subarray(token === 0 ? 0 : ends[token - 1], end));
   return tokens as unknown[] as string[];
 }

@@ -1,9 +1,10 @@
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
 import { checkFields } from "./constraint-fields.js";
-import { characterClass, literal, oneOf, type RuleBook, ruleBook } from "./ebnf.js";
-import { plainText, regexExpression } from "./regex/regex-grammar.js";
-import { jsonText } from "./schema/json-text.js";
+import type { GrammarBuilder } from "./ebnf.js";
+import { characterClass, literal, alternation, grammarBuilder } from "./ebnf.js";
+import { textWriter, regexExpression } from "./regex/regex-grammar.js";
+import { jsonGrammar } from "./schema/json-grammar.js";
 import { schemaRule } from "./schema/schema-grammar.js";
 import { structuralTagSource } from "./structural-tag.js";
 import { userGrammarSource } from "./user-grammar.js";
@@ -23,11 +24,14 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
   switch (output.type) {
     case "json_schema": {
       const spacing = spacingOf(output);
-      const grammar = grammarOf((book) => schemaRule(output.schema, book, jsonText(book, ...spacing)));
+      const grammar = grammarOf((builder) => schemaRule(output.schema, builder, jsonGrammar(builder, ...spacing)));
       return { grammar, schema: output.schema };
     }
     case "json_object":
-      return { grammar: grammarOf((book) => jsonText(book, ...anySpace).object()), schema: { type: "object" } };
+      return {
+        grammar: grammarOf((builder) => jsonGrammar(builder, ...jsonWhitespace).object()),
+        schema: { type: "object" },
+      };
     case "regex":
       return { grammar: regexGrammar(output.regex, "regex") };
     case "choice":
@@ -45,22 +49,24 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
   }
 }
 
-function grammarOf(root: (book: RuleBook) => string): string {
-  const book = ruleBook(maxGrammarCharacters);
-  book.define("root", root(book));
-  return book.text();
+function grammarOf(root: (builder: GrammarBuilder) => string): string {
+  const builder = grammarBuilder(maxGrammarCharacters);
+  builder.define("root", root(builder));
+  return builder.text();
 }
 
 function regexGrammar(regex: string, path: string): string {
-  return grammarOf((book) => regexExpression(regex, path, plainText(book)));
+  return grammarOf((builder) => regexExpression(regex, path, textWriter(builder)));
 }
 
 function taggedSchema(schema: unknown, path: string): string {
-  return inPlace(path, () => grammarOf((book) => schemaRule(schema, book, jsonText(book, ...anySpace))));
+  return prefixErrorPath(path, () =>
+    grammarOf((builder) => schemaRule(schema, builder, jsonGrammar(builder, ...jsonWhitespace))),
+  );
 }
 
 /** The place of a schema inside something else stands before the place in the schema. */
-function inPlace<Result>(path: string, work: () => Result): Result {
+function prefixErrorPath<Result>(path: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
@@ -81,22 +87,22 @@ function choiceExpression(choices: unknown): string {
     if (typeof choice === "string") return choice;
     throw new EngineError("invalid", "Every choice must be text.", `choices.${index}`);
   });
-  return oneOf(texts.map(literal));
+  return alternation(texts.map(literal));
 }
 
-type Spacing = [space: string, separators: Parameters<typeof jsonText>[2]];
+type Spacing = [space: string, separators: Parameters<typeof jsonGrammar>[2]];
 
 function separated(space: string): Spacing {
   return [space, [`${space} "," ${space}`, `${space} ":" ${space}`]];
 }
-const anySpace = separated(String.raw`[ \n\r\t]*`);
-const onePythonStyleSpace: Spacing = ['""', ['", "', '": "']];
+const jsonWhitespace = separated(String.raw`[ \n\r\t]*`);
+const pythonSeparators: Spacing = ['""', ['", "', '": "']];
 
 const jsonSpaces = new Set([0x09, 0x0a, 0x0d, 0x20]);
 
 function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): Spacing {
   const { whitespace, whitespacePattern } = output;
-  if (whitespacePattern === undefined) return whitespace === false ? onePythonStyleSpace : anySpace;
+  if (whitespacePattern === undefined) return whitespace === false ? pythonSeparators : jsonWhitespace;
   if (whitespace === false) {
     throw new EngineError("invalid", "A whitespace pattern needs whitespace to be allowed.", "whitespacePattern");
   }
@@ -106,18 +112,18 @@ function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): 
         for (let codePoint = first; codePoint <= last; codePoint++) if (!jsonSpaces.has(codePoint)) return false;
         return true;
       });
-      if (!inside) throw notJsonSpace();
+      if (!inside) throw invalidWhitespace();
       return characterClass(ranges);
     },
-    text(text) {
-      if (!/^[ \t\n\r]*$/.test(text)) throw notJsonSpace();
+    grammar(text) {
+      if (!/^[ \t\n\r]*$/.test(text)) throw invalidWhitespace();
       return literal(text);
     },
   });
   return separated(space);
 }
 
-function notJsonSpace(): EngineError {
+function invalidWhitespace(): EngineError {
   const reason =
     "A whitespace pattern may match only blanks, tabs and ends of lines: JSON knows no others (\\s has more).";
   return new EngineError("invalid", reason, "whitespacePattern");

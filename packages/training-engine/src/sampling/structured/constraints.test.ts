@@ -1,7 +1,8 @@
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { StructuredOutput } from "../../port.js";
-import { type Constraints, type ConstraintOptions, type ConstraintSession, openConstraints } from "./constraints.js";
-import { jsonCheck } from "./finished-json.js";
+import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
+import { openConstraints } from "./constraints.js";
+import { jsonValidator } from "./json-validator.js";
 import { allowedTokens } from "../../../test/random-walk.js";
 import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 import { loadXGrammar } from "./xgrammar-library.js";
@@ -52,10 +53,10 @@ test("end-of-text is allowed only where the text may end", async () => {
   write(session, "a");
   expect(await nextTexts(session)).toEqual(["1", "12", "END"]);
   session.accept(vocabulary.idOf("12"));
-  expect(await session.next()).toMatchObject({ onlyEnd: true });
+  expect(await session.next()).toMatchObject({ onlyEos: true });
   expect(await nextTexts(session)).toEqual(["END"]);
   session.accept(vocabulary.end);
-  expect(await session.next()).toMatchObject({ onlyEnd: true });
+  expect(await session.next()).toMatchObject({ onlyEos: true });
   session.close();
 });
 
@@ -130,7 +131,7 @@ test("a structural tag in the newer form has patterns, choices and sequences", a
   write(session, "<n>12</n>");
   expect(await nextTexts(session)).toEqual(["n", "y"]);
   write(session, "né");
-  expect(await session.next()).toMatchObject({ onlyEnd: true });
+  expect(await session.next()).toMatchObject({ onlyEos: true });
   session.close();
 });
 
@@ -222,7 +223,7 @@ test("what is too large to compile is refused, and every other completion goes o
   expect(beside.status).toBe("fulfilled");
   expect(await nextTexts(waiting)).toEqual(["b"]);
   write(waiting, "bc");
-  expect(await waiting.next()).toMatchObject({ onlyEnd: true });
+  expect(await waiting.next()).toMatchObject({ onlyEos: true });
 });
 
 test("what takes too long to compile is refused, and the next constraint works", async () => {
@@ -309,7 +310,7 @@ test("without the grammar library one sentence says so", () => {
 });
 
 test("finished JSON is checked against its schema", () => {
-  const check = jsonCheck({
+  const check = jsonValidator({
     $schema: "http://json-schema.org/draft-07/schema#",
     properties: { a: { type: "integer" } },
   });

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
-import { type GrammarThread, grammarThread, type ThreadSession, type TimeLimits } from "./grammar-thread.js";
-import type { WorkerData, WorkerValue } from "./worker-protocol.js";
+import type { GrammarThread, ThreadSession, TimeLimits } from "./grammar-thread.js";
+import { grammarThread } from "./grammar-thread.js";
+import type { GrammarWorkerData, GrammarWorkerValue } from "./grammar-worker-protocol.js";
 
 /** What constraints need to know of a tokenizer. */
 export interface ConstraintVocabulary {
@@ -34,7 +35,7 @@ export interface NextTokens {
   /** Bit `t & 31` of word `t >>> 5` is 1 where token t may follow; at least one is. The caller's to change. */
   mask: Int32Array;
   /** The text is complete and cannot go on: only end-of-text may follow. */
-  onlyEnd: boolean;
+  onlyEos: boolean;
 }
 
 /** The constraint of one completion. */
@@ -68,7 +69,7 @@ const defaultLimits: ConstraintLimits = {
 };
 
 /** Constraints that are remembered as quick. */
-const quickMost = 1_024;
+const maxFastConstraints = 1_024;
 
 /**
  * Structured outputs for one vocabulary. No thread is started before the first `compile`. There are two: one tries what is new and
@@ -76,8 +77,8 @@ const quickMost = 1_024;
  */
 export function openConstraints(vocabulary: ConstraintVocabulary, options: ConstraintOptions = {}): Constraints {
   const limits = { ...defaultLimits, ...options.limits };
-  const quick = new Set<string>();
-  let lanes: { slow: GrammarThread; fast: GrammarThread } | undefined;
+  const fastConstraints = new Set<string>();
+  let threads: { slow: GrammarThread; fast: GrammarThread } | undefined;
   let closed = false;
   let sessions = 0;
   return {
@@ -85,98 +86,98 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
       if ((options.eosIds ?? vocabulary.eosIds).length === 0) {
         throw new EngineError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
       }
-      const text = plainText(given, limits.characters);
-      const { slow, fast } = openLanes();
+      const text = constraintJson(given, limits.characters);
+      const { slow, fast } = openThreads();
       const digest = createHash("sha256").update(text).digest("base64");
-      if (!quick.has(digest)) {
-        const tried = await begin(slow, text);
-        if (tried.slow) return constraintSession(tried);
-        slow.forget(tried.session);
-        if (quick.size >= quickMost) quick.clear();
-        quick.add(digest);
+      if (!fastConstraints.has(digest)) {
+        const trial = await startSession(slow, text);
+        if (trial.slow) return constraintSession(trial);
+        slow.closeSession(trial.session);
+        if (fastConstraints.size >= maxFastConstraints) fastConstraints.clear();
+        fastConstraints.add(digest);
       }
-      return constraintSession(await begin(fast, text));
+      return constraintSession(await startSession(fast, text));
     },
     async close() {
       closed = true;
-      await Promise.all([lanes?.slow.close(), lanes?.fast.close()]);
+      await Promise.all([threads?.slow.close(), threads?.fast.close()]);
     },
   };
 
-  function openLanes() {
+  function openThreads() {
     if (closed) throw new EngineError("aborted", "The constraints of this sampler are closed.");
-    if (lanes) return lanes;
+    if (threads) return threads;
     const data = workerData(vocabulary, options, limits);
-    lanes = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
-    lanes.slow.warm();
-    lanes.fast.warm();
-    return lanes;
+    threads = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
+    threads.slow.warmUp();
+    threads.fast.warmUp();
+    return threads;
   }
 
-  async function begin(lane: GrammarThread, text: string): Promise<Begun> {
+  async function startSession(thread: GrammarThread, text: string): Promise<StartedSession> {
     const output = JSON.parse(text) as StructuredOutput;
-    const session: ThreadSession = { id: ++sessions, output, tokens: [], told: 0 };
+    const session: ThreadSession = { id: ++sessions, output, tokens: [], sentTokens: 0 };
     try {
-      const first = await lane.ask(session, "advance");
-      return { lane, session, first, slow: isSlow(first) };
+      const first = await thread.ask(session, "advance");
+      return { thread, session, first, slow: isSlow(first) };
     } catch (error) {
-      lane.forget(session);
+      thread.closeSession(session);
       throw error;
     }
   }
 
-  function isSlow({ tookMs = 0 }: WorkerValue): boolean {
+  function isSlow({ tookMs = 0 }: GrammarWorkerValue): boolean {
     return tookMs > limits.slowMs;
   }
 
-  function constraintSession({ lane, session, first }: Begun): ConstraintSession {
-    let [current, serving] = [session, lane];
-    let upcoming = Promise.resolve(first);
+  function constraintSession({ thread, session, first }: StartedSession): ConstraintSession {
+    let [current, servingThread] = [session, thread];
+    let nextTokens = Promise.resolve(first);
     let ended = false;
     return {
       async next() {
-        const { mask, onlyEnd } = await upcoming;
+        const { mask, onlyEos } = await nextTokens;
         if (!mask) throw new EngineError("failed", "The constraint gave no mask.");
-        return { mask: mask.slice(), onlyEnd: onlyEnd === true };
+        return { mask: mask.slice(), onlyEos: onlyEos === true };
       },
       accept(token) {
         if (ended) return;
         current.tokens.push(token);
-        const asked = serving.ask(current, "advance");
-        const before = upcoming;
-        upcoming = asked.then(async (value) => {
+        const asked = servingThread.ask(current, "advance");
+        const before = nextTokens;
+        nextTokens = asked.then(async (value) => {
           // An earlier refusal stays the answer.
           await before;
-          if (isSlow(value)) makeWay();
+          if (isSlow(value)) moveToSlowThread();
           return value;
         });
         // Nobody may ever ask.
-        upcoming.catch(() => {});
+        nextTokens.catch(() => {});
       },
       async verify() {
-        await upcoming;
-        await serving.ask(current, "verify");
+        await nextTokens;
+        await servingThread.ask(current, "verify");
       },
       close() {
-        if (!ended) serving.forget(current);
+        if (!ended) servingThread.closeSession(current);
         ended = true;
       },
     };
 
     /** Goes on in the slow lane from the next token on. */
-    function makeWay(): void {
-      if (ended || !lanes || serving === lanes.slow) return;
-      serving.forget(current);
-      current = { id: ++sessions, output: current.output, tokens: current.tokens, told: 0 };
-      serving = lanes.slow;
+    function moveToSlowThread(): void {
+      if (ended || !threads || servingThread === threads.slow) return;
+      servingThread.closeSession(current);
+      current = { id: ++sessions, output: current.output, tokens: current.tokens, sentTokens: 0 };
+      servingThread = threads.slow;
     }
   }
 }
 
-interface Begun {
-  lane: GrammarThread;
+interface StartedSession {
+  thread: GrammarThread;
   session: ThreadSession;
-  first: WorkerValue;
+  first: GrammarWorkerValue;
   slow: boolean;
 }
 
@@ -184,14 +185,14 @@ function workerData(
   vocabulary: ConstraintVocabulary,
   options: ConstraintOptions,
   limits: ConstraintLimits,
-): WorkerData {
+): GrammarWorkerData {
   const eosIds = [...(options.eosIds ?? vocabulary.eosIds)];
-  const hidden = new Set([...vocabulary.specialIds, ...eosIds]);
+  const hiddenTokens = new Set([...vocabulary.specialIds, ...eosIds]);
   const ends = new Uint32Array(vocabulary.vocabularySize);
   const parts: Uint8Array[] = [];
   let length = 0;
   for (let token = 0; token < ends.length; token++) {
-    const bytes = hidden.has(token) ? new Uint8Array() : vocabulary.tokenBytes(token);
+    const bytes = hiddenTokens.has(token) ? new Uint8Array() : vocabulary.tokenBytes(token);
     parts.push(bytes);
     length += bytes.length;
     ends[token] = length;
@@ -202,7 +203,7 @@ function workerData(
 }
 
 /** As JSON carries it: no functions, no loops, no surprises while it is read; not longer than `limit`. */
-function plainText(output: StructuredOutput, limit: number): string {
+function constraintJson(output: StructuredOutput, limit: number): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(output);

@@ -1,5 +1,6 @@
 import { EngineError } from "../../engine-error.js";
-import { type ByteRange, byteSequences, type CodePointRange, otherRanges } from "./utf8-ranges.js";
+import type { ByteRange, CodePointRange } from "./utf8-ranges.js";
+import { byteSequences, complementRanges } from "./utf8-ranges.js";
 
 /** A grammar expression for exactly this text. */
 export function literal(text: string): string {
@@ -12,14 +13,14 @@ export function literal(text: string): string {
  */
 export function characterClass(ranges: readonly CodePointRange[]): string {
   const ascii = ranges.filter(([first]) => first < 0x80);
-  const beyond = ranges.flatMap(([first, last]): CodePointRange[] =>
+  const nonAscii = ranges.flatMap(([first, last]): CodePointRange[] =>
     last < 0x80 ? [] : [[Math.max(first, 0x80), last]],
   );
-  if (otherRanges([[0, 0x7f], ...beyond]).length === 0) {
-    const excluded = otherRanges([...ascii, [0x80, 0x10ffff]]);
+  if (complementRanges([[0, 0x7f], ...nonAscii]).length === 0) {
+    const excluded = complementRanges([...ascii, [0x80, 0x10ffff]]);
     return excluded.length === 0 ? `([\\u0000-\\u007f] | [^\\u0000-\\u007f])` : byteClass(excluded, "^");
   }
-  const options = byteSequences(beyond).map((sequence) => sequence.map((range) => byteClass([range])).join(" "));
+  const options = byteSequences(nonAscii).map((sequence) => sequence.map((range) => byteClass([range])).join(" "));
   if (ascii.length === 0) return `(${options.join(" | ")})`;
   const single = byteClass(ascii.map(([first, last]) => [first, Math.min(last, 0x7f)]));
   return options.length === 0 ? single : `(${single} | ${options.join(" | ")})`;
@@ -42,13 +43,13 @@ function escaped(codePoint: number): string {
 }
 
 /** An expression for any one of the given ones. */
-export function oneOf(options: readonly string[]): string {
+export function alternation(options: readonly string[]): string {
   const distinct = [...new Set(options)];
   return distinct.length === 1 ? (distinct[0] ?? '""') : `(${distinct.join(" | ")})`;
 }
 
 /** The rules of a grammar under construction; `root` is where text begins. */
-export interface RuleBook {
+export interface GrammarBuilder {
   /** A name for a rule that `define` will give later (it may refer to itself). */
   reserve(): string;
   define(name: string, body: string): void;
@@ -59,7 +60,7 @@ export interface RuleBook {
   text(): string;
 }
 
-export function ruleBook(maxCharacters: number): RuleBook {
+export function grammarBuilder(maxCharacters: number): GrammarBuilder {
   const lines: string[] = [];
   const names = new Map<string, string>();
   let count = 0;

@@ -1,8 +1,13 @@
 import type { Worker } from "node:worker_threads";
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
-import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
-import { startGrammarWorker } from "./worker-thread.js";
+import type {
+  GrammarWorkerData,
+  GrammarWorkerReply,
+  GrammarWorkerRequest,
+  GrammarWorkerValue,
+} from "./grammar-worker-protocol.js";
+import { startGrammarWorker } from "./start-grammar-worker.js";
 
 /** A completion under a constraint, with all that is needed to begin it anew in another thread. */
 export interface ThreadSession {
@@ -11,8 +16,8 @@ export interface ThreadSession {
   /** All tokens taken so far. */
   readonly tokens: number[];
   /** The thread that knows it, and how many of `tokens` that thread was told. */
-  home?: Worker;
-  told: number;
+  worker?: Worker;
+  sentTokens: number;
   /** Nobody waits for its answers any more. */
   closed?: boolean;
 }
@@ -31,9 +36,9 @@ export interface TimeLimits {
  */
 export interface GrammarThread {
   /** Starts the worker before anybody asks. */
-  warm(): void;
-  ask(session: ThreadSession, what: "advance" | "verify"): Promise<WorkerValue>;
-  forget(session: ThreadSession): void;
+  warmUp(): void;
+  ask(session: ThreadSession, what: "advance" | "verify"): Promise<GrammarWorkerValue>;
+  closeSession(session: ThreadSession): void;
   close(): Promise<void>;
 }
 
@@ -42,11 +47,11 @@ interface Pending {
   session?: ThreadSession;
   what: "start" | "advance" | "verify";
   compiles: boolean;
-  resolve(value: WorkerValue): void;
+  resolve(value: GrammarWorkerValue): void;
   reject(error: Error): void;
 }
 
-export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThread {
+export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): GrammarThread {
   let worker: Worker | undefined;
   let pending: Pending[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -54,7 +59,7 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
   let closed = false;
 
   return {
-    warm() {
+    warmUp() {
       if (!worker && !closed) start();
     },
     ask(session, what) {
@@ -63,15 +68,15 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
         else send({ id: ++lastId, session, what, compiles: false, resolve, reject });
       });
     },
-    forget(session) {
-      if (worker && session.home === worker) post({ do: "close", session: session.id });
+    closeSession(session) {
+      if (worker && session.worker === worker) post({ do: "close", session: session.id });
       session.closed = true;
     },
     async close() {
       closed = true;
       const ending = worker;
       const waiting = pending;
-      drop();
+      reset();
       for (const request of waiting) request.reject(closedError());
       await ending?.terminate();
     },
@@ -81,17 +86,17 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
     const { session, what } = request;
     if (!session || what === "start") return;
     const thread = worker ?? start();
-    const isNew = session.home !== thread;
+    const isNew = session.worker !== thread;
     request.compiles = isNew;
-    const tokens = session.tokens.slice(isNew ? 0 : session.told);
-    session.home = thread;
-    session.told = session.tokens.length;
+    const tokens = session.tokens.slice(isNew ? 0 : session.sentTokens);
+    session.worker = thread;
+    session.sentTokens = session.tokens.length;
     pending.push(request);
     post({ do: what, id: request.id, session: session.id, tokens, output: isNew ? session.output : undefined });
     if (pending.length === 1) watch();
   }
 
-  function post(request: WorkerRequest): void {
+  function post(request: GrammarWorkerRequest): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     worker?.postMessage(request);
   }
@@ -101,21 +106,21 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
     worker = thread;
     pending.push({ id: 0, what: "start", compiles: false, resolve: () => {}, reject: () => {} });
     watch();
-    thread.on("message", (reply: WorkerReply) => {
+    thread.on("message", (reply: GrammarWorkerReply) => {
       if (thread === worker) settle(reply);
     });
     thread.on("error", (error) => {
-      if (thread === worker) replace(deathOf(error));
+      if (thread === worker) restart(exitError(error));
     });
     thread.on("exit", () => {
-      if (thread === worker) replace(new EngineError("failed", "The thread that reads constraints ended by itself."));
+      if (thread === worker) restart(new EngineError("failed", "The thread that reads constraints ended by itself."));
     });
     return thread;
   }
 
-  function settle(reply: WorkerReply): void {
+  function settle(reply: GrammarWorkerReply): void {
     if ("error" in reply && (reply.broken || reply.id === 0)) {
-      replace(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+      restart(new EngineError(reply.error.code, reply.error.message, reply.error.path));
       return;
     }
     const request = pending.shift();
@@ -131,31 +136,31 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
     if (!request) return;
     const limit = request.what === "start" ? limits.startMs : request.compiles ? limits.compileMs : limits.stepMs;
     const expire = (): void => {
-      if (pending[0] === request) replace(tooSlow(request, limit));
+      if (pending[0] === request) restart(timeoutError(request, limit));
     };
     // This thread may have been busy itself: an answer that already lies there is read before the limit counts.
     timer = setTimeout(() => setImmediate(() => setImmediate(expire)), limit);
   }
 
-  function drop(): void {
+  function reset(): void {
     clearTimeout(timer);
     worker = undefined;
     pending = [];
   }
 
-  function replace(error: EngineError): void {
+  function restart(error: EngineError): void {
     const ending = worker;
-    const [blamed, ...others] = pending;
-    drop();
+    const [oldest, ...others] = pending;
+    reset();
     void ending?.terminate();
-    if (blamed?.what === "start") {
+    if (oldest?.what === "start") {
       // Nobody's constraint is to blame: without a thread nothing can be answered.
       for (const request of others) request.reject(error);
       return;
     }
-    const place = placeIn(blamed?.session?.output);
-    blamed?.reject(
-      error.path === undefined && blamed.compiles ? new EngineError(error.code, error.message, place) : error,
+    const field = constraintField(oldest?.session?.output);
+    oldest?.reject(
+      error.path === undefined && oldest.compiles ? new EngineError(error.code, error.message, field) : error,
     );
     for (const request of others) {
       if (request.session?.closed) request.reject(closedError());
@@ -165,29 +170,29 @@ export function grammarThread(data: WorkerData, limits: TimeLimits): GrammarThre
 }
 
 /** The field of a constraint that holds what the user wrote. */
-function placeIn(output: StructuredOutput | undefined): string | undefined {
-  const places = {
+function constraintField(output: StructuredOutput | undefined): string | undefined {
+  const fields = {
     json_schema: "schema",
     json_object: undefined,
     regex: "regex",
     choice: "choices",
     grammar: "grammar",
   };
-  return output && (output.type === "structural_tag" ? "tag" : places[output.type]);
+  return output && (output.type === "structural_tag" ? "tag" : fields[output.type]);
 }
 
 function closedError(): EngineError {
   return new EngineError("aborted", "The constraint was closed.");
 }
 
-function tooSlow({ what, compiles }: Pending, limit: number): EngineError {
+function timeoutError({ what, compiles }: Pending, limit: number): EngineError {
   const seconds = `${limit / 1000} s`;
   if (what === "start") return new EngineError("failed", `The grammar library was not ready after ${seconds}.`);
   const work = compiles ? "compile" : what === "verify" ? "check" : "follow";
   return new EngineError("too_large", `The constraint is too large: it took more than ${seconds} to ${work}.`);
 }
 
-function deathOf(error: unknown): EngineError {
+function exitError(error: unknown): EngineError {
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
     return new EngineError(
       "too_large",

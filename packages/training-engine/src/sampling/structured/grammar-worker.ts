@@ -1,11 +1,19 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
-import { type Compiled, compiledGrammars } from "./compiled-grammars.js";
+import type { Compiled } from "./compiled-grammars.js";
+import { compiledGrammars } from "./compiled-grammars.js";
 import { libraryFailure } from "./library-failure.js";
 import { hasOtherBits, tokenBits, tokensText } from "./token-text.js";
-import type { WorkerData, WorkerFailure, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
-import { type GrammarMatcher, limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
+import type {
+  GrammarWorkerData,
+  GrammarWorkerFailure,
+  GrammarWorkerReply,
+  GrammarWorkerRequest,
+  GrammarWorkerValue,
+} from "./grammar-worker-protocol.js";
+import type { GrammarMatcher } from "./xgrammar-library.js";
+import { limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
 
 // The thread that compiles grammars and says which tokens may follow. Whatever a user wrote is read here, and only here: it may
 // hang, abort the library or use up the memory, and then only this thread is lost.
@@ -17,7 +25,7 @@ interface Session {
   ended: boolean;
 }
 
-const data = workerData as WorkerData;
+const data = workerData as GrammarWorkerData;
 const printed: string[] = [];
 let memoryRefused = false;
 const sessions = new Map<number, Session>();
@@ -28,7 +36,7 @@ let queue: Promise<void> = answer(0, async () => {
   return {};
 });
 
-parentPort?.on("message", (request: WorkerRequest) => {
+parentPort?.on("message", (request: GrammarWorkerRequest) => {
   queue = queue.then(() => serve(request));
 });
 
@@ -42,7 +50,7 @@ async function open() {
   return { library, grammars: await compiledGrammars(library, data) };
 }
 
-async function serve(request: WorkerRequest): Promise<void> {
+async function serve(request: GrammarWorkerRequest): Promise<void> {
   if (request.do === "close") {
     sessions.get(request.session)?.matcher.dispose();
     sessions.delete(request.session);
@@ -76,43 +84,44 @@ function accept(session: Session, token: number): void {
   if (!isEnd) session.tokens.push(token);
 }
 
-async function next(session: Session): Promise<WorkerValue> {
-  if (session.ended) return { mask: bits.end.slice(), onlyEnd: true };
+async function next(session: Session): Promise<GrammarWorkerValue> {
+  if (session.ended) return { mask: bits.end.slice(), onlyEos: true };
   const mask = await session.matcher.getNextTokenBitmask();
   const last = session.tokens.at(-1);
-  const wrong = last === undefined ? undefined : bits.notAfter.get(data.bytes[(data.ends[last] ?? 0) - 1] ?? 0);
-  for (const [index, word] of bits.usable.entries()) mask[index] = (mask[index] ?? 0) & word & ~(wrong?.[index] ?? 0);
-  const onlyEnd = !hasOtherBits(mask, bits.end);
-  if (onlyEnd && mask.every((word) => word === 0)) {
+  const forbidden = last === undefined ? undefined : bits.notAfter.get(data.bytes[(data.ends[last] ?? 0) - 1] ?? 0);
+  for (const [index, word] of bits.usable.entries())
+    mask[index] = (mask[index] ?? 0) & word & ~(forbidden?.[index] ?? 0);
+  const onlyEos = !hasOtherBits(mask, bits.end);
+  if (onlyEos && mask.every((word) => word === 0)) {
     const reason = "No token of the vocabulary can continue the text as the constraint wants it.";
     throw new EngineError("invalid", reason);
   }
-  return { mask, onlyEnd };
+  return { mask, onlyEos };
 }
 
-function verify({ compiled, tokens }: Session): WorkerValue {
-  if (!compiled.check) return {};
+function verify({ compiled, tokens }: Session): GrammarWorkerValue {
+  if (!compiled.validator) return {};
   const text = tokensText(tokens, data.bytes, data.ends);
-  const reason = text === undefined ? "its bytes are not UTF-8" : compiled.check(text);
+  const reason = text === undefined ? "its bytes are not UTF-8" : compiled.validator(text);
   if (reason === undefined) return {};
   throw new EngineError("failed", `The finished text does not satisfy the JSON schema: ${reason}.`);
 }
 
-async function answer(id: number, work: () => Promise<WorkerValue> | WorkerValue): Promise<void> {
+async function answer(id: number, work: () => Promise<GrammarWorkerValue> | GrammarWorkerValue): Promise<void> {
   printed.length = 0;
   const start = performance.now();
   try {
     const value = await work();
     reply({ id, value: { ...value, tookMs: performance.now() - start } });
   } catch (error) {
-    const known: WorkerFailure | undefined =
+    const known: GrammarWorkerFailure | undefined =
       error instanceof EngineError ? { code: error.code, message: error.message, path: error.path } : undefined;
     const limit = memoryRefused ? data.memoryBytes : undefined;
     reply({ id, error: known ?? libraryFailure(error, printed, limit), broken: !known });
   }
 }
 
-function reply(message: WorkerReply): void {
+function reply(message: GrammarWorkerReply): void {
   const mask = "value" in message ? message.value.mask : undefined;
   parentPort?.postMessage(message, mask ? [mask.buffer as ArrayBuffer] : []);
 }

@@ -1,4 +1,4 @@
-import type { WorkerFailure } from "./worker-protocol.js";
+import type { GrammarWorkerFailure } from "./grammar-worker-protocol.js";
 
 /**
  * What an abort of the grammar library means to the one who wrote the constraint. `printed` is what the library wrote to the console;
@@ -8,7 +8,7 @@ export function libraryFailure(
   error: unknown,
   printed: readonly string[],
   memoryLimit: number | undefined,
-): WorkerFailure {
+): GrammarWorkerFailure {
   if (memoryLimit !== undefined) {
     const limit = `${Math.round(memoryLimit / 2 ** 20)} MB`;
     return {

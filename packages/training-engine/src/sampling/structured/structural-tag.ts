@@ -3,7 +3,7 @@ import { EngineError } from "../../engine-error.js";
 type TagObject = Record<string, unknown>;
 
 /** Turns the constrained parts of a structural tag into grammars; `path` is the place of the part. */
-export interface TagParts {
+export interface TagCompilers {
   jsonSchema(schema: unknown, path: string): string;
   regex(pattern: string, path: string): string;
   grammar(grammar: string, path: string): string;
@@ -16,7 +16,7 @@ const maxNodes = 1_000;
  * Checks a structural tag, in its own form (`format`) or in the older one (`structures` and `triggers`), and gives the form that
  * xgrammar reads, every schema and pattern being a grammar of ours. Rejects with `invalid` and the place.
  */
-export function structuralTagSource(tag: unknown, parts: TagParts): string {
+export function structuralTagSource(tag: unknown, compilers: TagCompilers): string {
   if (!isObject(tag)) throw invalid("tag", "a structural tag is an object");
   if ("type" in tag && tag.type !== "structural_tag") throw invalid("tag.type", 'the type must be "structural_tag"');
   const isLegacy = "structures" in tag || "triggers" in tag;
@@ -30,30 +30,30 @@ export function structuralTagSource(tag: unknown, parts: TagParts): string {
     if (depth > maxDepth || ++nodes > maxNodes) throw invalid(path, "the structural tag is too large");
     switch (value.type) {
       case "any_text":
-        only(value, [], path);
+        allowOnly(value, [], path);
         return { type: "any_text" };
       case "const_string":
-        only(value, ["value"], path);
+        allowOnly(value, ["value"], path);
         return { type: "const_string", value: text(value, "value", path) };
       case "json_schema":
-        only(value, ["json_schema"], path);
-        return { type: "grammar", grammar: parts.jsonSchema(value.json_schema, `${path}.json_schema`) };
+        allowOnly(value, ["json_schema"], path);
+        return { type: "grammar", grammar: compilers.jsonSchema(value.json_schema, `${path}.json_schema`) };
       case "regex":
-        only(value, ["pattern"], path);
-        return { type: "grammar", grammar: parts.regex(text(value, "pattern", path), `${path}.pattern`) };
+        allowOnly(value, ["pattern"], path);
+        return { type: "grammar", grammar: compilers.regex(text(value, "pattern", path), `${path}.pattern`) };
       case "grammar":
-        only(value, ["grammar"], path);
-        return { type: "grammar", grammar: parts.grammar(text(value, "grammar", path), `${path}.grammar`) };
+        allowOnly(value, ["grammar"], path);
+        return { type: "grammar", grammar: compilers.grammar(text(value, "grammar", path), `${path}.grammar`) };
       case "sequence":
       case "or":
-        only(value, ["elements"], path);
-        return { type: value.type, elements: nodes_(value, "elements", path, depth) };
+        allowOnly(value, ["elements"], path);
+        return { type: value.type, elements: childNodes(value, "elements", path, depth) };
       case "tag":
         return tagNode(value, path, depth);
       case "triggered_tags":
         return triggeredTags(value, path, depth);
       case "tags_with_separator":
-        only(value, ["tags", "separator", "at_least_one", "stop_after_first"], path);
+        allowOnly(value, ["tags", "separator", "at_least_one", "stop_after_first"], path);
         return {
           type: value.type,
           tags: tagList(value, path, depth),
@@ -65,12 +65,12 @@ export function structuralTagSource(tag: unknown, parts: TagParts): string {
     }
   }
 
-  function nodes_(value: TagObject, key: string, path: string, depth: number): TagObject[] {
+  function childNodes(value: TagObject, key: string, path: string, depth: number): TagObject[] {
     return list(value, key, path).map((element, index) => node(element, `${path}.${key}.${index}`, depth + 1));
   }
 
   function tagNode(value: TagObject, path: string, depth: number): TagObject {
-    only(value, ["begin", "content", "end"], path);
+    allowOnly(value, ["begin", "content", "end"], path);
     const content = node(value.content, `${path}.content`, depth + 1);
     return { type: "tag", begin: text(value, "begin", path, true), content, end: text(value, "end", path, true) };
   }
@@ -84,15 +84,15 @@ export function structuralTagSource(tag: unknown, parts: TagParts): string {
   }
 
   function triggeredTags(value: TagObject, path: string, depth: number): TagObject {
-    only(value, ["triggers", "tags", "at_least_one", "stop_after_first"], path);
+    allowOnly(value, ["triggers", "tags", "at_least_one", "stop_after_first"], path);
     const triggers = list(value, "triggers", path).map((trigger, index) => {
       if (typeof trigger === "string" && trigger !== "") return trigger;
       throw invalid(`${path}.triggers.${index}`, "a trigger is text that is not empty");
     });
     const tags = tagList(value, path, depth);
     for (const [index, trigger] of triggers.entries()) {
-      const twin = triggers.find((other, at) => at !== index && other.startsWith(trigger));
-      if (twin !== undefined)
+      const extended = triggers.find((other, at) => at !== index && other.startsWith(trigger));
+      if (extended !== undefined)
         throw invalid(`${path}.triggers.${index}`, "a trigger must not be the beginning of another one");
     }
     for (const [index, { begin }] of tags.entries()) {
@@ -105,11 +105,11 @@ export function structuralTagSource(tag: unknown, parts: TagParts): string {
 
 /** `structures: [{ begin, schema, end }]` with `triggers`: JSON between tags, free text elsewhere. */
 function fromLegacy(tag: TagObject): TagObject {
-  only(tag, ["structures", "triggers"], "tag");
+  allowOnly(tag, ["structures", "triggers"], "tag");
   const tags = list(tag, "structures", "tag").map((structure, index) => {
     const path = `tag.structures.${index}`;
     if (!isObject(structure)) throw invalid(path, "a structure is an object");
-    only(structure, ["begin", "schema", "end"], path);
+    allowOnly(structure, ["begin", "schema", "end"], path);
     const content = { type: "json_schema", json_schema: structure.schema };
     return { type: "tag", begin: structure.begin, content, end: structure.end };
   });
@@ -118,12 +118,12 @@ function fromLegacy(tag: TagObject): TagObject {
 
 function flags(value: TagObject, path: string): TagObject {
   const given = ["at_least_one", "stop_after_first"].filter((key) => key in value);
-  const wrong = given.find((key) => typeof value[key] !== "boolean");
-  if (wrong) throw invalid(`${path}.${wrong}`, "it must be true or false");
+  const invalidFlag = given.find((key) => typeof value[key] !== "boolean");
+  if (invalidFlag) throw invalid(`${path}.${invalidFlag}`, "it must be true or false");
   return Object.fromEntries(given.map((key) => [key, value[key]]));
 }
 
-function only(value: TagObject, keys: string[], path: string): void {
+function allowOnly(value: TagObject, keys: string[], path: string): void {
   const other = Object.keys(value).find((key) => key !== "type" && !keys.includes(key));
   if (other !== undefined) throw invalid(`${path}.${other}`, "it is not known here");
 }

@@ -8,27 +8,27 @@ export interface TokenBits {
 }
 
 /** Second bytes that UTF-8 forbids after some first bytes: longer forms than needed, halves of surrogates, no code points. */
-const wrongSecondBytes: ReadonlyMap<number, readonly [first: number, last: number]> = new Map([
+const invalidSecondBytes: ReadonlyMap<number, readonly [first: number, last: number]> = new Map([
   [0xe0, [0x80, 0x9f]],
   [0xed, [0xa0, 0xbf]],
   [0xf0, [0x80, 0x8f]],
   [0xf4, [0x90, 0xbf]],
 ]);
-const neverBytes = (byte: number) => byte === 0xc0 || byte === 0xc1 || byte >= 0xf5;
+const isNeverUtf8 = (byte: number) => byte === 0xc0 || byte === 0xc1 || byte >= 0xf5;
 
 /** xgrammar takes any two to four bytes of the right lengths for a character; these bits leave only what is one. */
 export function tokenBits(bytes: Uint8Array, ends: Uint32Array, size: number, eosIds: readonly number[]): TokenBits {
   const words = Math.ceil(size / 32);
   const [usable, end] = [new Int32Array(words), new Int32Array(words)];
-  const notAfter = new Map([...wrongSecondBytes.keys()].map((byte) => [byte, new Int32Array(words)]));
+  const notAfter = new Map([...invalidSecondBytes.keys()].map((byte) => [byte, new Int32Array(words)]));
   for (let token = 0, from = 0; token < ends.length; token++) {
     const text = bytes.subarray(from, ends[token]);
     from = ends[token] ?? from;
     const [first] = text;
     if (first === undefined) continue;
-    if (text.every((byte, index) => !neverBytes(byte) && !isWrongPair(text[index - 1] ?? 0, byte)))
+    if (text.every((byte, index) => !isNeverUtf8(byte) && !isInvalidPair(text[index - 1] ?? 0, byte)))
       setBit(usable, token);
-    for (const [byte, bits] of notAfter) if (isWrongPair(byte, first)) setBit(bits, token);
+    for (const [byte, bits] of notAfter) if (isInvalidPair(byte, first)) setBit(bits, token);
   }
   for (const token of eosIds) {
     setBit(usable, token);
@@ -37,9 +37,9 @@ export function tokenBits(bytes: Uint8Array, ends: Uint32Array, size: number, eo
   return { usable, end, notAfter };
 }
 
-function isWrongPair(first: number, second: number): boolean {
-  const wrong = wrongSecondBytes.get(first);
-  return wrong !== undefined && second >= wrong[0] && second <= wrong[1];
+function isInvalidPair(first: number, second: number): boolean {
+  const invalid = invalidSecondBytes.get(first);
+  return invalid !== undefined && second >= invalid[0] && second <= invalid[1];
 }
 
 function setBit(mask: Int32Array, token: number): void {

@@ -1,7 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTokenizer, type Tokenizer } from "../../text/tokenizer.js";
-import { type Constraints, openConstraints } from "./constraints.js";
+import type { Tokenizer } from "../../text/tokenizer.js";
+import { openTokenizer } from "../../text/tokenizer.js";
+import type { Constraints } from "./constraints.js";
+import { openConstraints } from "./constraints.js";
 import { allowedTokens, randomWalk, seededRandom } from "../../../test/random-walk.js";
 
 let tokenizer: Tokenizer;
@@ -35,8 +37,8 @@ test("every way to cut a text into the tokenizer's tokens is allowed, and no spe
   expect(spelt).toContain("m");
   expect(spelt.every((text) => "maybe not".startsWith(text))).toBe(true);
   for (const token of tokenizer.encode("maybe not")) session.accept(token);
-  const { mask: last, onlyEnd } = await session.next();
-  expect(onlyEnd).toBe(true);
+  const { mask: last, onlyEos } = await session.next();
+  expect(onlyEos).toBe(true);
   expect(allowedTokens(last)).toEqual([...tokenizer.eosIds].toSorted((one, other) => one - other));
   session.close();
 });

@@ -1,6 +1,7 @@
 import { EngineError } from "../../engine-error.js";
 import { characterClass } from "./ebnf.js";
-import { type CodePointRange, normalRanges, otherRanges } from "./utf8-ranges.js";
+import type { CodePointRange } from "./utf8-ranges.js";
+import { normalizeRanges, complementRanges } from "./utf8-ranges.js";
 
 const maxDepth = 200;
 const controls: Readonly<Record<string, number>> = {
@@ -45,7 +46,7 @@ export function userGrammarSource(grammar: unknown, path: string): string {
       if (isRange) at += 2;
       ranges.push([first, last]);
     }
-    const set = negated ? otherRanges(ranges) : normalRanges(ranges);
+    const set = negated ? complementRanges(ranges) : normalizeRanges(ranges);
     if (set.length === 0) throw failure("a character class matches nothing", offset);
     return characterClass(set);
   }
@@ -56,9 +57,9 @@ export function userGrammarSource(grammar: unknown, path: string): string {
     if (hexadecimal === undefined && named === undefined && /^\\[A-Za-z0-9]/.test(member)) {
       throw failure(`${member} is not known in a character class`, offset);
     }
-    const plain = member.startsWith("\\") ? member.slice(1) : member;
+    const unescaped = member.startsWith("\\") ? member.slice(1) : member;
     const codePoint =
-      hexadecimal === undefined ? (named ?? plain.codePointAt(0) ?? 0) : Number.parseInt(hexadecimal, 16);
+      hexadecimal === undefined ? (named ?? unescaped.codePointAt(0) ?? 0) : Number.parseInt(hexadecimal, 16);
     if (codePoint > 0x10ffff) throw failure("there is no such code point", offset);
     return codePoint;
   }

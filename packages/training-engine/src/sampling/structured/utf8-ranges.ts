@@ -7,7 +7,7 @@ const [firstSurrogate, lastSurrogate] = [0xd800, 0xdfff];
 const lengthLimits = [0x80, 0x800, 0x10000, lastCodePoint + 1];
 
 /** Sorted, without overlaps, without surrogates (which UTF-8 cannot carry). */
-export function normalRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
+export function normalizeRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
   const sorted = ranges.flatMap(withoutSurrogates).toSorted((one, other) => one[0] - other[0]);
   const merged: [number, number][] = [];
   for (const [first, last] of sorted) {
@@ -19,15 +19,15 @@ export function normalRanges(ranges: readonly CodePointRange[]): CodePointRange[
 }
 
 /** All other code points. */
-export function otherRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
+export function complementRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
   const rest: CodePointRange[] = [];
   let next = 0;
-  for (const [first, last] of normalRanges(ranges)) {
+  for (const [first, last] of normalizeRanges(ranges)) {
     if (first > next) rest.push([next, first - 1]);
     next = last + 1;
   }
   if (next <= lastCodePoint) rest.push([next, lastCodePoint]);
-  return normalRanges(rest);
+  return normalizeRanges(rest);
 }
 
 function withoutSurrogates([first, last]: CodePointRange): CodePointRange[] {
@@ -43,7 +43,7 @@ export type ByteRange = readonly [first: number, last: number];
 
 /** The UTF-8 forms of all code points of the ranges: each a sequence of byte ranges that vary independently of each other. */
 export function byteSequences(ranges: readonly CodePointRange[]): ByteRange[][] {
-  return normalRanges(ranges).flatMap(([first, last]) => {
+  return normalizeRanges(ranges).flatMap(([first, last]) => {
     const sequences: ByteRange[][] = [];
     let start = 0;
     for (const limit of lengthLimits) {

@@ -1,4 +1,5 @@
-import { type CodePointRange, otherRanges } from "../utf8-ranges.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { complementRanges } from "../utf8-ranges.js";
 
 const digits: CodePointRange[] = [[0x30, 0x39]];
 const wordCharacters: CodePointRange[] = [
@@ -23,11 +24,11 @@ const spaces: CodePointRange[] = [
 /** What `\d` and its like stand for, as ECMAScript defines them without flags. */
 export const classEscapes: ReadonlyMap<string, readonly CodePointRange[]> = new Map([
   ["d", digits],
-  ["D", otherRanges(digits)],
+  ["D", complementRanges(digits)],
   ["w", wordCharacters],
-  ["W", otherRanges(wordCharacters)],
+  ["W", complementRanges(wordCharacters)],
   ["s", spaces],
-  ["S", otherRanges(spaces)],
+  ["S", complementRanges(spaces)],
 ]);
 
 /** Escapes of one letter that name a control character. */
@@ -41,7 +42,7 @@ export const controlEscapes: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** What `.` matches: everything but the ends of lines that all dialects agree on. */
-export const anyCharacter: readonly CodePointRange[] = otherRanges([
+export const anyCharacter: readonly CodePointRange[] = complementRanges([
   [0x0a, 0x0a],
   [0x0d, 0x0d],
 ]);

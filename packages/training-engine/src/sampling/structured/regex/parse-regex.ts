@@ -1,5 +1,6 @@
 import { EngineError } from "../../../engine-error.js";
-import { type CodePointRange, normalRanges, otherRanges } from "../utf8-ranges.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
 import { anyCharacter, classEscapes, controlEscapes } from "./character-escapes.js";
 import type { Regex } from "./regex-syntax.js";
 
@@ -25,8 +26,8 @@ export function parseRegex(source: string, path: string): Regex {
   return regex;
 
   function fail(reason: string, position = at): never {
-    const place = `at position ${position} of the regular expression`;
-    throw new EngineError("invalid", `Regular expression not usable: ${reason} (${place}).`, path);
+    const location = `at position ${position} of the regular expression`;
+    throw new EngineError("invalid", `Regular expression not usable: ${reason} (${location}).`, path);
   }
 
   function take(character: string): boolean {
@@ -85,16 +86,16 @@ export function parseRegex(source: string, path: string): Regex {
   }
 
   function repeated(part: Regex): Regex {
-    let whole = part;
+    let quantified = part;
     for (let times = 0; ; times++) {
       const start = at;
       const range = quantifier();
-      if (!range) return whole;
+      if (!range) return quantified;
       if (times > 0) fail("a quantifier follows a quantifier", start);
       if (part.kind === "start" || part.kind === "end") fail("an anchor cannot be repeated", start);
       if (take("+")) fail("possessive quantifiers are not supported", start);
       take("?");
-      whole = { kind: "repeat", part, ...range };
+      quantified = { kind: "repeat", part, ...range };
     }
   }
 
@@ -137,7 +138,7 @@ export function parseRegex(source: string, path: string): Regex {
       if (first > last) fail("this range is out of order", dash);
       ranges.push([first, last]);
     }
-    const set = negated ? otherRanges(ranges) : normalRanges(ranges);
+    const set = negated ? complementRanges(ranges) : normalizeRanges(ranges);
     if (set.length === 0) fail("this character class matches nothing", start);
     return set;
   }

@@ -1,5 +1,6 @@
 import { EngineError } from "../../../engine-error.js";
-import { literal, oneOf, type RuleBook } from "../ebnf.js";
+import type { GrammarBuilder } from "../ebnf.js";
+import { literal, alternation } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { parseRegex } from "./parse-regex.js";
 import type { Regex } from "./regex-syntax.js";
@@ -9,11 +10,11 @@ const maxPositions = 50_000;
 /** How one character of a set is written; text writes it as it is, a JSON string escapes some. */
 export interface CharacterWriter {
   set(ranges: readonly CodePointRange[]): string;
-  text(text: string): string;
+  grammar(text: string): string;
 }
 
-export function plainText(book: RuleBook): CharacterWriter {
-  return { set: (ranges) => book.characters(ranges), text: literal };
+export function textWriter(builder: GrammarBuilder): CharacterWriter {
+  return { set: (ranges) => builder.characters(ranges), grammar: literal };
 }
 
 /**
@@ -81,7 +82,7 @@ function write(regex: Regex, writer: CharacterWriter): string {
     case "sequence":
       return writeSequence(regex.parts, writer);
     case "choice":
-      return oneOf(regex.options.map((option) => write(option, writer)));
+      return alternation(regex.options.map((option) => write(option, writer)));
     case "repeat":
       return writeRepeat(regex, writer);
     default:
@@ -94,7 +95,7 @@ function writeSequence(parts: Regex[], writer: CharacterWriter): string {
   const written: string[] = [];
   let text = "";
   const flush = () => {
-    if (text) written.push(writer.text(text));
+    if (text) written.push(writer.grammar(text));
     text = "";
   };
   for (const part of parts) {
@@ -119,13 +120,14 @@ function onlyCharacter(regex: Regex): string | undefined {
 }
 
 function writeRepeat({ part, min, max }: Extract<Regex, { kind: "repeat" }>, writer: CharacterWriter): string {
-  const once = write(part, writer);
-  if (max === 0 || once === '""') return '""';
-  if (min === 1 && max === 1) return once;
-  const unit = isUnit(once) ? once : `(${once})`;
-  if (max === undefined) return min === 0 ? `${unit}*` : min === 1 ? `${unit}+` : `${unit}{${min},}`;
-  if (min === 0 && max === 1) return `${unit}?`;
-  return `${unit}{${min},${max}}`;
+  const expression = write(part, writer);
+  if (max === 0 || expression === '""') return '""';
+  if (min === 1 && max === 1) return expression;
+  const quantifiable = isUnit(expression) ? expression : `(${expression})`;
+  if (max === undefined)
+    return min === 0 ? `${quantifiable}*` : min === 1 ? `${quantifiable}+` : `${quantifiable}{${min},}`;
+  if (min === 0 && max === 1) return `${quantifiable}?`;
+  return `${quantifiable}{${min},${max}}`;
 }
 
 /** A quantifier may follow it directly: a rule, a class, a literal, or one pair of parentheses (all others are written with blanks). */

@@ -4,13 +4,13 @@ import { EngineError } from "../../../engine-error.js";
 export type SchemaObject = Record<string, unknown>;
 
 /** A schema and its place, as a JSON pointer fragment (`#/properties/a`). */
-export interface Place<Schema = unknown> {
+export interface SchemaLocation<Schema = unknown> {
   schema: Schema;
   pointer: string;
 }
 
-export const jsonTypes = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
-export type JsonType = (typeof jsonTypes)[number];
+export const schemaTypes = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
+export type SchemaType = (typeof schemaTypes)[number];
 
 /** Say nothing about the value. */
 const annotations = [
@@ -29,7 +29,7 @@ const rootOnly = new Set(["$schema", "$id", "id"]);
 const definitions = ["$defs", "definitions"];
 
 /** What each type understands. */
-export const typeKeywords: Record<JsonType, readonly string[]> = {
+export const typeKeywords: Record<SchemaType, readonly string[]> = {
   object: ["properties", "required", "additionalProperties", "unevaluatedProperties"],
   array: ["items", "prefixItems", "minItems", "maxItems", "unevaluatedItems", "uniqueItems"],
   string: ["minLength", "maxLength", "pattern", "format"],
@@ -40,7 +40,7 @@ export const typeKeywords: Record<JsonType, readonly string[]> = {
 };
 
 /** Each stands alone, but for those named here. */
-export const wholeKeywords: ReadonlyMap<string, readonly string[]> = new Map([
+export const exclusiveKeywords: ReadonlyMap<string, readonly string[]> = new Map([
   ["$ref", []],
   ["const", ["type", "enum"]],
   ["enum", ["type", "const"]],
@@ -49,8 +49,8 @@ export const wholeKeywords: ReadonlyMap<string, readonly string[]> = new Map([
   ["allOf", []],
 ]);
 
-const known = new Set([...Object.values(typeKeywords).flat(), ...wholeKeywords.keys(), "type", "discriminator"]);
-const silent = new Set([...annotations, ...definitions]);
+const known = new Set([...Object.values(typeKeywords).flat(), ...exclusiveKeywords.keys(), "type", "discriminator"]);
+const ignoredKeywords = new Set([...annotations, ...definitions]);
 
 export function pointerTo(pointer: string, ...steps: (string | number)[]): string {
   return [pointer, ...steps.map((step) => String(step).replaceAll("~", "~0").replaceAll("/", "~1"))].join("/");
@@ -65,11 +65,19 @@ export function isObject(value: unknown): value is SchemaObject {
 }
 
 /** The keywords of a schema that say something about the value. Anything not understood is refused, never ignored. */
-export function effectiveKeywords({ schema, pointer }: Place<SchemaObject>): string[] {
+export function effectiveKeywords({ schema, pointer }: SchemaLocation<SchemaObject>): string[] {
   return Object.keys(schema).filter((keyword) => {
-    if (silent.has(keyword) || keyword.startsWith("x-")) return false;
+    if (ignoredKeywords.has(keyword) || keyword.startsWith("x-")) return false;
     if (rootOnly.has(keyword) && pointer === "#") return false;
     if (known.has(keyword)) return true;
     throw invalidSchema(pointerTo(pointer, keyword), `the keyword ${JSON.stringify(keyword)} is not supported`);
   });
+}
+
+/** A count of characters, items… that `schema[keyword]` gives. */
+export function countKeyword(schema: SchemaObject, keyword: string, pointer: string, max: number): number | undefined {
+  if (!(keyword in schema)) return undefined;
+  const value = schema[keyword];
+  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw invalidSchema(pointerTo(pointer, keyword), `${keyword} must be an integer from 0 to ${max}`);
 }

@@ -1,8 +1,9 @@
 import { literal } from "../ebnf.js";
-import { rawCharacters } from "./json-text.js";
-import { invalidSchema, isObject, type Place, pointerTo, type SchemaObject } from "./keywords.js";
-import { otherKey } from "./other-keys.js";
-import type { SchemaContext } from "./schema-grammar.js";
+import { unescapedCharacters } from "./json-grammar.js";
+import type { SchemaLocation, SchemaObject } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
+import { undeclaredKey } from "./undeclared-key.js";
+import type { SchemaContext } from "./schema-context.js";
 
 interface Member {
   expression: string;
@@ -10,12 +11,12 @@ interface Member {
 }
 
 /** Objects: the declared members in their order, then additional ones where the schema asks for them. */
-export function objectBody(place: Place<SchemaObject>, depth: number, context: SchemaContext): string {
-  const { pointer } = place;
-  const { book, json } = context;
-  const properties = propertiesOf(place);
-  const required = requiredNames(place);
-  const extra = extraSchema(place, properties !== undefined);
+export function objectBody(location: SchemaLocation<SchemaObject>, depth: number, context: SchemaContext): string {
+  const { pointer } = location;
+  const { builder, json } = context;
+  const properties = propertiesOf(location);
+  const required = requiredNames(location);
+  const extra = extraSchema(location, properties !== undefined);
   const declared = Object.keys(properties ?? {});
   const undeclared = required.find((name) => !declared.includes(name));
   if (undeclared !== undefined) {
@@ -33,18 +34,19 @@ export function objectBody(place: Place<SchemaObject>, depth: number, context: S
       };
     });
   if (!extra) return membersBody(members, undefined, context);
-  const key = declared.length === 0 ? json.string() : `${literal('"')} ${otherKey(book, declared, rawCharacters)}`;
+  const key =
+    declared.length === 0 ? json.string() : `${literal('"')} ${undeclaredKey(builder, declared, unescapedCharacters)}`;
   const value = context.rule(extra, depth + 1);
   return membersBody(members, `${key} ${json.colon} ${value}`, context);
 }
 
-function propertiesOf({ schema, pointer }: Place<SchemaObject>): SchemaObject | undefined {
+function propertiesOf({ schema, pointer }: SchemaLocation<SchemaObject>): SchemaObject | undefined {
   if (!("properties" in schema)) return undefined;
   if (isObject(schema.properties)) return schema.properties;
   throw invalidSchema(pointerTo(pointer, "properties"), "properties must be an object");
 }
 
-function requiredNames({ schema, pointer }: Place<SchemaObject>): string[] {
+function requiredNames({ schema, pointer }: SchemaLocation<SchemaObject>): string[] {
   if (!("required" in schema)) return [];
   const { required } = schema;
   if (Array.isArray(required) && required.every((name): name is string => typeof name === "string")) return required;
@@ -52,7 +54,7 @@ function requiredNames({ schema, pointer }: Place<SchemaObject>): string[] {
 }
 
 /** The schema of undeclared members: those that are asked for, or any when the schema declares nothing at all. */
-function extraSchema({ schema, pointer }: Place<SchemaObject>, declares: boolean): Place | undefined {
+function extraSchema({ schema, pointer }: SchemaLocation<SchemaObject>, declares: boolean): SchemaLocation | undefined {
   const keyword = "additionalProperties" in schema ? "additionalProperties" : "unevaluatedProperties";
   if (keyword in schema) {
     const extra = schema[keyword];
@@ -65,15 +67,15 @@ function extraSchema({ schema, pointer }: Place<SchemaObject>, declares: boolean
  * From the last member back: what may follow when nothing was written yet (`first`), and after a member (`after`). Two small rules
  * per member, however many are optional.
  */
-function membersBody(members: Member[], extra: string | undefined, { book, json }: SchemaContext): string {
+function membersBody(members: Member[], extra: string | undefined, { builder, json }: SchemaContext): string {
   const more = extra === undefined ? "" : `(${json.comma} ${extra})* `;
-  let after = book.rule(`${more}${json.space}`);
-  let first = extra === undefined ? undefined : book.rule(`${extra} ${after}`);
+  let after = builder.rule(`${more}${json.space}`);
+  let first = extra === undefined ? undefined : builder.rule(`${extra} ${after}`);
   let mayBeEmpty = true;
   for (const { expression, required } of members.toReversed()) {
     const here = `${expression} ${after}`;
-    first = required || first === undefined ? book.rule(here) : book.rule(`${here} | ${first}`);
-    after = required ? book.rule(`${json.comma} ${here}`) : book.rule(`${json.comma} ${here} | ${after}`);
+    first = required || first === undefined ? builder.rule(here) : builder.rule(`${here} | ${first}`);
+    after = required ? builder.rule(`${json.comma} ${here}`) : builder.rule(`${json.comma} ${here} | ${after}`);
     if (required) mayBeEmpty = false;
   }
   const open = `${literal("{")} ${json.space}`;

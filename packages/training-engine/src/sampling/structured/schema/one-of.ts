@@ -1,22 +1,23 @@
-import { invalidSchema, isObject, type JsonType, type Place, pointerTo, type SchemaObject } from "./keywords.js";
+import type { SchemaType, SchemaLocation, SchemaObject } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 import type { References } from "./references.js";
 
 const maxDepth = 4;
 
 /** `oneOf` is read as "any of them", which is the same only where no value fits two of them. */
-export function checkOneOf({ schema, pointer }: Place<SchemaObject>, refs: References): void {
+export function checkOneOf({ schema, pointer }: SchemaLocation<SchemaObject>, refs: References): void {
   const at = pointerTo(pointer, "oneOf");
   if (!Array.isArray(schema.oneOf) || schema.oneOf.length > 64)
     throw invalidSchema(at, "oneOf must be a list of at most 64 schemas");
-  const places = schema.oneOf.map((branch: unknown, index): Place => ({
+  const locations = schema.oneOf.map((branch: unknown, index): SchemaLocation => ({
     schema: branch,
     pointer: pointerTo(at, index),
   }));
-  for (const [index, one] of places.entries()) {
-    const twin = places.slice(index + 1).find((other) => !disjoint(one, other, refs, 0));
-    if (twin) {
+  for (const [index, one] of locations.entries()) {
+    const overlapping = locations.slice(index + 1).find((other) => !disjoint(one, other, refs, 0));
+    if (overlapping) {
       throw invalidSchema(
-        twin.pointer,
+        overlapping.pointer,
         `a value could fit this and ${one.pointer} of the oneOf; use anyOf, or a property with different const values`,
       );
     }
@@ -24,7 +25,7 @@ export function checkOneOf({ schema, pointer }: Place<SchemaObject>, refs: Refer
 }
 
 /** Provably no value fits both. */
-function disjoint(first: Place, second: Place, refs: References, depth: number): boolean {
+function disjoint(first: SchemaLocation, second: SchemaLocation, refs: References, depth: number): boolean {
   const one = resolved(first, refs);
   const other = resolved(second, refs);
   if (!one || !other || depth > maxDepth) return false;
@@ -33,16 +34,16 @@ function disjoint(first: Place, second: Place, refs: References, depth: number):
   const [types, otherTypes] = [kindsOf(one.schema), kindsOf(other.schema)];
   if (types && otherTypes && !types.some((type) => otherTypes.includes(type))) return true;
   return sharedNames(one.schema, other.schema).some((name) => {
-    const part = (place: Place<SchemaObject>): Place => ({
-      schema: isObject(place.schema.properties) ? place.schema.properties[name] : undefined,
-      pointer: pointerTo(place.pointer, "properties", name),
+    const part = (location: SchemaLocation<SchemaObject>): SchemaLocation => ({
+      schema: isObject(location.schema.properties) ? location.schema.properties[name] : undefined,
+      pointer: pointerTo(location.pointer, "properties", name),
     });
     return disjoint(part(one), part(other), refs, depth + 1);
   });
 }
 
-function resolved(place: Place, refs: References): Place<SchemaObject> | undefined {
-  let { schema, pointer } = place;
+function resolved(location: SchemaLocation, refs: References): SchemaLocation<SchemaObject> | undefined {
+  let { schema, pointer } = location;
   for (let steps = 0; isObject(schema) && "$ref" in schema; steps++) {
     if (steps > 32) return undefined;
     ({ schema, pointer } = refs.target(schema.$ref, pointer));
@@ -62,7 +63,7 @@ function kindsOf(schema: SchemaObject): string[] | undefined {
   return types.map((type) => (type === "integer" ? "number" : String(type)));
 }
 
-function kindOfText(text: string): JsonType {
+function kindOfText(text: string): SchemaType {
   const value: unknown = JSON.parse(text);
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

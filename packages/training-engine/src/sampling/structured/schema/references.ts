@@ -1,9 +1,10 @@
-import { invalidSchema, isObject, type Place, pointerTo } from "./keywords.js";
+import type { SchemaLocation } from "./keywords.js";
+import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 
 /** Follows `$ref` inside one schema document; anything outside it is refused. */
 export interface References {
   /** Where the `$ref` of the schema at `pointer` leads. */
-  target(reference: unknown, pointer: string): Place;
+  target(reference: unknown, pointer: string): SchemaLocation;
 }
 
 export function references(root: unknown): References {
@@ -46,7 +47,7 @@ function childOf(value: unknown, step: string): unknown {
 }
 
 /** The places whose schemas hold for the same value: where a loop would never end. */
-export function sameValuePlaces({ schema, pointer }: Place, refs: References): Place[] {
+export function sameValueLocations({ schema, pointer }: SchemaLocation, refs: References): SchemaLocation[] {
   if (!isObject(schema)) return [];
   if ("$ref" in schema) return [refs.target(schema.$ref, pointer)];
   return ["anyOf", "oneOf", "allOf"].flatMap((keyword) => {

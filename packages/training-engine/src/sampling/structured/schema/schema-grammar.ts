@@ -1,97 +1,91 @@
-import { literal, oneOf, type RuleBook } from "../ebnf.js";
+import type { GrammarBuilder } from "../ebnf.js";
+import { literal, alternation } from "../ebnf.js";
 import { regexExpression } from "../regex/regex-grammar.js";
 import { arrayBody } from "./array-grammar.js";
-import { checkEnds } from "./endings.js";
+import { checkTermination } from "./termination.js";
 import { formats } from "./formats.js";
-import { type JsonText, jsonString } from "./json-text.js";
+import type { JsonGrammar } from "./json-grammar.js";
+import { jsonString } from "./json-grammar.js";
+import type { SchemaType, SchemaLocation, SchemaObject } from "./keywords.js";
 import {
+  countKeyword,
   effectiveKeywords,
   invalidSchema,
   isObject,
-  type JsonType,
-  jsonTypes,
-  type Place,
+  schemaTypes,
   pointerTo,
-  type SchemaObject,
   typeKeywords,
-  wholeKeywords,
+  exclusiveKeywords,
 } from "./keywords.js";
-import { type Bound, integerRange, numberRange } from "./number-range.js";
+import type { Bound } from "./number-range.js";
+import { integerRange, numberRange } from "./number-range.js";
 import { objectBody } from "./object-grammar.js";
 import { checkOneOf } from "./one-of.js";
-import { type References, references } from "./references.js";
+import { references } from "./references.js";
+import type { SchemaContext } from "./schema-context.js";
 
 const maxDepth = 64;
 const maxLength = 10_000;
-
-/** What the parts of a schema share while its grammar is written. */
-export interface SchemaContext {
-  book: RuleBook;
-  json: JsonText;
-  refs: References;
-  /** The rule of a nested schema. */
-  rule(place: Place, depth: number): string;
-}
 
 /**
  * The name of a rule for the JSON texts that satisfy `schema`. Every text of the rule does; some valid texts are left out:
  * properties come in the schema's order, undeclared ones only where `additionalProperties` asks for them, `pattern` speaks of the
  * whole string, strings of bounded length hold nothing that JSON must escape. A keyword that cannot be honoured is refused with its pointer, never ignored.
  */
-export function schemaRule(schema: unknown, book: RuleBook, json: JsonText): string {
+export function schemaRule(schema: unknown, builder: GrammarBuilder, json: JsonGrammar): string {
   const refs = references(schema);
   const names = new Map<string, string>();
   const context: SchemaContext = {
-    book,
+    builder,
     json,
     refs,
-    rule(place, depth) {
-      if (depth > maxDepth) throw invalidSchema(place.pointer, `it nests deeper than ${maxDepth} levels`);
-      const known = names.get(place.pointer);
+    rule(location, depth) {
+      if (depth > maxDepth) throw invalidSchema(location.pointer, `it nests deeper than ${maxDepth} levels`);
+      const known = names.get(location.pointer);
       if (known) return known;
-      const name = book.reserve();
-      names.set(place.pointer, name);
-      book.define(name, schemaBody(place, depth, context));
+      const name = builder.reserve();
+      names.set(location.pointer, name);
+      builder.define(name, schemaBody(location, depth, context));
       return name;
     },
   };
   const root = { schema, pointer: "#" };
   const name = context.rule(root, 0);
-  checkEnds(root, refs);
+  checkTermination(root, refs);
   return name;
 }
 
-function schemaBody({ schema, pointer }: Place, depth: number, context: SchemaContext): string {
+function schemaBody({ schema, pointer }: SchemaLocation, depth: number, context: SchemaContext): string {
   if (schema === true) return context.json.value();
   if (schema === false) throw invalidSchema(pointer, "false allows no value");
   if (!isObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
-  const place = { schema, pointer };
-  const keywords = effectiveKeywords(place);
-  for (const [whole, companions] of wholeKeywords) {
-    if (!keywords.includes(whole)) continue;
-    const other = keywords.find((keyword) => keyword !== whole && !companions.includes(keyword));
-    if (other) throw invalidSchema(pointerTo(pointer, other), `${other} beside ${whole} is not supported`);
+  const location = { schema, pointer };
+  const keywords = effectiveKeywords(location);
+  for (const [exclusive, allowed] of exclusiveKeywords) {
+    if (!keywords.includes(exclusive)) continue;
+    const other = keywords.find((keyword) => keyword !== exclusive && !allowed.includes(keyword));
+    if (other) throw invalidSchema(pointerTo(pointer, other), `${other} beside ${exclusive} is not supported`);
   }
   if ("$ref" in schema) return context.rule(context.refs.target(schema.$ref, pointer), depth + 1);
-  if ("const" in schema || "enum" in schema) return valuesBody(place);
-  if ("anyOf" in schema) return branches(place, "anyOf", depth, context);
+  if ("const" in schema || "enum" in schema) return valuesBody(location);
+  if ("anyOf" in schema) return branches(location, "anyOf", depth, context);
   if ("oneOf" in schema) {
-    checkOneOf(place, context.refs);
-    return branches(place, "oneOf", depth, context);
+    checkOneOf(location, context.refs);
+    return branches(location, "oneOf", depth, context);
   }
   if ("allOf" in schema) {
     if (!Array.isArray(schema.allOf) || schema.allOf.length !== 1) {
       throw invalidSchema(pointerTo(pointer, "allOf"), "allOf is supported with exactly one schema");
     }
-    return branches(place, "allOf", depth, context);
+    return branches(location, "allOf", depth, context);
   }
-  const types = typesOf(place, keywords);
+  const types = typesOf(location, keywords);
   if (types.length === 0) return context.json.value();
-  return types.map((type) => typeBody(type, place, depth, context)).join(" | ");
+  return types.map((type) => typeBody(type, location, depth, context)).join(" | ");
 }
 
 function branches(
-  { schema, pointer }: Place<SchemaObject>,
+  { schema, pointer }: SchemaLocation<SchemaObject>,
   keyword: string,
   depth: number,
   context: SchemaContext,
@@ -106,51 +100,56 @@ function branches(
 }
 
 /** Named by `type`, or the ones that the other keywords speak of; none: any. */
-function typesOf({ schema, pointer }: Place<SchemaObject>, keywords: readonly string[]): JsonType[] {
+function typesOf({ schema, pointer }: SchemaLocation<SchemaObject>, keywords: readonly string[]): SchemaType[] {
   if (!("type" in schema)) {
-    const spoken = jsonTypes.filter((type) => typeKeywords[type].some((keyword) => keywords.includes(keyword)));
-    return spoken.filter((type) => type !== "integer");
+    const implied = schemaTypes.filter((type) => typeKeywords[type].some((keyword) => keywords.includes(keyword)));
+    return implied.filter((type) => type !== "integer");
   }
   const named: unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
-  const types = jsonTypes.filter((type) => named.includes(type));
+  const types = schemaTypes.filter((type) => named.includes(type));
   if (types.length === 0 || types.length !== new Set(named).size) {
-    throw invalidSchema(pointerTo(pointer, "type"), `type must be one or several of ${jsonTypes.join(", ")}`);
+    throw invalidSchema(pointerTo(pointer, "type"), `type must be one or several of ${schemaTypes.join(", ")}`);
   }
   return types.includes("number") ? types.filter((type) => type !== "integer") : types;
 }
 
-function typeBody(type: JsonType, place: Place<SchemaObject>, depth: number, context: SchemaContext): string {
+function typeBody(
+  type: SchemaType,
+  location: SchemaLocation<SchemaObject>,
+  depth: number,
+  context: SchemaContext,
+): string {
   switch (type) {
     case "object":
-      return objectBody(place, depth, context);
+      return objectBody(location, depth, context);
     case "array":
-      return arrayBody(place, depth, context);
+      return arrayBody(location, depth, context);
     case "string":
-      return stringBody(place, context);
+      return stringBody(location, context);
     case "boolean":
       return '"true" | "false"';
     case "null":
       return '"null"';
     default:
-      return numberBody(type, place, context.json);
+      return numberBody(type, location, context.json);
   }
 }
 
-function valuesBody({ schema, pointer }: Place<SchemaObject>): string {
+function valuesBody({ schema, pointer }: SchemaLocation<SchemaObject>): string {
   const list: unknown = "enum" in schema ? schema.enum : [schema.const];
   const at = pointerTo(pointer, "enum" in schema ? "enum" : "const");
   if (!Array.isArray(list) || list.length === 0) throw invalidSchema(at, "enum must be a list of values");
-  const types = "type" in schema ? typesOf({ schema, pointer }, []) : jsonTypes;
+  const types = "type" in schema ? typesOf({ schema, pointer }, []) : schemaTypes;
   const onlyConst = "const" in schema ? JSON.stringify(schema.const) : undefined;
   const values = list
     .filter((value: unknown) => types.some((type) => hasType(value, type)))
     .map((value) => JSON.stringify(value));
   const fitting = values.filter((value) => onlyConst === undefined || value === onlyConst);
   if (fitting.length === 0) throw invalidSchema(at, "no value of the list fits the schema");
-  return oneOf(fitting.map(literal));
+  return alternation(fitting.map(literal));
 }
 
-function hasType(value: unknown, type: JsonType): boolean {
+function hasType(value: unknown, type: SchemaType): boolean {
   switch (type) {
     case "object":
       return isObject(value);
@@ -165,7 +164,7 @@ function hasType(value: unknown, type: JsonType): boolean {
   }
 }
 
-function stringBody({ schema, pointer }: Place<SchemaObject>, { book, json }: SchemaContext): string {
+function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder, json }: SchemaContext): string {
   const source = patternOf({ schema, pointer });
   const bounded = "minLength" in schema || "maxLength" in schema;
   if (source === undefined && !bounded) return json.string();
@@ -178,17 +177,17 @@ function stringBody({ schema, pointer }: Place<SchemaObject>, { book, json }: Sc
   }
   const quote = literal('"');
   if (source !== undefined) {
-    return `${quote} ${regexExpression(source, `schema${pointerTo(pointer, "pattern")}`, jsonString(book))} ${quote}`;
+    return `${quote} ${regexExpression(source, `schema${pointerTo(pointer, "pattern")}`, jsonString(builder))} ${quote}`;
   }
-  const least = count(schema, "minLength", pointer, maxLength) ?? 0;
-  const most = count(schema, "maxLength", pointer, maxLength);
-  if (most !== undefined && most < least)
+  const minLength = countKeyword(schema, "minLength", pointer, maxLength) ?? 0;
+  const max = countKeyword(schema, "maxLength", pointer, maxLength);
+  if (max !== undefined && max < minLength)
     throw invalidSchema(pointerTo(pointer, "maxLength"), "maxLength is below minLength");
-  if (most === 0) return `${quote} ${quote}`;
-  return `${quote} ${json.plainCharacter}{${least},${most ?? ""}} ${quote}`;
+  if (max === 0) return `${quote} ${quote}`;
+  return `${quote} ${json.unescapedCharacter}{${minLength},${max ?? ""}} ${quote}`;
 }
 
-function patternOf({ schema, pointer }: Place<SchemaObject>): string | undefined {
+function patternOf({ schema, pointer }: SchemaLocation<SchemaObject>): string | undefined {
   const { pattern, format } = schema;
   if ("pattern" in schema && typeof pattern !== "string")
     throw invalidSchema(pointerTo(pointer, "pattern"), "pattern must be text");
@@ -205,20 +204,16 @@ function patternOf({ schema, pointer }: Place<SchemaObject>): string | undefined
   return source;
 }
 
-/** A count of characters, items… that `schema[keyword]` gives. */
-export function count(schema: SchemaObject, keyword: string, pointer: string, most: number): number | undefined {
-  if (!(keyword in schema)) return undefined;
-  const value = schema[keyword];
-  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most) return value;
-  throw invalidSchema(pointerTo(pointer, keyword), `${keyword} must be an integer from 0 to ${most}`);
-}
-
-function numberBody(type: "number" | "integer", { schema, pointer }: Place<SchemaObject>, json: JsonText): string {
-  const low = tighter(bound(schema, "minimum", pointer), bound(schema, "exclusiveMinimum", pointer), 1);
-  const high = tighter(bound(schema, "maximum", pointer), bound(schema, "exclusiveMaximum", pointer), -1);
+function numberBody(
+  type: "number" | "integer",
+  { schema, pointer }: SchemaLocation<SchemaObject>,
+  json: JsonGrammar,
+): string {
+  const low = tighterBound(bound(schema, "minimum", pointer), bound(schema, "exclusiveMinimum", pointer), 1);
+  const high = tighterBound(bound(schema, "maximum", pointer), bound(schema, "exclusiveMaximum", pointer), -1);
   if (!low && !high) return type === "integer" ? json.integer() : json.number();
-  const place = `schema${pointer}`;
-  return type === "integer" ? integerRange(low, high, place) : numberRange(low, high, place);
+  const location = `schema${pointer}`;
+  return type === "integer" ? integerRange(low, high, location) : numberRange(low, high, location);
 }
 
 function bound(schema: SchemaObject, keyword: string, pointer: string): Bound | undefined {
@@ -230,7 +225,7 @@ function bound(schema: SchemaObject, keyword: string, pointer: string): Bound | 
 }
 
 /** The one that allows less; `direction` 1 for lower bounds. */
-function tighter(one: Bound | undefined, other: Bound | undefined, direction: 1 | -1): Bound | undefined {
+function tighterBound(one: Bound | undefined, other: Bound | undefined, direction: 1 | -1): Bound | undefined {
   if (!one || !other) return one ?? other;
   const distance = (other.value - one.value) * direction;
   return distance >= 0 ? other : one;

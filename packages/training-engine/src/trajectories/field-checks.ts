@@ -2,18 +2,18 @@ import { EngineError } from "../engine-error.js";
 import { isObject } from "../text/model-file.js";
 
 /** `invalid` at a place: what was expected there. */
-export function misfit(path: string, what: string): EngineError {
+export function invalidAt(path: string, what: string): EngineError {
   return new EngineError("invalid", `${path}: ${what}`, path);
 }
 
 export function objectAt(value: unknown, path: string): Record<string, unknown> {
   if (isObject(value)) return value;
-  throw misfit(path, "not an object");
+  throw invalidAt(path, "not an object");
 }
 
 export function listAt(value: unknown, path: string): unknown[] {
   if (Array.isArray(value)) return value;
-  throw misfit(path, "not a list");
+  throw invalidAt(path, "not a list");
 }
 
 /** Missing and null are nothing. */
@@ -28,11 +28,11 @@ export function optionalListAt(value: unknown, path: string): unknown[] {
 export function finiteAt(value: unknown, path: string): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const given = value === undefined ? "missing" : typeof value === "number" ? String(value) : `a ${typeof value}`;
-  throw misfit(path, `must be a finite number, is ${given}`);
+  throw invalidAt(path, `must be a finite number, is ${given}`);
 }
 
 export function optionalIntegerAt(value: unknown, path: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  throw misfit(path, "not an integer");
+  throw invalidAt(path, "not an integer");
 }

@@ -1,8 +1,8 @@
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../../start-thread.js";
-import type { WorkerData } from "./worker-protocol.js";
+import type { GrammarWorkerData } from "./grammar-worker-protocol.js";
 
-export function startGrammarWorker(workerData: WorkerData): Worker {
+export function startGrammarWorker(workerData: GrammarWorkerData): Worker {
   return startThread(new URL("./grammar-worker.ts", import.meta.url), {
     workerData,
     // Of JavaScript's own heap; the grammars lie in wasm memory.

@@ -4,7 +4,7 @@ import type { StructuredOutput } from "../../port.js";
 // Requests are answered in their order, one reply each; `close` has none. The first reply, for the request 0, says that the
 // thread is ready.
 
-export interface WorkerData {
+export interface GrammarWorkerData {
   /** The bytes of all tokens, one after the other; a token that must not appear in text has none. */
   bytes: Uint8Array;
   /** `ends[t]` is where token t's bytes end. */
@@ -19,21 +19,24 @@ export interface WorkerData {
 }
 
 /** `output` comes with the first request of a session; `tokens` are accepted before the answer is made. */
-export type WorkerRequest =
+export type GrammarWorkerRequest =
   | { do: "advance" | "verify"; id: number; session: number; output?: StructuredOutput; tokens: number[] }
   | { do: "close"; session: number };
 
-export interface WorkerValue {
+export interface GrammarWorkerValue {
   mask?: Int32Array;
-  onlyEnd?: boolean;
+  onlyEos?: boolean;
   tookMs?: number;
 }
 
-export interface WorkerFailure {
+export interface GrammarWorkerFailure {
   code: EngineError["code"];
   message: string;
   path?: string;
 }
 
 /** `broken`: the grammar library ended itself and must not be used again. */
-export type WorkerReply = { id: number } & ({ value: WorkerValue } | { error: WorkerFailure; broken: boolean });
+export type GrammarWorkerReply = { id: number } & (
+  | { value: GrammarWorkerValue }
+  | { error: GrammarWorkerFailure; broken: boolean }
+);

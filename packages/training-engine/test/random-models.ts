@@ -1,5 +1,6 @@
 import type { ModelConfig } from "../src/model/config.js";
-import { parameterSet, type Parameter, type ParameterSet } from "../src/model/parameters.js";
+import type { ModelParameter, ParameterSet } from "../src/model/parameters.js";
+import { parameterSet } from "../src/model/parameters.js";
 
 /** The smallest model with everything plain; tests change what they are about. */
 export const smallLlama: ModelConfig = {
@@ -20,7 +21,7 @@ export const smallLlama: ModelConfig = {
 };
 
 /** Weights large enough that every one of them matters; gains around 1. */
-export function drawnWeights(parameters: Parameter[], seed: number): ParameterSet {
+export function randomWeights(parameters: ModelParameter[], seed: number): ParameterSet {
   const random = uniform(seed);
   const set = parameterSet(parameters);
   for (const { name, shape } of parameters) {

@@ -14,7 +14,7 @@ export interface SamplingLimits {
 }
 
 /** Of one request. */
-const mostCompletions = 1024;
+const maxCompletions = 1024;
 
 /**
  * Refuses (`invalid`, with the field as path) what can never be sampled: empty or unknown tokens, settings out of their range,
@@ -24,7 +24,7 @@ export function checkSamplingRequest(request: SamplingRequest, limits: SamplingL
   const { prompt, n, maxTokens, minTokens = 0 } = request;
   const { vocabularySize, contextLength } = limits;
   if (prompt.length === 0) throw invalid("prompt", "a prompt needs at least one token");
-  requireIntegers("n", [n], 1, mostCompletions);
+  requireIntegers("n", [n], 1, maxCompletions);
   requireIntegers("maxTokens", [maxTokens], 1);
   if (prompt.length + maxTokens > contextLength) {
     throw new EngineError(
@@ -87,7 +87,7 @@ function checkBeamSearch(request: SamplingRequest, { maxBeams, vocabularySize }:
   requireIntegers("n", [request.n], 1, Math.min(maxBeams, vocabularySize));
   const { temperature = 1, topP = 1, topK = 0, minP = 0, minTokens = 0 } = request;
   const { repetitionPenalty = 1, frequencyPenalty = 0, presencePenalty = 0 } = request;
-  const asked: Record<string, boolean> = {
+  const used: Record<string, boolean> = {
     temperature: temperature !== 1 && temperature !== 0,
     topP: topP !== 1,
     topK: topK > 0,
@@ -104,7 +104,7 @@ function checkBeamSearch(request: SamplingRequest, { maxBeams, vocabularySize }:
     structuredOutput: request.structuredOutput !== undefined,
     repetitionDetection: request.repetitionDetection !== undefined,
   };
-  const fields = Object.keys(asked).filter((field) => asked[field]);
+  const fields = Object.keys(used).filter((field) => used[field]);
   if (fields.length > 0) throw invalid(fields[0]!, `beam search does not go with ${fields.join(", ")}`);
 }
 
@@ -116,10 +116,10 @@ function requireTokens(path: string, tokens: ArrayLike<number>, vocabularySize: 
   }
 }
 
-function requireIntegers(path: string, values: number[], least: number, most = Number.MAX_SAFE_INTEGER): void {
+function requireIntegers(path: string, values: number[], min: number, max = Number.MAX_SAFE_INTEGER): void {
   for (const value of values) {
-    if (Number.isSafeInteger(value) && value >= least && value <= most) continue;
-    const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `from ${least} to ${most}`;
+    if (Number.isSafeInteger(value) && value >= min && value <= max) continue;
+    const range = max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `from ${min} to ${max}`;
     throw invalid(path, `${value} is not a whole number ${range}`);
   }
 }

@@ -1,13 +1,13 @@
 import { EngineError } from "../engine-error.js";
-import type { Generation, SampledToken } from "../port.js";
+import type { Completion, SampledToken } from "../port.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { createCompletionText } from "./completion-text.js";
-import { drawToken, largestToken } from "./draw.js";
+import { drawToken, argmax } from "./draw.js";
 import { createGenerator } from "./generator.js";
 import { applyMask, logitControls } from "./logit-controls.js";
 import { rawDistribution } from "./raw-distribution.js";
 import { createRepetitionDetector } from "./repetition.js";
-import type { SamplingRequest } from "./sampling-plan.js";
+import type { SamplingRequest } from "./sampling-request.js";
 import type { ConstraintSession, NextTokens } from "./structured/constraints.js";
 import { truncatedWeights } from "./truncation.js";
 
@@ -30,7 +30,7 @@ interface CompletionStep {
 }
 
 /** One completion while it grows. */
-export interface Completion {
+export interface CompletionSampler {
   readonly index: number;
   /** The output of the model that `sample` reads: probabilities when the request asks for nothing that needs more. */
   readonly source: "probabilities" | "logits";
@@ -39,28 +39,28 @@ export interface Completion {
   /** Draws a token from the row that begins at `offset`. `failed` when the model's numbers are none, `invalid` when nothing may follow. */
   sample(output: Float32Array, offset: number, next?: NextTokens): CompletionStep;
   /** Once finished: the constraint's last word, then the whole completion. */
-  result(): Generation | Promise<Generation>;
+  result(): Completion | Promise<Completion>;
   /** Frees what the constraint holds; idempotent. */
   close(): void;
 }
 
-export function createCompletion(
+export function createCompletionSampler(
   context: CompletionContext,
   index: number,
   constraint?: ConstraintSession,
-): Completion {
+): CompletionSampler {
   const { request, tokenizer, rowSize } = context;
   const { maxTokens, minTokens = 0, ignoreEos = false, topLogprobs = 0, stopTokenIds = [] } = request;
   const { temperature = 1, topK = 0, topP = 1, minP = 0 } = request;
-  const drawn = Math.min(rowSize, tokenizer.vocabularySize);
+  const drawableTokens = Math.min(rowSize, tokenizer.vocabularySize);
   const eosIds = new Set(context.eosIds);
   const stopIds = new Set(stopTokenIds);
   const ends = [...new Set([...(ignoreEos ? [] : eosIds), ...stopIds])];
 
   const controls = logitControls(request, request.prompt, ends);
-  const plain = !controls && !constraint && topLogprobs === 0 && drawn === rowSize;
+  const unmodified = !controls && !constraint && topLogprobs === 0 && drawableTokens === rowSize;
   const untruncated = temperature === 1 && topK <= 0 && topP === 1 && minP === 0;
-  const source = plain && (untruncated || temperature === 0) ? "probabilities" : "logits";
+  const source = unmodified && (untruncated || temperature === 0) ? "probabilities" : "logits";
   const generator = createGenerator((context.seed + index) >>> 0);
   const repeats =
     request.repetitionDetection && request.repetitionDetection.maxPatternSize > 0
@@ -69,36 +69,36 @@ export function createCompletion(
   const output = createCompletionText(tokenizer, request);
   const tokens: SampledToken[] = [];
   let text = "";
-  let end: Pick<Generation, "finishReason" | "stopReason"> | undefined;
+  let end: Pick<Completion, "finishReason" | "stopReason"> | undefined;
 
   const choose = (weights: Float32Array | Float64Array, offset: number, size: number, sum: number): number => {
-    if (temperature === 0) return largestToken(weights, { offset, size });
+    if (temperature === 0) return argmax(weights, { offset, size });
     return drawToken(weights, { offset, size, sum, uniform: generator() });
   };
   const fromProbabilities = (row: Float32Array, offset: number): SampledToken => {
     const token = choose(row, offset, rowSize, 1);
-    if (token < 0) throw notNumbers();
+    if (token < 0) throw invalidLogits();
     return { token, logprob: Math.log(row[offset + token]!), alternatives: [] };
   };
   const fromLogits = (row: Float32Array, offset: number, logits: Float64Array, next?: NextTokens): SampledToken => {
     const raw = rawDistribution(row, offset, rowSize);
-    if (Number.isNaN(raw.logprob(0))) throw notNumbers();
-    logits.set(row.subarray(offset, offset + drawn));
-    const onlyEnd = next?.onlyEnd ?? false;
-    if (controls) controls.apply(logits, next?.mask, onlyEnd);
+    if (Number.isNaN(raw.logprob(0))) throw invalidLogits();
+    logits.set(row.subarray(offset, offset + drawableTokens));
+    const onlyEos = next?.onlyEos ?? false;
+    if (controls) controls.apply(logits, next?.mask, onlyEos);
     else if (next) applyMask(logits, next.mask);
     // The text could not go on after an end-of-text that the constraint has seen.
-    if (next && ignoreEos && !onlyEnd) for (const id of eosIds) logits[id] = -Infinity;
+    if (next && ignoreEos && !onlyEos) for (const id of eosIds) logits[id] = -Infinity;
     const sum = temperature === 0 ? 1 : truncatedWeights(logits, { temperature, topK, topP, minP });
-    const token = choose(logits, 0, drawn, sum);
-    if (token < 0) throw nothingFollows(request);
+    const token = choose(logits, 0, drawableTokens, sum);
+    if (token < 0) throw noTokenAllowed(request);
     const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
     return { token, logprob: raw.logprob(token), alternatives };
   };
   /** How the completion ends with this token, if the text says nothing else. */
-  const endWith = (token: number, onlyEnd: boolean): typeof end => {
+  const endReason = (token: number, onlyEos: boolean): typeof end => {
     const repeated = repeats?.(token) ?? false;
-    if (eosIds.has(token) && (!ignoreEos || onlyEnd)) return { finishReason: "stop", stopReason: null };
+    if (eosIds.has(token) && (!ignoreEos || onlyEos)) return { finishReason: "stop", stopReason: null };
     if (stopIds.has(token)) return { finishReason: "stop", stopReason: token };
     if (tokens.length >= maxTokens) return { finishReason: "length", stopReason: null };
     if (repeated && tokens.length >= minTokens) {
@@ -113,14 +113,16 @@ export function createCompletion(
     next: () => constraint?.next(),
     sample(row, offset, next) {
       const sampled =
-        source === "logits" ? fromLogits(row, offset, scratchOf(drawn), next) : fromProbabilities(row, offset);
+        source === "logits"
+          ? fromLogits(row, offset, scratchRow(drawableTokens), next)
+          : fromProbabilities(row, offset);
       const { token } = sampled;
       tokens.push(sampled);
-      controls?.note(token);
+      controls?.recordToken(token);
       constraint?.accept(token);
-      end = endWith(token, next?.onlyEnd ?? false);
-      const hidden = end?.finishReason === "stop" && !request.includeStop;
-      const added = output.push(token, { hidden, watch: tokens.length > minTokens, last: end !== undefined });
+      end = endReason(token, next?.onlyEos ?? false);
+      const omitText = end?.finishReason === "stop" && !request.includeStop;
+      const added = output.push(token, { omitText, matchStops: tokens.length > minTokens, last: end !== undefined });
       if (added.stop !== undefined && end?.finishReason !== "stop") {
         end = { finishReason: "stop", stopReason: added.stop };
       }
@@ -129,9 +131,9 @@ export function createCompletion(
     },
     result() {
       if (!end) throw new EngineError("failed", "a completion was asked for before it was finished");
-      const generation = { index, text, tokens, ...end };
+      const completion = { index, text, tokens, ...end };
       const closed = end.finishReason === "stop" && end.stopReason === null;
-      return constraint && closed ? constraint.verify().then(() => generation) : generation;
+      return constraint && closed ? constraint.verify().then(() => completion) : completion;
     },
     close: () => constraint?.close(),
   };
@@ -140,16 +142,16 @@ export function createCompletion(
 let scratch = new Float64Array();
 
 /** Room for one row of logits. One for all completions: nothing of it is needed after a token was sampled. */
-function scratchOf(size: number): Float64Array {
+function scratchRow(size: number): Float64Array {
   if (scratch.length < size) scratch = new Float64Array(size);
   return scratch.subarray(0, size);
 }
 
-export function notNumbers(): EngineError {
+export function invalidLogits(): EngineError {
   return new EngineError("failed", "the model's logits are not numbers: its weights are broken");
 }
 
-function nothingFollows({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): EngineError {
+function noTokenAllowed({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): EngineError {
   const path = allowedTokenIds ? "allowedTokenIds" : badWords ? "badWords" : "structuredOutput";
   const together = structuredOutput && path !== "structuredOutput" ? " together with the structured output" : "";
   return new EngineError("invalid", `${path}${together} lets no token follow`, path);

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { characterTokenizer } from "../../test/small-models.js";
-import { createCompletion, type Completion } from "./completion.js";
-import type { SamplingRequest } from "./sampling-plan.js";
+import type { CompletionSampler } from "./completion-sampler.js";
+import { createCompletionSampler } from "./completion-sampler.js";
+import type { SamplingRequest } from "./sampling-request.js";
 
 const size = 40;
 const end = size - 1;
@@ -10,13 +11,13 @@ const tokenizer = characterTokenizer(size);
 /** Token of a character, as the tokenizer spells it. */
 const tokensOf = (text: string) => Array.from(text, (character) => character.charCodeAt(0) - 48);
 
-function complete(settings: Partial<SamplingRequest>, index = 0, tokens = tokenizer): Completion {
+function complete(settings: Partial<SamplingRequest>, index = 0, tokens = tokenizer): CompletionSampler {
   const request = { prompt: Int32Array.of(1), n: 1, maxTokens: 100, ...settings };
-  return createCompletion({ request, tokenizer: tokens, eosIds: [end], rowSize: size, seed: 1 }, index);
+  return createCompletionSampler({ request, tokenizer: tokens, eosIds: [end], rowSize: size, seed: 1 }, index);
 }
 
 /** Lets the model be certain of one token after another; answers with the pieces of text and how it ended. */
-function say(completion: Completion, tokens: number[]) {
+function say(completion: CompletionSampler, tokens: number[]) {
   const pieces: string[] = [];
   for (const token of tokens) {
     const row = new Float32Array(size).fill(completion.source === "logits" ? -1e4 : 0);
@@ -149,7 +150,7 @@ test("without controls the probabilities of the model do, and draw the same toke
 test("completion i of n draws as the first one does with seed + i", () => {
   const draw = (seed: number, index: number) => {
     const request = { prompt: Int32Array.of(1), n: 3, maxTokens: 30, ignoreEos: true, topLogprobs: 1 };
-    const completion = createCompletion({ request, tokenizer, eosIds: [end], rowSize: size, seed }, index);
+    const completion = createCompletionSampler({ request, tokenizer, eosIds: [end], rowSize: size, seed }, index);
     return Array.from({ length: 30 }, () => completion.sample(spread, 0).token.token);
   };
   expect(draw(7, 2)).toEqual(draw(9, 0));

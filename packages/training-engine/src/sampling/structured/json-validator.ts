@@ -2,17 +2,17 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { formats } from "./schema/formats.js";
 
 /** Says why a finished text does not satisfy the schema; undefined when it does. */
-export type JsonCheck = (text: string) => string | undefined;
+export type JsonValidator = (text: string) => string | undefined;
 
 /** A second opinion on finished text, by a schema validator that shares nothing with the grammars. */
-export function jsonCheck(schema: unknown): JsonCheck {
+export function jsonValidator(schema: unknown): JsonValidator {
   const ajv = new Ajv2020({
     strict: false,
     logger: false,
     code: { regExp: Object.assign(lenientRegExp, { code: "" }) },
   });
   for (const [name, source] of formats) ajv.addFormat(name, new RegExp(`^(?:${source})$`));
-  const validate = ajv.compile(isObject(schema) ? withoutIdentity(schema) : schema === true);
+  const validate = ajv.compile(isObject(schema) ? withoutIds(schema) : schema === true);
   return (text) => {
     let value: unknown;
     try {
@@ -39,7 +39,7 @@ function lenientRegExp(source: string): RegExp {
 }
 
 /** A `$schema` or `$id` would send the validator looking for other documents. */
-function withoutIdentity({
+function withoutIds({
   $schema: _schema,
   $id: _id,
   id: _oldId,

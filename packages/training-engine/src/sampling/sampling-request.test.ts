@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { checkSamplingRequest, type SamplingRequest } from "./sampling-plan.js";
+import type { SamplingRequest } from "./sampling-request.js";
+import { checkSamplingRequest } from "./sampling-request.js";
 
 const limits = { vocabularySize: 10, contextLength: 20, maxBeams: 4 };
 const check = (settings: Partial<SamplingRequest>) => () =>

@@ -2,56 +2,56 @@ import { EngineError } from "../../engine-error.js";
 import { startThread } from "../../start-thread.js";
 import { fromWireError } from "../processes/wire-error.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
-import type { FromLane, LaneMemory, ToLane } from "./lane-protocol.js";
-import type { LaneTask } from "./lane-task.js";
+import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
+import type { GradientTask } from "./gradient-task.js";
 
-/** A thread that computes parts of tasks. */
-export interface RemoteLane {
-  /** Shared: what the thread's microbatches added up to, after a task. */
+/** A worker thread that computes the microbatches assigned to it. */
+export interface GradientWorker {
+  /** Sum of the thread's gradients after a task, in shared memory. */
   readonly gradients: Float32Array;
-  run(task: LaneTask, onTrained: (tokens: number) => void): Promise<MicrobatchEvaluation[]>;
-  /** The shared weights are others now. */
+  run(task: GradientTask, onTrained: (tokens: number) => void): Promise<MicrobatchEvaluation[]>;
+  /** Marks the shared weights as changed. */
   weightsChanged(): void;
-  /** True once the thread has ended by itself; it cannot be used any more. */
+  /** Whether the thread has exited unexpectedly; it is unusable then. */
   readonly ended: boolean;
   close(): Promise<void>;
 }
 
-export function startLane(memory: LaneMemory): RemoteLane {
-  const worker = startThread(new URL("./lane-thread.ts", import.meta.url), { workerData: memory });
+export function startGradientWorker(memory: GradientWorkerData): GradientWorker {
+  const thread = startThread(new URL("./gradient-worker-thread.ts", import.meta.url), { workerData: memory });
   let ended: EngineError | undefined;
   let stale = true;
   let running: { resolve(result: MicrobatchEvaluation[]): void; reject(error: Error): void } | undefined;
   let trained = (_tokens: number): void => undefined;
   const end = (reason: string) => {
-    ended ??= new EngineError("failed", `a thread of the trainer ${reason}`);
+    ended ??= new EngineError("failed", `a trainer thread ${reason}`);
     running?.reject(ended);
   };
-  worker.on("error", (error) => end(`failed: ${error instanceof Error ? error.message : String(error)}`));
-  worker.on("exit", (code) => end(`ended with code ${code}`));
-  worker.on("message", (message: FromLane) => {
+  thread.on("error", (error) => end(`failed: ${error instanceof Error ? error.message : String(error)}`));
+  thread.on("exit", (code) => end(`exited with code ${code}`));
+  thread.on("message", (message: FromGradientWorker) => {
     if (message.type === "trained") trained(message.tokens);
     else if (message.type === "done") running?.resolve(message.evaluations);
     else running?.reject(fromWireError(message.error));
   });
-  worker.unref();
+  thread.unref();
   return {
     gradients: memory.gradients,
     async run(task, onTrained) {
       if (ended) throw ended;
       trained = onTrained;
-      // Only while it computes does the thread keep the process.
-      worker.ref();
+      // The thread keeps the process alive only while it computes.
+      thread.ref();
       try {
         return await new Promise<MicrobatchEvaluation[]>((resolve, reject) => {
           running = { resolve, reject };
           // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-          worker.postMessage({ task, weightsChanged: stale } satisfies ToLane);
+          thread.postMessage({ task, weightsChanged: stale } satisfies ToGradientWorker);
           stale = false;
         });
       } finally {
         running = undefined;
-        worker.unref();
+        thread.unref();
       }
     },
     weightsChanged: () => (stale = true),
@@ -59,7 +59,7 @@ export function startLane(memory: LaneMemory): RemoteLane {
       return ended !== undefined;
     },
     async close() {
-      await worker.terminate();
+      await thread.terminate();
     },
   };
 }

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { GenerateResult, SampledToken } from "../../port.js";
-import { answerLimit } from "./answer-limit.js";
+import { responseLimit } from "./response-limit.js";
 
 const token: SampledToken = { token: 1, logprob: -1, alternatives: [{ token: 2, logprob: -2, rank: 1 }] };
 
 it("an answer with more log-probabilities than may be copied is ended while it grows", () => {
-  const limit = answerLimit(5);
+  const limit = responseLimit(5);
   limit.add({ index: 0, text: "", tokens: [token, token] });
   expect(limit.signal.aborted).toBe(false);
   expect(() => limit.check()).not.toThrow();
@@ -15,10 +15,10 @@ it("an answer with more log-probabilities than may be copied is ended while it g
 });
 
 it("the log-probabilities of the prompt count as well, and what came all at once", () => {
-  const limit = answerLimit(5);
+  const limit = responseLimit(5);
   const one = { token: 1, logprob: -1, rank: 1 };
   const result = (tokens: SampledToken[]): GenerateResult => ({
-    generations: [{ index: 0, text: "", tokens, finishReason: "length", stopReason: null }],
+    completions: [{ index: 0, text: "", tokens, finishReason: "length", stopReason: null }],
     promptLogprobs: [null, [one, one]],
     cachedTokens: 0,
   });

@@ -1,7 +1,7 @@
 import { EngineError } from "../engine-error.js";
 
 /** Runs work on files; what the system refuses there (a full disk, missing rights) becomes `failed`, saying what failed. */
-export async function filesOf<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function withFileErrors<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

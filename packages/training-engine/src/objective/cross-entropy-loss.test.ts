@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Objective } from "../port.js";
-import { sequenceLoss } from "./sequence-loss.js";
+import { sequenceLoss } from "./objective-loss.js";
 
 const logprobs = new Float64Array([NaN, -0.5, NaN, -2]);
 const plain = { tokens: new Int32Array(4), mask: Uint8Array.from([0, 1, 0, 1]) };
 
 const objective = (weights?: Float64Array): Objective => ({
-  name: "supervised",
+  name: "cross_entropy",
   sequences: [plain, { ...plain, ...(weights && { weights }) }],
-  divisor: 7,
+  normalizer: 7,
 });
 
 describe("the supervised loss", () => {
@@ -16,7 +16,7 @@ describe("the supervised loss", () => {
     const { loss, gradient, sums } = sequenceLoss(objective(), 1, logprobs);
     expect(loss).toBe(2.5);
     expect([...gradient]).toEqual([0, -1, 0, -1]);
-    expect(sums).toEqual({ trained_tokens: 2 });
+    expect(sums).toEqual({ trainedTokens: 2 });
   });
 
   it("weighs tokens", () => {

@@ -1,50 +1,57 @@
 import type { ModelConfig } from "../../model/config.js";
-import type { AdapterConfig, ParameterSet } from "../../model/parameters.js";
-import { openSession, tensor, type Session, type Tensor } from "../session.js";
+import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
+import type { Session, Tensor } from "../session.js";
+import { openSession, tensor } from "../session.js";
 import type { GraphVariant } from "./block.js";
 import { decodeGraph } from "./decode-graph.js";
 import { prefillGraph } from "./prefill-graph.js";
 
 /**
- * How the decode graph has its weights. `inputs`: they are handed in with every step, nothing is prepared and nothing kept
- * twice. `prepacked`: they are constants of the graph, which the library rearranges once: up to twice as fast, at the price
- * of 10 to 30 milliseconds per million weights to begin with and of about 1.4 times their memory once more. The last bits of
- * the logits differ between the two. Prompts always take the weights as inputs: there the rearranging is paid by many tokens
- * at once.
+ * How the decode graph receives its weights.
+ *
+ * - `inputs`: as inputs of every step. Nothing is prepared and nothing is stored twice.
+ * - `prepacked`: as constants of the graph, which the library repacks once. Up to twice as fast, for 10 to 30 ms of
+ *   preparation per million weights and about 1.4 times their memory in addition.
+ *
+ * The last bits of the logits differ between the two. Prefill always takes the weights as inputs: it amortises
+ * repacking over many tokens per run.
  */
 export type WeightsMode = "inputs" | "prepacked";
 
-/** Above this many bytes of weights the copies cost more than the speed is worth on a small machine. */
-const mostPrepacked = 2 ** 28;
+/**
+ * Maximum bytes of weights for `prepacked`: above, the copies cost more memory than the speed is worth on a small
+ * machine.
+ */
+const maxPrepackedBytes = 2 ** 28;
 
 export function defaultMode(weightBytes: number): WeightsMode {
-  return weightBytes <= mostPrepacked ? "prepacked" : "inputs";
+  return weightBytes <= maxPrepackedBytes ? "prepacked" : "inputs";
 }
 
-/** A graph that can run, with the weights to hand in. */
-interface Program {
+/** An executable graph with the weights that are its inputs. */
+interface GraphWithWeights {
   session: Session;
   weights: Readonly<Record<string, Tensor>>;
 }
 
-/** Weights that can prefill and decode: a whole model, or an adapter on one. */
-export interface LoadedWeights {
+/** Weights ready for prefill and decoding: a model, or an adapter on a model. */
+export interface PreparedWeights {
   readonly config: ModelConfig;
-  readonly prefill: Program;
-  readonly decode: Program;
+  readonly prefill: GraphWithWeights;
+  readonly decode: GraphWithWeights;
 }
 
-/** A whole model and the sessions of the adapters on it; adapters of one shape share a session. */
-export interface LoadedBase extends LoadedWeights {
-  adapt(adapter: AdapterConfig, factors: ParameterSet): Promise<LoadedWeights>;
+/** A model, with the sessions of the adapters on it. Adapters of the same configuration share a session. */
+export interface PreparedBase extends PreparedWeights {
+  adapt(adapter: LoraConfig, factors: ParameterSet): Promise<PreparedWeights>;
   release(): Promise<void>;
 }
 
-export async function loadBase(
+export async function prepareBase(
   config: ModelConfig,
   weights: ParameterSet,
   { mode = defaultMode(weights.flat.byteLength), threads = 1 }: { mode?: WeightsMode; threads?: number } = {},
-): Promise<LoadedBase> {
+): Promise<PreparedBase> {
   const opened: Session[] = [];
   const open = async (graph: Uint8Array) => {
     const session = await openSession(graph, { threads });
@@ -57,25 +64,25 @@ export async function loadBase(
     decode: await open(decodeGraph({ ...variant, constants })),
   });
   const base = await sessions({ config });
-  const asInputs = tensorsOf(weights);
-  const toDecode = constants ? {} : asInputs;
+  const inputTensors = tensorsOf(weights);
+  const decodeInputs = constants ? {} : inputTensors;
   const adapted = new Map<string, ReturnType<typeof sessions>>();
   return {
     config,
-    prefill: { session: base.prefill, weights: asInputs },
-    decode: { session: base.decode, weights: toDecode },
+    prefill: { session: base.prefill, weights: inputTensors },
+    decode: { session: base.decode, weights: decodeInputs },
     async adapt(adapter, factors) {
       const key = JSON.stringify([adapter.rank, adapter.alpha, adapter.targets.toSorted()]);
       const shared = adapted.get(key) ?? sessions({ config, adapter });
       adapted.set(key, shared);
-      // A failed attempt must not stand in the way of the next one.
+      // A failed attempt must not be cached.
       shared.catch(() => adapted.delete(key));
       const { prefill, decode } = await shared;
       const tensors = tensorsOf(factors);
       return {
         config,
-        prefill: { session: prefill, weights: { ...asInputs, ...tensors } },
-        decode: { session: decode, weights: { ...toDecode, ...tensors } },
+        prefill: { session: prefill, weights: { ...inputTensors, ...tensors } },
+        decode: { session: decode, weights: { ...decodeInputs, ...tensors } },
       };
     },
     async release() {

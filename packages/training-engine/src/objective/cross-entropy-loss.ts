@@ -1,9 +1,9 @@
-import type { SupervisedSequence } from "../port.js";
+import type { CrossEntropySequence } from "../port.js";
 import type { SequenceLoss } from "./sequence-loss.js";
 import { checkSequence } from "./trained-tokens.js";
 
-/** Cross-entropy: the sum of `-weight * logprob` over the trained tokens (weight 1 where none are given). */
-export function supervisedLoss(sequence: SupervisedSequence, logprobs: Float64Array): SequenceLoss {
+/** Computes the cross-entropy: the sum of `-weight * logprob` over the trained tokens (weight 1 by default). */
+export function crossEntropyLoss(sequence: CrossEntropySequence, logprobs: Float64Array): SequenceLoss {
   const { mask, weights } = sequence;
   checkSequence(sequence, logprobs, { weights });
   const gradient = new Float64Array(mask.length);
@@ -16,5 +16,5 @@ export function supervisedLoss(sequence: SupervisedSequence, logprobs: Float64Ar
     gradient[t] = -weight;
     trained++;
   }
-  return { loss, gradient, sums: { trained_tokens: trained } };
+  return { loss, gradient, sums: { trainedTokens: trained } };
 }

@@ -1,0 +1,31 @@
+import type { PolicySequence, TokenSequence, WeightsRef } from "../port.js";
+import type { ReferencePolicy, RlConfig } from "./rl-config.js";
+import type { TrainingJob } from "./training-job.js";
+
+/** A trajectory with a non-zero advantage. */
+export interface Rollout {
+  /** Index of its group; sequences of one group share steps. */
+  group: number;
+  /** Advantage relative to its group; not 0. */
+  advantage: number;
+  /** One sequence per history; log-probabilities are NaN where unknown. */
+  sequences: (TokenSequence & { oldLogprobs: Float64Array })[];
+}
+
+export interface PolicyJob extends TrainingJob {
+  settings: RlConfig;
+  rollouts: Rollout[];
+  /** Additional factor of the learning rate. */
+  learningRateFactor: number;
+  /** Values that every event repeats. */
+  constants: Record<string, number>;
+  /** Resolves the reference weights of a KL penalty. Absent: only the base model is supported. */
+  referenceWeights?: (reference: ReferencePolicy) => Promise<WeightsRef>;
+}
+
+export interface PlannedSequence {
+  group: number;
+  sequence: PolicySequence;
+  /** Log-probabilities under the reference policy of the KL penalty. */
+  reference?: Float64Array;
+}

@@ -1,0 +1,21 @@
+import { EngineError } from "../engine-error.js";
+import type { Objective, TokenSequence } from "../port.js";
+import { policyLoss } from "./policy-loss.js";
+import { crossEntropyLoss } from "./cross-entropy-loss.js";
+import type { SequenceLoss } from "./sequence-loss.js";
+
+/**
+ * Computes the loss of one sequence of an objective, given the log-probabilities of its tokens under the current
+ * weights (aligned as in the port; those of untrained tokens are not read). Throws `failed` if the log-probability of a
+ * trained token is not finite.
+ */
+export function sequenceLoss(objective: Objective, index: number, logprobs: Float64Array): SequenceLoss {
+  if (objective.name === "cross_entropy") return crossEntropyLoss(sequenceAt(objective.sequences, index), logprobs);
+  return policyLoss(sequenceAt(objective.sequences, index), logprobs, objective.settings);
+}
+
+function sequenceAt<T extends TokenSequence>(sequences: T[], index: number): T {
+  const sequence = sequences[index];
+  if (!sequence) throw new EngineError("invalid", `The objective has no sequence ${index}.`, `sequences.${index}`);
+  return sequence;
+}

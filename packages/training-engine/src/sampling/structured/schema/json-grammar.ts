@@ -1,0 +1,109 @@
+import type { GrammarBuilder } from "../ebnf.js";
+import { characterClass, literal, alternation } from "../ebnf.js";
+import type { CharacterWriter } from "../regex/regex-grammar.js";
+import type { CodePointRange } from "../utf8-ranges.js";
+import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
+
+const mustEscape: CodePointRange[] = [
+  [0x00, 0x1f],
+  [0x22, 0x22],
+  [0x5c, 0x5c],
+];
+/** Characters that stand for themselves between the quotes of a JSON string. */
+export const unescapedCharacters = complementRanges(mustEscape);
+
+/** Inside a JSON string: a backslash, a quote and control characters are written as `JSON.stringify` writes them. */
+export function jsonString(builder: GrammarBuilder): CharacterWriter {
+  return {
+    set(ranges) {
+      const options: string[] = [];
+      const raw = intersection(ranges, unescapedCharacters);
+      if (raw.length > 0) options.push(builder.characters(raw));
+      for (const [first, last] of intersection(ranges, mustEscape)) {
+        for (let each = first; each <= last; each++) options.push(escapedLiteral(String.fromCodePoint(each)));
+      }
+      return alternation(options);
+    },
+    grammar: escapedLiteral,
+  };
+}
+
+/** The text as it stands between quotes. */
+function escapedLiteral(grammar: string): string {
+  return literal(JSON.stringify(grammar).slice(1, -1));
+}
+
+function intersection(ranges: readonly CodePointRange[], others: readonly CodePointRange[]): CodePointRange[] {
+  return normalizeRanges(
+    ranges.flatMap(([first, last]) =>
+      others
+        .map(([from, to]): CodePointRange => [Math.max(first, from), Math.min(last, to)])
+        .filter(([from, to]) => from <= to),
+    ),
+  );
+}
+
+/** Expressions for JSON without a schema, made when first asked for. Numbers have at most 15 digits, so that none is lost. */
+export interface JsonGrammar {
+  /** White space where JSON allows it; may be empty. */
+  space: string;
+  comma: string;
+  colon: string;
+  /** One character of a string that needs no escape. */
+  unescapedCharacter: string;
+  string(): string;
+  number(): string;
+  integer(): string;
+  value(): string;
+  object(): string;
+  array(): string;
+}
+
+export function jsonGrammar(
+  builder: GrammarBuilder,
+  space: string,
+  [comma, colon]: [comma: string, colon: string],
+): JsonGrammar {
+  const names = new Map<string, string>();
+  const ruleOnce = (key: string, body: () => string): string => {
+    const known = names.get(key);
+    if (known) return known;
+    const name = builder.reserve();
+    names.set(key, name);
+    builder.define(name, body());
+    return name;
+  };
+  const unescaped = characterClass(unescapedCharacters);
+  const hex = "[0-9a-fA-F]";
+  // Halves of surrogates are left out.
+  const escape = `["\\\\/bfnrt] | "u" ([0-9a-ce-fA-CE-F] ${hex} | [dD] [0-7]) ${hex} ${hex}`;
+  // Runs of plain characters are one state, which is what makes long strings fast; an escape begins anew.
+  const characters = (): string => ruleOnce("characters", () => `${unescaped}* ("\\\\" (${escape}) ${characters()})?`);
+  const grammar: JsonGrammar = {
+    unescapedCharacter: unescaped,
+    space,
+    comma,
+    colon,
+    string: () => ruleOnce("string", () => `${literal('"')} ${characters()} ${literal('"')}`),
+    integer: () => ruleOnce("integer", () => '"0" | "-"? [1-9] [0-9]{0,14}'),
+    number: () =>
+      ruleOnce("number", () => '"-"? ("0" | [1-9] [0-9]{0,14}) ("." [0-9]{1,15})? ([eE] [+-]? [0-9]{1,2})?'),
+    value: () =>
+      ruleOnce("value", () =>
+        [grammar.object(), grammar.array(), grammar.string(), grammar.number(), '"true" | "false" | "null"'].join(
+          " | ",
+        ),
+      ),
+    object: () =>
+      ruleOnce("object", () => {
+        const member = `${grammar.string()} ${colon} ${grammar.value()}`;
+        return `"{" ${space} (${member} (${comma} ${member})* ${space})? "}"`;
+      }),
+    array: () =>
+      ruleOnce(
+        "array",
+        () => `${literal("[")} ${space} (${grammar.value()} (${comma} ${grammar.value()})* ${space})? ${literal("]")}`,
+      ),
+  };
+  return grammar;
+}

@@ -59,13 +59,13 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     if (host !== undefined) closing.push(() => host.close());
     const opened = await openTraceStore({
       client: host?.clientOptions() ?? { url: config.clickhouse_url },
-      control_plane_id: control.identity,
+      controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
     });
     store = opened;
     closing.push(() => opened.close());
     host?.on("restart", () => opened.engineRestarted());
-    for (const { table, parts, path } of await opened.damagedParts()) {
+    for (const { table, parts, path } of await opened.brokenParts()) {
       log(
         `the table ${table} misses what was in ${parts} damaged part(s), kept as ${path}: ` +
           "restore a backup, or remove them if a power cut broke them in the middle of a write",

@@ -28,7 +28,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     owner: { secret: ownerKey, entity: config.default_entity },
   });
   const database = testDatabase();
-  const store = await database.open({ control_plane_id: control.identity });
+  const store = await database.open({ controlPlaneId: control.identity });
   const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
   const services: Services = { config, control, store, blobs, version: "1.2.3" };
   const unexpected: unknown[] = [];

@@ -30,7 +30,7 @@ const insertMs: number[] = [];
 const store = await openTraceStore({
   client,
   database: databaseName,
-  control_plane_id: "bench",
+  controlPlaneId: "bench",
   wrapEngine: (engine) => ({ ...engine, insert: timedInsert(engine) }),
 });
 const bare = connectEngine(client, databaseName);

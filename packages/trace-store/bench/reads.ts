@@ -28,7 +28,7 @@ const host = url === undefined ? await startEngineHost({ directory }) : undefine
 const client = host?.clientOptions() ?? { url };
 /** The statements of the read that is being measured. */
 let sent: Array<{ statement: Statement; options: StatementOptions | undefined; kind: "rows" | "stream" }> = [];
-const store = await openTraceStore({ client, database: databaseName, control_plane_id: "bench", wrapEngine: recorded });
+const store = await openTraceStore({ client, database: databaseName, controlPlaneId: "bench", wrapEngine: recorded });
 const engine = connectEngine(client, databaseName);
 
 await fill();

@@ -6,7 +6,7 @@ import { testDatabase } from "../test/store.js";
 const db = testDatabase();
 afterAll(async () => await db.drop());
 
-test("whoever may not write any more is busy, whatever it is asked to write, and still reads", async () => {
+test("a writer that may not write any more rejects every write as busy, and still reads", async () => {
   const project_id = newProject();
   let alone = true;
   const store = await db.open({ mayWrite: () => alone });
@@ -38,7 +38,7 @@ test("a writer that comes back knows what the other one wrote meanwhile", async 
   expect((await visibleCalls(db.engine, project_id)).map(({ id }) => id).toSorted()).toEqual(["handed-over", "new"]);
 });
 
-test("objects that somebody else may have written meanwhile are not answered from memory", async () => {
+test("objects that another process may have written meanwhile are not read from memory", async () => {
   const project_id = newProject();
   let first = true;
   const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
@@ -57,7 +57,7 @@ test("objects that somebody else may have written meanwhile are not answered fro
   expect(await publish(0, '"three"')).toMatchObject({ version_index: 2 });
 });
 
-test("what somebody else deletes and renames meanwhile is deleted and renamed for readers", async () => {
+test("what another process deletes and renames meanwhile is deleted and renamed for readers", async () => {
   const project_id = newProject();
   let first = true;
   const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
@@ -71,12 +71,12 @@ test("what somebody else deletes and renames meanwhile is deleted and renamed fo
   expect(seen).toMatchObject([{ id: "kept", display_name: "new name" }]);
 });
 
-test("a commit that loses the right to write in the middle is mended before the next", async () => {
+test("a commit that loses the right to write in the middle is repaired before the next", async () => {
   const project_id = newProject();
   let left = Infinity;
   const store = await db.open({ mayWrite: () => left-- > 0 });
   await store.ingest([startPart({ project_id, id: "call" })]);
-  // The complete row may still be written, the closing of its half not.
+  // The complete row may still be written, the closing of its start not.
   left = 1;
   await expect(store.ingest([completePart({ project_id, id: "call" })])).rejects.toMatchObject({ code: "busy" });
   left = Infinity;

@@ -4,11 +4,11 @@ import type { InFlight } from "./ingest/in-flight.js";
 import type { Objects } from "./objects/objects.js";
 
 /**
- * An engine that writes only while `mayWrite` says so, asked at the moment of each statement. A write that is refused
+ * Returns an engine that writes only while `mayWrite` says so, called before each statement. A write that is refused
  * in the middle of a commit leaves an unknown outcome like any other: ingest recovers before it writes again.
  *
- * What a process handed over an instant before it was stopped can still arrive late; the pass that ingest makes every
- * minute over what was received since the last one mends what that doubles.
+ * What a process sent an instant before it was stopped can still arrive late. Maintenance runs every minute over what was
+ * received since the last time, and repairs calls that this doubles.
  */
 export function guardWrites(engine: Engine, mayWrite: () => boolean): Engine {
   const check = () => checkAlone(mayWrite);
@@ -25,7 +25,7 @@ export function guardWrites(engine: Engine, mayWrite: () => boolean): Engine {
   };
 }
 
-/** Objects that answer from memory only while `mayWrite` says that nobody else can have written them. */
+/** Objects that use what they remember only while `mayWrite` says that no other process can have written. */
 export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects {
   return {
     ...objects,
@@ -36,7 +36,7 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
   };
 }
 
-/** What readers are told: while somebody else may have deleted or renamed calls, they look. */
+/** Makes readers look for deleted and renamed calls while another process may have written. */
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (project_id) => inFlight.closing(project_id),

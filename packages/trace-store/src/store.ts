@@ -1,7 +1,7 @@
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
-import { damagedParts, type DamagedParts } from "./engine/broken-parts.js";
+import { brokenParts, type BrokenParts } from "./engine/broken-parts.js";
 import { connectEngine } from "./engine/engine.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
@@ -27,23 +27,23 @@ export interface TraceStoreOptions {
   /** Name of a ClickHouse cluster; its tables are then replicated. */
   cluster?: string;
   /** The identity of the control plane; the database belongs to the first one that opens it. */
-  control_plane_id: string;
+  controlPlaneId: string;
   /** Microseconds since 1970. */
   now?: () => bigint;
   /** What ingest keeps in memory. */
   limits?: Partial<IngestLimits>;
   /**
-   * Whether this process is the only one that writes, asked at every write; while it says no, writes are `busy`. When
-   * it says yes again, {@link TraceStore.engineRestarted} must have been called before.
+   * Whether this process is the only one that writes, called at every write; while it is false, writes are `busy`. When
+   * it is true again, {@link TraceStore.engineRestarted} must have been called before.
    */
   mayWrite?: () => boolean;
-  /** Lets a test stand between the store and its engine. */
+  /** Wraps the engine, for tests. */
   wrapEngine?: (engine: Engine) => Engine;
 }
 
 /** Of the 16 statements that the embedded engine runs at once. */
 const readSlots = 10;
-/** More of them, for what lists look up while they hold a place. */
+/** Further ones, for the lookups of lists that hold a slot. */
 const lookupSlots = 3;
 
 export interface TraceStore {
@@ -52,37 +52,38 @@ export interface TraceStore {
    * Parts may come in any order and repeatedly; see {@link Ingest.write}.
    */
   ingest(parts: readonly CallPart[]): Promise<RejectedPart[]>;
-  /** Lets others have their turn, above all a commit that is being sent: for work that takes milliseconds. */
-  turn(): Promise<void>;
+  /** See {@link Ingest.yieldToCommits}; for callers whose work takes milliseconds. */
+  yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   objects: Objects;
   tables: Tables;
   files: Files;
   refs: Refs;
-  /** Tables that miss rows because the engine found them damaged. */
-  damagedParts(): Promise<DamagedParts[]>;
+  /** Tables that miss rows because the engine could not read some of their parts. */
+  brokenParts(): Promise<BrokenParts[]>;
   /** Rejects, with the reason, while writes do not work. */
   checkWrites(): Promise<void>;
-  /** To be called when the engine is a new process, or another writer may have been here: the next write mends first. */
+  /** To be called when the engine is a new process, or another process may have written: the next write recovers first. */
   engineRestarted(): void;
-  /** Does at once what otherwise happens between commits; with `force` also what is not due. */
+  /** Does now what otherwise happens between commits; with `force` also what is not due. */
   maintain(force?: boolean): Promise<void>;
   /** Writes what waits, then disconnects. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the tracing database: makes or upgrades its tables, checks that it belongs to this control plane, and mends
- * what a crash may have left.
+ * Opens the tracing database: creates or upgrades its tables, checks that it belongs to this control plane, and
+ * repairs what a crash may have left.
  *
- * Throws `busy` when the engine does not answer and `conflict` when the database is newer or somebody else's.
+ * Throws `busy` when the engine does not respond and `conflict` when the database is newer or belongs to another
+ * control plane.
  */
 export async function openTraceStore(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
   try {
-    // Somebody else's database is left as it is.
-    await claimDatabase(bootstrap, placement, options.control_plane_id);
+    // The database of another control plane is left as it is.
+    await claimDatabase(bootstrap, placement, options.controlPlaneId);
     await migrate(bootstrap, placement);
   } finally {
     await bootstrap.close();
@@ -103,7 +104,7 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
   const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
-    turn: () => ingest.turn(),
+    yieldToCommits: () => ingest.yieldToCommits(),
     calls: {
       ...callReads({ ...context, lookups, inFlight, refs: openRefs({ ...context, engine: lookups }) }),
       delete: ingest.delete,
@@ -113,7 +114,7 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
     tables: openTables(context),
     files: openFiles(context),
     refs: openRefs(context),
-    damagedParts: () => damagedParts(engine),
+    brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),
     engineRestarted() {
       ingest.engineRestarted();

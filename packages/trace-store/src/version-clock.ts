@@ -2,14 +2,14 @@ import type { Engine } from "./engine/engine.js";
 import { tableFacts } from "./schema/schema.js";
 
 /**
- * Gives out versions: the microsecond of now, and always more than the version before. The newest version of a row
- * wins, so one clock serves every table of a database.
+ * Issues versions: the current microsecond, and always more than the last version. The row with the greatest version
+ * replaces the others of its key, so one clock serves every table of a database.
  */
 export interface VersionClock {
   next(): bigint;
-  /** The greatest version given out or found so far. */
+  /** The greatest version issued or found so far. */
   last(): bigint;
-  /** Makes the clock go on after a version that was found in the database. */
+  /** Continues the clock after a version that was found in the database. */
   seed(version: bigint): void;
 }
 

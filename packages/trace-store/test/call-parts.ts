@@ -66,8 +66,8 @@ export async function visibleCalls(engine: Engine, project_id: string): Promise<
   });
 }
 
-/** Open halves, visible or not. */
-export async function openHalves(engine: Engine, project_id: string): Promise<Array<{ id: string; part: string }>> {
+/** Open sides, visible or not. */
+export async function openSides(engine: Engine, project_id: string): Promise<Array<{ id: string; part: string }>> {
   return await engine.rows({
     sql: `SELECT id, part FROM call_parts FINAL WHERE project_id = '${project_id}' AND closed = 0 ORDER BY id, part`,
   });

@@ -29,7 +29,7 @@ export function testDatabase(): TestDatabase {
       const store = await openTraceStore({
         client: testClientOptions(),
         database: name,
-        control_plane_id: controlPlane,
+        controlPlaneId: controlPlane,
         ...options,
       });
       opened.push(store);

@@ -12,9 +12,9 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   const ops = new OtelOps(services);
   return {
     async exportTrace({ body, headers }, caller) {
-      await services.store.turn();
+      await services.store.yieldToCommits();
       const decoded = decodeTraces(body.bytes, body.media_type);
-      await services.store.turn();
+      await services.store.yieldToCommits();
       const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
 
       const projects = callsByProject(calls);

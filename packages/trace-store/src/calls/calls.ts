@@ -23,8 +23,8 @@ import type { CallScope } from "../query/visible-calls.js";
 export interface CallReadsContext {
   engine: Engine;
   /**
-   * For look-ups in the middle of a list. Where reads wait for a place, these must have places of their own: lists that
-   * hold all of them would wait for each other.
+   * For lookups in the middle of a list. Where reads wait for a slot, lookups need slots of their own: lists that hold
+   * all slots would wait for each other.
    */
   lookups: Engine;
   /** Microseconds since 1970. */
@@ -55,8 +55,8 @@ export interface ReadOptions {
 
 export interface CallReads {
   /**
-   * Calls in order, one by one, with back-pressure; leaving the loop or aborting stops the statement. What is wrong with
-   * the request is thrown at once, before anything is read.
+   * Calls in order, one by one, with back-pressure; leaving the loop or aborting stops the statement. Errors of the
+   * request are thrown before anything is read.
    */
   query(request: CallsQuery, options?: ReadOptions): AsyncIterable<StoredCall>;
   /** Undefined when there is no such call, or no longer. */
@@ -67,7 +67,7 @@ export interface CallReads {
   traceUsage(request: TraceUsageRequest, options?: ReadOptions): Promise<UsageByCall>;
 }
 
-/** Reads of calls. All throw `invalid` for requests that mean nothing and `busy` when the engine cannot answer. */
+/** Reads of calls. All throw `invalid` for requests that cannot be carried out and `busy` when the engine cannot respond. */
 export function callReads(context: CallReadsContext): CallReads {
   const usageSource = ({ project_id }: { project_id: string }, options: ReadOptions = {}) => ({
     engine: context.engine,
@@ -136,7 +136,7 @@ async function* finish(
     engine: context.lookups,
     refs: context.refs,
     names: source.select.includes("display_name") && context.inFlight.hasNames(project_id),
-    total_sizes: request.include_total_storage_size === true,
+    totalSizes: request.include_total_storage_size === true,
   });
 }
 

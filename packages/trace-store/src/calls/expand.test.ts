@@ -59,13 +59,13 @@ describe("a path through a ref", () => {
     expect(await ids({ query: equals("inputs.example.level", 2), expand_columns })).toEqual(["c0", "c4"]);
   });
 
-  it("goes on through refs inside what it found", async () => {
+  it("continues through refs inside the values it found", async () => {
     const expand_columns = ["inputs.model.prompt", "inputs.model"];
     expect(await ids({ query: equals("inputs.model.prompt.text", "Be brief"), expand_columns })).toEqual(["c0", "c4"]);
     expect(await ids({ query: equals("inputs.model.prompt.tone.1", "kind"), expand_columns })).toEqual(["c0", "c4"]);
   });
 
-  it("follows the way inside a ref", async () => {
+  it("follows the path inside a ref", async () => {
     const query = equals("inputs.tones.1", "kind");
     expect(await ids({ query, expand_columns: ["inputs.tones"] })).toEqual(["c3"]);
     expect(await ids({ query: equals("inputs.nested.0", null), expand_columns: ["inputs.nested"] })).toHaveLength(5);
@@ -82,7 +82,7 @@ describe("a path through a ref", () => {
     ]);
   });
 
-  it("looks through several refs at once, but no more than is sensible", async () => {
+  it("looks through several refs at once, up to a limit", async () => {
     const names = ["a", "b", "c", "d", "e", "f", "g", "model"];
     const expand_columns = names.map((name) => `inputs.${name}`);
     const all = (paths: readonly string[]) => ({

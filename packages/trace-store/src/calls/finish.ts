@@ -13,7 +13,7 @@ export interface Finish {
   engine: Engine;
   scope: () => CallScope;
   names: boolean;
-  total_sizes: boolean;
+  totalSizes: boolean;
   /** Replaces refs at these paths, shallow ones first. */
   expand: ReadonlyArray<Extract<CallField, { kind: "json" }>>;
   refs: Refs;
@@ -28,13 +28,13 @@ export async function* finishCalls(
   calls: AsyncIterable<StoredCall>,
   finish: Finish,
 ): AsyncGenerator<StoredCall, void, undefined> {
-  if (!finish.names && !finish.total_sizes && finish.expand.length === 0) {
+  if (!finish.names && !finish.totalSizes && finish.expand.length === 0) {
     yield* calls;
     return;
   }
   for await (const group of groups(calls)) {
     if (finish.names) await addNames(group, finish);
-    if (finish.total_sizes) await addTotals(group, finish);
+    if (finish.totalSizes) await addTotals(group, finish);
     for (const field of finish.expand) await expandRefs(group, field, finish);
     yield* group;
   }
@@ -74,7 +74,7 @@ async function addTotals(calls: StoredCall[], { engine, scope, signal }: Finish)
     const union = visibleCalls(scope(), p, {
       select: ["trace_id", "sum(size_bytes) AS bytes"],
       where: [p.in("trace_id", "String", [...new Set(roots.map(({ trace_id }) => trace_id))])],
-      group_by: "trace_id",
+      groupBy: "trace_id",
     });
     return { sql: `SELECT trace_id, sum(bytes) AS total FROM (${union}) GROUP BY trace_id`, params: p };
   };
@@ -85,7 +85,7 @@ async function addTotals(calls: StoredCall[], { engine, scope, signal }: Finish)
   }
 }
 
-/** Refs that lead nowhere stay as they are. A value that is an object learns where it came from, as `_ref`. */
+/** Refs that lead nowhere stay as they are. A value that is an object gets the ref as its member `_ref`. */
 async function expandRefs(calls: StoredCall[], field: Finish["expand"][number], finish: Finish): Promise<void> {
   const refs = new Set<string>();
   for (const call of calls) {
@@ -120,9 +120,9 @@ async function readRefs({ refs, scope }: Finish, texts: readonly string[]): Prom
       // One ref that leads nowhere fails its whole batch.
       if (!(error instanceof StoreError) || error.code !== "not_found") throw error;
       if (batch.length === 1) return;
-      const half = batch.length >> 1;
-      await read(batch.slice(0, half));
-      await read(batch.slice(half));
+      const middle = batch.length >> 1;
+      await read(batch.slice(0, middle));
+      await read(batch.slice(middle));
     }
   };
   const readable = texts.filter((text) => isReadable(text, project_id));

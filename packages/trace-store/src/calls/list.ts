@@ -29,7 +29,7 @@ export interface CallList extends CallSource {
 const pageRows = 1000;
 /** Payloads that are fetched, and held in memory, at a time. */
 const fetchBytes = 16 * 1024 * 1024;
-/** Doubles that a branch may hold at its top while commits go on, beside those that are known to be in flight. */
+/** Duplicates that a branch may have among its first rows during commits, besides those known to be in flight. */
 const slackRows = 16;
 
 /**
@@ -47,7 +47,7 @@ export function readCallRows(list: CallList): AsyncIterable<CallRow> {
 
 /** One statement with back-pressure: nothing is held here, however long the list. */
 function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
-  // A reader may take its time: the engine's limit for statements would cut a long answer short.
+  // A reader may take its time: the engine's limit for statements would cut a long result short.
   const settings = { ...listSettings, max_execution_time: 0 };
   return list.engine.stream<CallRow>(() => listStatement(list, list.select), { signal: list.signal, settings });
 }
@@ -85,14 +85,14 @@ function listStatement(
   const p = new Parameters();
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, located);
-  const doubles = slackRows + scope.inFlight.closing(scope.project_id).length;
+  const duplicates = slackRows + scope.inFlight.closing(scope.project_id).length;
   const union = visibleCalls(scope, p, {
     ...conditions,
     select: [...new Set(["started_at", "id", ...select, ...order.select])],
-    order_by: order.order_by,
-    limit: limit === undefined ? undefined : limit + offset + doubles,
+    orderBy: order.orderBy,
+    limit: limit === undefined ? undefined : limit + offset + duplicates,
   });
-  const all = `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.order_by} LIMIT 1 BY id`;
+  const all = `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.orderBy} LIMIT 1 BY id`;
   if (limit === undefined && offset === 0) return { sql: all, params: p };
   const [rows, skipped] = [p.bind("UInt64", limit ?? Number.MAX_SAFE_INTEGER), p.bind("UInt64", offset)];
   return { sql: `${all} LIMIT ${rows} OFFSET ${skipped}`, params: p };
@@ -100,7 +100,7 @@ function listStatement(
 
 /**
  * The newest visible version of some calls, wherever it is by now: a running call may have ended since its key was
- * read. What moved to another time is sought by id alone; what was deleted is missing.
+ * read. What moved to another time is looked for by id alone; what was deleted is missing.
  */
 async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promise<Map<string, CallRow>> {
   const located = {
@@ -108,15 +108,15 @@ async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promis
     started_at: [...new Set(keys.map(({ started_us }) => BigInt(started_us)))],
   };
   // Only a call that ran when its key was read can still be running.
-  const only_complete = keys.every(({ running }) => running === 0);
-  const found = await fetchWhere(list, (p) => ({ where: at(p, located), only_complete }));
+  const onlyComplete = keys.every(({ running }) => running === 0);
+  const found = await fetchWhere(list, (p) => ({ where: at(p, located), onlyComplete }));
   const missing = located.ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
   const moved = await fetchWhere(list, (p) => ({ where: [p.in("id", "String", missing)] }));
   return new Map([...found, ...moved]);
 }
 
-/** One call, sought near the time its id carries first. */
+/** Reads one call, first near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
   for (const condition of idConditions([id])) {
     const row = (await fetchWhere(source, (p) => ({ where: condition(p) }))).get(id);

@@ -11,8 +11,8 @@ const maxWindows = 32;
 type Condition = (p: Parameters) => string[];
 
 /**
- * How to find calls by id, in the order to try. The table is ordered by time, so ids that carry one (UUIDv7) are sought
- * within a day of it first; what is left is sought everywhere, which reads all ids of a project when they are many.
+ * How to find calls by id, in the order to try. The table is ordered by time, so ids that carry one (UUIDv7) are looked
+ * for within a day of it first; the rest is looked for everywhere, which reads all ids of a project when they are many.
  */
 export function idConditions(ids: readonly string[]): Condition[] {
   const dated = ids.filter((id) => idTime(id) !== undefined);

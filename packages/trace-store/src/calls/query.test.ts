@@ -158,7 +158,7 @@ describe("a query", () => {
     expect(await where({ $lt: [field("output.score"), literal(1)] })).toEqual(["a"]);
   });
 
-  it("tells absent from empty, and null from both", async () => {
+  it("distinguishes absent, empty and null", async () => {
     expect(await where({ $eq: [field("inputs.n"), literal(null)] })).toEqual(["d", "e"]);
     expect(await where({ $eq: [{ $convert: { input: field("inputs.n"), to: "exists" } }, literal(true)] })).toEqual([
       "a",
@@ -328,7 +328,7 @@ describe("a long list", () => {
     await store.ingest(parts);
   });
 
-  it("comes whole and in order, in one stream or by pages", async () => {
+  it("comes completely and in order, in one stream or by pages", async () => {
     const all = await listIds(store, { project_id });
     expect(all).toHaveLength(3000);
     expect(new Set(all).size).toBe(3000);
@@ -350,7 +350,7 @@ describe("a long list", () => {
   });
 });
 
-it("many lists at once, each with look-ups of its own, do not wait for each other", async () => {
+it("many lists at once, each with lookups of its own, do not wait for each other", async () => {
   const project_id = newProject();
   const trace = (index: number) => `t${index % 50}`;
   const parts = Array.from({ length: 1500 }, (_, index) =>
@@ -365,6 +365,6 @@ it("many lists at once, each with look-ups of its own, do not wait for each othe
     }
     return named;
   };
-  // As many as there are places for reads.
+  // As many as there are slots for reads.
   expect(await Promise.all(Array.from({ length: 10 }, one))).toEqual(Array.from({ length: 10 }, () => 1));
 });

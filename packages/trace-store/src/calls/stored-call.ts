@@ -2,7 +2,7 @@ import { readable, splitPath } from "@heddle/trace-model";
 import type { CallStatus, JsonText } from "@heddle/trace-model";
 import { neverUs } from "../ingest/call-sides.js";
 
-/** A call as the store answers it. Columns that were not asked for are empty: null, `{}` or `null`. */
+/** A call as the store returns it. Columns that were not asked for are empty: null, `{}` or `null`. */
 export interface StoredCall {
   project_id: string;
   id: string;
@@ -65,7 +65,7 @@ export interface CallRow {
   size_bytes?: string;
 }
 
-/** What each column of the wire is read from. Names differ where one would hide a stored column from conditions. */
+/** What each field of the API is read from. Names differ where one would hide a stored column from conditions. */
 const columnSources = {
   parent_id: "parent_id",
   thread_id: "thread_id",
@@ -84,7 +84,7 @@ const columnSources = {
   summary: "summary",
 } as const;
 
-type WireColumn = keyof typeof columnSources;
+type CallField = keyof typeof columnSources;
 
 const alwaysRead = [
   "id",
@@ -96,12 +96,12 @@ const alwaysRead = [
   "exact",
 ];
 
-/** What the computed block of a summary needs beside it. */
-const readWithSummary: readonly WireColumn[] = ["ended_at", "exception", "display_name"];
+/** What the computed block of a summary needs in addition. */
+const readWithSummary: readonly CallField[] = ["ended_at", "exception", "display_name"];
 
 /**
- * The columns to read for a list of wire names or dotted paths; all of them without a list. A path stands for its
- * whole column, unknown names for nothing.
+ * The columns to read for a list of API field names or dotted paths; all of them without a list. A path selects its
+ * whole column, an unknown name nothing.
  */
 export function callColumns(columns: readonly string[] | undefined): string[] {
   const all = Object.keys(columnSources).filter(isColumn);
@@ -155,7 +155,7 @@ function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summ
   return text === undefined ? undefined : readable(text, row.exact[column]);
 }
 
-function isColumn(name: string): name is WireColumn {
+function isColumn(name: string): name is CallField {
   return Object.hasOwn(columnSources, name);
 }
 

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Every way to find a call must agree on how often it is there. */
+/** Every read must agree on how often a call is there. */
 async function seen(
   project_id: string,
   id: string,
@@ -84,7 +84,7 @@ it("a call sent again is seen once, as it was sent last", async () => {
   expect(await store.calls.count({ project_id, query })).toMatchObject({ count: 0 });
 });
 
-it("a deleted call is gone with its descendants, and stays gone after compaction", async () => {
+it("a deleted call is not visible, nor are its descendants, also after compaction", async () => {
   const project_id = newProject();
   await store.ingest([
     completePart({ project_id, id: "root", trace_id: "t" }),
@@ -124,7 +124,7 @@ it("a renamed call shows, filters and sorts by its new name", async () => {
   ]);
 });
 
-it("an expired call is gone", async () => {
+it("an expired call is not visible", async () => {
   const project_id = newProject();
   const expire_at = nowUs() + 2_000_000n;
   await store.ingest([completePart({ project_id, id: "x", expire_at })]);

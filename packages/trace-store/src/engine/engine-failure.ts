@@ -1,6 +1,6 @@
 import { EngineError, StoreError } from "../errors.js";
 
-/** ClickHouse errors that say "not now": the same statement may work later. */
+/** ClickHouse errors after which the same statement may work later. */
 const busyMessages = new Map<number, string>([
   [159, "The trace engine took too long"],
   [160, "The trace engine took too long"],
@@ -12,24 +12,24 @@ const busyMessages = new Map<number, string>([
   [242, "A trace table is read-only at the moment"],
   [243, "The disk of the trace engine is full"],
   [252, "The trace engine cannot merge as fast as it is written to"],
-  [285, "Too few replicas of the trace engine answer"],
-  [286, "A replica of the trace engine did not answer in time"],
-  [319, "A replica of the trace engine did not answer in time"],
+  [285, "Too few replicas of the trace engine respond"],
+  [286, "A replica of the trace engine did not respond in time"],
+  [319, "A replica of the trace engine did not respond in time"],
   [394, "The trace engine stopped the statement"],
   [425, "The trace engine cannot use its disk"],
   [439, "The trace engine has no thread left"],
   [999, "The trace engine lost its coordinator"],
 ]);
 
-/** Errors of files and of the standard library. Beside the engine's own error for it, a full disk can show as one of these. */
+/** Errors of files and of the standard library. Besides the engine's own error for it, a full disk can cause one of these. */
 const fileErrors = new Set([75, 76, 77, 87, 88, 228, 424, 1000, 1001, 1002]);
 
-/** ClickHouse errors that say the statement itself is too much, which follows from the size of the request's query. */
+/** ClickHouse errors that say that the statement itself is too large, which follows from the size of the request's query. */
 const tooLargeErrors = new Set([167, 168, 306]);
-/** What it becomes once casts are spelled out has no number of its own. */
+/** A statement that gets too large once casts are explicit has no number of its own. */
 const badArguments = 36;
 
-/** True when the connection went away before an answer came. Whether a write was applied is then unknown. */
+/** True when the connection was lost before a response came. Whether a write was applied is then unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
@@ -45,7 +45,7 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
   // The engine's own errors carry their number as the code; system errors a name such as ECONNREFUSED.
-  if (!/^\d+$/.test(code)) return new StoreError("busy", "The trace engine does not answer", { cause: error });
+  if (!/^\d+$/.test(code)) return new StoreError("busy", "The trace engine does not respond", { cause: error });
   const number = Number(code);
   const full = fileErrors.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
   const busy = busyMessages.get(full ? 243 : number);

@@ -53,7 +53,7 @@ test("an empty list matches nothing, and times match to the microsecond", async 
 });
 
 describe("a stream of rows", () => {
-  test("arrives whole and in order", async () => {
+  test("arrives completely and in order", async () => {
     let next = 0;
     for await (const { number } of db.engine.stream<{ number: string }>({
       sql: "SELECT number FROM numbers(100000)",
@@ -84,7 +84,7 @@ describe("a stream of rows", () => {
     await expectStopped("aborted stream");
   });
 
-  test("that fails on the way throws after the rows that came", async () => {
+  test("that fails in the middle throws after the rows that arrived", async () => {
     const sql = "SELECT throwIf(number = 200000, 'mid-stream') AS x FROM numbers(1000000)";
     let rows = 0;
     await expect(async () => {
@@ -97,7 +97,7 @@ describe("a stream of rows", () => {
     expect(rows).toBeLessThan(200_001);
   });
 
-  test("whose reader is slow to take it does not take the last place", async () => {
+  test("whose reader is slow to take it does not take the last slot", async () => {
     const two = limitReads(db.engine, 2);
     const sql = "SELECT number FROM numbers(1000000)";
     const slow = [two.stream({ sql }), two.stream({ sql })].map((stream) => stream[Symbol.asyncIterator]());
@@ -121,7 +121,7 @@ describe("a stream of rows", () => {
 });
 
 describe("an error of the engine", () => {
-  test("about the statement is told from one about load", async () => {
+  test("about the statement differs from one about load", async () => {
     await expect(db.engine.rows({ sql: "SELECT nonsense" })).rejects.toMatchObject({ name: "EngineError", number: 47 });
     const hungry = "SELECT groupArray(number) FROM numbers(100000000)";
     await expect(db.engine.rows({ sql: hungry }, { settings: { max_memory_usage: "10000000" } })).rejects.toMatchObject(
@@ -137,11 +137,11 @@ describe("an error of the engine", () => {
     });
   });
 
-  test("is busy when nobody listens", async () => {
-    const nobody = connectEngine({ url: "http://127.0.0.1:9" }, "trace");
-    await expect(nobody.rows({ sql: "SELECT 1" })).rejects.toMatchObject({ code: "busy" });
-    await expect(nobody.insert("calls", ["id"], [new Uint8Array(1)])).rejects.toMatchObject({ code: "busy" });
-    await nobody.close();
+  test("is busy when no server listens", async () => {
+    const unreachable = connectEngine({ url: "http://127.0.0.1:9" }, "trace");
+    await expect(unreachable.rows({ sql: "SELECT 1" })).rejects.toMatchObject({ code: "busy" });
+    await expect(unreachable.insert("calls", ["id"], [new Uint8Array(1)])).rejects.toMatchObject({ code: "busy" });
+    await unreachable.close();
   });
 });
 
@@ -173,15 +173,15 @@ describe("what waits until inserts are sent", () => {
     const server = createServer((socket) => void sockets.push(socket.pause())).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const deaf = connectEngine({ url: `http://127.0.0.1:${port}` }, "trace");
+    const silent = connectEngine({ url: `http://127.0.0.1:${port}` }, "trace");
     let settled = false;
-    const insert = deaf.insert("calls", ["id"], [row]).finally(() => (settled = true));
-    await deaf.sent();
+    const insert = silent.insert("calls", ["id"], [row]).finally(() => (settled = true));
+    await silent.sent();
     expect(settled).toBe(false);
     server.close();
     for (const socket of sockets) socket.destroy();
     await expect(insert).rejects.toMatchObject({ code: "busy" });
-    await deaf.sent();
-    await deaf.close();
+    await silent.sent();
+    await silent.close();
   });
 });

@@ -27,7 +27,7 @@ export type StatementSource = Statement | (() => Statement);
 
 /**
  * The one way to the engine. 64-bit integers arrive as strings of digits.
- * All of it throws `StoreError` (code `busy`) when the engine cannot answer now, and `EngineError` when it refuses.
+ * All of it throws `StoreError` (code `busy`) when the engine cannot respond now, and `EngineError` when it refuses.
  */
 export interface Engine {
   /** All rows of a result that is known to be small. A lost connection is tried once more. */
@@ -46,7 +46,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** So long an insert may keep other work waiting while it is sent. */
+/** Other work waits at most this long for inserts to be sent. */
 const sentMs = 20;
 
 const readSettings: ClickHouseSettings = {
@@ -136,7 +136,7 @@ async function* stream<T>(
   try {
     const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
     const chunks = result.stream<T>();
-    // The client lets go of the signal once the answer begins.
+    // The client drops the signal once the response begins.
     const stop = () => chunks.destroy(new Error("aborted"));
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted === true) stop();

@@ -1,4 +1,4 @@
-/** One HTTP field of a ClickHouse server holds 128 KiB; half of that leaves room for escapes. */
+/** One HTTP field of a ClickHouse server holds 128 KiB; half of that leaves space for escapes. */
 const listBytes = 64 * 1024;
 
 type Scalar = string | number | bigint;

@@ -1,13 +1,13 @@
 import type { Engine, StatementOptions } from "./engine.js";
 import { StoreError } from "../errors.js";
 
-/** Reads take milliseconds; who waits this long stands behind an engine, or readers, that will take longer still. */
+/** Reads take milliseconds: after this long the engine is overloaded, or all slots are held by slow readers. */
 const timeoutMs = 10_000;
 
 /**
- * An engine whose reads wait for one of `slots` places. A statement is handed over only when a place is free, so what
- * its function reads is fresh; and readers that are slow to take their rows can never hold every session of the
- * engine against the writer, which uses the engine without this limit.
+ * Returns an engine whose reads wait for one of `slots` slots. A statement function is called only once a slot is free,
+ * so what it reads is fresh. Readers that are slow to take their rows cannot use up the sessions of the engine: the
+ * writer uses the engine without this limit.
  */
 export function limitReads(engine: Engine, slots: number): Engine {
   let free = slots;
@@ -20,25 +20,25 @@ export function limitReads(engine: Engine, slots: number): Engine {
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const turn = () => {
-        clearTimeout(late);
+      const grant = () => {
+        clearTimeout(timer);
         signal?.removeEventListener("abort", aborted);
         resolve();
       };
-      const leaveLine = (reason: Error) => {
-        clearTimeout(late);
+      const giveUp = (reason: Error) => {
+        clearTimeout(timer);
         signal?.removeEventListener("abort", aborted);
-        waiting.splice(waiting.indexOf(turn), 1);
+        waiting.splice(waiting.indexOf(grant), 1);
         reject(reason);
       };
-      const aborted = () => leaveLine(signal?.reason as Error);
-      const late = setTimeout(() => leaveLine(new StoreError("busy", "Too many reads at once")), timeoutMs);
-      waiting.push(turn);
+      const aborted = () => giveUp(signal?.reason as Error);
+      const timer = setTimeout(() => giveUp(new StoreError("busy", "Too many reads at once")), timeoutMs);
+      waiting.push(grant);
       signal?.addEventListener("abort", aborted, { once: true });
     });
   }
 
-  /** Hands the place on. */
+  /** Gives the slot to the next one that waits. */
   function leave(): void {
     const next = waiting.shift();
     if (next === undefined) free++;

@@ -1,9 +1,9 @@
-/** Rows share slabs of memory: small ones at first, then so long that a request needs few of them. */
+/** Rows share slabs of memory: small ones at first, then large ones, so that a request needs few. */
 const firstSlabBytes = 4 * 1024;
 const slabBytes = 256 * 1024;
-/** Up to so many characters a text is copied by hand: a call into node costs more. */
+/** Up to this length a text is copied in JavaScript: a call into Node costs more. */
 const shortChars = 40;
-/** Beyond so many the bytes are counted first, instead of making room for three per character. */
+/** Beyond this length the bytes are counted first, instead of reserving three per character. */
 const longChars = 64 * 1024;
 const tab = 9;
 const lineFeed = 10;
@@ -11,7 +11,7 @@ const backslash = 92;
 const maxSecond = 4_294_967_295n;
 
 /**
- * Rows in ClickHouse's TabSeparated format: one line per row, fields parted by tabs. They are written as bytes, outside
+ * Rows in ClickHouse's TabSeparated format: one line per row, fields separated by tabs. They are written as bytes, outside
  * the heap, where the garbage collector does not copy them while they wait for a commit. Tabs and line feeds inside a
  * field are escaped, so that no text of a user can end it: the embedded engine takes what follows an empty line of the
  * data as a statement. Lone surrogates become U+FFFD.
@@ -21,7 +21,7 @@ export class RowWriter {
   #from = 0;
   #at = 0;
 
-  /** The fields that `write` writes, for `fields` of this or another writer. What it had begun and thrown away is gone. */
+  /** The fields that `write` writes, for `fields` of this or another writer. Nothing remains of a `write` that threw. */
   fieldsOf(write: () => void): Buffer {
     this.#from = this.#at;
     write();
@@ -42,7 +42,7 @@ export class RowWriter {
 
   /** What `fieldsOf` gave. */
   fields(bytes: Uint8Array): void {
-    this.#room(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#at);
     this.#at += bytes.length;
   }
@@ -98,7 +98,7 @@ export class RowWriter {
   /** Writes a field that needs no more escapes, and returns its bytes. */
   #write(field: string): number {
     const chars = field.length;
-    this.#room(1 + (chars > longChars ? Buffer.byteLength(field) : 3 * chars));
+    this.#reserve(1 + (chars > longChars ? Buffer.byteLength(field) : 3 * chars));
     const bytes = this.#bytes.write(field, this.#at);
     this.#at += bytes;
     this.#bytes[this.#at++] = tab;
@@ -108,7 +108,7 @@ export class RowWriter {
   /** Writes a field unless it has wide characters or some to be escaped. */
   #short(field: string): boolean {
     const chars = field.length;
-    this.#room(chars + 1);
+    this.#reserve(chars + 1);
     for (let index = 0; index < chars; index++) {
       const code = field.charCodeAt(index);
       if (code > 127 || code === backslash || code < 32) return false;
@@ -119,8 +119,8 @@ export class RowWriter {
     return true;
   }
 
-  /** Makes sure that so many bytes follow; what was not taken yet moves along. */
-  #room(bytes: number): void {
+  /** Ensures space for more bytes; what was written of the current fields moves along. */
+  #reserve(bytes: number): void {
     if (this.#at + bytes <= this.#bytes.length) return;
     const begun = this.#at - this.#from;
     const usual = Math.min(slabBytes, 2 * this.#bytes.length);

@@ -3,7 +3,7 @@ import { RowWriter } from "../engine/row-writer.js";
 import type { StoreContext } from "../context.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
-/** A file of a project. Its bytes stand in the blob store under `blob_key`, shared by all projects that have them. */
+/** A file of a project. Its bytes are in the blob store under `blob_key`, shared by all projects that have them. */
 export interface StoredFile {
   /** Of the bytes, as clients compute it (`fileDigest` of the trace model). */
   digest: string;

@@ -37,11 +37,14 @@ export const derivedColumns = [
   "`usage.cache_creation_tokens`",
 ] as const;
 
-/** The original of what the engine could not read. */
+/** The original of a text that the engine cannot read. */
 export type ExactText = readonly [column: string, text: JsonText];
 
 /**
- * One side of a call, ready to be written. It is made when a part arrives, so that a commit only puts bytes together.
+ * A call arrives in parts (start, end, or complete) and is stored as two sides: its start and its end. A side is open
+ * while the other one is missing: it is then a row of `call_parts`. Both together are a complete call, a row of `calls`.
+ *
+ * A side is encoded when its part arrives, so that a commit only concatenates bytes.
  */
 interface Side {
   fields: Buffer;
@@ -58,7 +61,7 @@ export interface EndSide extends Side {
   derived: Buffer;
 }
 
-/** `expire_at` of what is kept for ever: 2106-01-01, the column's default. */
+/** `expire_at` of what never expires: 2106-01-01, the column's default. */
 export const neverUs = 4_291_747_200_000_000n;
 
 const writer = new RowWriter();
@@ -78,7 +81,7 @@ export function endSide(end: CallEnd): EndSide {
   return { fields, exact, size_bytes, ended_at: end.ended_at, derived };
 }
 
-/** Whether two starts, or two ends, say the same. */
+/** Whether two starts, or two ends, are equal. */
 export function sameSide(a: Side, b: Side): boolean {
   return (
     a.fields.equals(b.fields) &&
@@ -140,7 +143,7 @@ function writeStep(out: RowWriter, step: number | undefined): void {
   else out.integer(step);
 }
 
-/** Returns the bytes of the text as it came. */
+/** Returns the bytes of the text as it was sent. */
 function writeJson(
   out: RowWriter,
   column: string,

@@ -1,11 +1,11 @@
-import type { SoughtCall } from "./find-stored.js";
+import type { CallLookup } from "./find-stored.js";
 import type { CommitEntry } from "./group-commits.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
-import type { IncomingCall } from "./settle.js";
+import type { IncomingCall } from "./plan-writes.js";
 import { writeCalls } from "./write-calls.js";
 import type { IngestContext, NameChange } from "./write-calls.js";
 
-/** One request on its way into a commit. */
+/** One request that waits for its commit. */
 export interface WriteRequest extends CommitEntry {
   parts: readonly PreparedPart[];
   names: readonly NameChange[];
@@ -16,7 +16,7 @@ export interface WriteRequest extends CommitEntry {
 /** Writes the parts of several requests in one commit; later parts win over earlier ones. Parts of deleted calls are dropped. */
 export async function commitParts(context: IngestContext, requests: readonly WriteRequest[]): Promise<void> {
   const { state } = context;
-  const calls = new Map<string, IncomingCall & SoughtCall>();
+  const calls = new Map<string, IncomingCall & CallLookup>();
   for (const { parts } of requests) {
     for (const part of parts) {
       if (state.deleted.has(part.key)) continue;

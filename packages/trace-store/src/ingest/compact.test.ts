@@ -45,7 +45,7 @@ test("compaction removes what is hidden, keeps the guard of deleted calls, and r
   expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
 });
 
-test("closed halves are gone after a clean-up", async () => {
+test("closed sides are gone after a clean-up", async () => {
   const project_id = newProject();
   const ids = Array.from({ length: 50 }, () => newId());
   await store.ingest(ids.map((id) => startPart({ project_id, id })));

@@ -12,11 +12,11 @@ const deleteSettings = {
 } as const;
 
 /**
- * Removes the rows that `call_hidden` hides and tells readers that they need not hide them any more. Rows of deleted
+ * Removes the rows that `call_hidden` hides and marks them, so that readers skip them. Rows of deleted
  * calls stay in `call_hidden` as the guard against late parts; those of replaced versions go with the next compaction.
  * Repeating it after a failure is harmless.
  *
- * Commits go on beside it: what they hide after the version `upTo` is left to the next time.
+ * Commits go on meanwhile: what they hide after the version `upTo` is left to the next compaction.
  */
 export async function compactHidden({ engine, clock }: IngestContext, upTo: bigint): Promise<void> {
   const settings = deleteSettings;
@@ -29,7 +29,7 @@ export async function compactHidden({ engine, clock }: IngestContext, upTo: bigi
     params: count,
   });
   if (bounds === undefined || bounds.rows === "0") return;
-  // By key: a row that was not compacted yet may still stand under the one that was.
+  // By key: a row that was not compacted yet may still lie under the one that was.
   const done = `SELECT project_id, id, version FROM ${newestRows("call_hidden")} WHERE version > 0 AND compacted_at IS NOT NULL`;
   await engine.command({ sql: `DELETE FROM call_hidden WHERE (project_id, id, version) IN (${done})` }, { settings });
   if (bounds.replaced !== "0") {
@@ -61,7 +61,7 @@ export async function compactHidden({ engine, clock }: IngestContext, upTo: bigi
   });
 }
 
-/** Readers need not look for hidden rows in any other project. No commit may be under way. */
+/** Reloads the projects in which readers look for hidden rows. No commit may be under way. */
 export async function forgetCompacted({ engine, state }: IngestContext): Promise<void> {
   const pending = await engine.rows<{ project_id: string }>({ sql: selectProjectsWithHidden });
   state.projectsWithHidden.clear();

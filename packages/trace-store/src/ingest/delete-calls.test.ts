@@ -1,14 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newId } from "@heddle/trace-model";
-import {
-  completePart,
-  endPart,
-  newProject,
-  nowUs,
-  openHalves,
-  startPart,
-  visibleCalls,
-} from "../../test/call-parts.js";
+import { completePart, endPart, newProject, nowUs, openSides, startPart, visibleCalls } from "../../test/call-parts.js";
 import { testDatabase } from "../../test/store.js";
 import type { TraceStore } from "../store.js";
 
@@ -19,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** A trace of a root, a finished and a running child, and a grandchild; and one call beside it. */
+/** A trace of a root, a finished and a running child, and a grandchild; and one call outside it. */
 async function family(project_id: string) {
   const [root, finished, running, grandchild, beside] = [newId(), newId(), newId(), newId(), newId()];
   await store.ingest([
@@ -37,7 +29,7 @@ test("a deleted call takes its descendants along, finished and running, and leav
   const { root, beside } = await family(project_id);
   expect(await store.calls.delete(project_id, [root], "user")).toEqual({ num_deleted: 4 });
   expect((await visibleCalls(db.engine, project_id)).map(({ id }) => id)).toEqual([beside]);
-  expect(await openHalves(db.engine, project_id)).toEqual([]);
+  expect(await openSides(db.engine, project_id)).toEqual([]);
 });
 
 test("deleting counts the ids asked for, known or not, and can be repeated", async () => {

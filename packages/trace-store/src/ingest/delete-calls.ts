@@ -2,15 +2,15 @@ import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { closedRow, hiddenRowColumns, hiddenRow, partRowColumns } from "./rows.js";
-import type { Half } from "./rows.js";
+import type { SideName } from "./rows.js";
 import { hasEnd, hasStart } from "./state.js";
-import { insertSound, unlessSuspect } from "./write-calls.js";
+import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
 
 /**
- * Deletes calls and all their descendants (by parent_id within the same trace) for good: every version is hidden, open
- * halves are closed, and parts that come later are dropped. Ids that are not stored are counted and otherwise ignored.
+ * Deletes calls and all their descendants (by parent_id within the same trace): every version is hidden, open
+ * sides are closed, and parts that come later are dropped. Ids that are not stored are counted and otherwise ignored.
  */
 export async function deleteCalls(
   context: IngestContext,
@@ -21,8 +21,8 @@ export async function deleteCalls(
   const { engine, clock, state } = context;
   const requested = new Set(ids);
   const family = await familyOf(context, project_id, requested);
-  const doomed = descendants(family, requested);
-  const fresh = [...doomed].filter((id) => family.has(id) && !state.deleted.has(keyText({ project_id, id })));
+  const targets = descendants(family, requested);
+  const fresh = [...targets].filter((id) => family.has(id) && !state.deleted.has(keyText({ project_id, id })));
   if (fresh.length > 0) {
     const version = clock.next();
     const rows = fresh.map((id) => {
@@ -30,39 +30,42 @@ export async function deleteCalls(
       return hiddenRow({ project_id, id }, { version: 0n, started_at, hidden_by: user }, version);
     });
     state.projectsWithHidden.add(project_id);
-    await unlessSuspect(state, insertSound(engine, "call_hidden", hiddenRowColumns, rows));
+    await markForRecoveryOnError(state, insertTrusted(engine, "call_hidden", hiddenRowColumns, rows));
     const keys = fresh.map((id) => ({ project_id, id }));
-    await closeHalves(context, keys);
+    await closeOpenSides(context, keys);
     for (const call of keys) {
       const key = keyText(call);
       state.deleted.set(key, 0n);
       state.known.delete(key);
     }
   }
-  return { num_deleted: doomed.size };
+  return { num_deleted: targets.size };
 }
 
-/** Closes the open halves of calls, as far as memory knows of any. */
-export async function closeHalves({ engine, clock, state }: IngestContext, calls: readonly CallKey[]): Promise<void> {
+/** Closes the open sides of calls that memory knows of. */
+export async function closeOpenSides(
+  { engine, clock, state }: IngestContext,
+  calls: readonly CallKey[],
+): Promise<void> {
   if (calls.length === 0) return;
   const version = clock.next();
   const rows: Uint8Array[] = [];
   const closed: string[] = [];
   for (const call of calls) {
     const key = keyText(call);
-    const flags = state.halves.flags(key);
-    const parts: Half[] = [];
+    const flags = state.openSides.flags(key);
+    const parts: SideName[] = [];
     if (flags & hasStart) parts.push("start");
     if (flags & hasEnd) parts.push("end");
     if (parts.length > 0) closed.push(key);
     for (const part of parts) rows.push(closedRow(call, part, version));
   }
-  await unlessSuspect(state, insertSound(engine, "call_parts", partRowColumns, rows));
+  await markForRecoveryOnError(state, insertTrusted(engine, "call_parts", partRowColumns, rows));
   for (const key of closed) {
-    state.halves.delete(key);
+    state.openSides.delete(key);
     state.cache.delete(key);
   }
-  state.closedHalves += rows.length;
+  state.closedSides += rows.length;
 }
 
 interface Relative {

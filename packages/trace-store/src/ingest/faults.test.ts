@@ -6,7 +6,7 @@ import {
   endPart,
   newProject,
   nowUs,
-  openHalves,
+  openSides,
   startPart,
   visibleCalls,
 } from "../../test/call-parts.js";
@@ -46,7 +46,7 @@ describe("a connection that breaks while calls are written", () => {
     expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
   });
 
-  test("between the complete row and the closing of its half: the next write, of anybody, mends it", async () => {
+  test("between the complete row and the closing of its start: the next write of any project repairs it", async () => {
     const project_id = newProject();
     const id = newId();
     await store.ingest([startPart({ project_id, id })]);
@@ -55,10 +55,10 @@ describe("a connection that breaks while calls are written", () => {
     expect(await visibleCalls(db.engine, project_id)).toHaveLength(2);
     await store.ingest([startPart({ project_id: newProject() })]);
     expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ id, running: 0 }]);
-    expect(await openHalves(db.engine, project_id)).toEqual([]);
+    expect(await openSides(db.engine, project_id)).toEqual([]);
   });
 
-  test("between a new version and the hiding of the old one: the next write mends it", async () => {
+  test("between a new version and the hiding of the old one: the next write repairs it", async () => {
     const project_id = newProject();
     const call = completePart({ project_id });
     if (call.part !== "complete") throw new Error("not complete");
@@ -71,7 +71,7 @@ describe("a connection that breaks while calls are written", () => {
     expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ op_name: "newer" }]);
   });
 
-  test("while halves are written: the halves that were stored meet their other side", async () => {
+  test("while open sides are written: those that were stored meet their other side", async () => {
     const project_id = newProject();
     const [id, early] = [newId(), newId()];
     engine.breakNext("call_parts", true);
@@ -81,7 +81,7 @@ describe("a connection that breaks while calls are written", () => {
     await store.ingest([endPart({ project_id, id }), startPart({ project_id, id: early })]);
     const calls = await visibleCalls(db.engine, project_id);
     expect(calls.map(({ running }) => running)).toEqual([0, 0]);
-    expect(await openHalves(db.engine, project_id)).toEqual([]);
+    expect(await openSides(db.engine, project_id)).toEqual([]);
   });
 
   test("while a call is deleted: it stays deleted, and late parts stay out", async () => {
@@ -92,11 +92,11 @@ describe("a connection that breaks while calls are written", () => {
     await expect(store.calls.delete(project_id, [id], "user")).rejects.toMatchObject(busy);
     await store.ingest([endPart({ project_id, id })]);
     expect(await visibleCalls(db.engine, project_id)).toEqual([]);
-    expect(await openHalves(db.engine, project_id)).toEqual([]);
+    expect(await openSides(db.engine, project_id)).toEqual([]);
   });
 });
 
-test("while the engine is down writes are refused at once, and go on by themselves when it is back", async () => {
+test("while the engine is down writes are rejected immediately, and work again by themselves when it is back", async () => {
   const project_id = newProject();
   engine.down = true;
   store.engineRestarted();
@@ -132,7 +132,7 @@ describe("a row that the engine cannot take", () => {
     expect(await visibleCalls(db.engine, project_id)).toHaveLength(21);
   });
 
-  test("is refused alone among halves, and the half it belonged to stays as it was", async () => {
+  test("is refused alone among open sides, and the side it would have replaced stays as it was", async () => {
     const project_id = newProject();
     const running = callStart({ project_id });
     await store.ingest([{ part: "start", start: running }]);

@@ -2,22 +2,22 @@ import { idTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
-import type { StoredState } from "./settle.js";
+import type { StoredState } from "./plan-writes.js";
 import type { IngestState } from "./state.js";
-import { readCalls, readHalves } from "./stored-calls.js";
-import type { CallSearch, StoredCall, TimeSpan } from "./stored-calls.js";
+import { readCompleteCalls, readOpenSides } from "./stored-calls.js";
+import type { CallSearch, CompleteCall, TimeSpan } from "./stored-calls.js";
 
 /** A call to look for, with the time its start is believed to carry. */
-export interface SoughtCall extends CallKey {
+export interface CallLookup extends CallKey {
   started_at?: bigint;
-  /** Both its complete row and its halves are wanted, whatever memory says. */
+  /** Both its complete row and its open sides are read, even when memory has them. */
   thorough?: boolean;
 }
 
 const dayUs = 86_400_000_000n;
 /** Clients round the same time differently in different requests. */
 const secondUs = 1_000_000n;
-/** So few ids are found quickly wherever they are; many read the ids of the whole project. */
+/** Up to this many ids are found quickly anywhere; more of them read the ids of the whole project. */
 const fewIds = 32;
 
 /**
@@ -25,41 +25,41 @@ const fewIds = 32;
  * month of started_at. Calls that are provably new cost nothing.
  *
  * A part may carry another time than the stored call does. So the time that a UUIDv7 carries counts as well, and a few
- * ids that are not where they should be are sought everywhere. What slips through (many at once, or an id without a
- * time that moves past the horizon) is mended within a minute.
+ * ids that are not where they should be are looked for everywhere. What is missed (many at once, or an id without a
+ * time that moves past the horizon) is repaired within a minute.
  */
 export async function findStored(
   engine: Engine,
   state: IngestState,
-  calls: ReadonlyMap<string, SoughtCall>,
+  calls: ReadonlyMap<string, CallLookup>,
 ): Promise<Map<string, StoredState>> {
   const found = new Map<string, StoredState>();
-  const halves: CallKey[] = [];
+  const uncached: CallKey[] = [];
   const timed: Timed[] = [];
   const untimed: CallKey[] = [];
   for (const [key, call] of calls) {
-    const half = state.halves.has(key);
-    if (half) {
+    const isOpen = state.openSides.has(key);
+    if (isOpen) {
       const cached = state.cache.get(key);
-      if (cached === undefined) halves.push(call);
+      if (cached === undefined) uncached.push(call);
       else found.set(key, { ...cached });
     }
     const known = state.known.startedAt(key);
     if (known !== undefined) timed.push({ call, us: known, margin: 0n });
-    else if (call.thorough !== true && (half || isNew(state, call))) continue;
+    else if (call.thorough !== true && (isOpen || isNew(state, call))) continue;
     else if (call.started_at !== undefined) timed.push({ call, us: call.started_at, margin: secondUs });
     else untimed.push(call);
   }
-  const [openHalves, storedCalls] = await Promise.all([
-    readHalves(engine, halves),
+  const [openSides, storedCalls] = await Promise.all([
+    readOpenSides(engine, uncached),
     findCalls(engine, state, timed, untimed),
   ]);
-  for (const [key, stored] of openHalves) found.set(key, stored);
+  for (const [key, stored] of openSides) found.set(key, stored);
   for (const [key, call] of storedCalls) found.set(key, { ...found.get(key), call });
   return found;
 }
 
-function isNew({ known }: IngestState, { id, started_at }: SoughtCall): boolean {
+function isNew({ known }: IngestState, { id, started_at }: CallLookup): boolean {
   if (!known.provesNew(started_at)) return false;
   const made = idTime(id);
   return made === undefined || known.provesNew(made + secondUs);
@@ -72,13 +72,13 @@ interface Timed {
   margin: bigint;
 }
 
-/** Calls whose start time nobody knows are sought near the time a UUIDv7 carries first, then everywhere. */
+/** Calls whose start time is unknown are looked for near the time a UUIDv7 carries first, then everywhere. */
 async function findCalls(
   engine: Engine,
   state: IngestState,
   timed: readonly Timed[],
   untimed: readonly CallKey[],
-): Promise<Map<string, StoredCall>> {
+): Promise<Map<string, CompleteCall>> {
   const mayBeHidden = (project_id: string) => state.hasHidden(project_id);
   const near: Timed[] = [];
   const anywhere: CallKey[] = [];
@@ -94,11 +94,11 @@ async function findCalls(
       moved.push({ call, us: made, margin: dayUs });
     }
   }
-  const found = await readCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
+  const found = await readCompleteCalls(engine, byMonth([...timed, ...near, ...moved]), mayBeHidden);
   for (const { call } of near) if (!found.has(keyText(call))) anywhere.push(call);
   const lost = timed.filter(({ call, margin }) => margin > 0n && !found.has(keyText(call)));
   if (lost.length <= fewIds) anywhere.push(...lost.map(({ call }) => call));
-  for (const [key, call] of await readCalls(engine, byProject(anywhere), mayBeHidden)) found.set(key, call);
+  for (const [key, call] of await readCompleteCalls(engine, byProject(anywhere), mayBeHidden)) found.set(key, call);
   return found;
 }
 

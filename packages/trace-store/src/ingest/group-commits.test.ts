@@ -29,7 +29,7 @@ test("requests that come together share a commit, in order", async () => {
   expect(commits).toEqual([["a", "b", "c"]]);
 });
 
-test("a lone request is not kept waiting for others", async () => {
+test("a single request does not wait for others", async () => {
   const { commits, queue } = recorder();
   queue.add(entry("a"));
   await delay(50);
@@ -60,12 +60,12 @@ test("a commit stays below 64 MB, and a huge backlog is refused instead of filli
 test("a task runs alone, between commits, and its failure is its caller's", async () => {
   const { commits, queue } = recorder(5);
   queue.add(entry("a"));
-  const task = queue.alone(async () => {
+  const task = queue.runExclusive(async () => {
     commits.push(["task"]);
     await delay(10);
     commits.push(["task end"]);
   });
-  const failing = queue.alone(() => Promise.reject(new Error("mine")));
+  const failing = queue.runExclusive(() => Promise.reject(new Error("mine")));
   queue.add(entry("b"));
   await expect(failing).rejects.toThrow("mine");
   await task;
@@ -84,22 +84,22 @@ test("nothing is taken after closing, and closing commits what waits", async () 
   expect(commits).toEqual([["a"]]);
 });
 
-test("clients that send the next request when they have their answer come to share every commit", async () => {
+test("clients that send the next request after each response come to share every commit", async () => {
   const sizes: number[] = [];
-  const answers = new Map<Entry, () => void>();
+  const responses = new Map<Entry, () => void>();
   const queue = groupCommits<Entry>(async (entries) => {
     await delay(10);
     sizes.push(entries.length);
-    for (const entry of entries) answers.get(entry)?.();
+    for (const entry of entries) responses.get(entry)?.();
   });
   const client = async () => {
     for (let requests = 0; requests < 8; requests++) {
       const request = { name: "", bytes: 200_000, rows: 100 };
-      const answered = new Promise<void>((resolve) => {
-        answers.set(request, resolve);
+      const responded = new Promise<void>((resolve) => {
+        responses.set(request, resolve);
       });
       queue.add(request);
-      await answered;
+      await responded;
     }
   };
   await Promise.all([client(), client(), client(), client()]);
@@ -107,10 +107,10 @@ test("clients that send the next request when they have their answer come to sha
   expect(sizes.length).toBeLessThan(14);
 });
 
-describe("clients with great requests", () => {
+describe("clients with oversized requests", () => {
   beforeAll(() => void vi.useFakeTimers());
   afterAll(() => void vi.useRealTimers());
-  const great = (name: string) => entry(name, 1_500_000);
+  const oversized = (name: string) => entry(name, 1_500_000);
 
   /** Tells of commits as they begin; each takes 100 ms. */
   function slow() {
@@ -122,26 +122,26 @@ describe("clients with great requests", () => {
     return { begun, queue };
   }
 
-  test("share commits half by half: the others prepare meanwhile", async () => {
+  test("commit in two alternating groups: the others prepare meanwhile", async () => {
     const { begun, queue } = slow();
-    queue.add(great("a"));
+    queue.add(oversized("a"));
     await vi.advanceTimersByTimeAsync(50);
-    for (const name of ["b", "c", "d"]) queue.add(great(name));
+    for (const name of ["b", "c", "d"]) queue.add(oversized(name));
     await vi.advanceTimersByTimeAsync(100);
-    queue.add(great("a2"));
+    queue.add(oversized("a2"));
     await vi.advanceTimersByTimeAsync(60);
     expect(begun).toEqual([["a"], ["b", "c", "d"]]);
-    queue.add(great("b2"));
+    queue.add(oversized("b2"));
     await vi.advanceTimersByTimeAsync(0);
     expect(begun.at(-1)).toEqual(["a2", "b2"]);
   });
 
   test("do not wait long for each other", async () => {
     const { begun, queue } = slow();
-    for (const name of ["a", "b", "c", "d"]) queue.add(great(name));
+    for (const name of ["a", "b", "c", "d"]) queue.add(oversized(name));
     await vi.advanceTimersByTimeAsync(300);
     expect(begun).toEqual([["a"], ["b", "c", "d"]]);
-    queue.add(great("alone"));
+    queue.add(oversized("alone"));
     await vi.advanceTimersByTimeAsync(25);
     expect(begun.at(-1)).toEqual(["alone"]);
   });

@@ -5,10 +5,10 @@ export interface CommitEntry {
 }
 
 export interface CommitQueue<Entry extends CommitEntry> {
-  /** Adds to the next commit. False when too much waits already; the entry is then not taken. */
+  /** Adds to the next commit. Returns false, without adding, when too much waits already. */
   add(entry: Entry): boolean;
-  /** Runs alone between two commits. */
-  alone<T>(task: () => Promise<T>): Promise<T>;
+  /** Runs a task between two commits. */
+  runExclusive<T>(task: () => Promise<T>): Promise<T>;
   /** Commits what waits and stops; `add` takes nothing afterwards. */
   close(): Promise<void>;
 }
@@ -16,24 +16,24 @@ export interface CommitQueue<Entry extends CommitEntry> {
 /** Well below 64 MB one insert is one block, which is stored whole or not at all. */
 const commitBytes = 56 * 1024 * 1024;
 const waitingBytes = 4 * commitBytes;
-/** From so much on a commit need not wait for all others, and from so much on for nobody. */
+/** From this size a commit waits for half of the expected requests only, then for none. */
 const waitForHalfBytes = 1024 * 1024;
 const waitForNoneBytes = 16 * waitForHalfBytes;
-/** From so much on it waits a short time only. */
+/** From this size it waits a short time only. */
 const shortWaitBytes = 128 * 1024;
 const shortWaitRows = 50;
-/** From so many requests in a commit on its cost is well shared. */
+/** Of this many requests the cost of a commit is small. */
 const shortWaitRequests = 8;
 const shortestMs = 5;
 const longestMs = 200;
 
 /**
- * Groups requests into commits that run one after another. `commit` answers the entries itself and never rejects.
+ * Groups requests into commits that run one after another. `commit` settles the entries itself and never rejects.
  *
  * A commit costs the engine a part and several fsyncs, whatever its size. So small requests wait about twice as long
- * as a commit takes, 5 to 200 ms, for more to come. Large ones, and many at once, wait only for the other clients that
- * were seen last: who has just been answered sends the next request in a moment, and belongs into the same commit.
- * Of those with great ones half are enough: the others prepare theirs meanwhile, and nobody idles.
+ * as a commit takes, 5 to 200 ms, for more to come. Large ones, and many at once, wait only for as many requests as were
+ * under way at the last commit: their clients send the next request right after the response, and it belongs in the same
+ * commit. Of oversized requests half are enough: the other clients prepare theirs meanwhile.
  */
 export function groupCommits<Entry extends CommitEntry>(
   commit: (entries: Entry[]) => Promise<void>,
@@ -41,12 +41,12 @@ export function groupCommits<Entry extends CommitEntry>(
   let waiting: Entry[] = [];
   let bytes = 0;
   let rows = 0;
-  /** When the first of them came, or the commit before it ended. */
+  /** When the first of them arrived, or the last commit ended. */
   let since = 0;
   const tasks: Array<() => Promise<void>> = [];
   let closed = false;
   let usualMs = 0;
-  /** Requests under way when the last commit ended: those it answered and those that came meanwhile. */
+  /** Requests under way when the last commit ended: those in it and those that came meanwhile. */
   let expected = 1;
   let lastEnd = 0;
   let running: Promise<void> | undefined;
@@ -55,7 +55,8 @@ export function groupCommits<Entry extends CommitEntry>(
   const large = () => bytes >= shortWaitBytes || rows >= shortWaitRows || waiting.length >= shortWaitRequests;
 
   /** Whether the next commit need not wait for more. */
-  const ripe = () => closed || tasks.length > 0 || bytes >= waitForNoneBytes || (large() && waiting.length >= enough());
+  const isDue = () =>
+    closed || tasks.length > 0 || bytes >= waitForNoneBytes || (large() && waiting.length >= enough());
 
   const enough = () => (bytes >= waitForHalfBytes ? expected / 2 : expected);
 
@@ -70,11 +71,11 @@ export function groupCommits<Entry extends CommitEntry>(
       const task = tasks.shift();
       if (task !== undefined) await task();
       if (waiting.length > 0) {
-        // At least one turn of the event loop, for requests that came together.
-        if (!ripe()) await pause(Math.max(0, since + windowMs() - performance.now()));
+        // At least one iteration of the event loop, for requests that came together.
+        if (!isDue()) await pause(Math.max(0, since + windowMs() - performance.now()));
         await commitOnce();
       } else if (tasks.length === 0) {
-        // At once, not when the promise settles: a request may come in between.
+        // Here, not when the promise settles: a request may arrive in between.
         running = undefined;
         return;
       }
@@ -113,7 +114,7 @@ export function groupCommits<Entry extends CommitEntry>(
 
   function start(): void {
     if (running !== undefined) {
-      if (ripe()) wake?.();
+      if (isDue()) wake?.();
     } else if (waiting.length > 0 || tasks.length > 0) running = run();
   }
 
@@ -127,7 +128,7 @@ export function groupCommits<Entry extends CommitEntry>(
       start();
       return true;
     },
-    alone(task) {
+    runExclusive(task) {
       return new Promise((resolve, reject) => {
         tasks.push(() => task().then(resolve, reject));
         start();

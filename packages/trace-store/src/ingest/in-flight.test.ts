@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** What lists and counts say at each step of a write. */
+/** What lists and counts return at each step of a write. */
 async function seenDuring(project_id: string, write: () => Promise<unknown>): Promise<string[]> {
   const seen = new Set<string>();
   look = async () => {

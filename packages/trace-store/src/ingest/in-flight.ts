@@ -4,9 +4,9 @@
  */
 export interface InFlight {
   /**
-   * Ids whose complete row is being written while an open half or an older version of it is still to be seen.
+   * Ids whose complete row is being written while its open start or an older version is still visible.
    * Filled before the first insert of a commit and emptied after the last one, so the complete row may or may not be
-   * there yet: leave out the half, or the older version, only when the same statement finds a newer row in `calls`.
+   * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
   closing(project_id: string): readonly string[];
   /** True while `call_hidden` may hold rows of the project that readers must apply. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import type { CallPart } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
 import { StoreError } from "../errors.js";
@@ -10,22 +10,22 @@ import type { InFlight } from "./in-flight.js";
 import { keyText } from "./call-key.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import { scheduleMaintenance } from "./maintenance.js";
-import { withPatience } from "./patience.js";
+import { withTimeout } from "./with-timeout.js";
 import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
 import { recover } from "./recover.js";
 import { nameRowColumns, nameRow } from "./rows.js";
 import { IngestState, defaultLimits } from "./state.js";
 import type { IngestLimits } from "./state.js";
-import { insertSound } from "./write-calls.js";
+import { insertTrusted } from "./write-calls.js";
 import type { IngestContext, NameChange } from "./write-calls.js";
 
-/** A check that has to wait longer for its turn tells what failed before. */
+/** A check that waits longer in the queue rejects with the last failure. */
 const checkMs = 1500;
-/** Names a call that is never there. */
+/** A call that never exists. */
 const probeCall = { project_id: "heddle/system-check", id: "write" };
 
-/** Everything that changes calls. All of it rejects with `busy` while the engine cannot answer. */
+/** Everything that changes calls. All of it rejects with `busy` while the engine cannot respond. */
 export interface Ingest {
   /**
    * Stores parts and resolves when they are on disk and readable, with those that could not be stored. Parts may come
@@ -33,10 +33,10 @@ export interface Ingest {
    */
   write(parts: readonly CallPart[]): Promise<RejectedPart[]>;
   /**
-   * For those who make parts: resolves when others have had their turn and no commit is being sent. The socket to the
-   * engine takes 200 KB at a time, and the engine idles until it has all.
+   * Yields to the event loop and resolves when no commit is being sent. For callers that prepare parts: the socket to
+   * the engine takes 200 KB at a time, and the engine idles until it has all.
    */
-  turn(): Promise<void>;
+  yieldToCommits(): Promise<void>;
   /** Sets the name shown for a call, "" clears it. An id that is not stored keeps the name for later. */
   rename: (project_id: string, id: string, display_name: string) => Promise<void>;
   /** Deletes calls with all their descendants; counts the ids and the descendants found. */
@@ -52,7 +52,7 @@ export interface Ingest {
   close(): Promise<void>;
 }
 
-/** Opens the committer of a tracing database and mends what a crash may have left. */
+/** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(store: StoreContext, limits: Partial<IngestLimits> = {}): Promise<Ingest> {
   const state = new IngestState({ ...defaultLimits, ...limits });
   const context: IngestContext = { ...store, state };
@@ -63,18 +63,18 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   await recover(context);
   const maintenance = scheduleMaintenance(context, queue, ready);
 
-  async function turn(): Promise<void> {
-    await nextTurn();
+  async function yieldToCommits(): Promise<void> {
+    await setImmediate();
     await store.engine.sent();
   }
 
   async function ready(): Promise<void> {
-    if (state.suspect) await recover(context);
+    if (state.needsRecovery) await recover(context);
   }
 
   async function tryWriting(): Promise<void> {
     await ready();
-    await insertSound(store.engine, "call_names", nameRowColumns, [nameRow(probeCall, "", store.clock.next())]);
+    await insertTrusted(store.engine, "call_names", nameRowColumns, [nameRow(probeCall, "", store.clock.next())]);
     failure = undefined;
   }
 
@@ -98,7 +98,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       }
     });
     try {
-      return await withPatience(committed);
+      return await withTimeout(committed);
     } catch (error) {
       failure = { error };
       throw error;
@@ -106,14 +106,14 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   }
 
   return {
-    turn,
+    yieldToCommits,
     async write(parts) {
       const prepared: PreparedPart[] = [];
       const rejected: RejectedPart[] = [];
       let since = performance.now();
       for (const [index, part] of parts.entries()) {
         if (index % partsPerClockCheck === 0 && performance.now() - since > sliceMs) {
-          await turn();
+          await yieldToCommits();
           since = performance.now();
         }
         const result = preparePart(part, index);
@@ -127,26 +127,26 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       await submit([], [{ project_id, id, display_name }]);
     },
     async delete(project_id, ids, user) {
-      // Its turn comes soon; what it then takes depends on how much it deletes.
-      let begin = () => {};
-      const turn = new Promise<void>((resolve) => (begin = resolve));
-      const deleted = queue.alone(async () => {
-        begin();
+      // The timeout covers the wait in the queue: how long the work takes depends on how much it deletes.
+      let start = () => {};
+      const started = new Promise<void>((resolve) => (start = resolve));
+      const deleted = queue.runExclusive(async () => {
+        start();
         await ready();
         return await deleteCalls(context, project_id, ids, user);
       });
-      await withPatience(Promise.race([turn, deleted]));
+      await withTimeout(Promise.race([started, deleted]));
       return await deleted;
     },
     inFlight: state,
     async check() {
       if (failure === undefined) return;
       const { error } = failure;
-      checking ??= queue.alone(tryWriting).finally(() => (checking = undefined));
-      await withPatience(checking, checkMs, () => error);
+      checking ??= queue.runExclusive(tryWriting).finally(() => (checking = undefined));
+      await withTimeout(checking, checkMs, () => error);
     },
     engineRestarted() {
-      state.suspect = true;
+      state.needsRecovery = true;
     },
     maintain: (force) => maintenance.run(force),
     async close() {
@@ -156,12 +156,12 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
   };
 }
 
-/** So long parts are prepared in one go. */
+/** Parts are prepared this long before others get to run. */
 const sliceMs = 2;
-/** After so many parts it is time to look at the clock. */
+/** The clock is read once per this many parts. */
 const partsPerClockCheck = 16;
 
-/** About what a side takes in the insert. */
+/** About the bytes of a side in the insert. */
 function bytesOf(side: StartSide | EndSide | undefined): number {
   return side === undefined ? 0 : side.fields.length + 100;
 }

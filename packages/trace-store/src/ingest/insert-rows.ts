@@ -5,7 +5,7 @@ import type { CallKey } from "./call-key.js";
 import { keyText } from "./call-key.js";
 import { isOneOf } from "./stored-calls.js";
 
-/** A row on its way into the engine, and the call it belongs to. */
+/** A row to be inserted, and the call it belongs to. */
 export interface PendingRow extends CallKey {
   bytes: Uint8Array;
 }
@@ -22,7 +22,7 @@ const rowFaults = new Set([
 
 /**
  * Inserts rows that belong to one version. When the engine refuses one of them the batch is split until that row
- * stands alone: it is returned, all others are stored. Anything else is thrown; what is stored is then unknown.
+ * is alone: it is returned, all others are stored. Anything else is thrown; what is stored is then unknown.
  */
 export async function insertRows<Row extends PendingRow>(
   engine: Engine,
@@ -49,10 +49,10 @@ export async function insertRows<Row extends PendingRow>(
   // An insert of several blocks can be stored in part.
   const stored = await storedUnder(engine, table, rows, version);
   const rest = rows.filter((row) => !stored.has(keyText(row)));
-  const half = Math.ceil(rest.length / 2);
+  const middle = Math.ceil(rest.length / 2);
   return [
-    ...(await insertRows(engine, table, columns, rest.slice(0, half), version)),
-    ...(await insertRows(engine, table, columns, rest.slice(half), version)),
+    ...(await insertRows(engine, table, columns, rest.slice(0, middle), version)),
+    ...(await insertRows(engine, table, columns, rest.slice(middle), version)),
   ];
 }
 

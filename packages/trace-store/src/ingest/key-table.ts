@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 /**
  * A compact hash table: the text of a key → a time and a few flags, 17 bytes a slot instead of some 200 in a Map.
  * It keeps 64 bits of a seeded hash and not the key, so a key that was never added is found once in 10^13 tries:
- * what is found must be confirmed by reading the row it stands for.
+ * what is found must be confirmed by reading the row it belongs to.
  */
 export class KeyTable {
   #mask = 1023;
@@ -99,7 +99,7 @@ export class KeyTable {
     return slot;
   }
 
-  /** Two 32-bit lanes over the UTF-16 units, mixed into each other at the end (after cyrb53, public domain). */
+  /** Two 32-bit hashes over the UTF-16 units, mixed into each other at the end (after cyrb53, public domain). */
   #hash(key: string): void {
     let a = 0xdeadbeef ^ this.#seed;
     let b = 0x41c6ce57 ^ this.#seed;

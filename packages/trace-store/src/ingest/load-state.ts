@@ -1,7 +1,7 @@
 import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
-import type { Half } from "./rows.js";
+import type { SideName } from "./rows.js";
 import { hasEnd, hasStart } from "./state.js";
 import type { IngestContext } from "./write-calls.js";
 import { allRows, newestRows } from "../schema/read-table.js";
@@ -9,24 +9,24 @@ import { allRows, newestRows } from "../schema/read-table.js";
 /** Those with rows that readers must not see. */
 export const selectProjectsWithHidden = `SELECT DISTINCT project_id FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`;
 
-/** What a crash can leave among the open halves. */
+/** What a crash can leave among the open sides. */
 export interface Leftovers {
-  /** Calls both of whose halves are open. */
+  /** Calls both of whose sides are open. */
   pairs: CallKey[];
-  /** Open halves of deleted calls. */
+  /** Open sides of deleted calls. */
   deleted: CallKey[];
 }
 
 /** Loads what ingest remembers. */
 export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
   await loadProjects();
-  const horizon = now() - state.limits.horizon_us;
+  const horizon = now() - state.limits.horizonUs;
   state.reset(horizon);
   const deleted = engine.stream<CallKey>({
     sql: `SELECT DISTINCT project_id, id FROM ${allRows("call_hidden")} WHERE version = 0`,
   });
   for await (const key of deleted) state.deleted.set(keyText(key), 0n);
-  const leftovers = await loadHalves();
+  const leftovers = await loadOpenSides();
   await loadKnown();
   return leftovers;
 
@@ -37,16 +37,16 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
     for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
   }
 
-  async function loadHalves(): Promise<Leftovers> {
+  async function loadOpenSides(): Promise<Leftovers> {
     const leftovers: Leftovers = { pairs: [], deleted: [] };
     const sql = `SELECT project_id, id, part, toUnixTimestamp64Micro(started_at) AS us FROM ${newestRows("call_parts")} WHERE closed = 0`;
-    for await (const { part, us, ...call } of engine.stream<CallKey & { part: Half; us: string }>({ sql })) {
+    for await (const { part, us, ...call } of engine.stream<CallKey & { part: SideName; us: string }>({ sql })) {
       const key = keyText(call);
-      const flags = state.halves.flags(key);
+      const flags = state.openSides.flags(key);
       if (state.deleted.has(key)) leftovers.deleted.push(call);
       else if (flags !== 0) leftovers.pairs.push(call);
-      const started_at = part === "start" ? BigInt(us) : (state.halves.time(key) ?? 0n);
-      state.halves.set(key, started_at, flags | (part === "start" ? hasStart : hasEnd));
+      const started_at = part === "start" ? BigInt(us) : (state.openSides.time(key) ?? 0n);
+      state.openSides.set(key, started_at, flags | (part === "start" ? hasStart : hasEnd));
     }
     return leftovers;
   }
@@ -58,12 +58,12 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
     const sql = `SELECT project_id, id, toUnixTimestamp64Micro(started_at) AS us FROM calls
       WHERE started_at >= ${from}
         AND (project_id, id, version) NOT IN (SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND started_at >= ${from})
-      ORDER BY started_at DESC, version LIMIT ${state.limits.known_calls}`;
+      ORDER BY started_at DESC, version LIMIT ${state.limits.knownCalls}`;
     let rows = 0;
     for await (const { us, ...call } of engine.stream<CallKey & { us: string }>({ sql, params })) {
       state.known.add(keyText(call), BigInt(us));
       rows++;
     }
-    if (rows >= state.limits.known_calls) state.known.forgetOldest();
+    if (rows >= state.limits.knownCalls) state.known.forgetOldest();
   }
 }

@@ -12,7 +12,7 @@ afterAll(() => db.drop());
 
 const gates: Array<{ at: RegExp; reached: () => void; open: Promise<void> }> = [];
 
-/** Holds back the next statement that matches, until it is let go or the store breaks it off. */
+/** Holds back the next statement that matches, until it is released or the store aborts it. */
 function holdAt(at: RegExp): { reached: Promise<void>; release: () => void } {
   let release = () => {};
   let arrived = () => {};
@@ -53,7 +53,7 @@ beforeAll(async () => {
 
 const shown = async (project_id: string) => (await listIds(store, { project_id })).toSorted();
 
-test("nobody's write waits while the store looks for damage, compacts and cleans up", async () => {
+test("writes do not wait while the store looks for inconsistencies, compacts and cleans up", async () => {
   const [project_id, id] = [newProject(), newId()];
   await store.ingest([completePart({ project_id, id }), startPart({ project_id })]);
   await store.ingest([endPart({ project_id, id, output: '"newer"' })]);
@@ -97,7 +97,7 @@ test("what is replaced or deleted while the store compacts is neither doubled no
   }
 });
 
-test("what changes while the store looks for damage is what stays", async () => {
+test("what changes while the store looks for inconsistencies is what stays", async () => {
   const project_id = newProject();
   const [id, running] = [newId(), newId()];
   await store.ingest([completePart({ project_id, id }), startPart({ project_id, id: running })]);

@@ -2,9 +2,9 @@ import type { Engine } from "../engine/engine.js";
 import { StoreError } from "../errors.js";
 import type { WriteRequest } from "./commit-parts.js";
 import { compactHidden, forgetCompacted } from "./compact.js";
-import { findDamage } from "./find-damage.js";
+import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "./group-commits.js";
-import { mend } from "./repair.js";
+import { repair } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
 import { tableFacts } from "../schema/schema.js";
@@ -13,20 +13,20 @@ const minuteMs = 60_000;
 /** Compaction costs about a second per million calls; hidden rows cost every read of their project. */
 const compactRows = 500;
 const compactAgeSeconds = 300;
-/** Closed halves slow down the reading of running calls until they are cleaned away. */
-const cleanUpSides = 20_000;
+/** Closed sides slow down the reading of running calls until they are cleaned away. */
+const closedSidesBeforeCleanUp = 20_000;
 
 export interface Maintenance {
   /** Does now what is done once a minute; `force` leaves nothing for later. */
   run(force?: boolean): Promise<void>;
-  /** Breaks off what runs, which is then done another time, and resolves when it has ended. */
+  /** Aborts what runs, which is then left to another time, and resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Mending, compaction, clean-up. What takes long runs beside the commits, which would otherwise have to wait for
- * seconds; only what it finds, and what readers are told of it, has its turn between two of them. A failure is left to
- * the next time.
+ * Repair, compaction, clean-up. What takes long runs concurrently with commits, which would otherwise wait for seconds;
+ * only the repair itself, and the update of what readers know, run between two commits. A failure is retried the next
+ * time.
  */
 export function scheduleMaintenance(
   store: IngestContext,
@@ -36,37 +36,37 @@ export function scheduleMaintenance(
   const { clock, state } = store;
   const stopping = new AbortController();
   const context = { ...store, engine: untilAborted(store.engine, stopping.signal) };
-  let mendedUpTo = clock.last();
+  let repairedUpTo = clock.last();
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
   /** Everything up to this version is stored: no commit is under way when it is asked for. */
-  const settledUpTo = () =>
-    queue.alone(async () => {
+  const committedUpTo = () =>
+    queue.runExclusive(async () => {
       await ready();
       return clock.last();
     });
 
   async function run(force: boolean): Promise<void> {
-    const upTo = await settledUpTo();
-    if (upTo > mendedUpTo) {
-      const damage = await findDamage(context, mendedUpTo);
-      if (damage.open.length > 0 || damage.doubled.length > 0) {
-        await queue.alone(async () => {
+    const upTo = await committedUpTo();
+    if (upTo > repairedUpTo) {
+      const found = await findInconsistencies(context, repairedUpTo);
+      if (found.open.length > 0 || found.doubled.length > 0) {
+        await queue.runExclusive(async () => {
           await ready();
-          await mend(context, damage);
+          await repair(context, found);
         });
       }
-      mendedUpTo = upTo;
+      repairedUpTo = upTo;
     }
     if (force || (await compactionDue(context))) {
-      await compactHidden(context, await settledUpTo());
-      await queue.alone(async () => {
+      await compactHidden(context, await committedUpTo());
+      await queue.runExclusive(async () => {
         await ready();
         await forgetCompacted(context);
       });
     }
-    if (force || state.closedHalves >= cleanUpSides) await cleanUpHalves(context);
+    if (force || state.closedSides >= closedSidesBeforeCleanUp) await cleanUpClosedSides(context);
   }
 
   /** One after the other. */
@@ -92,7 +92,7 @@ export function scheduleMaintenance(
 
   schedule(minuteMs);
   // What an earlier life left only makes reading slower.
-  next(() => cleanUpHalves(context)).catch(() => {});
+  next(() => cleanUpClosedSides(context)).catch(() => {});
   return {
     run: async (force = false) => await next(() => run(force)),
     async stop() {
@@ -111,13 +111,13 @@ function untilAborted(engine: Engine, signal: AbortSignal): Engine {
   };
 }
 
-/** Merges away closed halves, and whatever else the schema wants dropped that an ordinary merge keeps. */
-async function cleanUpHalves({ engine, state }: IngestContext): Promise<void> {
-  const closed = state.closedHalves;
+/** Drops closed sides, and the removed rows of other tables whose facts say so. */
+async function cleanUpClosedSides({ engine, state }: IngestContext): Promise<void> {
+  const closed = state.closedSides;
   for (const [table, { cleanedUp }] of tableFacts) {
     if (cleanedUp === true) await engine.command({ sql: `OPTIMIZE TABLE ${table} FINAL CLEANUP` });
   }
-  state.closedHalves -= closed;
+  state.closedSides -= closed;
 }
 
 async function compactionDue({ engine, state }: IngestContext): Promise<boolean> {

@@ -7,7 +7,7 @@ import {
   endPart,
   newProject,
   nowUs,
-  openHalves,
+  openSides,
   startPart,
   visibleCalls,
 } from "../../test/call-parts.js";
@@ -25,7 +25,7 @@ afterAll(() => db.drop());
 const hour = 3_600_000_000n;
 const at = (text: string) => BigInt(Date.parse(text)) * 1000n;
 
-describe("a call whose start and end come apart", () => {
+describe("a call whose start and end arrive separately", () => {
   test("is running after its start and complete after its end, and there once", async () => {
     const project_id = newProject();
     const id = newId();
@@ -33,7 +33,7 @@ describe("a call whose start and end come apart", () => {
     expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ id, running: 1, output: "null" }]);
     await store.ingest([endPart({ project_id, id })]);
     expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ id, running: 0, output: '"hello"' }]);
-    expect(await openHalves(db.engine, project_id)).toEqual([]);
+    expect(await openSides(db.engine, project_id)).toEqual([]);
   });
 
   test("becomes visible with its start when the end came first", async () => {
@@ -41,13 +41,13 @@ describe("a call whose start and end come apart", () => {
     const id = newId();
     await store.ingest([endPart({ project_id, id })]);
     expect(await visibleCalls(db.engine, project_id)).toEqual([]);
-    expect(await openHalves(db.engine, project_id)).toEqual([{ id, part: "end" }]);
+    expect(await openSides(db.engine, project_id)).toEqual([{ id, part: "end" }]);
     await store.ingest([startPart({ project_id, id })]);
     expect(await visibleCalls(db.engine, project_id)).toMatchObject([{ id, running: 0, output: '"hello"' }]);
-    expect(await openHalves(db.engine, project_id)).toEqual([]);
+    expect(await openSides(db.engine, project_id)).toEqual([]);
   });
 
-  test("is written complete at once when both come in one batch, in any order", async () => {
+  test("is written complete when both arrive in one batch, in any order", async () => {
     const project_id = newProject();
     const [first, second] = [newId(), newId()];
     await store.ingest([
@@ -73,7 +73,7 @@ describe("a call whose start and end come apart", () => {
 });
 
 describe("a batch that is sent again", () => {
-  test("changes nothing, whether halves or complete calls, and writes nothing", async () => {
+  test("changes nothing, whether parts or complete calls, and writes nothing", async () => {
     const project_id = newProject();
     const [id, lone, early] = [newId(), newId(), newId()];
     const batch = [
@@ -102,7 +102,7 @@ describe("a batch that is sent again", () => {
   });
 });
 
-describe("a part that says something new", () => {
+describe("a part with new content", () => {
   test("a second end replaces the first and keeps the start", async () => {
     const project_id = newProject();
     const id = newId();
@@ -199,7 +199,7 @@ test("ids of 256 characters are kept, longer, empty and broken ones are refused"
   expect(rejected.map(({ index }) => index)).toEqual([1, 2, 3]);
   expect(new Set((await visibleCalls(db.engine, project_id)).map(({ id }) => id))).toEqual(new Set([ids[0], ids[4]]));
   await store.ingest([endPart({ project_id, id: ids[4] ?? "" })]);
-  expect(await openHalves(db.engine, project_id)).toHaveLength(1);
+  expect(await openSides(db.engine, project_id)).toHaveLength(1);
 });
 
 test("a batch over nine years is one batch", async () => {
@@ -213,7 +213,7 @@ test("a batch over nine years is one batch", async () => {
   expect(await visibleCalls(db.engine, project_id)).toHaveLength(110);
 });
 
-/** As clients do: a commit of 110 parts on a slow disk may outlast a request's patience, and is sent again. */
+/** As clients do: a commit of 110 parts on a slow disk may outlast a request's timeout, and is sent again. */
 async function untilTaken(parts: CallPart[]): Promise<void> {
   await store.ingest(parts).catch((error: unknown) => {
     if (error instanceof StoreError && error.code === "busy") return untilTaken(parts);

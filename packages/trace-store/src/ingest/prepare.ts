@@ -4,7 +4,7 @@ import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { endSide, startSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
-import { wholeCall } from "./rows.js";
+import { completeCallRow } from "./rows.js";
 
 /** A part that is not stored; all others of the request are. */
 export interface RejectedPart {
@@ -44,12 +44,12 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
     key: keyText({ project_id, id }),
     project_id,
     id,
-    ...(start && end ? wholeCall({ project_id, id }, start, end) : halfCall(start, end)),
+    ...(start && end ? completeCallRow({ project_id, id }, start, end) : oneSide(start, end)),
     started_at: start?.started_at ?? hint(end?.started_at),
   };
 }
 
-function halfCall(start: CallStart | undefined, end: CallEnd | undefined): { start?: StartSide; end?: EndSide } {
+function oneSide(start: CallStart | undefined, end: CallEnd | undefined): { start?: StartSide; end?: EndSide } {
   return start ? { start: startSide(start) } : { end: end && endSide(end) };
 }
 

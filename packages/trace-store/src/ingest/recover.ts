@@ -1,31 +1,31 @@
 import type { Engine } from "../engine/engine.js";
 import { EngineError, StoreError } from "../errors.js";
 import { seedClock } from "../version-clock.js";
-import { closeHalves } from "./delete-calls.js";
+import { closeOpenSides } from "./delete-calls.js";
 import { loadState } from "./load-state.js";
-import { repair } from "./repair.js";
+import { findAndRepair } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
 
 const repairReachUs = 600_000_000n;
 
 /**
- * Makes memory and database agree again: at start, after the engine came back, and after an insert of unknown
+ * Makes memory and database consistent again: at start, after the engine came back, and after an insert of unknown
  * outcome. Nothing else is written before it has succeeded.
  */
 export async function recover(context: IngestContext): Promise<void> {
   const { engine, clock, state } = context;
   // Cleared first: the engine may restart once more while this runs.
-  state.suspect = false;
+  state.needsRecovery = false;
   try {
     await writesToEnd(engine);
     await seedClock(engine, clock);
-    // Back from the newest row, not from now: the crash may be long ago.
+    // Relative to the newest row, not to now: the crash may be long ago.
     const since = clock.last() > repairReachUs ? clock.last() - repairReachUs : 0n;
     const leftovers = await loadState(context);
-    await closeHalves(context, leftovers.deleted);
-    await repair(context, since, leftovers.pairs);
+    await closeOpenSides(context, leftovers.deleted);
+    await findAndRepair(context, since, leftovers.pairs);
   } catch (error) {
-    state.suspect = true;
+    state.needsRecovery = true;
     throw error;
   }
   state.endClosing();
@@ -34,7 +34,7 @@ export async function recover(context: IngestContext): Promise<void> {
 const runningInserts =
   "current_database = currentDatabase() AND query_kind = 'Insert' AND query LIKE 'INSERT INTO call%'";
 
-/** An insert whose answer was lost may still be running, and would be stored behind our back. */
+/** An insert whose response was lost may still be running, and would store rows later. */
 async function writesToEnd(engine: Engine): Promise<void> {
   for (let tries = 0; tries < 50; tries++) {
     let running: number;

@@ -1,47 +1,58 @@
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
-import { findDamage } from "./find-damage.js";
-import type { Damage } from "./find-damage.js";
-import type { SoughtCall } from "./find-stored.js";
+import { findInconsistencies } from "./find-inconsistencies.js";
+import type { Inconsistencies } from "./find-inconsistencies.js";
+import type { CallLookup } from "./find-stored.js";
 import { hiddenRowColumns, hiddenRow } from "./rows.js";
-import type { IncomingCall } from "./settle.js";
-import { insertSound, writeCalls } from "./write-calls.js";
+import type { IncomingCall } from "./plan-writes.js";
+import { insertTrusted, writeCalls } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 
 /**
- * Finds and mends what a crash can leave among the calls written since a version: complete calls with an open half,
- * calls with both halves open (`pairs`), and calls with several versions that nothing hides. Memory then knows where
+ * Finds and repairs what a crash can leave among the calls written since a version: complete calls with an open side,
+ * calls with both sides open (`pairs`), and calls with several versions that nothing hides. Memory then knows where
  * the newest version of those is.
  */
-export async function repair(context: IngestContext, since: bigint, pairs: readonly CallKey[] = []): Promise<void> {
-  const damage = await findDamage(context, since);
-  for (const { versions, ...call } of damage.doubled) {
+export async function findAndRepair(
+  context: IngestContext,
+  since: bigint,
+  pairs: readonly CallKey[] = [],
+): Promise<void> {
+  const found = await findInconsistencies(context, since);
+  for (const { versions, ...call } of found.doubled) {
     const newest = versions.at(-1);
     if (newest !== undefined) context.state.known.add(keyText(call), BigInt(newest[1]));
   }
-  await mend(context, damage, pairs);
+  await repair(context, found, pairs);
 }
 
 /**
- * Mends calls that were found before: by now some may be whole, or have newer versions. The newest part wins each side,
+ * Repairs calls that were found before: by now some may be consistent, or have newer versions. The newest part wins each side,
  * as in any commit.
  */
-export async function mend(context: IngestContext, damage: Damage, pairs: readonly CallKey[] = []): Promise<void> {
-  await hideOlderVersions(context, damage.doubled);
-  const calls = new Map<string, IncomingCall & SoughtCall>();
-  for (const { us, ...call } of damage.open) {
+export async function repair(
+  context: IngestContext,
+  found: Inconsistencies,
+  pairs: readonly CallKey[] = [],
+): Promise<void> {
+  await hideOlderVersions(context, found.doubled);
+  const calls = new Map<string, IncomingCall & CallLookup>();
+  for (const { us, ...call } of found.open) {
     const key = keyText(call);
     if (!context.state.deleted.has(key)) calls.set(key, { ...call, started_at: BigInt(us), thorough: true });
   }
   for (const call of pairs) {
     const key = keyText(call);
-    if (!calls.has(key)) calls.set(key, { ...call, started_at: context.state.halves.time(key), thorough: true });
+    if (!calls.has(key)) calls.set(key, { ...call, started_at: context.state.openSides.time(key), thorough: true });
   }
   if (calls.size > 0) await writeCalls(context, calls);
 }
 
-/** What is older than another version is so for ever, whatever was written since it was found. */
-async function hideOlderVersions({ engine, clock, state }: IngestContext, doubled: Damage["doubled"]): Promise<void> {
+/** An older version stays older, whatever was written since it was found. */
+async function hideOlderVersions(
+  { engine, clock, state }: IngestContext,
+  doubled: Inconsistencies["doubled"],
+): Promise<void> {
   const rowVersion = clock.next();
   const hidden: Uint8Array[] = [];
   for (const { versions, ...call } of doubled) {
@@ -50,5 +61,5 @@ async function hideOlderVersions({ engine, clock, state }: IngestContext, double
     }
     state.projectsWithHidden.add(call.project_id);
   }
-  await insertSound(engine, "call_hidden", hiddenRowColumns, hidden);
+  await insertTrusted(engine, "call_hidden", hiddenRowColumns, hidden);
 }

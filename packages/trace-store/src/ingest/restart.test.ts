@@ -1,14 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { newId } from "@heddle/trace-model";
-import {
-  completePart,
-  endPart,
-  newProject,
-  nowUs,
-  openHalves,
-  startPart,
-  visibleCalls,
-} from "../../test/call-parts.js";
+import { completePart, endPart, newProject, nowUs, openSides, startPart, visibleCalls } from "../../test/call-parts.js";
 import { testDatabase } from "../../test/store.js";
 
 const db = testDatabase();
@@ -43,11 +35,11 @@ test("after a restart everything that is sent again is still one call", async ()
   expect(calls).toHaveLength(6);
   expect(calls.every(({ running }) => running === 0)).toBe(true);
   expect(calls.find((call) => call.id === old)?.output).toBe('"second"');
-  expect(await openHalves(db.engine, project_id)).toEqual([]);
+  expect(await openSides(db.engine, project_id)).toEqual([]);
   await after.close();
 });
 
-test("a restart completes what a crash left: both halves, a closed call with an open half, two versions", async () => {
+test("a restart completes what a crash left: both sides open, a complete call with an open side, two versions", async () => {
   const before = await db.open();
   const project_id = newProject();
   const [both, open, twice, late] = [newId(), newId(), newId(), newId()];
@@ -82,7 +74,7 @@ test("a restart completes what a crash left: both halves, a closed call with an 
   expect(calls.find(({ id }) => id === late)).toMatchObject({ output: '"late"' });
   expect(calls.find(({ id }) => id === both)).toMatchObject({ running: 0, output: "3" });
   expect(calls.find(({ id }) => id === twice)).toMatchObject({ output: '"newer"' });
-  expect(await openHalves(db.engine, project_id)).toEqual([]);
+  expect(await openSides(db.engine, project_id)).toEqual([]);
   await after.close();
 });
 
@@ -125,7 +117,7 @@ test("a call that moved and is sent again as it was at first is the one that was
   await after.close();
 });
 
-test("versions go on after the greatest one, even when the clock went back", async () => {
+test("versions go on after the greatest one, even when the clock moved backwards", async () => {
   const ahead = await db.open({ now: () => nowUs() + 10n * hour });
   const project_id = newProject();
   const id = newId();
@@ -142,7 +134,7 @@ test("versions go on after the greatest one, even when the clock went back", asy
 });
 
 test("memory is bounded: what was forgotten is looked up", async () => {
-  const small = await db.open({ limits: { known_calls: 20, half_cache_bytes: 2000 } });
+  const small = await db.open({ limits: { knownCalls: 20, openSideCacheBytes: 2000 } });
   const project_id = newProject();
   const parts = Array.from({ length: 100 }, (_, index) =>
     completePart({ project_id, started_at: nowUs() + BigInt(index) * 10n }),

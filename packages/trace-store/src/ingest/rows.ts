@@ -20,29 +20,29 @@ export const partRowColumns = [...keyColumns, ...startColumns, ...endColumns, "p
 export const hiddenRowColumns = ["project_id", "id", "version", "started_at", "reason", "hidden_by", "row_version"];
 export const nameRowColumns = ["project_id", "id", "display_name", "version"];
 
-export type Half = "start" | "end";
+export type SideName = "start" | "end";
 
-/** Stands where a row waits for its version: any time from 2001 to 2286 has as many digits. */
+/** A placeholder for the version of a row: any time from 2001 to 2286 has as many digits. */
 const noVersion = 1_000_000_000_000_000n;
 const versionDigits = String(noVersion).length;
 
-/** An end whose start has not come is given up after 30 days. */
+/** An end whose start has not come expires after 30 days. */
 const endLifetimeUs = 30n * 86_400_000_000n;
 
 const row = new RowWriter();
 const noStartFields = noStart();
 const noEndFields = noEnd();
 
-/** A complete call that came in one part: its sides are stretches of its row. */
-export interface WholeCall {
+/** A complete call that arrived in one part: its sides are slices of its row. */
+export interface CompleteCallRow {
   start: StartSide;
   end: EndSide;
   /** A row of `calls` that waits for its version, see {@link withVersion}. */
   row: Buffer;
 }
 
-/** Most calls come whole; their row is written once, and nothing of it is copied before it is sent. */
-export function wholeCall(key: CallKey, start: CallStart, end: CallEnd): WholeCall {
+/** Most calls arrive complete: their row is written once, and nothing of it is copied before it is sent. */
+export function completeCallRow(key: CallKey, start: CallStart, end: CallEnd): CompleteCallRow {
   const startExact: ExactText[] = [];
   const endExact: ExactText[] = [];
   let [startFrom, endFrom, endTo, derivedFrom, derivedTo, startSize, endSize] = [0, 0, 0, 0, 0, 0, 0];
@@ -77,7 +77,7 @@ export function wholeCall(key: CallKey, start: CallStart, end: CallEnd): WholeCa
   };
 }
 
-/** The same row with its version, which stands at its end; undefined when the version does not fit there. */
+/** The same row with its version, which is at its end; undefined when the version does not fit there. */
 export function withVersion(row: Buffer, version: bigint): Uint8Array | undefined {
   const text = String(version);
   if (text.length !== versionDigits) return undefined;
@@ -85,7 +85,7 @@ export function withVersion(row: Buffer, version: bigint): Uint8Array | undefine
   return row;
 }
 
-/** A row of `calls` whose sides came apart. */
+/** A row of `calls` whose sides arrived separately. */
 export function callRow(key: CallKey, start: StartSide, end: EndSide, version: bigint): Uint8Array {
   return row.rowOf(() => {
     writeKey(key);
@@ -114,8 +114,8 @@ export function openEndRow(key: CallKey, end: EndSide, version: bigint): Uint8Ar
   });
 }
 
-/** A row of `call_parts` that removes a half. */
-export function closedRow(key: CallKey, part: Half, version: bigint): Uint8Array {
+/** A row of `call_parts` that removes an open side. */
+export function closedRow(key: CallKey, part: SideName, version: bigint): Uint8Array {
   return partRow(key, { part, closed: 1, exact: [], size_bytes: 0, version }, () => {
     row.fields(noStartFields);
     row.second(neverUs);
@@ -124,7 +124,7 @@ export function closedRow(key: CallKey, part: Half, version: bigint): Uint8Array
 }
 
 interface PartRow {
-  part: Half;
+  part: SideName;
   closed: 0 | 1;
   exact: readonly ExactText[];
   size_bytes: number;
@@ -184,7 +184,7 @@ function both(start: readonly ExactText[], end: readonly ExactText[]): readonly 
   return start.length === 0 ? end : [...start, ...end];
 }
 
-/** What stands in the columns of a start where there is none, in the order of startColumns up to expire_at. */
+/** The columns of a start where there is none, in the order of startColumns up to expire_at. */
 function noStart(): Uint8Array {
   return row.fieldsOf(() => {
     for (let texts = 0; texts < 9; texts++) row.text("");
@@ -197,7 +197,7 @@ function noStart(): Uint8Array {
   });
 }
 
-/** What stands in the columns of an end where there is none, in the order of endColumns. */
+/** The columns of an end where there is none, in the order of endColumns. */
 function noEnd(): Uint8Array {
   return row.fieldsOf(() => {
     row.null();

@@ -5,22 +5,22 @@ import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { endSide, startSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
-import type { Half } from "./rows.js";
+import type { SideName } from "./rows.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
 /** The complete row of a call as it is stored. */
-export interface StoredCall {
+export interface CompleteCall {
   start: StartSide;
   end: EndSide;
   version: bigint;
 }
 
-interface StoredHalf<Side> {
+interface OpenSide<Side> {
   side: Side;
   version: bigint;
 }
 
-/** Calls of one project, within stretches of start times, or anywhere when there are none. */
+/** Calls of one project, within spans of start times, or anywhere when there are none. */
 export interface CallSearch {
   ids: string[];
   spans: TimeSpan[];
@@ -36,12 +36,12 @@ export interface TimeSpan {
  * Reads the newest unhidden complete row of each call that is found, in one statement.
  * `searches` are by project; `mayBeHidden` says whether a project has hidden rows at all.
  */
-export async function readCalls(
+export async function readCompleteCalls(
   engine: Engine,
   searches: ReadonlyMap<string, CallSearch>,
   mayBeHidden: (project_id: string) => boolean,
-): Promise<Map<string, StoredCall>> {
-  const found = new Map<string, StoredCall>();
+): Promise<Map<string, CompleteCall>> {
+  const found = new Map<string, CompleteCall>();
   if (searches.size === 0) return found;
   const params = new Parameters();
   const wanted: string[] = [];
@@ -65,23 +65,23 @@ export async function readCalls(
   return found;
 }
 
-export interface StoredHalves {
-  start?: StoredHalf<StartSide>;
-  end?: StoredHalf<EndSide>;
+export interface OpenSides {
+  start?: OpenSide<StartSide>;
+  end?: OpenSide<EndSide>;
 }
 
-/** Reads the open halves of the calls given. */
-export async function readHalves(engine: Engine, keys: readonly CallKey[]): Promise<Map<string, StoredHalves>> {
-  const found = new Map<string, StoredHalves>();
+/** Reads the open sides of calls. */
+export async function readOpenSides(engine: Engine, keys: readonly CallKey[]): Promise<Map<string, OpenSides>> {
+  const found = new Map<string, OpenSides>();
   if (keys.length === 0) return found;
   const params = new Parameters();
   const sql = `SELECT ${sharedColumns}, part, ${times("ended_at")} FROM ${newestRows("call_parts")} WHERE closed = 0 AND ${isOneOf(params, keys)}`;
-  for await (const row of engine.stream<Row & { part: Half }>({ sql, params })) {
-    const halves = found.get(keyText(row)) ?? {};
+  for await (const row of engine.stream<Row & { part: SideName }>({ sql, params })) {
+    const sides = found.get(keyText(row)) ?? {};
     const version = BigInt(row.version);
-    if (row.part === "start") halves.start = { side: startOf(row), version };
-    else halves.end = { side: endOf(row), version };
-    found.set(keyText(row), halves);
+    if (row.part === "start") sides.start = { side: startOf(row), version };
+    else sides.end = { side: endOf(row), version };
+    found.set(keyText(row), sides);
   }
   return found;
 }

@@ -1,12 +1,12 @@
-/** Where the tables stand: a database, on one node or on every node of a named cluster. */
+/** Where the tables are: a database, on one node or on every node of a named cluster. */
 export interface Placement {
   database: string;
   cluster?: string;
 }
 
 /**
- * With the engine's defaults a power cut loses the last seconds and may leave a table that does not open. These write
- * through to the disk on insert and merge, and open a table in spite of parts that a power cut broke.
+ * With the engine's defaults a power loss loses the last seconds and may leave a table that does not open. These write
+ * through to the disk on insert and merge, and open a table in spite of parts that a power loss broke.
  */
 const durableSettings =
   "fsync_after_insert=1, fsync_part_directory=1, min_rows_to_fsync_after_merge=1, max_suspicious_broken_parts=1000000, old_parts_lifetime=60";

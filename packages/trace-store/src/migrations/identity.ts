@@ -6,7 +6,7 @@ import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 
 /**
- * Binds the database to one control plane for good: the first comes to own it, any other is refused (`conflict`).
+ * Binds the database to one control plane: the first one owns it from then on, any other is refused (`conflict`).
  * Two services that claim an empty database at once agree on the earlier claim.
  */
 export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<void> {

@@ -20,7 +20,7 @@ const next = {
   statements: ["CREATE TABLE IF NOT EXISTS {DB}.next {OC} (x UInt8) ENGINE=MergeTree ORDER BY x"],
 };
 
-test("a database can be opened again and again, and a table that a power cut took is made anew", async () => {
+test("a database can be opened again and again, and a table that a power loss removed is created again", async () => {
   await (await db.open()).close();
   await db.engine.command({ sql: "DROP TABLE call_names" });
   await (await db.open()).close();
@@ -54,11 +54,11 @@ test("a database of another build is refused with one line", async () => {
 
 test("a database that belongs to another control plane is refused with one line", async () => {
   const other = testDatabase();
-  await (await other.open({ control_plane_id: "mine" })).close();
-  await expect(other.open({ control_plane_id: "other" })).rejects.toThrow(
+  await (await other.open({ controlPlaneId: "mine" })).close();
+  await expect(other.open({ controlPlaneId: "other" })).rejects.toThrow(
     `The tracing database "${other.name}" belongs to another Heddle (control plane mine): use a database of its own for this one`,
   );
-  await (await other.open({ control_plane_id: "mine" })).close();
+  await (await other.open({ controlPlaneId: "mine" })).close();
   await other.drop();
 });
 

@@ -10,8 +10,8 @@ import { allMigrations } from "./migrations.js";
 import type { Migration } from "./migration.js";
 
 /**
- * Brings the database to this version, and returns when every table stands. `bootstrap` is connected to a database
- * that exists already. Every statement runs at every start: a table made seconds before a power cut can be gone.
+ * Migrates the database to this version, and resolves when every table exists. `bootstrap` is connected to a database
+ * that exists already. Every statement runs at every start: a table created seconds before a power loss can be gone.
  *
  * Throws `conflict` when the database is newer, or a step of it is not the step we know.
  */

@@ -27,21 +27,21 @@ export async function deleteVersions(context: StoreContext, request: ObjectDelet
   const first = live[0];
   if (first === undefined) throw missingVersion({ ...request, digest: "latest" }, versions[0]?.deleted_at);
   const chosen = digests === undefined ? live : digests.map((digest) => choose(request, versions, aliases, digest));
-  const doomed = [...new Set(chosen)];
-  const isDoomed = ({ kind, digest }: Label) => doomed.some((one) => one.kind === kind && one.digest === digest);
+  const targets = [...new Set(chosen)];
+  const isTarget = ({ kind, digest }: Label) => targets.some((one) => one.kind === kind && one.digest === digest);
 
   // Labels go first: after a crash in between, a version without labels is there, not a label without its version.
-  await writeLabels(context, "object_tags", project_id, tags.filter(isDoomed), true);
-  await writeLabels(context, "object_aliases", project_id, aliases.filter(isDoomed), true);
+  await writeLabels(context, "object_tags", project_id, tags.filter(isTarget), true);
+  await writeLabels(context, "object_aliases", project_id, aliases.filter(isTarget), true);
   const deleted_at = now();
   const emptied = { project_id, val: "", exact: "", refs: [], size_bytes: 0, deleted_at };
   await insertObjects(
     engine,
-    doomed.map((version) => ({ ...version, ...emptied, version: clock.next() })),
+    targets.map((version) => ({ ...version, ...emptied, version: clock.next() })),
   );
   return {
-    num_deleted: doomed.length,
-    deleted_versions: doomed.map(({ digest, base_class, leaf_class }) => ({
+    num_deleted: targets.length,
+    deleted_versions: targets.map(({ digest, base_class, leaf_class }) => ({
       digest,
       base_object_class: base_class || null,
       leaf_object_class: leaf_class || null,

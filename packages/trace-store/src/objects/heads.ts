@@ -5,7 +5,7 @@ import type { ObjectKind } from "./requests.js";
 import { inProject } from "./versions.js";
 import { newestRows } from "../schema/read-table.js";
 
-/** Where the versions of one name and kind stand. */
+/** The newest state of the versions of one name and kind. */
 export interface Head {
   /** Greatest index ever used, deleted versions included; -1 before the first. */
   last_index: number;

@@ -19,7 +19,7 @@ async function projectWithTwoVersions() {
   return { project_id, object_id: "o", one, two, read };
 }
 
-test("tags stand on versions, many each, sorted; adding twice and removing what is absent change nothing", async () => {
+test("a version has any number of tags, sorted; adding twice and removing what is absent change nothing", async () => {
   const { one, two, read, ...of } = await projectWithTwoVersions();
   await objects.addTags({ ...of, digest: "v0", tags: ["reviewed", "good one"] });
   await objects.addTags({ ...of, digest: one, tags: ["good one", "a-1_b"] });
@@ -65,7 +65,7 @@ test("labels of missing and deleted versions are not found", async () => {
   await objects.removeAliases({ ...of, object_id: "no such object", aliases: ["a"] });
 });
 
-test("labels with other characters are refused, with their place", async () => {
+test("labels with other characters are refused, with their location", async () => {
   const { one, ...of } = await projectWithTwoVersions();
   for (const tag of ["", " a", "a  b", "a/b", "x".repeat(257)]) {
     await expect(objects.addTags({ ...of, digest: one, tags: ["fine", tag] })).rejects.toMatchObject({

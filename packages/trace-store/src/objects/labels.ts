@@ -8,7 +8,7 @@ import type { ObjectKind, VersionOf } from "./requests.js";
 import { type Version, inProject, liveVersion } from "./versions.js";
 import { newestRows } from "../schema/read-table.js";
 
-/** One tag or alias of one version; `deleted` takes it away. */
+/** One tag or alias of one version; `deleted` removes it. */
 export interface Label {
   kind: ObjectKind;
   object_id: string;
@@ -74,7 +74,7 @@ export async function changeTags(
   await writeLabels(context, "object_tags", request.project_id, labelled(version, request.tags), deleted);
 }
 
-/** An alias stands for one version of the name: where it meant one of the other kind, it is taken away there. */
+/** An alias belongs to one version of the name: it is removed from a version of the other kind. */
 export async function setAliases(
   context: StoreContext,
   request: VersionOf & { aliases: readonly string[] },
@@ -85,9 +85,9 @@ export async function setAliases(
     liveVersion(context.engine, request),
     labelsOf(context.engine, "object_aliases", project_id, [object_id]),
   ]);
-  const elsewhere = present.filter(({ kind, label }) => kind !== version.kind && aliases.includes(label));
+  const ofOtherKind = present.filter(({ kind, label }) => kind !== version.kind && aliases.includes(label));
   await writeLabels(context, "object_aliases", project_id, labelled(version, aliases), false);
-  await writeLabels(context, "object_aliases", project_id, elsewhere, true);
+  await writeLabels(context, "object_aliases", project_id, ofOtherKind, true);
 }
 
 export async function removeAliases(

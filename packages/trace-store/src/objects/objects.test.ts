@@ -173,7 +173,7 @@ test("names of objects are checked", async () => {
   }
 });
 
-test("a deleted version is gone with the time it was deleted, and the one before is the latest again", async () => {
+test("a deleted version is not found, with the time it was deleted, and the one before is the latest again", async () => {
   const project_id = project();
   const one = await create(project_id, "o", "1");
   const two = await create(project_id, "o", "2");
@@ -258,7 +258,7 @@ test("the same name and digest in another project are another object", async () 
   expect(await read(mine, "o", digest)).toMatchObject({ val: '{"secret": true}' });
 });
 
-test("when the engine fails, creates fail and go on working afterwards", async () => {
+test("when the engine fails, creates fail and work again afterwards", async () => {
   const project_id = project();
   let failing = true;
   const shaky = await database.open({
@@ -266,12 +266,12 @@ test("when the engine fails, creates fail and go on working afterwards", async (
       ...engine,
       async insert(...row) {
         await engine.insert(...row);
-        if (failing) throw new Error("the answer was lost");
+        if (failing) throw new Error("the response was lost");
       },
     }),
   });
   const request = (val: string) => ({ project_id, object_id: "o", val });
-  await expect(shaky.objects.create(request("1"))).rejects.toThrow("the answer was lost");
+  await expect(shaky.objects.create(request("1"))).rejects.toThrow("the response was lost");
   failing = false;
   expect(await shaky.objects.create(request("1"))).toMatchObject({ version_index: 0 });
   expect(await shaky.objects.create(request("2"))).toMatchObject({ version_index: 1 });

@@ -15,15 +15,15 @@ import type {
   StoredObject,
   VersionOf,
 } from "./requests.js";
-import { turns } from "./turns.js";
+import { mutex } from "./mutex.js";
 
 /** Most drafts and bytes of values in one insert. */
 const batchDrafts = 500;
 const batchBytes = 16 * 1024 * 1024;
 
 /**
- * Versioned values with labels. Requests carry no kind: a name may stand for an op and for another object, and both are
- * looked at. Versions that are missing or deleted are `not_found`, the latter with `deleted_at` in the details.
+ * Versioned values with labels. Requests carry no kind: a name may belong to an op and to another object, and both are
+ * looked up. Versions that are missing or deleted are `not_found`, the latter with `deleted_at` in the details.
  */
 export interface Objects {
   /**
@@ -42,15 +42,15 @@ export interface Objects {
   listTags(project_id: string): Promise<string[]>;
   /** Aliases in use in the project, sorted; `latest` is not among them. */
   listAliases(project_id: string): Promise<string[]>;
-  /** Drops what is remembered of stored objects: for when somebody else may have written them. */
+  /** Drops what is remembered of stored objects: for when another process may have written them. */
   forget(): void;
 }
 
-/** Whatever writes objects or their labels takes its turn; creates that wait together are committed together. */
+/** Writes of objects and labels exclude each other; creates that wait together are committed together. */
 export function openObjects(context: StoreContext): Objects {
   const { engine } = context;
   const heads = new Heads();
-  const inTurn = turns();
+  const runExclusive = mutex();
   let pending: PendingCreate[] = [];
 
   async function commitPending(): Promise<void> {
@@ -66,24 +66,24 @@ export function openObjects(context: StoreContext): Objects {
         alreadyLatest(heads, draft) ??
         (await new Promise<CreatedObject>((resolve, reject) => {
           pending.push({ draft, resolve, reject });
-          inTurn(commitPending).catch(reject);
+          runExclusive(commitPending).catch(reject);
         }))
       );
     },
     read: async (request) => await readObject(engine, request),
     query: async (request) => await queryObjects(engine, request),
     delete: async (request) =>
-      await inTurn(async () => {
+      await runExclusive(async () => {
         try {
           return await deleteVersions(context, request);
         } finally {
           for (const kind of ["object", "op"] as const) heads.forget(headKey({ ...request, kind }));
         }
       }),
-    addTags: async (request) => await inTurn(async () => await changeTags(context, request, false)),
-    removeTags: async (request) => await inTurn(async () => await changeTags(context, request, true)),
-    setAliases: async (request) => await inTurn(async () => await setAliases(context, request)),
-    removeAliases: async (request) => await inTurn(async () => await removeAliases(context, request)),
+    addTags: async (request) => await runExclusive(async () => await changeTags(context, request, false)),
+    removeTags: async (request) => await runExclusive(async () => await changeTags(context, request, true)),
+    setAliases: async (request) => await runExclusive(async () => await setAliases(context, request)),
+    removeAliases: async (request) => await runExclusive(async () => await removeAliases(context, request)),
     listTags: async (project_id) => await distinctLabels(engine, "object_tags", project_id),
     listAliases: async (project_id) => await distinctLabels(engine, "object_aliases", project_id),
     forget: () => heads.forgetAll(),

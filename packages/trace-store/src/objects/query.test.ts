@@ -98,7 +98,7 @@ test("leaves values out or adds sizes and labels when asked", async () => {
   ]);
 });
 
-test("a project of thousands of versions is listed whole, with the right values", async () => {
+test("a project of thousands of versions is listed completely, with the right values", async () => {
   const project_id = "acme/many";
   await Promise.all(
     Array.from(

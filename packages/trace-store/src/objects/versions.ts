@@ -5,7 +5,7 @@ import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
 import { newestRows } from "../schema/read-table.js";
 
-/** What is known of a version without its value. Deleted ones are kept, so that they can be told from missing ones. */
+/** What is known of a version without its value. Deleted ones are kept, so that they differ from missing ones. */
 export interface Version {
   kind: ObjectKind;
   object_id: string;

@@ -11,7 +11,7 @@ import { checkFilter, compileFilter } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 import { compileSort } from "./sort.js";
 
-/** Which calls a request asks for, as it came; in the order of started_at unless it says otherwise. */
+/** Which calls a request asks for, unchecked; ordered by started_at unless it has a sort. */
 export interface CallSelector extends Pick<
   ApiSchemas["CallsQueryReq"],
   "project_id" | "filter" | "sort_by" | "expand_columns"
@@ -29,7 +29,7 @@ export interface CallPlan {
   expand: ReturnType<typeof parseExpand>;
 }
 
-/** Where calls with given ids were found: see `call-ids.ts`. */
+/** Where calls with given ids were found: see `locateCalls`. */
 export interface LocatedCalls {
   ids: readonly string[];
   started_at: readonly bigint[];

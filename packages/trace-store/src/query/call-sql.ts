@@ -17,7 +17,7 @@ export class CallSql {
 
   /**
    * Names an expression that is used more than once, so that nested ones do not double the text at every level:
-   * `first` where it stands first, `again` afterwards.
+   * `first` at its first use, `again` afterwards.
    */
   named(expression: string): { first: string; again: string } {
     if (/^\w+$/.test(expression)) return { first: expression, again: expression };

@@ -19,7 +19,7 @@ function lengthThrough(levels: number): number {
   return [...joins, ...where].join(" ").length;
 }
 
-it("a way through many refs does not double the statement at every step", () => {
+it("a path through many refs does not double the statement at every step", () => {
   const steps = [1, 2, 3, 4, 5, 6, 7, 8].map(lengthThrough);
   const growth = steps.slice(1).map((length, index) => length - (steps[index] ?? 0));
   for (const [index, more] of growth.entries()) expect(more).toBeLessThan((index + 3) * (steps[0] ?? 0));
@@ -31,7 +31,7 @@ it("a path that no ref is expanded on needs no join", () => {
   expect(compileCalls(plan, scope, new Parameters()).joins).toEqual([]);
 });
 
-it("more columns than anybody has are refused", () => {
+it("too many columns are refused", () => {
   const columns = Array.from({ length: 1001 }, (_, index) => `inputs.k${index}`);
   expect(() => planCalls({ project_id: "e/p", expand_columns: columns.slice(1) })).not.toThrow();
   expect(() => planCalls({ project_id: "e/p", expand_columns: columns })).toThrowError(

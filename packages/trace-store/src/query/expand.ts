@@ -27,8 +27,8 @@ export function parseExpand(columns: readonly string[] = []): JsonField[] {
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 
-/** SQL of a JSON document, the path still to follow in it, and of all the documents that may stand there. */
-interface Place {
+/** SQL of a JSON document, the path still to follow in it, and of all the documents that may be at that location. */
+interface JsonLocation {
   document: string;
   path: readonly string[];
   /** `FROM …` of the same documents without the calls, for finding the refs in them; absent in the calls themselves. */
@@ -36,7 +36,7 @@ interface Place {
 }
 
 /**
- * Where the JSON of a field is looked up: in its column, or, when a ref on the way is to be expanded, in the value that
+ * Where the JSON of a field is looked up: in its column, or, when a ref on the path is to be expanded, in the value that
  * the ref leads to. Each such ref becomes a join with what the refs in the calls that `where` selects lead to.
  */
 export function jsonSource(
@@ -45,22 +45,22 @@ export function jsonSource(
   expand: readonly JsonField[],
   where: readonly string[],
 ): JsonSource {
-  const joined = new Map<JsonField, Place>();
-  const source = (field: JsonField): Place => {
+  const joined = new Map<JsonField, JsonLocation>();
+  const source = (field: JsonField): JsonLocation => {
     const ref = expand.findLast((candidate) => leadsTo(candidate, field));
     if (ref === undefined) return { document: field.column, path: field.path };
-    let place = joined.get(ref);
-    if (place === undefined) {
+    let location = joined.get(ref);
+    if (location === undefined) {
       const base = source(ref);
       if (joined.size === maxRefs) {
         throw new StoreError("invalid", `a query may look through at most ${maxRefs} refs`, {
           loc: ["expand_columns"],
         });
       }
-      place = joinTarget(sql, scope, `x${joined.size}`, base, where);
-      joined.set(ref, place);
+      location = joinTarget(sql, scope, `x${joined.size}`, base, where);
+      joined.set(ref, location);
     }
-    return { ...place, path: field.path.slice(ref.path.length) };
+    return { ...location, path: field.path.slice(ref.path.length) };
   };
   return source;
 }
@@ -73,8 +73,14 @@ function leadsTo(ref: JsonField, field: JsonField): boolean {
   );
 }
 
-/** Joins what the refs at a place lead to; the document is '' where they lead nowhere, or to another project. */
-function joinTarget(sql: CallSql, scope: CallScope, name: string, base: Place, where: readonly string[]): Place {
+/** Joins the values of the refs at a location; the document is '' where they lead nowhere, or to another project. */
+function joinTarget(
+  sql: CallSql,
+  scope: CallScope,
+  name: string,
+  base: JsonLocation,
+  where: readonly string[],
+): JsonLocation {
   const project = sql.p.bind("String", scope.project_id);
   const leaf = leafText(sql, base.document, base.path);
   const text = `${name}_text`;
@@ -93,7 +99,7 @@ function joinTarget(sql: CallSql, scope: CallScope, name: string, base: Place, w
   );
   sql.joins.push(`LEFT JOIN ${wanted} ON ${name}_key = ${refKey(project, leaf, name)}`);
   return {
-    document: wayInside(name),
+    document: pathInside(name),
     path: [],
     // All values of the project pass by a set of refs: naming the refs once keeps the statement from doubling per level.
     targets: `FROM ${values("", "")} INNER JOIN (${refs}) AS ${name}_refs ON ${name}_key = ${key}`,
@@ -108,7 +114,7 @@ const rowPrefix = "row/";
 /**
  * SQL of the key of what a ref leads to, '' for what is no ref into the project. A ref is
  * `weave:///entity/project/object/name:digest`, then pairs of edge and value. The last `id` edge selects a table row by
- * digest. Names the parts of the ref for {@link wayInside}.
+ * digest. Names the parts of the ref for {@link pathInside}.
  */
 function refKey(project: string, ref: string, name: string): string {
   const parts = `splitByChar('/', ${ref} AS ${name}_ref) AS ${name}_parts`;
@@ -118,7 +124,7 @@ function refKey(project: string, ref: string, name: string): string {
 }
 
 /** SQL of the document that the rest of a ref, after the object or the row, leads to inside the joined value. */
-function wayInside(name: string): string {
+function pathInside(name: string): string {
   const isValue = `i > if(${name}_id > 0, ${name}_id + 1, 8) AND i % 2 = 1`;
   const steps = `arrayMap(i -> decodeURLComponent(${name}_parts[i]), arrayFilter(i -> ${isValue}, arrayEnumerate(${name}_parts)))`;
   const step = `if(JSONType(json) = 'Array', JSONExtractRaw(json, toUInt32OrZero(step) + 1), JSONExtractRaw(json, step))`;

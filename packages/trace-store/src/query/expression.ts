@@ -6,7 +6,7 @@ import { leafOrNull, leafSize, leafText } from "./json-path.js";
 
 export type CallExpression = Expression<CallField>;
 
-/** Where the JSON of a field is looked up: its column, or what a ref on the way points to. */
+/** Where the JSON of a field is looked up: its column, or what a ref on the path points to. */
 export type JsonSource = (field: Extract<CallField, { kind: "json" }>) => { document: string; path: readonly string[] };
 
 const comparisons = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
@@ -28,16 +28,16 @@ class Compiler {
     this.#source = source;
   }
 
-  /** For places where unknown counts as false: shorter, and indexes of plain columns apply. */
+  /** A condition in which unknown counts as false: shorter, and indexes of columns apply. */
   condition(e: CallExpression): string {
     switch (e.op) {
       case "and":
       case "or":
         return `(${e.operands.map((operand) => this.condition(operand)).join(e.op === "and" ? " AND " : " OR ")})`;
       case "eq":
-        return this.#plainEquality(e.left, e.right) ?? this.#plainEquality(e.right, e.left) ?? this.value(e);
+        return this.#columnEquality(e.left, e.right) ?? this.#columnEquality(e.right, e.left) ?? this.value(e);
       case "in": {
-        const column = e.type === "text" ? this.#plainColumn(e.operand) : undefined;
+        const column = e.type === "text" ? this.#textColumn(e.operand) : undefined;
         const values = e.type === "text" ? e.values.filter((value) => value !== "") : [];
         return column === undefined ? this.#in(e, this.value(e.operand)) : this.#sql.p.in(column, "String", values);
       }
@@ -104,14 +104,14 @@ class Compiler {
     return leafSize(this.#sql, document, path);
   }
 
-  /** Of an optional column that is compared with a text: '' stands for absent, so the bare column will do. */
-  #plainEquality(column: CallExpression, literal: CallExpression): string | undefined {
+  /** Of an optional column that is compared with a text: '' means absent, so the column itself is enough. */
+  #columnEquality(column: CallExpression, literal: CallExpression): string | undefined {
     if (literal.op !== "literal" || typeof literal.value !== "string" || literal.value === "") return undefined;
-    const plain = this.#plainColumn(column);
-    return plain === undefined ? undefined : `${plain} = ${this.#literal(literal.value)}`;
+    const name = this.#textColumn(column);
+    return name === undefined ? undefined : `${name} = ${this.#literal(literal.value)}`;
   }
 
-  #plainColumn(e: CallExpression): string | undefined {
+  #textColumn(e: CallExpression): string | undefined {
     if (e.op !== "field" || e.field.kind !== "column" || e.field.type !== "text") return undefined;
     if (needsNames(e.field)) this.#sql.names = true;
     return storedColumn(e.field);

@@ -8,7 +8,7 @@ function compile(filter: CallsFilter): { conditions: string[]; values: Record<st
   return { conditions: compileFilter(p, filter), values: p.values };
 }
 
-it("turns lists into sets and leaves empty ones out", () => {
+it("compiles lists to sets and leaves empty ones out", () => {
   expect(compile({ trace_ids: ["t1", "t2"], parent_ids: [], trace_roots_only: true, wb_user_ids: ["u"] })).toEqual({
     conditions: ["trace_id IN ({p0:Array(String)})", "user_id IN ({p1:Array(String)})", "parent_id = ''"],
     values: { p0: ["t1", "t2"], p1: ["u"] },
@@ -22,7 +22,7 @@ it("finds every version of an op by its key", () => {
   });
 });
 
-it("asks the index for refs and compares versions up to the colon", () => {
+it("uses the index for refs and compares versions up to the colon", () => {
   expect(compile({ input_refs: ["weave:///e/p/object/a:1", "weave:///e/p/object/b:*", "odd:*"] })).toEqual({
     conditions: [
       "((indexHint(hasAny(input_refs, {p0:Array(String)})) AND arrayExists(ref -> ref IN ({p0:Array(String)}), input_refs)) OR arrayExists(ref -> startsWith(ref, {p1:String}) OR substring(ref, 1, position(ref, ':', 10)) IN ({p2:Array(String)}), input_refs))",

@@ -22,7 +22,7 @@ export function checkFilter(filter: CallsFilter): void {
   }
 }
 
-/** The conditions of a filter, without `call_ids`: finding calls by id is the work of `call-ids.ts`. */
+/** The conditions of a filter, without `call_ids`: `locateCalls` finds calls by id. */
 export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
   const conditions: string[] = [];
   const oneOf = (column: string, list: readonly string[] | undefined) => {
@@ -57,7 +57,7 @@ export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
   return conditions;
 }
 
-/** Splits a list into exact entries and `name:*`, which stands for all versions. */
+/** Splits a list into exact entries and `name:*`, which means all versions. */
 function anyOf(
   list: readonly string[] | undefined,
   exactly: (list: string[]) => string,
@@ -97,13 +97,13 @@ const refScheme = "weave:///";
  */
 function anyVersion(p: Parameters, column: string, wild: readonly string[]): string {
   const prefixes = wild.map((entry) => `${withoutVersion(entry)}:`);
-  const isPlain = (prefix: string) =>
+  const isOpenRef = (prefix: string) =>
     prefix.startsWith(refScheme) && prefix.indexOf(":", refScheme.length) === prefix.length - 1;
-  const plain = prefixes.filter(isPlain);
+  const refs = prefixes.filter(isOpenRef);
   const tests = prefixes
-    .filter((prefix) => !isPlain(prefix))
+    .filter((prefix) => !isOpenRef(prefix))
     .map((prefix) => `startsWith(ref, ${p.bind("String", prefix)})`);
-  if (plain.length > 0)
-    tests.push(p.in(`substring(ref, 1, position(ref, ':', ${refScheme.length + 1}))`, "String", plain));
+  if (refs.length > 0)
+    tests.push(p.in(`substring(ref, 1, position(ref, ':', ${refScheme.length + 1}))`, "String", refs));
   return `arrayExists(ref -> ${tests.join(" OR ")}, ${column})`;
 }

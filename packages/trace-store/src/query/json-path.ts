@@ -1,10 +1,10 @@
 import type { CallSql } from "./call-sql.js";
 
 /**
- * A place inside a JSON text: `text` is SQL of a document, `keys` are bound keys still to follow.
- * Following is put off so that a path without numbers is one call of the engine.
+ * A location inside a JSON text: `text` is SQL of a document, `keys` are bound keys still to follow.
+ * They are followed late so that a path without numbers is one call of the engine.
  */
-interface Place {
+interface JsonLocation {
   text: string;
   keys: readonly string[];
 }
@@ -30,29 +30,29 @@ export function leafSize(sql: CallSql, document: string, path: readonly string[]
   return `if(JSONType(${leaf.first}) = 'Array', toNullable(JSONLength(${leaf.again})), NULL)`;
 }
 
-function follow(sql: CallSql, document: string, path: readonly string[]): Place {
-  let place: Place = { text: document, keys: [] };
+function follow(sql: CallSql, document: string, path: readonly string[]): JsonLocation {
+  let location: JsonLocation = { text: document, keys: [] };
   for (const segment of path) {
     const key = sql.p.bind("String", segment);
-    place = /^\d+$/.test(segment)
-      ? { text: itemOrMember(sql, place, key, segment), keys: [] }
-      : { text: place.text, keys: [...place.keys, key] };
+    location = /^\d+$/.test(segment)
+      ? { text: itemOrMember(sql, location, key, segment), keys: [] }
+      : { text: location.text, keys: [...location.keys, key] };
   }
-  return place;
+  return location;
 }
 
 /**
  * A segment of digits is an item of a list or a key of an object. The engine counts items from 1, and from an object it
  * would take the n-th key, so the type decides.
  */
-function itemOrMember(sql: CallSql, place: Place, key: string, segment: string): string {
+function itemOrMember(sql: CallSql, location: JsonLocation, key: string, segment: string): string {
   const index = Number(segment) + 1;
-  const base = sql.named(extract("JSONExtractRaw", place));
+  const base = sql.named(extract("JSONExtractRaw", location));
   const item = index > 2 ** 31 ? "''" : `JSONExtractRaw(${base.again}, ${sql.p.bind("UInt32", index)})`;
   return `if(JSONType(${base.first}) = 'Array', ${item}, JSONExtractRaw(${base.again}, ${key}))`;
 }
 
-function extract(fn: string, place: Place, type?: string): string {
-  if (fn === "JSONExtractRaw" && place.keys.length === 0) return place.text;
-  return `${fn}(${[place.text, ...place.keys, ...(type === undefined ? [] : [type])].join(", ")})`;
+function extract(fn: string, location: JsonLocation, type?: string): string {
+  if (fn === "JSONExtractRaw" && location.keys.length === 0) return location.text;
+  return `${fn}(${[location.text, ...location.keys, ...(type === undefined ? [] : [type])].join(", ")})`;
 }

@@ -1,8 +1,8 @@
 import { StoreError } from "../errors.js";
 
 /**
- * Refuses a page that nobody can have asked for: below `least` rows, a negative offset, or numbers beyond 2^53, which
- * the engine does not take. Throws `invalid`.
+ * Checks a page. Refuses fewer than `least` rows, a negative offset, or numbers beyond 2^53, which
+ * the engine does not accept. Throws `invalid`.
  */
 export function checkPage(page: { limit?: number; offset?: number }, least = 0): void {
   check("limit", page.limit, least);

@@ -14,8 +14,8 @@ function compile(...keys: Array<[field: string, direction: "asc" | "desc"]>) {
 }
 
 it("reads the order of the table as it is", () => {
-  expect(compile(["started_at", "asc"])).toEqual({ select: [], order_by: "started_at ASC, id ASC", names: false });
-  expect(compile(["started_at", "desc"])).toEqual({ select: [], order_by: "started_at DESC, id DESC", names: false });
+  expect(compile(["started_at", "asc"])).toEqual({ select: [], orderBy: "started_at ASC, id ASC", names: false });
+  expect(compile(["started_at", "desc"])).toEqual({ select: [], orderBy: "started_at DESC, id DESC", names: false });
 });
 
 it("sorts free JSON by presence, number and text", () => {
@@ -25,7 +25,7 @@ it("sorts free JSON by presence, number and text", () => {
       "if(isFinite(toFloat64OrNull(e0)), toFloat64OrNull(e0), NULL) AS s1",
       "e0 AS s2",
     ],
-    order_by: "s0 DESC, s1 ASC, s2 ASC, id DESC",
+    orderBy: "s0 DESC, s1 ASC, s2 ASC, id DESC",
     names: false,
   });
 });
@@ -33,11 +33,11 @@ it("sorts free JSON by presence, number and text", () => {
 it("sorts the status by its text and a name after renames", () => {
   expect(compile(["summary.weave.status", "desc"])).toMatchObject({
     select: ["toString(status) AS s0"],
-    order_by: "s0 DESC, id DESC",
+    orderBy: "s0 DESC, id DESC",
   });
   expect(compile(["display_name", "asc"])).toEqual({
     select: ["nullIf(if(renamed_id = '', display_name, new_name), '') AS s0"],
-    order_by: "s0 ASC, id DESC",
+    orderBy: "s0 ASC, id DESC",
     names: true,
   });
 });

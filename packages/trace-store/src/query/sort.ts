@@ -6,10 +6,10 @@ import { leafOrNull } from "./json-path.js";
 
 /** An order that can be applied in a branch and again to the union of both. */
 export interface CallOrder {
-  /** `expression AS s0`: what a branch has to select beside id and started_at. */
+  /** `expression AS s0`: what a branch has to select besides id and started_at. */
   select: string[];
   /** Without the words ORDER BY; names id, started_at and the selected columns. */
-  order_by: string;
+  orderBy: string;
 }
 
 type CallSort = SortKey<CallField>;
@@ -39,7 +39,7 @@ export function compileSort(sql: CallSql, keys: readonly CallSort[], source: Jso
     else if (field.kind === "column" || field.kind === "weave") add(fieldValue(field), word);
   }
   order.push(`id ${tieBreak(keys)}`);
-  return { select, order_by: order.join(", ") };
+  return { select, orderBy: order.join(", ") };
 }
 
 /** The columns of the table's own order are used as they are, so that the engine can read in that order. */
@@ -53,7 +53,8 @@ function tieBreak(keys: readonly CallSort[]): "ASC" | "DESC" {
   return last.field.text === "started_at" && last.direction === "asc" ? "ASC" : "DESC";
 }
 
-/** What is no number, `nan` and `inf` included, is NULL and comes after the numbers. `text` stands twice: name it. */
+/** Returns SQL of the number in a text. What is no number, `nan` and `inf` included, is NULL and comes after the numbers.
+ * `text` is used twice: pass a name. */
 export function numeric(text: string): string {
   return `if(isFinite(toFloat64OrNull(${text})), toFloat64OrNull(${text}), NULL)`;
 }

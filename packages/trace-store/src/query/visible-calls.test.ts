@@ -52,7 +52,7 @@ it("joins renames only when there can be some", () => {
   );
 });
 
-it("is the only place that reads calls, beside ingest", async () => {
+it("is the only module that reads calls, besides ingest", async () => {
   const root = import.meta.dirname;
   const files = (await readdir(root, { recursive: true })).filter(
     (file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !file.startsWith("ingest"),

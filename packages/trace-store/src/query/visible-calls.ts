@@ -5,7 +5,7 @@ import { newestRows } from "../schema/read-table.js";
 /** Whose calls, seen when. */
 export interface CallScope {
   project_id: string;
-  /** Microseconds since 1970; expired calls are gone at this moment. */
+  /** Microseconds since 1970; calls that expired before are not visible. */
   now: bigint;
   inFlight: InFlight;
 }
@@ -21,12 +21,12 @@ export interface CallSelection {
   joins?: readonly string[];
   /** Joins the renames. */
   names?: boolean;
-  group_by?: string;
-  order_by?: string;
+  groupBy?: string;
+  orderBy?: string;
   /** At most this many rows of each branch. */
   limit?: number;
   /** Leaves the running calls out, for reads that look for them otherwise. */
-  only_complete?: boolean;
+  onlyComplete?: boolean;
 }
 
 /** Columns that running calls lack, as they read there. */
@@ -45,10 +45,10 @@ const runningColumns = [
 ].join(", ");
 
 /**
- * The one way to read calls: the complete and the running calls of a project, without those that are hidden, expired
+ * Compiles every read of calls: the complete and the running calls of a project, without those that are hidden, expired
  * or being replaced. The result is the text of a `UNION ALL` for use as a subquery.
  *
- * Running calls come first: a call that ends meanwhile is then seen twice, never missed. So readers of single calls
+ * Running calls come first: a call that ends meanwhile is then read twice, never missed. So readers of single calls
  * add `LIMIT 1 BY id`.
  */
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
@@ -63,17 +63,17 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
     [
       `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins].join(" ")}`,
       `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
-      ...(selection.group_by === undefined ? [] : [`GROUP BY ${selection.group_by}`]),
-      ...(selection.order_by === undefined ? [] : [`ORDER BY ${selection.order_by}`]),
+      ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
+      ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
   const parts = `SELECT *, ${runningColumns} FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
-  const running = branch(`(${parts}) AS call_parts`, [...(hidden ? [notDeleted(project)] : []), ...written.halves]);
+  const running = branch(`(${parts}) AS call_parts`, [...(hidden ? [notDeleted(project)] : []), ...written.starts]);
   const complete = branch("calls", [
     ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
     ...written.replaced,
   ]);
-  return selection.only_complete === true ? complete : `(${running}) UNION ALL (${complete})`;
+  return selection.onlyComplete === true ? complete : `(${running}) UNION ALL (${complete})`;
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */
@@ -104,17 +104,17 @@ const commitUs = 300_000_000n;
 
 /**
  * Leaves out what a commit replaces as soon as its new row can be seen, so that the call neither doubles nor vanishes.
- * Both are conditions on rows of calls that are being written, one for halves, one for complete rows.
+ * Both are conditions on rows of calls that are being written, one for open starts, one for complete rows.
  */
-function beingWritten(scope: CallScope, p: Parameters, project: string): { halves: string[]; replaced: string[] } {
+function beingWritten(scope: CallScope, p: Parameters, project: string): { starts: string[]; replaced: string[] } {
   const ids = scope.inFlight.closing(scope.project_id);
-  if (ids.length === 0) return { halves: [], replaced: [] };
+  if (ids.length === 0) return { starts: [], replaced: [] };
   const these = p.in("id", "String", ids);
   const recent = `version >= ${p.bind("UInt64", scope.now > commitUs ? scope.now - commitUs : 0n)}`;
   const rows = `FROM calls WHERE project_id = ${project} AND ${recent} AND ${these}`;
   const arrived = `${these} AND id IN (SELECT id ${rows})`;
   return {
-    halves: [`NOT (${arrived})`],
+    starts: [`NOT (${arrived})`],
     replaced: [`NOT (${arrived} AND (id, version) NOT IN (SELECT id, max(version) ${rows} GROUP BY id))`],
   };
 }

@@ -34,7 +34,7 @@ test("refs give exact values in the order asked, repeated ones included", async 
   expect(await read()).toEqual([]);
 });
 
-test("attributes, keys and indexes are followed; a way that ends gives null", async () => {
+test("attributes, keys and indexes are followed; a path that ends gives null", async () => {
   const ref = await object("nested", '{"a":{"b c/d":[10,{"x":1.50}]},"none":null}');
   expect(
     await read(
@@ -71,7 +71,7 @@ test("rows of a dataset are reached through its table", async () => {
   }
 });
 
-test("an object met on the way is entered, and circles end", async () => {
+test("a ref on the path is followed, and circles end", async () => {
   const inner = await object("inner", '{"x":{"y":"deep"}}');
   const outer = await object("outer", `{"model":"${inner}","part":"${inner}/attr/x"}`);
   expect(await read(`${outer}/attr/model/attr/x/key/y`, `${outer}/attr/part/key/y`)).toEqual(['"deep"', '"deep"']);
@@ -116,7 +116,7 @@ test("a deleted object is null, one that never was fails the batch and is named"
   });
 });
 
-test("what the caller may not read is as if it were not there, also on the way", async () => {
+test("what the caller may not read is as if it were not there, also on the path", async () => {
   const secret = await object("secret", '{"key":"value"}', "rival/vault");
   const table = await store.tables.create({ project_id: "rival/vault", rows: ['{"secret":1}'] });
   const through = await object("through", `{"a":"${secret}","t":"weave:///rival/vault/table/${table.digest}"}`);
@@ -127,7 +127,7 @@ test("what the caller may not read is as if it were not there, also on the way",
   }
 });
 
-test("other refs, broken ones and too many are refused with their place", async () => {
+test("other refs, broken ones and too many are refused with their location", async () => {
   const good = await object("good", "1");
   for (const ref of ["", "text", `${base}/table/${"f".repeat(64)}`, `${base}/call/1`, `${base}/object/good:*`]) {
     await expect(read(good, ref)).rejects.toMatchObject({ code: "invalid", loc: ["refs", 1] });

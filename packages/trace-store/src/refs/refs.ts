@@ -6,7 +6,7 @@ import type { StoreContext } from "../context.js";
 
 export interface Refs {
   /**
-   * The values that refs to objects and ops lead to, in order, as exact text. Null for a deleted object and for a way
+   * The values that refs to objects and ops lead to, in order, as exact text. Null for a deleted object and for a path
    * that ends; a JSON null that is stored comes as the text `null`. One object or row that does not exist is
    * `not_found` for the whole batch, with `missing_object_digests` in the details; so is one whose project the caller
    * may not read. At most 1000 refs.
@@ -18,11 +18,11 @@ export interface Refs {
 }
 
 const maxRefs = 1000;
-/** Objects that hold refs to each other could be walked for ever. */
+/** Objects that hold refs to each other could be followed indefinitely. */
 const maxRounds = 16;
 
-/** One ref on its way, which began at a position of the batch. */
-interface Traveller extends Entry {
+/** One ref that is still followed, for a position of the batch. */
+interface PendingRef extends Entry {
   position: number;
 }
 
@@ -30,26 +30,26 @@ export function openRefs(context: StoreContext): Refs {
   return {
     async readBatch(refs, { mayRead }) {
       const found: Array<JsonText | null> = refs.map(() => null);
-      let travellers = refs.length > maxRefs ? tooMany() : refs.map(travellerOf);
-      for (let round = 0; travellers.length > 0 && round < maxRounds; round++) {
-        const values = await readTargets(context, travellers, mayRead);
-        const next: Traveller[] = [];
-        for (const [index, traveller] of travellers.entries()) {
+      let pending = refs.length > maxRefs ? tooMany() : refs.map(pendingRef);
+      for (let round = 0; pending.length > 0 && round < maxRounds; round++) {
+        const values = await readTargets(context, pending, mayRead);
+        const next: PendingRef[] = [];
+        for (const [index, ref] of pending.entries()) {
           const value = values[index];
           if (value === undefined || value === null) continue;
-          const { position, target } = traveller;
-          const step = walk(value, target.kind === "table" ? traveller.edges.slice(1) : traveller.edges);
+          const { position, target } = ref;
+          const step = walk(value, target.kind === "table" ? ref.edges.slice(1) : ref.edges);
           if (step.state === "done") found[position] = step.text;
           else next.push({ position, target: step.target, edges: [...step.target.edges, ...step.edges] });
         }
-        travellers = next;
+        pending = next;
       }
       return found;
     },
   };
 }
 
-function travellerOf(text: string, position: number): Traveller {
+function pendingRef(text: string, position: number): PendingRef {
   const target = parseRef(text);
   if (target === undefined || target.kind === "table" || target.kind === "call" || target.digest === "*") {
     throw new StoreError("invalid", "only refs to versions of objects and ops can be read", {

@@ -6,7 +6,7 @@ import { rowsInTables } from "../tables/digests.js";
 import { readRows } from "../tables/rows.js";
 import { findVersions, type ObjectRef, projectsOf } from "./versions.js";
 
-/** A place that a ref leads into: an object, or the row of a table that the first edge names. */
+/** What a ref leads into: an object, or the row of a table that the first edge names. */
 export interface Entry {
   target: Ref;
   edges: readonly RefEdge[];
@@ -14,7 +14,7 @@ export interface Entry {
 
 /**
  * The value at each entry, null where it is deleted or cannot be entered. Throws `not_found` when one does not exist or
- * stands in a project that may not be read.
+ * is in a project that may not be read.
  */
 export async function readTargets(
   context: StoreContext,
@@ -76,19 +76,19 @@ interface RowRef {
   row: string;
 }
 
-/** Values by `rowKey`, of rows that stand in their table. */
+/** Values by `rowKey`, of rows that their table contains. */
 async function readTableRows({ engine }: StoreContext, refs: readonly RowRef[]): Promise<Map<string, JsonText>> {
   const values = new Map<string, JsonText>();
   for (const project_id of new Set(refs.map((ref) => ref.project_id))) {
     const inProject = refs.filter((ref) => ref.project_id === project_id);
     const digests = [...new Set(inProject.map(({ row }) => row))];
-    const [standing, texts] = await Promise.all([
+    const [contained, texts] = await Promise.all([
       rowsInTables(engine, project_id, [...new Set(inProject.map(({ table }) => table))], digests),
       readRows(engine, project_id, digests),
     ]);
     for (const ref of inProject) {
       const text = texts.get(ref.row);
-      if (text !== undefined && standing.get(ref.table)?.has(ref.row) === true) values.set(rowKey(ref), text);
+      if (text !== undefined && contained.get(ref.table)?.has(ref.row) === true) values.set(rowKey(ref), text);
     }
   }
   return values;
@@ -98,7 +98,7 @@ function isObjectRef(ref: Ref): ref is ObjectRef {
   return (ref.kind === "object" || ref.kind === "op") && ref.digest !== "*";
 }
 
-/** A table is entered by the digest of a row, and in no other way. */
+/** A table is entered by the digest of a row, and by nothing else. */
 function rowRefOf({ target, edges }: Entry): RowRef | undefined {
   const [edge] = edges;
   if (target.kind !== "table" || edge?.edge !== "id") return undefined;

@@ -29,7 +29,7 @@ export async function findVersions(
   return ({ kind, name, digest }) => {
     const candidates = versions.get(name) ?? [];
     const wanted = parseVersionLabel(digest);
-    // A digest tells the kind by itself; a label is looked up among the versions of the ref's kind.
+    // A digest implies the kind; a label is looked up among the versions of the ref's kind.
     if (wanted.by === "digest") return candidates.find((version) => version.digest === wanted.digest);
     const ofKind = candidates.filter((version) => version.kind === kind);
     const live = ofKind.filter(({ deleted_at }) => deleted_at === undefined);

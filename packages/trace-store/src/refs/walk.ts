@@ -1,10 +1,10 @@
 import { parseRef, type Ref, type RefEdge, selectPath, stringValue, type JsonText } from "@heddle/trace-model";
 
-/** How far the way of a ref has been gone. */
+/** How far the path of a ref was followed. */
 export type Step =
-  /** The way ends here; null when it leads nowhere. */
+  /** The path ends here; null when nothing is there. */
   | { state: "done"; text: JsonText | null }
-  /** The way goes on in another value. */
+  /** The path continues in another value. */
   | { state: "enter"; target: Ref; edges: readonly RefEdge[] };
 
 /**

@@ -1,6 +1,6 @@
 import type { schema, TableName } from "./schema.js";
 
-/** Tables that a read sees right only with FINAL, unless it says otherwise. */
+/** Tables whose reads need FINAL, or have to state why not. */
 type FinalTable = {
   [Name in TableName]: (typeof schema)[Name]["final"] extends true ? Name : never;
 }[TableName];

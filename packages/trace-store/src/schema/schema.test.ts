@@ -70,7 +70,7 @@ test.each(tableFacts)("%s is on disk before a write is acknowledged, as the engi
   expect(present).toEqual(facts.durable ? durableSettings : []);
 });
 
-test("a read says of every table with replaced rows whether it wants them", () => {
+test("every read of a table with replaced rows states whether it includes them", () => {
   const names = tableFacts.filter(([, { final }]) => final).map(([name]) => name);
   const unsaid = new RegExp(`(?<!DELETE )\\b(FROM|JOIN) (${names.join("|")})\\b`);
   const root = join(import.meta.dirname, "..");

@@ -5,7 +5,7 @@ export const defaultDatabase = "trace";
 /**
  * Every table of the tracing database. A new one is an entry here and a migration with `createTable` of it.
  *
- * Times are microseconds, UTC. Free JSON is stored as the text that came in. Where that text would blind `JSONExtract`,
+ * Times are microseconds, UTC. Free JSON is stored as the text that was sent. Where `JSONExtract` cannot read that text,
  * the column holds a query-safe text and `exact` the original (`storable` of @heddle/trace-model makes both).
  */
 export const schema = {
@@ -38,14 +38,14 @@ export const schema = {
     orderBy: ["project_id", "started_at", "id"],
     ttlColumn: "expire_at",
     indexGranularity: 1024,
-    // It would read the whole project, and would not see that a replaced version lies under another start time.
+    // FINAL would read the whole project, and miss a replaced version that has another start time.
     final: false,
     durable: true,
     backupPhase: 2,
     compacted: true,
   },
 
-  // Sides that have not met: starts without an end (running calls) and ends without a start (invisible).
+  // Open sides: starts without an end (running calls) and ends without a start (invisible).
   // Clean-up sees both rows of a key only in one partition.
   call_parts: {
     columns: `project_id LowCardinality(String), id String, part Enum8('start'=1, 'end'=2), trace_id String, parent_id String,

@@ -4,7 +4,7 @@ export interface TableFacts {
   columns: string;
   engine: "ReplacingMergeTree" | "MergeTree";
   /**
-   * The row of a key with the greatest value here replaces the others; the version clock goes on after the greatest of
+   * The row of a key with the greatest value here replaces the others; the version clock continues after the greatest of
    * all tables. `null`: rows of one key are the same, or there is no key.
    */
   versionColumn: string | null;
@@ -21,11 +21,11 @@ export interface TableFacts {
   durable: boolean;
   /**
    * A backup copies the tables of phase 1 before those of phase 2. In phase 1: tables whose rows name rows of other
-   * tables, or say which of them count. What they name is then in the backup whenever they are.
+   * tables, or say which of them count. What they name is then in every backup that has them.
    */
   backupPhase: 1 | 2;
   /** Whether compaction removes the rows of deleted calls, by (project_id, id). */
   compacted: boolean;
-  /** Clean-up drops removed keys for good, which an ordinary merge keeps. */
+  /** Clean-up drops removed keys, which an ordinary merge keeps. */
   cleanedUp?: true;
 }

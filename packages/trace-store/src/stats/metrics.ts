@@ -24,7 +24,7 @@ export const usageValues: Readonly<Record<UsageMetricSpec["metric"], string | un
   total_cost: undefined,
 };
 
-/** One figure of a bucket. */
+/** One value of a bucket. */
 export interface MetricColumn {
   /** `sum_latency_ms`, `p95_latency_ms` … */
   key: string;
@@ -45,7 +45,7 @@ const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
   count_false: (value) => `countIf(${value} = 0)`,
 };
 
-/** The figures asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
+/** Returns the values asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
 export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
   specs: readonly Spec[],
   values: Readonly<Record<Spec["metric"], string | undefined>>,

@@ -49,7 +49,7 @@ const stats = (more: Partial<CallStatsRequest>) =>
     ...more,
   });
 
-describe("figures of calls", () => {
+describe("statistics of calls", () => {
   it("come per bucket, with nothing where there was nothing", async () => {
     const { call_buckets, usage_buckets, granularity, timezone } = await stats({
       call_metrics: [
@@ -131,7 +131,7 @@ describe("figures of calls", () => {
   });
 });
 
-describe("figures of usage", () => {
+describe("statistics of usage", () => {
   it("come per bucket and model", async () => {
     const { usage_buckets, call_buckets } = await stats({
       usage_metrics: [

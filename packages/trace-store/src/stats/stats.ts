@@ -19,7 +19,7 @@ export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "star
   end?: bigint;
 }
 
-/** One bucket: beside these a number or null per metric key, as `sum_latency_ms`. */
+/** One bucket: in addition a number or null per metric key, as `sum_latency_ms`. */
 export interface StatsBucket {
   /** Start of the bucket as the wire writes times. */
   timestamp: string;
@@ -41,7 +41,7 @@ export interface CallStats {
   call_buckets: StatsBucket[];
 }
 
-/** Buckets × models of one answer. */
+/** Buckets × models of one result. */
 const maxUsageBuckets = 250_000;
 
 /**
@@ -133,8 +133,8 @@ class StatsReader {
         where: [`started_at >= ${p.time(start)}`, `started_at < ${p.time(end)}`, ...ids, ...compileFilter(p, filter)],
       });
       const keys = arrayJoin === "" ? ["bucket"] : ["bucket", "model"];
-      const figures = columns.map(({ sql }, index) => `${sql} AS m${index}`);
-      const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...figures];
+      const metrics = columns.map(({ sql }, index) => `${sql} AS m${index}`);
+      const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...metrics];
       return { sql: `SELECT ${outputs.join(", ")} FROM (${union})${arrayJoin} GROUP BY ${keys.join(", ")}`, params: p };
     };
     return await this.engine.rows<StatsRow>(statement, { signal: this.signal });

@@ -35,7 +35,7 @@ export async function tableRowDigests(
   return row?.page;
 }
 
-/** Which of the row digests stand in which of the tables. */
+/** Returns for each of the tables those of the row digests that it contains. */
 export async function rowsInTables(
   engine: Engine,
   project_id: string,

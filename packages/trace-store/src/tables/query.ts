@@ -11,7 +11,7 @@ const most = 5000;
 const chunkChars = 4 * 1024 * 1024;
 
 /**
- * The rows of a table in order, one per position, fetched as they are asked for. An unknown table has none; a row that
+ * The rows of a table in order, one per position, fetched on demand. An unknown table has none; a row that
  * was never stored is left out. Throws at once for a wrong sort path or page.
  */
 export function queryTable(engine: Engine, request: TableQuery, signal?: AbortSignal): AsyncGenerator<TableRow> {

@@ -6,12 +6,12 @@ import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { allRows } from "../schema/read-table.js";
 
-/** About so many bytes of rows go into one insert. */
+/** Approximate size of one insert. */
 const insertBytes = 8 * 1024 * 1024;
-/** Digests are computed in slices, so that a big table does not hold up everybody else. */
+/** Digests are computed in slices, so that a large table does not block the event loop. */
 const digestSlice = 500;
 
-/** Digests of rows in order. A row that is no object is `invalid`; `locOf` says where it stands in the request. */
+/** Digests of rows in order. A row that is no object is `invalid`; `locOf` gives its location in the arguments. */
 export async function rowDigests(
   rows: readonly JsonText[],
   locOf: (index: number) => Array<string | number>,

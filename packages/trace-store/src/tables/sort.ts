@@ -27,13 +27,13 @@ export function parseTableSort(sort_by: TableQuery["sort_by"] = []): TablePathOr
   });
 }
 
-/** A position of a table and the digest of the row that stands there. */
+/** A position of a table and the digest of the row there. */
 export interface Position {
   index: number;
   digest: string;
 }
 
-/** All positions of a table by values in its rows: present ones first, as numbers, then as text, then as they stood. */
+/** All positions of a table by values in its rows: present ones first, as numbers, then as text, then in the order of the table. */
 export async function sortedPositions(
   engine: Engine,
   { project_id, digest }: TableOf,

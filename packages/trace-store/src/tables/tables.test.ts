@@ -24,7 +24,7 @@ async function values(request: TableQuery): Promise<string[]> {
   return (await all(request)).map(({ val }) => val);
 }
 
-test("a table reads back at once, byte for byte, in order, with equal rows repeated", async () => {
+test("a table reads back immediately, byte for byte, in order, with equal rows repeated", async () => {
   const project_id = project();
   const rows = [
     '{"b":1.0,"a":"caf\\u00e9"}',
@@ -127,7 +127,7 @@ test("edits apply in order and report every row they touched", async () => {
   expect(await values({ project_id, digest: base.digest })).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
 });
 
-test("an edit outside the table is refused with its place, an unknown base is not found", async () => {
+test("an edit outside the table is refused with its location, an unknown base is not found", async () => {
   const project_id = project();
   const { digest } = await tables.create({ project_id, rows: ['{"a":1}'] });
   const refused = async (update: Parameters<Tables["update"]>[0]["updates"][number], name: string, field = "index") =>
@@ -160,7 +160,7 @@ test("pages and filters by row digest keep the original positions", async () => 
   expect(await indexes({ filter: { row_digests: [] } })).toEqual([]);
 });
 
-test("sorts by values in the rows: missing ones last, numbers before text, equal ones as they stood", async () => {
+test("sorts by values in the rows: missing ones last, numbers before text, equal ones in the order of the table", async () => {
   const project_id = project();
   const rows = [
     '{"id":0,"s":{"x":10}}',

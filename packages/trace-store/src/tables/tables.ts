@@ -8,7 +8,7 @@ import { insertRows, rowDigests } from "./rows.js";
 import { tableStats } from "./stats.js";
 import { updateTable } from "./update.js";
 
-/** Lists of rows by content: the same rows in the same order are the same table. Rows stand apart from their order. */
+/** Lists of rows by content: the same rows in the same order are the same table. Rows are stored apart from their order. */
 export interface Tables {
   /** Row digests come one per row, in order. Throws `invalid` for a row that is no object, and `conflict`. */
   create(request: TableCreate): Promise<{ digest: string; row_digests: string[] }>;

@@ -46,7 +46,7 @@ export async function callsUsage(source: Source, request: CallsUsageRequest): Pr
   const located = await locateCalls(source.engine, source.scope, request.call_ids, source.signal);
   const result = new UsageResult(request.include_costs === true, new Set(request.call_ids));
   for (const id of request.call_ids) result.add(id, []);
-  if (located.ids.length === 0) return result.answer;
+  if (located.ids.length === 0) return result.usage;
   const traces = await traceIds(source, (p) => at(p, located));
   let trace: UsageCall[] = [];
   for await (const call of usageCalls(source, (p) => ({ where: [p.in("trace_id", "String", traces)] }))) {
@@ -57,7 +57,7 @@ export async function callsUsage(source: Source, request: CallsUsageRequest): Pr
     if (trace.push(call) > limit) throw tooLarge(limit);
   }
   result.addAll(trace);
-  return result.answer;
+  return result.usage;
 }
 
 /**
@@ -70,17 +70,17 @@ export async function traceUsage(source: Source, request: TraceUsageRequest): Pr
   const ids = plan.filter.call_ids ?? [];
   const located = ids.length === 0 ? undefined : await locateCalls(source.engine, source.scope, ids, source.signal);
   const result = new UsageResult(request.include_costs === true);
-  if (located?.ids.length === 0) return result.answer;
+  if (located?.ids.length === 0) return result.usage;
   const calls: UsageCall[] = [];
   for await (const call of usageCalls(source, (p) => compileCalls(plan, source.scope(), p, located))) {
     if (calls.push(call) > limit) throw tooLarge(limit);
   }
   result.addAll(calls);
-  return result.answer;
+  return result.usage;
 }
 
 class UsageResult {
-  readonly answer: UsageByCall = { call_usage: Object.create(null), unfinished_call_ids: [] };
+  readonly usage: UsageByCall = { call_usage: Object.create(null), unfinished_call_ids: [] };
 
   constructor(
     readonly priced: boolean,
@@ -88,7 +88,7 @@ class UsageResult {
   ) {}
 
   addAll(calls: readonly UsageCall[]): void {
-    for (const { id, running } of calls) if (running) this.answer.unfinished_call_ids.push(id);
+    for (const { id, running } of calls) if (running) this.usage.unfinished_call_ids.push(id);
     for (const [id, rows] of rollUpUsage(calls)) {
       if (this.wanted?.has(id) ?? true) this.add(id, rows);
     }
@@ -96,7 +96,7 @@ class UsageResult {
 
   add(id: string, rows: readonly UsageRow[]): void {
     const used = rows.filter((row) => countNames.some((name) => row[name] > 0));
-    this.answer.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, this.#aggregated(row)]));
+    this.usage.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, this.#aggregated(row)]));
   }
 
   #aggregated(row: UsageRow): AggregatedUsage {

@@ -5,8 +5,8 @@ import type { IngestContext } from "./write-calls.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
 /** What a crash, or a re-sent call that changed its start time, can leave. */
-export interface Damage {
-  /** Complete calls with an open half, and when they start. */
+export interface Inconsistencies {
+  /** Complete calls with an open side, and when they start. */
   open: Array<CallKey & { us: string }>;
   /** Calls with several versions that nothing hides. */
   doubled: Versions[];
@@ -17,19 +17,19 @@ interface Versions extends CallKey {
   versions: Array<[string, string]>;
 }
 
-/** So many calls at most are compared in one statement, 16 to 50 bytes each. */
+/** Calls that one statement compares at most, 16 to 50 bytes each. */
 const sliceCalls = 1_000_000;
 
 /**
- * Looks for damage among the calls written since a version. It reads the ids of the whole store, which takes seconds
- * when that is large. Beside commits it also finds calls that one of them is writing just now: mending those is harmless.
+ * Finds inconsistencies among the calls written since a version. It reads the ids of the whole store, which takes
+ * seconds when that is large. While a commit runs it also finds calls that are being written: repairing them is harmless.
  */
-export async function findDamage(context: IngestContext, since: bigint): Promise<Damage> {
+export async function findInconsistencies(context: IngestContext, since: bigint): Promise<Inconsistencies> {
   return { open: await completeAndOpen(context, since), doubled: await withOlderVersions(context.engine, since) };
 }
 
-async function completeAndOpen({ engine, state }: IngestContext, since: bigint): Promise<Damage["open"]> {
-  if (state.halves.size === 0) return [];
+async function completeAndOpen({ engine, state }: IngestContext, since: bigint): Promise<Inconsistencies["open"]> {
+  if (state.openSides.size === 0) return [];
   const params = new Parameters();
   const from = params.bind("UInt64", since);
   const open = `SELECT project_id, id FROM ${newestRows("call_parts")} WHERE closed = 0`;

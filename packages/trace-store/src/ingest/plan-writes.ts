@@ -2,7 +2,7 @@ import { sameSide } from "./call-sides.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 import { callRow, closedRow, hiddenRow, openEndRow, openStartRow, withVersion } from "./rows.js";
-import type { StoredCall, StoredHalves } from "./stored-calls.js";
+import type { CompleteCall, OpenSides } from "./stored-calls.js";
 
 /** The newest start and end of one call among the parts of a commit. */
 export interface IncomingCall extends CallKey {
@@ -12,20 +12,20 @@ export interface IncomingCall extends CallKey {
   row?: Buffer;
 }
 
-/** What is stored of a call: its complete row, halves that are still open, or both after a crash. */
-export interface StoredState extends StoredHalves {
-  call?: StoredCall;
+/** What is stored of a call: its complete row, sides that are still open, or both after a crash. */
+export interface StoredState extends OpenSides {
+  call?: CompleteCall;
 }
 
 /** The rows that bring a call from what is stored to what is known now. */
 export interface CallWrites {
   /** Row of `calls`. */
   complete?: Uint8Array;
-  /** Rows of `call_parts`: halves that are closed, or opened. */
+  /** Rows of `call_parts`: sides that are closed, or opened. */
   parts: Uint8Array[];
   /** Rows of `call_hidden`. */
   hidden: Uint8Array[];
-  /** The call afterwards: when its complete row starts, and which halves are open. */
+  /** The call afterwards: when its complete row starts, and which sides are open. */
   after: { started_at?: bigint; start?: StartSide; end?: EndSide };
 }
 
@@ -33,7 +33,7 @@ export interface CallWrites {
  * Decides what one call needs. A side comes from the newest part that has it; what is equal to what is stored is not
  * written. A replacement is the new row, then a hidden row for the exact old version.
  */
-export function settle(call: IncomingCall, stored: StoredState, version: bigint): CallWrites {
+export function planWrites(call: IncomingCall, stored: StoredState, version: bigint): CallWrites {
   const start = call.start ?? newest(stored.start, stored.call, "start");
   const end = call.end ?? newest(stored.end, stored.call, "end");
   const parts: Uint8Array[] = [];
@@ -60,15 +60,15 @@ export function settle(call: IncomingCall, stored: StoredState, version: bigint)
 }
 
 function newest<Name extends "start" | "end">(
-  half: StoredState[Name],
-  call: StoredCall | undefined,
+  open: StoredState[Name],
+  call: CompleteCall | undefined,
   name: Name,
-): StoredCall[Name] | undefined;
+): CompleteCall[Name] | undefined;
 function newest(
-  half: StoredHalves["start"] | StoredHalves["end"],
-  call: StoredCall | undefined,
+  open: OpenSides["start"] | OpenSides["end"],
+  call: CompleteCall | undefined,
   name: "start" | "end",
 ): StartSide | EndSide | undefined {
-  if (half !== undefined && (call === undefined || half.version > call.version)) return half.side;
+  if (open !== undefined && (call === undefined || open.version > call.version)) return open.side;
   return call?.[name];
 }

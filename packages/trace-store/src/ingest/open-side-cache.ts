@@ -1,11 +1,11 @@
-import type { StoredHalves } from "./stored-calls.js";
+import type { OpenSides } from "./stored-calls.js";
 
 /**
- * The newest open halves with what they carry, so that most calls are completed without reading their start back.
+ * The newest open sides with their payloads, so that most calls are completed without reading their start back.
  * Bounded by bytes; what was added first goes first.
  */
-export class HalfCache {
-  readonly #entries = new Map<string, { halves: StoredHalves; bytes: number }>();
+export class OpenSideCache {
+  readonly #entries = new Map<string, { sides: OpenSides; bytes: number }>();
   readonly #limit: number;
   #bytes = 0;
 
@@ -13,21 +13,21 @@ export class HalfCache {
     this.#limit = limitBytes;
   }
 
-  get(key: string): StoredHalves | undefined {
-    return this.#entries.get(key)?.halves;
+  get(key: string): OpenSides | undefined {
+    return this.#entries.get(key)?.sides;
   }
 
-  set(key: string, halves: StoredHalves): void {
+  set(key: string, sides: OpenSides): void {
     this.delete(key);
-    const { start, end } = halves;
-    const kept: StoredHalves = {
+    const { start, end } = sides;
+    const kept: OpenSides = {
       ...(start && { start: { ...start, side: { ...start.side, fields: copy(start.side.fields) } } }),
       ...(end && {
         end: { ...end, side: { ...end.side, fields: copy(end.side.fields), derived: copy(end.side.derived) } },
       }),
     };
     const bytes = 600 + (start?.side.fields.length ?? 0) + (end?.side.fields.length ?? 0);
-    this.#entries.set(key, { halves: kept, bytes });
+    this.#entries.set(key, { sides: kept, bytes });
     this.#bytes += bytes;
     for (const [oldest] of this.#entries) {
       if (this.#bytes <= this.#limit) break;
@@ -46,7 +46,7 @@ export class HalfCache {
   }
 }
 
-/** What is kept for long must not keep the request that it came with. */
+/** A slice would keep the memory of its whole request. */
 function copy(bytes: Buffer): Buffer {
   const own = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(own);

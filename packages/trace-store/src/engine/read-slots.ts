@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine, StatementOptions } from "./engine.js";
-import { StoreError } from "../errors.js";
 
 /** Reads take milliseconds: after this long the engine is overloaded, or all slots are held by slow readers. */
 const timeoutMs = 10_000;
@@ -32,7 +32,7 @@ export function limitReads(engine: Engine, slots: number): Engine {
         reject(reason);
       };
       const aborted = () => giveUp(signal?.reason as Error);
-      const timer = setTimeout(() => giveUp(new StoreError("busy", "Too many reads at once")), timeoutMs);
+      const timer = setTimeout(() => giveUp(new HeddleError("busy", "Too many reads at once")), timeoutMs);
       waiting.push(grant);
       signal?.addEventListener("abort", aborted, { once: true });
     });

@@ -1,4 +1,4 @@
-import { StoreError } from "../errors.js";
+import { HeddleError } from "@heddle/errors";
 
 /**
  * A request that waits longer is `busy`: its outcome is then unknown, and sending it again is harmless. Commits take
@@ -6,7 +6,7 @@ import { StoreError } from "../errors.js";
  */
 const timeoutMs = 10_000;
 
-const timeoutError = (): Error => new StoreError("busy", "The trace engine takes too long");
+const timeoutError = (): Error => new HeddleError("busy", "The trace engine takes too long");
 
 /** Resolves and rejects as `work` does, or rejects with `error` when that takes longer than `ms`. */
 export async function withTimeout<T>(

@@ -7,12 +7,12 @@ const words =
   );
 
 /** Complete calls with about 2 KB of JSON each, in text that compresses like text. */
-export function batchOfCalls(project_id: string, size: number, random: () => number): CallPart[] {
+export function batchOfCalls(projectId: string, size: number, random: () => number): CallPart[] {
   const sentence = (length: number) =>
     Array.from({ length }, () => words[Math.floor(random() * words.length)]).join(" ");
   return Array.from({ length: size }, (): CallPart => {
     const id = newId();
-    const started_at = BigInt(Date.now()) * 1000n;
+    const startedAt = BigInt(Date.now()) * 1000n;
     const messages = [
       { role: "system", content: sentence(60) },
       { role: "user", content: `${sentence(50)}\n"${sentence(3)}"` },
@@ -21,18 +21,18 @@ export function batchOfCalls(project_id: string, size: number, random: () => num
     return {
       part: "complete",
       start: {
-        project_id,
+        project_id: projectId,
         id,
         trace_id: id,
         op_name: "weave:///acme/demo/op/answer:R2M3VnB8",
-        started_at,
+        started_at: startedAt,
         attributes: JSON.stringify({ weave: { client_version: "0.52.0", source: "bench" }, seed: random() }),
         inputs: JSON.stringify({ model: "gpt-x", temperature: 0.5, messages }),
       },
       end: {
-        project_id,
+        project_id: projectId,
         id,
-        ended_at: started_at + 1_250_000n,
+        ended_at: startedAt + 1_250_000n,
         output: JSON.stringify({ choices: [{ message: { role: "assistant", content: sentence(120) } }] }),
         summary: JSON.stringify({ usage, status_counts: { success: 1, error: 0 } }),
       },

@@ -218,17 +218,17 @@ async function fill(): Promise<void> {
     await engine.command({ sql: rowsOf(from, Math.min(block, callCount - from)) });
   }
   const call = (id: string, note: string): CallPart[] => {
-    const started_at = BigInt(Date.now()) * 1000n;
+    const startedAt = BigInt(Date.now()) * 1000n;
     const start = {
       project_id: benchProject,
       id,
       trace_id: id,
       op_name: "late",
-      started_at,
+      started_at: startedAt,
       attributes: "{}",
       inputs: `{"note":"${note}"}`,
     };
-    const end = { project_id: benchProject, id, ended_at: started_at + 1000n, output: "1", summary: "{}" };
+    const end = { project_id: benchProject, id, ended_at: startedAt + 1000n, output: "1", summary: "{}" };
     return note === "running" ? [{ part: "start", start }] : [{ part: "complete", start, end }];
   };
   const ids = Array.from({ length: 300 }, () => newId());

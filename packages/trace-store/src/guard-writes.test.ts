@@ -7,44 +7,51 @@ const db = testDatabase();
 afterAll(async () => await db.drop());
 
 test("a writer that may not write any more rejects every write as busy, and still reads", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   let alone = true;
   const store = await db.open({ mayWrite: () => alone });
-  await store.ingest([completePart({ project_id, id: "before" })]);
+  await store.ingest([completePart({ project_id: projectId, id: "before" })]);
   alone = false;
   const busy = { code: "busy" };
-  await expect(store.ingest([completePart({ project_id, id: "late" })])).rejects.toMatchObject(busy);
-  await expect(store.calls.delete(project_id, ["before"], "ann")).rejects.toMatchObject(busy);
-  await expect(store.calls.rename(project_id, "before", "name")).rejects.toMatchObject(busy);
+  await expect(store.ingest([completePart({ project_id: projectId, id: "late" })])).rejects.toMatchObject(busy);
+  await expect(store.calls.delete(projectId, ["before"], "ann")).rejects.toMatchObject(busy);
+  await expect(store.calls.rename(projectId, "before", "name")).rejects.toMatchObject(busy);
   await expect(store.maintain(true)).rejects.toMatchObject(busy);
-  expect((await visibleCalls(db.engine, project_id)).map(({ id }) => id)).toEqual(["before"]);
+  expect((await visibleCalls(db.engine, projectId)).map(({ id }) => id)).toEqual(["before"]);
   alone = true;
   store.engineRestarted();
-  await store.ingest([completePart({ project_id, id: "after" })]);
-  expect((await visibleCalls(db.engine, project_id)).map(({ id }) => id).toSorted()).toEqual(["after", "before"]);
+  await store.ingest([completePart({ project_id: projectId, id: "after" })]);
+  expect((await visibleCalls(db.engine, projectId)).map(({ id }) => id).toSorted()).toEqual(["after", "before"]);
 });
 
 test("a writer that comes back knows what the other one wrote meanwhile", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   let first = true;
   const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
-  await stores[0].ingest([startPart({ project_id, id: "handed-over" })]);
+  await stores[0].ingest([startPart({ project_id: projectId, id: "handed-over" })]);
   first = false;
   stores[1].engineRestarted();
-  await stores[1].ingest([completePart({ project_id, id: "handed-over" }), completePart({ project_id, id: "new" })]);
+  await stores[1].ingest([
+    completePart({ project_id: projectId, id: "handed-over" }),
+    completePart({ project_id: projectId, id: "new" }),
+  ]);
   first = true;
   stores[0].engineRestarted();
-  await stores[0].ingest([completePart({ project_id, id: "handed-over" }), startPart({ project_id, id: "new" })]);
-  expect((await visibleCalls(db.engine, project_id)).map(({ id }) => id).toSorted()).toEqual(["handed-over", "new"]);
+  await stores[0].ingest([
+    completePart({ project_id: projectId, id: "handed-over" }),
+    startPart({ project_id: projectId, id: "new" }),
+  ]);
+  expect((await visibleCalls(db.engine, projectId)).map(({ id }) => id).toSorted()).toEqual(["handed-over", "new"]);
 });
 
 test("objects that another process may have written meanwhile are not read from memory", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   let first = true;
   const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
   const publish = async (writer: 0 | 1, val: string) =>
-    await stores[writer].objects.create({ project_id, object_id: "prompt", val });
-  const latest = async () => await stores[0].objects.read({ project_id, object_id: "prompt", digest: "latest" });
+    await stores[writer].objects.create({ project_id: projectId, object_id: "prompt", val });
+  const latest = async () =>
+    await stores[0].objects.read({ project_id: projectId, object_id: "prompt", digest: "latest" });
   await publish(0, '"one"');
   first = false;
   await publish(1, '"two"');
@@ -58,28 +65,30 @@ test("objects that another process may have written meanwhile are not read from 
 });
 
 test("what another process deletes and renames meanwhile is deleted and renamed for readers", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   let first = true;
   const stores = [await db.open({ mayWrite: () => first }), await db.open({ mayWrite: () => !first })] as const;
-  const parts = ["kept", "deleted"].map((id) => completePart({ project_id, id }));
+  const parts = ["kept", "deleted"].map((id) => completePart({ project_id: projectId, id }));
   await stores[0].ingest(parts);
   first = false;
   stores[1].engineRestarted();
-  await stores[1].calls.delete(project_id, ["deleted"], "ann");
-  await stores[1].calls.rename(project_id, "kept", "new name");
-  const seen = await listCalls(stores[0], { project_id });
+  await stores[1].calls.delete(projectId, ["deleted"], "ann");
+  await stores[1].calls.rename(projectId, "kept", "new name");
+  const seen = await listCalls(stores[0], { project_id: projectId });
   expect(seen).toMatchObject([{ id: "kept", display_name: "new name" }]);
 });
 
 test("a commit that loses the right to write in the middle is repaired before the next", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   let left = Infinity;
   const store = await db.open({ mayWrite: () => left-- > 0 });
-  await store.ingest([startPart({ project_id, id: "call" })]);
+  await store.ingest([startPart({ project_id: projectId, id: "call" })]);
   // The complete row may still be written, the closing of its start not.
   left = 1;
-  await expect(store.ingest([completePart({ project_id, id: "call" })])).rejects.toMatchObject({ code: "busy" });
+  await expect(store.ingest([completePart({ project_id: projectId, id: "call" })])).rejects.toMatchObject({
+    code: "busy",
+  });
   left = Infinity;
-  await store.ingest([completePart({ project_id, id: "call" })]);
-  expect(await visibleCalls(db.engine, project_id)).toHaveLength(1);
+  await store.ingest([completePart({ project_id: projectId, id: "call" })]);
+  expect(await visibleCalls(db.engine, projectId)).toHaveLength(1);
 });

@@ -39,9 +39,9 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
 /** Makes readers look for deleted and renamed calls while another process may have written. */
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
-    closing: (project_id) => inFlight.closing(project_id),
-    hasHidden: (project_id) => !mayWrite() || inFlight.hasHidden(project_id),
-    hasNames: (project_id) => !mayWrite() || inFlight.hasNames(project_id),
+    closing: (projectId) => inFlight.closing(projectId),
+    hasHidden: (projectId) => !mayWrite() || inFlight.hasHidden(projectId),
+    hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
   };
 }
 

@@ -2,7 +2,8 @@ import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
-import { brokenParts, type BrokenParts } from "./engine/broken-parts.js";
+import { brokenParts } from "./engine/broken-parts.js";
+import type { BrokenParts } from "./engine/broken-parts.js";
 import { connectEngine } from "./engine/engine.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { StatementError } from "./engine/statement-error.js";
@@ -16,10 +17,14 @@ import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
 import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
-import { type Files, openFiles } from "./files/files.js";
-import { type Objects, openObjects } from "./objects/objects.js";
-import { openRefs, type Refs } from "./refs/refs.js";
-import { openTables, type Tables } from "./tables/tables.js";
+import { openFiles } from "./files/files.js";
+import type { Files } from "./files/files.js";
+import { openObjects } from "./objects/objects.js";
+import type { Objects } from "./objects/objects.js";
+import { openRefs } from "./refs/refs.js";
+import type { Refs } from "./refs/refs.js";
+import { openTables } from "./tables/tables.js";
+import type { Tables } from "./tables/tables.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */

@@ -54,8 +54,8 @@ export interface VisibleCall {
 }
 
 /** What a reader may see of a project, straight from the tables: every row counts, so a doubled call is two. */
-export async function visibleCalls(engine: Engine, project_id: string): Promise<VisibleCall[]> {
-  const scope = `project_id = '${project_id}'`;
+export async function visibleCalls(engine: Engine, projectId: string): Promise<VisibleCall[]> {
+  const scope = `project_id = '${projectId}'`;
   const hidden = `SELECT id, version FROM call_hidden FINAL WHERE ${scope} AND compacted_at IS NULL`;
   const columns = "id, op_name, inputs, output, toUnixTimestamp64Micro(started_at) AS us";
   const unhidden = `(id, version) NOT IN (${hidden}) AND (id, 0) NOT IN (${hidden})`;
@@ -67,8 +67,8 @@ export async function visibleCalls(engine: Engine, project_id: string): Promise<
 }
 
 /** Open sides, visible or not. */
-export async function openSides(engine: Engine, project_id: string): Promise<Array<{ id: string; part: string }>> {
+export async function openSides(engine: Engine, projectId: string): Promise<Array<{ id: string; part: string }>> {
   return await engine.rows({
-    sql: `SELECT id, part FROM call_parts FINAL WHERE project_id = '${project_id}' AND closed = 0 ORDER BY id, part`,
+    sql: `SELECT id, part FROM call_parts FINAL WHERE project_id = '${projectId}' AND closed = 0 ORDER BY id, part`,
   });
 }

@@ -141,10 +141,10 @@ async function* finish(
 }
 
 async function* toCalls(
-  project_id: string,
+  projectId: string,
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
 ): AsyncGenerator<StoredCall, void, undefined> {
-  for await (const row of rows) yield toStoredCall(project_id, row);
+  for await (const row of rows) yield toStoredCall(projectId, row);
 }
 
 async function count(context: CallReadsContext, request: CallCount, options: ReadOptions = {}) {
@@ -185,6 +185,6 @@ async function locate(
   return await locateCalls(context.engine, scopeOf(context, plan.project_id), ids, signal);
 }
 
-function scopeOf({ now, inFlight }: CallReadsContext, project_id: string): () => CallScope {
-  return () => ({ project_id, now: now(), inFlight });
+function scopeOf({ now, inFlight }: CallReadsContext, projectId: string): () => CallScope {
+  return () => ({ project_id: projectId, now: now(), inFlight });
 }

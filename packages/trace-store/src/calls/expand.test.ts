@@ -8,12 +8,12 @@ import type { TraceStore } from "../store.js";
 const t0 = 1_775_811_600_000_000n;
 const db = testDatabase();
 let store: TraceStore;
-const project_id = newProject();
+const projectId = newProject();
 const refs = { model: "", small: "", row0: "", row1: "", op: "", foreign: "", prompt: "" };
 
-async function object(object_id: string, val: string, project = project_id): Promise<string> {
-  const { digest } = await store.objects.create({ project_id: project, object_id, val });
-  return `weave:///${project}/object/${object_id}:${digest}`;
+async function object(objectId: string, val: string, project = projectId): Promise<string> {
+  const { digest } = await store.objects.create({ project_id: project, object_id: objectId, val });
+  return `weave:///${project}/object/${objectId}:${digest}`;
 }
 
 beforeAll(async () => {
@@ -23,26 +23,26 @@ beforeAll(async () => {
   refs.small = await object("model", '{"name":"small","size":7}');
   refs.foreign = await object("model", '{"name":"big"}', newProject());
   const rows = ['{"question":"1+1","level":2}', '{"question":"2+2","level":10}'];
-  const table = await store.tables.create({ project_id, rows });
-  const dataset = await object("data", `{"rows":"weave:///${project_id}/table/${table.digest}"}`);
+  const table = await store.tables.create({ project_id: projectId, rows });
+  const dataset = await object("data", `{"rows":"weave:///${projectId}/table/${table.digest}"}`);
   [refs.row0 = "", refs.row1 = ""] = table.row_digests.map((digest) => `${dataset}/attr/rows/id/${digest}`);
   const inputs = [
     `{"model":"${refs.model}","example":"${refs.row0}"}`,
     `{"model":"${refs.small}","example":"${refs.row1}"}`,
-    `{"model":"${refs.foreign}","example":"weave:///${project_id}/object/data:missing"}`,
+    `{"model":"${refs.foreign}","example":"weave:///${projectId}/object/data:missing"}`,
     `{"model":{"name":"inline"},"example":5,"part":"${refs.prompt}/attr/tone/index/1","tones":"${refs.prompt}/attr/tone","nested":"${refs.row0}/key/question"}`,
   ];
   await store.ingest([
     ...inputs.map((text, index) =>
-      completePart({ project_id, id: `c${index}`, started_at: t0 + BigInt(index), inputs: text }),
+      completePart({ project_id: projectId, id: `c${index}`, started_at: t0 + BigInt(index), inputs: text }),
     ),
-    startPart({ project_id, id: "c4", started_at: t0 + 4n, inputs: inputs[0] }),
+    startPart({ project_id: projectId, id: "c4", started_at: t0 + 4n, inputs: inputs[0] }),
   ]);
 });
 afterAll(() => db.drop());
 
 const equals = (path: string, value: unknown) => ({ $expr: { $eq: [{ $getField: path }, { $literal: value }] } });
-const ids = (request: Omit<CallsQuery, "project_id">) => listIds(store, { project_id, ...request });
+const ids = (request: Omit<CallsQuery, "project_id">) => listIds(store, { project_id: projectId, ...request });
 
 describe("a path through a ref", () => {
   it("filters by the value it leads to, in lists and counts", async () => {
@@ -50,19 +50,29 @@ describe("a path through a ref", () => {
     expect(await ids({ query })).toEqual([]);
     expect(await ids({ query, expand_columns: ["inputs.model"] })).toEqual(["c0", "c4"]);
     expect(await ids({ query, expand_columns: ["inputs.model"], limit: 1, offset: 1 })).toEqual(["c4"]);
-    expect((await store.calls.count({ project_id, query, expand_columns: ["inputs.model"] })).count).toBe(2);
+    expect((await store.calls.count({ project_id: projectId, query, expand_columns: ["inputs.model"] })).count).toBe(2);
   });
 
   it("reaches table rows", async () => {
-    const expand_columns = ["inputs.example"];
-    expect(await ids({ query: equals("inputs.example.question", "2+2"), expand_columns })).toEqual(["c1"]);
-    expect(await ids({ query: equals("inputs.example.level", 2), expand_columns })).toEqual(["c0", "c4"]);
+    const expandColumns = ["inputs.example"];
+    expect(await ids({ query: equals("inputs.example.question", "2+2"), expand_columns: expandColumns })).toEqual([
+      "c1",
+    ]);
+    expect(await ids({ query: equals("inputs.example.level", 2), expand_columns: expandColumns })).toEqual([
+      "c0",
+      "c4",
+    ]);
   });
 
   it("continues through refs inside the values it found", async () => {
-    const expand_columns = ["inputs.model.prompt", "inputs.model"];
-    expect(await ids({ query: equals("inputs.model.prompt.text", "Be brief"), expand_columns })).toEqual(["c0", "c4"]);
-    expect(await ids({ query: equals("inputs.model.prompt.tone.1", "kind"), expand_columns })).toEqual(["c0", "c4"]);
+    const expandColumns = ["inputs.model.prompt", "inputs.model"];
+    expect(await ids({ query: equals("inputs.model.prompt.text", "Be brief"), expand_columns: expandColumns })).toEqual(
+      ["c0", "c4"],
+    );
+    expect(await ids({ query: equals("inputs.model.prompt.tone.1", "kind"), expand_columns: expandColumns })).toEqual([
+      "c0",
+      "c4",
+    ]);
   });
 
   it("follows the path inside a ref", async () => {
@@ -72,8 +82,8 @@ describe("a path through a ref", () => {
   });
 
   it("sorts by the value it leads to, numbers as numbers, the rest last", async () => {
-    const sort_by: CallsQuery["sort_by"] = [{ field: "inputs.example.level", direction: "desc" }];
-    expect(await ids({ sort_by, expand_columns: ["inputs.example"], limit: 10 })).toEqual([
+    const sortBy: CallsQuery["sort_by"] = [{ field: "inputs.example.level", direction: "desc" }];
+    expect(await ids({ sort_by: sortBy, expand_columns: ["inputs.example"], limit: 10 })).toEqual([
       "c1",
       "c4",
       "c0",
@@ -84,12 +94,12 @@ describe("a path through a ref", () => {
 
   it("looks through several refs at once, up to a limit", async () => {
     const names = ["a", "b", "c", "d", "e", "f", "g", "model"];
-    const expand_columns = names.map((name) => `inputs.${name}`);
+    const expandColumns = names.map((name) => `inputs.${name}`);
     const all = (paths: readonly string[]) => ({
       $expr: { $or: paths.map((path) => ({ $eq: [{ $getField: `${path}.name` }, { $literal: "small" }] })) },
     });
-    expect(await ids({ query: all(expand_columns), expand_columns })).toEqual(["c1"]);
-    const more = [...expand_columns, "inputs.example"];
+    expect(await ids({ query: all(expandColumns), expand_columns: expandColumns })).toEqual(["c1"]);
+    const more = [...expandColumns, "inputs.example"];
     await expect(ids({ query: all(more), expand_columns: more })).rejects.toMatchObject({ code: "invalid" });
   });
 });
@@ -97,7 +107,7 @@ describe("a path through a ref", () => {
 describe("what is shown", () => {
   it("has the values in place of the refs, with where they came from", async () => {
     const calls = await listCalls(store, {
-      project_id,
+      project_id: projectId,
       expand_columns: ["inputs.example", "inputs.model", "inputs.model.prompt"],
     });
     const [c0, , c2, c3] = calls.map(({ inputs }) => JSON.parse(inputs) as Record<string, unknown>);
@@ -110,19 +120,23 @@ describe("what is shown", () => {
       },
       example: { question: "1+1", level: 2, _ref: refs.row0 },
     });
-    expect(c2).toEqual({ model: refs.foreign, example: `weave:///${project_id}/object/data:missing` });
+    expect(c2).toEqual({ model: refs.foreign, example: `weave:///${projectId}/object/data:missing` });
     expect(c3).toMatchObject({ model: { name: "inline" }, example: 5 });
   });
 
   it("takes parts of values", async () => {
-    const expand_columns = ["inputs.part", "inputs.nested"];
-    const [call] = await listCalls(store, { project_id, filter: { call_ids: ["c3"] }, expand_columns });
+    const expandColumns = ["inputs.part", "inputs.nested"];
+    const [call] = await listCalls(store, {
+      project_id: projectId,
+      filter: { call_ids: ["c3"] },
+      expand_columns: expandColumns,
+    });
     expect(JSON.parse(call?.inputs ?? "")).toMatchObject({ part: "kind", nested: "1+1" });
   });
 
   it("keeps the refs when only the search needs the values", async () => {
     const request = { query: equals("inputs.model.name", "big"), expand_columns: ["inputs.model"] };
-    const calls = await listCalls(store, { project_id, ...request, return_expanded_column_values: false });
+    const calls = await listCalls(store, { project_id: projectId, ...request, return_expanded_column_values: false });
     expect(calls.map(({ inputs }) => (JSON.parse(inputs) as Record<string, unknown>)["model"])).toEqual([
       refs.model,
       refs.model,

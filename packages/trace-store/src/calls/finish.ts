@@ -130,9 +130,9 @@ async function readRefs({ refs, scope }: Finish, texts: readonly string[]): Prom
   return values;
 }
 
-function isReadable(text: string, project_id: string): boolean {
+function isReadable(text: string, projectId: string): boolean {
   const ref = parseRef(text);
-  return (ref?.kind === "object" || ref?.kind === "op") && ref.digest !== "*" && projectIdOf(ref) === project_id;
+  return (ref?.kind === "object" || ref?.kind === "op") && ref.digest !== "*" && projectIdOf(ref) === projectId;
 }
 
 function withRef(value: JsonText, ref: string): JsonText {

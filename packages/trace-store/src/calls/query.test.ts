@@ -10,8 +10,8 @@ const t0 = 1_775_811_600_000_000n;
 const second = 1_000_000n;
 const db = testDatabase();
 let store: TraceStore;
-const project_id = newProject();
-const ref = (kind: string, tail: string) => `weave:///${project_id}/${kind}/${tail}`;
+const projectId = newProject();
+const ref = (kind: string, tail: string) => `weave:///${projectId}/${kind}/${tail}`;
 const at = (seconds: number) => ({ started_at: t0 + BigInt(seconds) * second });
 const lasting = (seconds: number, ms: number) => ({ ended_at: t0 + BigInt(seconds) * second + BigInt(ms) * 1000n });
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await store.ingest([
     completePart(
       {
-        project_id,
+        project_id: projectId,
         id: "a",
         trace_id: "t1",
         op_name: ref("op", "answer:v1"),
@@ -32,7 +32,7 @@ beforeAll(async () => {
     ),
     completePart(
       {
-        project_id,
+        project_id: projectId,
         id: "b",
         trace_id: "t1",
         parent_id: "a",
@@ -46,7 +46,7 @@ beforeAll(async () => {
     ),
     completePart(
       {
-        project_id,
+        project_id: projectId,
         id: "c",
         trace_id: "t2",
         op_name: "plain",
@@ -58,7 +58,7 @@ beforeAll(async () => {
       { ...lasting(2, 5), output: "[1,2,3]", summary: '{"status_counts":{"success":1,"error":2}}' },
     ),
     startPart({
-      project_id,
+      project_id: projectId,
       id: "d",
       trace_id: "t3",
       op_name: "plain",
@@ -67,14 +67,21 @@ beforeAll(async () => {
       attributes: '{"a.b":{"0":"zero"}}',
     }),
     completePart(
-      { project_id, id: "e", trace_id: "t4", op_name: "weave:///other/p/op/answer:v1", ...at(4), inputs: "{}" },
+      {
+        project_id: projectId,
+        id: "e",
+        trace_id: "t4",
+        op_name: "weave:///other/p/op/answer:v1",
+        ...at(4),
+        inputs: "{}",
+      },
       { ...lasting(4, 0), output: `"${ref("object", "o:d9")}"` },
     ),
   ]);
 });
 afterAll(() => db.drop());
 
-const ids = (request: Omit<CallsQuery, "project_id">) => listIds(store, { project_id, ...request });
+const ids = (request: Omit<CallsQuery, "project_id">) => listIds(store, { project_id: projectId, ...request });
 const where = ($expr: unknown) => ids({ query: { $expr } });
 const field = (path: string) => ({ $getField: path });
 const literal = (value: unknown) => ({ $literal: value });
@@ -101,7 +108,7 @@ describe("a filter finds", () => {
   ])("%s", async (_name, filter, expected) => {
     expect(await ids({ filter })).toEqual(expected);
     expect(await ids({ filter, limit: 10 })).toEqual(expected);
-    expect((await store.calls.count({ project_id, filter })).count).toBe(expected.length);
+    expect((await store.calls.count({ project_id: projectId, filter })).count).toBe(expected.length);
   });
 
   it("calls by 1,000 entries of 250 characters in every list", async () => {
@@ -131,22 +138,22 @@ describe("a filter finds", () => {
   });
 
   it("ids of any age and form, in parts of the project's history", async () => {
-    const project_id = newProject();
+    const projectId = newProject();
     const old = newId(Date.now() - 400 * 86_400_000);
     const recent = newId();
     const moved = newId();
     await store.ingest([
-      completePart({ project_id, id: old, started_at: BigInt(Date.now() - 400 * 86_400_000) * 1000n }),
-      completePart({ project_id, id: recent }),
-      completePart({ project_id, id: moved, started_at: t0 }),
-      completePart({ project_id, id: "0123456789abcdef" }),
-      startPart({ project_id, id: "running" }),
+      completePart({ project_id: projectId, id: old, started_at: BigInt(Date.now() - 400 * 86_400_000) * 1000n }),
+      completePart({ project_id: projectId, id: recent }),
+      completePart({ project_id: projectId, id: moved, started_at: t0 }),
+      completePart({ project_id: projectId, id: "0123456789abcdef" }),
+      startPart({ project_id: projectId, id: "running" }),
     ]);
     const all = [old, recent, moved, "0123456789abcdef", "running"];
-    for (const id of all) expect(await store.calls.read({ project_id, id })).toMatchObject({ id });
-    expect((await listIds(store, { project_id, filter: { call_ids: [...all, newId()] } })).toSorted()).toEqual(
-      all.toSorted(),
-    );
+    for (const id of all) expect(await store.calls.read({ project_id: projectId, id })).toMatchObject({ id });
+    expect(
+      (await listIds(store, { project_id: projectId, filter: { call_ids: [...all, newId()] } })).toSorted(),
+    ).toEqual(all.toSorted());
   });
 });
 
@@ -196,8 +203,8 @@ describe("a query", () => {
   });
 
   it("finds parts of texts", async () => {
-    const contains = (input: unknown, substr: string, case_insensitive = false) =>
-      where({ $contains: { input, substr: literal(substr), case_insensitive } });
+    const contains = (input: unknown, substr: string, caseInsensitive = false) =>
+      where({ $contains: { input, substr: literal(substr), case_insensitive: caseInsensitive } });
     expect(await contains(field("output"), "text")).toEqual(["b"]);
     expect(await contains(field("output"), "PLAIN", true)).toEqual(["b"]);
     expect(await contains(field("exception"), "Value")).toEqual(["b"]);
@@ -212,7 +219,7 @@ describe("a query", () => {
   });
 
   it("names an unknown field before anything is read", () => {
-    const request = { project_id, query: { $expr: { $eq: [field("storage_size_bytes"), literal(1)] } } };
+    const request = { project_id: projectId, query: { $expr: { $eq: [field("storage_size_bytes"), literal(1)] } } };
     expect(() => store.calls.query(request)).toThrowError(
       expect.objectContaining({ code: "unprocessable", loc: ["query", "$expr", "$eq", 0, "$getField"] }),
     );
@@ -220,8 +227,8 @@ describe("a query", () => {
 });
 
 describe("an order", () => {
-  const sorted = (sort_field: string, direction: "asc" | "desc", more: Partial<CallsQuery> = {}) =>
-    ids({ sort_by: [{ field: sort_field, direction }], ...more });
+  const sorted = (sortField: string, direction: "asc" | "desc", more: Partial<CallsQuery> = {}) =>
+    ids({ sort_by: [{ field: sortField, direction }], ...more });
 
   it.each<[string, asc: string[], desc: string[]]>([
     ["started_at", ["a", "b", "c", "d", "e"], ["e", "d", "c", "b", "a"]],
@@ -241,17 +248,17 @@ describe("an order", () => {
   });
 
   it("takes several keys and pages through them", async () => {
-    const sort_by: CallsQuery["sort_by"] = [
+    const sortBy: CallsQuery["sort_by"] = [
       { field: "op_name", direction: "asc" },
       { field: "started_at", direction: "desc" },
     ];
-    const all = await ids({ sort_by });
+    const all = await ids({ sort_by: sortBy });
     expect(all).toEqual(["d", "c", "a", "b", "e"].toSorted((x, y) => all.indexOf(x) - all.indexOf(y)));
     expect(all.slice(0, 2)).toEqual(["d", "c"]);
     const pages = [];
-    for (let offset = 0; offset < 6; offset += 2) pages.push(...(await ids({ sort_by, limit: 2, offset })));
+    for (let offset = 0; offset < 6; offset += 2) pages.push(...(await ids({ sort_by: sortBy, limit: 2, offset })));
     expect(pages).toEqual(all);
-    expect(await ids({ sort_by, offset: 3 })).toEqual(all.slice(3));
+    expect(await ids({ sort_by: sortBy, offset: 3 })).toEqual(all.slice(3));
     expect(await ids({ sort_by: [], limit: 2 })).toEqual(["a", "b"]);
     expect(await ids({ limit: 0 })).toEqual([]);
   });
@@ -260,7 +267,7 @@ describe("an order", () => {
 describe("what is shown", () => {
   it("leaves out the columns that were not asked for", async () => {
     const [call] = await listCalls(store, {
-      project_id,
+      project_id: projectId,
       filter: { call_ids: ["b"] },
       columns: ["inputs.n", "parent_id"],
     });
@@ -278,23 +285,36 @@ describe("what is shown", () => {
       summary: "{}",
       exception: null,
     });
-    const [summed] = await listCalls(store, { project_id, filter: { call_ids: ["b"] }, columns: ["summary"] });
+    const [summed] = await listCalls(store, {
+      project_id: projectId,
+      filter: { call_ids: ["b"] },
+      columns: ["summary"],
+    });
     expect(summed).toMatchObject({ exception: "ValueError: no", ended_at: t0 + second + 30_000n, inputs: "{}" });
   });
 
   it("adds sizes of calls, and of traces to their roots", async () => {
     const options = { include_storage_size: true, include_total_storage_size: true };
-    const calls = await listCalls(store, { project_id, filter: { trace_ids: ["t1"] }, columns: ["id"], ...options });
+    const calls = await listCalls(store, {
+      project_id: projectId,
+      filter: { trace_ids: ["t1"] },
+      columns: ["id"],
+      ...options,
+    });
     const [root, child] = calls;
     const sizes = calls.map((call) => call.storage_size_bytes ?? 0);
     expect(sizes[0]).toBe('{"n":5,"m":{"x":"hi"}}{}{"score":0.5}{}'.length);
     expect(root?.total_storage_size_bytes).toBe((sizes[0] ?? 0) + (sizes[1] ?? 0));
     expect(child?.total_storage_size_bytes).toBeNull();
-    expect(await store.calls.read({ project_id, id: "a", ...options })).toMatchObject({
+    expect(await store.calls.read({ project_id: projectId, id: "a", ...options })).toMatchObject({
       total_storage_size_bytes: root?.total_storage_size_bytes,
     });
     expect(
-      await store.calls.count({ project_id, filter: { trace_ids: ["t1"] }, include_total_storage_size: true }),
+      await store.calls.count({
+        project_id: projectId,
+        filter: { trace_ids: ["t1"] },
+        include_total_storage_size: true,
+      }),
     ).toEqual({
       count: 2,
       total_storage_size_bytes: root?.total_storage_size_bytes,
@@ -302,12 +322,15 @@ describe("what is shown", () => {
   });
 
   it("counts no further than the limit", async () => {
-    expect(await store.calls.count({ project_id, limit: 2 })).toEqual({ count: 2, total_storage_size_bytes: null });
+    expect(await store.calls.count({ project_id: projectId, limit: 2 })).toEqual({
+      count: 2,
+      total_storage_size_bytes: null,
+    });
     expect(await store.calls.count({ project_id: newProject(), limit: 1 })).toEqual({
       count: 0,
       total_storage_size_bytes: null,
     });
-    await expect(store.calls.count({ project_id, limit: 0 })).rejects.toMatchObject({
+    await expect(store.calls.count({ project_id: projectId, limit: 0 })).rejects.toMatchObject({
       code: "invalid",
       loc: ["limit"],
     });
@@ -315,11 +338,11 @@ describe("what is shown", () => {
 });
 
 describe("a long list", () => {
-  const project_id = newProject();
+  const projectId = newProject();
   beforeAll(async () => {
     const parts = Array.from({ length: 3000 }, (_, index) =>
       completePart({
-        project_id,
+        project_id: projectId,
         id: `c${String(index).padStart(5, "0")}`,
         started_at: t0 + BigInt(index % 700) * second,
         inputs: `{"i":${index},"pad":"${"x".repeat(2000)}"}`,
@@ -329,38 +352,41 @@ describe("a long list", () => {
   });
 
   it("comes completely and in order, in one stream or by pages", async () => {
-    const all = await listIds(store, { project_id });
+    const all = await listIds(store, { project_id: projectId });
     expect(all).toHaveLength(3000);
     expect(new Set(all).size).toBe(3000);
-    const sort_by: CallsQuery["sort_by"] = [{ field: "inputs.i", direction: "desc" }];
-    expect((await listIds(store, { project_id, sort_by, limit: 1200, offset: 5 }))[0]).toBe("c02994");
-    expect(await listIds(store, { project_id, limit: 900, offset: 50 })).toEqual(all.slice(50, 950));
-    expect(await listIds(store, { project_id, limit: 1500, offset: 100 })).toEqual(all.slice(100, 1600));
+    const sortBy: CallsQuery["sort_by"] = [{ field: "inputs.i", direction: "desc" }];
+    expect((await listIds(store, { project_id: projectId, sort_by: sortBy, limit: 1200, offset: 5 }))[0]).toBe(
+      "c02994",
+    );
+    expect(await listIds(store, { project_id: projectId, limit: 900, offset: 50 })).toEqual(all.slice(50, 950));
+    expect(await listIds(store, { project_id: projectId, limit: 1500, offset: 100 })).toEqual(all.slice(100, 1600));
   });
 
   it("stops when the reader leaves, and when it is aborted", async () => {
     let read = 0;
-    for await (const _ of store.calls.query({ project_id })) if (++read === 10) break;
+    for await (const _ of store.calls.query({ project_id: projectId })) if (++read === 10) break;
     expect(read).toBe(10);
     const controller = new AbortController();
     const reading = (async () => {
-      for await (const _ of store.calls.query({ project_id }, { signal: controller.signal })) controller.abort();
+      for await (const _ of store.calls.query({ project_id: projectId }, { signal: controller.signal }))
+        controller.abort();
     })();
     await expect(reading).rejects.toThrow(/abort/i);
   });
 });
 
 it("many lists at once, each with lookups of its own, do not wait for each other", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const trace = (index: number) => `t${index % 50}`;
   const parts = Array.from({ length: 1500 }, (_, index) =>
-    completePart({ project_id, id: `c${index}`, trace_id: trace(index) }),
+    completePart({ project_id: projectId, id: `c${index}`, trace_id: trace(index) }),
   );
   await store.ingest(parts);
-  await store.calls.rename(project_id, "c7", "seven");
+  await store.calls.rename(projectId, "c7", "seven");
   const one = async () => {
     let named = 0;
-    for await (const call of store.calls.query({ project_id, include_total_storage_size: true })) {
+    for await (const call of store.calls.query({ project_id: projectId, include_total_storage_size: true })) {
       if (call.display_name === "seven" && (call.total_storage_size_bytes ?? 0) > 0) named++;
     }
     return named;

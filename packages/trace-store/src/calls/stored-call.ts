@@ -117,9 +117,9 @@ export function columnNames(select: readonly string[]): string[] {
   return select.map((expression) => /(\w+)$/.exec(expression)?.[1] ?? expression);
 }
 
-export function toStoredCall(project_id: string, row: CallRow): StoredCall {
+export function toStoredCall(projectId: string, row: CallRow): StoredCall {
   return {
-    project_id,
+    project_id: projectId,
     id: row.id,
     trace_id: row.trace_id,
     op_name: row.op,

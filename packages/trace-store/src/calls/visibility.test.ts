@@ -15,26 +15,26 @@ afterAll(() => db.drop());
 
 /** Every read must agree on how often a call is there. */
 async function seen(
-  project_id: string,
+  projectId: string,
   id: string,
 ): Promise<{ pages: number; streams: number; ids: number; count: number; read: boolean }> {
   const times = (ids: readonly string[]) => ids.filter((found) => found === id).length;
   return {
-    pages: times(await listIds(store, { project_id, limit: 100 })),
-    streams: times(await listIds(store, { project_id })),
-    ids: times(await listIds(store, { project_id, filter: { call_ids: [id] } })),
-    count: (await store.calls.count({ project_id, filter: { call_ids: [id] } })).count,
-    read: (await store.calls.read({ project_id, id })) !== undefined,
+    pages: times(await listIds(store, { project_id: projectId, limit: 100 })),
+    streams: times(await listIds(store, { project_id: projectId })),
+    ids: times(await listIds(store, { project_id: projectId, filter: { call_ids: [id] } })),
+    count: (await store.calls.count({ project_id: projectId, filter: { call_ids: [id] } })).count,
+    read: (await store.calls.read({ project_id: projectId, id })) !== undefined,
   };
 }
 const once = { pages: 1, streams: 1, ids: 1, count: 1, read: true };
 const never = { pages: 0, streams: 0, ids: 0, count: 0, read: false };
 
 it("a running call is seen, without an end", async () => {
-  const project_id = newProject();
-  await store.ingest([startPart({ project_id, id: "r", inputs: '{"a":1.0}' })]);
-  expect(await seen(project_id, "r")).toEqual(once);
-  expect(await store.calls.read({ project_id, id: "r" })).toMatchObject({
+  const projectId = newProject();
+  await store.ingest([startPart({ project_id: projectId, id: "r", inputs: '{"a":1.0}' })]);
+  expect(await seen(projectId, "r")).toEqual(once);
+  expect(await store.calls.read({ project_id: projectId, id: "r" })).toMatchObject({
     status: "running",
     ended_at: null,
     latency_us: null,
@@ -45,14 +45,14 @@ it("a running call is seen, without an end", async () => {
 });
 
 it("a call that ends is seen once, with both sides", async () => {
-  const project_id = newProject();
-  const started_at = nowUs();
-  await store.ingest([startPart({ project_id, id: "c", started_at, inputs: '{"q": "x"}' })]);
+  const projectId = newProject();
+  const startedAt = nowUs();
+  await store.ingest([startPart({ project_id: projectId, id: "c", started_at: startedAt, inputs: '{"q": "x"}' })]);
   await store.ingest([
-    endPart({ project_id, id: "c", ended_at: started_at + 1_234_567n, output: "1e400", exception: "boom" }),
+    endPart({ project_id: projectId, id: "c", ended_at: startedAt + 1_234_567n, output: "1e400", exception: "boom" }),
   ]);
-  expect(await seen(project_id, "c")).toEqual(once);
-  expect(await store.calls.read({ project_id, id: "c" })).toMatchObject({
+  expect(await seen(projectId, "c")).toEqual(once);
+  expect(await store.calls.read({ project_id: projectId, id: "c" })).toMatchObject({
     status: "error",
     latency_us: 1_234_567n,
     inputs: '{"q": "x"}',
@@ -62,76 +62,80 @@ it("a call that ends is seen once, with both sides", async () => {
 });
 
 it("an end without a start is not seen", async () => {
-  const project_id = newProject();
-  await store.ingest([endPart({ project_id, id: "e" })]);
-  expect(await seen(project_id, "e")).toEqual(never);
+  const projectId = newProject();
+  await store.ingest([endPart({ project_id: projectId, id: "e" })]);
+  expect(await seen(projectId, "e")).toEqual(never);
 });
 
 it("a call sent again is seen once, as it was sent last", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const id = newId();
-  const started_at = nowUs();
-  const first = completePart({ project_id, id, started_at, inputs: '{"n":1}' });
+  const startedAt = nowUs();
+  const first = completePart({ project_id: projectId, id, started_at: startedAt, inputs: '{"n":1}' });
   await store.ingest([first]);
   await store.ingest([first]);
-  await store.ingest([completePart({ project_id, id, started_at, inputs: '{"n":2}' })]);
-  await store.ingest([completePart({ project_id, id, started_at: started_at - 5_000_000n, inputs: '{"n":3}' })]);
-  expect(await seen(project_id, id)).toEqual(once);
-  const inputs = (await listCalls(store, { project_id, limit: 10 })).map((call) => call.inputs);
+  await store.ingest([completePart({ project_id: projectId, id, started_at: startedAt, inputs: '{"n":2}' })]);
+  await store.ingest([
+    completePart({ project_id: projectId, id, started_at: startedAt - 5_000_000n, inputs: '{"n":3}' }),
+  ]);
+  expect(await seen(projectId, id)).toEqual(once);
+  const inputs = (await listCalls(store, { project_id: projectId, limit: 10 })).map((call) => call.inputs);
   expect(inputs).toEqual(['{"n":3}']);
   const query = { $expr: { $lt: [{ $getField: "inputs.n" }, { $literal: 3 }] } };
-  expect(await listIds(store, { project_id, query })).toEqual([]);
-  expect(await store.calls.count({ project_id, query })).toMatchObject({ count: 0 });
+  expect(await listIds(store, { project_id: projectId, query })).toEqual([]);
+  expect(await store.calls.count({ project_id: projectId, query })).toMatchObject({ count: 0 });
 });
 
 it("a deleted call is not visible, nor are its descendants, also after compaction", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   await store.ingest([
-    completePart({ project_id, id: "root", trace_id: "t" }),
-    completePart({ project_id, id: "child", trace_id: "t", parent_id: "root" }),
-    startPart({ project_id, id: "running-child", trace_id: "t", parent_id: "child" }),
-    completePart({ project_id, id: "other", trace_id: "u" }),
+    completePart({ project_id: projectId, id: "root", trace_id: "t" }),
+    completePart({ project_id: projectId, id: "child", trace_id: "t", parent_id: "root" }),
+    startPart({ project_id: projectId, id: "running-child", trace_id: "t", parent_id: "child" }),
+    completePart({ project_id: projectId, id: "other", trace_id: "u" }),
   ]);
-  await store.calls.delete(project_id, ["root"], "user");
-  for (const id of ["root", "child", "running-child"]) expect(await seen(project_id, id)).toEqual(never);
+  await store.calls.delete(projectId, ["root"], "user");
+  for (const id of ["root", "child", "running-child"]) expect(await seen(projectId, id)).toEqual(never);
   await store.maintain(true);
-  expect(await seen(project_id, "child")).toEqual(never);
-  expect(await listIds(store, { project_id })).toEqual(["other"]);
-  expect((await store.calls.count({ project_id })).count).toBe(1);
+  expect(await seen(projectId, "child")).toEqual(never);
+  expect(await listIds(store, { project_id: projectId })).toEqual(["other"]);
+  expect((await store.calls.count({ project_id: projectId })).count).toBe(1);
 });
 
 it("a renamed call shows, filters and sorts by its new name", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   await store.ingest([
-    completePart({ project_id, id: "a", display_name: "zebra", started_at: 1_775_811_600_000_000n }),
-    completePart({ project_id, id: "b", display_name: "mouse", started_at: 1_775_811_601_000_000n }),
-    startPart({ project_id, id: "c", op_name: "lion", started_at: 1_775_811_602_000_000n }),
+    completePart({ project_id: projectId, id: "a", display_name: "zebra", started_at: 1_775_811_600_000_000n }),
+    completePart({ project_id: projectId, id: "b", display_name: "mouse", started_at: 1_775_811_601_000_000n }),
+    startPart({ project_id: projectId, id: "c", op_name: "lion", started_at: 1_775_811_602_000_000n }),
   ]);
-  await store.calls.rename(project_id, "a", "ant");
-  await store.calls.rename(project_id, "b", "");
-  expect((await listCalls(store, { project_id })).map((call) => call.display_name)).toEqual(["ant", null, null]);
-  expect(await store.calls.read({ project_id, id: "a" })).toMatchObject({ display_name: "ant" });
+  await store.calls.rename(projectId, "a", "ant");
+  await store.calls.rename(projectId, "b", "");
+  expect((await listCalls(store, { project_id: projectId })).map((call) => call.display_name)).toEqual([
+    "ant",
+    null,
+    null,
+  ]);
+  expect(await store.calls.read({ project_id: projectId, id: "a" })).toMatchObject({ display_name: "ant" });
   const named = (name: string | null) => ({ $expr: { $eq: [{ $getField: "display_name" }, { $literal: name }] } });
-  expect(await listIds(store, { project_id, query: named("ant") })).toEqual(["a"]);
-  expect(await listIds(store, { project_id, query: named("zebra") })).toEqual([]);
-  expect(await listIds(store, { project_id, query: named(null) })).toEqual(["b", "c"]);
+  expect(await listIds(store, { project_id: projectId, query: named("ant") })).toEqual(["a"]);
+  expect(await listIds(store, { project_id: projectId, query: named("zebra") })).toEqual([]);
+  expect(await listIds(store, { project_id: projectId, query: named(null) })).toEqual(["b", "c"]);
   const byName: CallsQuery["sort_by"] = [{ field: "summary.weave.trace_name", direction: "asc" }];
-  expect(await listIds(store, { project_id, sort_by: byName, limit: 10 })).toEqual(["b", "a", "c"]);
-  expect(await listIds(store, { project_id, sort_by: [{ field: "display_name", direction: "desc" }] })).toEqual([
-    "a",
-    "c",
-    "b",
-  ]);
+  expect(await listIds(store, { project_id: projectId, sort_by: byName, limit: 10 })).toEqual(["b", "a", "c"]);
+  expect(
+    await listIds(store, { project_id: projectId, sort_by: [{ field: "display_name", direction: "desc" }] }),
+  ).toEqual(["a", "c", "b"]);
 });
 
 it("an expired call is not visible", async () => {
-  const project_id = newProject();
-  const expire_at = nowUs() + 2_000_000n;
-  await store.ingest([completePart({ project_id, id: "x", expire_at })]);
-  expect(await store.calls.read({ project_id, id: "x" })).toMatchObject({
-    expire_at: (expire_at / 1_000_000n) * 1_000_000n,
+  const projectId = newProject();
+  const expireAt = nowUs() + 2_000_000n;
+  await store.ingest([completePart({ project_id: projectId, id: "x", expire_at: expireAt })]);
+  expect(await store.calls.read({ project_id: projectId, id: "x" })).toMatchObject({
+    expire_at: (expireAt / 1_000_000n) * 1_000_000n,
   });
-  await expect.poll(() => seen(project_id, "x"), { timeout: 10_000, interval: 500 }).toEqual(never);
+  await expect.poll(() => seen(projectId, "x"), { timeout: 10_000, interval: 500 }).toEqual(never);
 });
 
 it("another project's call with the same id is another call", async () => {
@@ -154,9 +158,9 @@ it("another project's call with the same id is another call", async () => {
 });
 
 it("nothing doubles or vanishes while calls end and are sent again", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const ids = Array.from({ length: 60 }, () => newId());
-  await store.ingest(ids.map((id) => startPart({ project_id, id })));
+  await store.ingest(ids.map((id) => startPart({ project_id: projectId, id })));
   const progress = { writing: true };
   const writes = (async () => {
     for (let round = 0; round < 6; round++) {
@@ -164,7 +168,9 @@ it("nothing doubles or vanishes while calls end and are sent again", async () =>
         const some = ids.slice(from, from + 20);
         await store.ingest(
           some.map((id) =>
-            round === 0 ? endPart({ project_id, id }) : completePart({ project_id, id, inputs: `{"round":${round}}` }),
+            round === 0
+              ? endPart({ project_id: projectId, id })
+              : completePart({ project_id: projectId, id, inputs: `{"round":${round}}` }),
           ),
         );
       }
@@ -174,8 +180,8 @@ it("nothing doubles or vanishes while calls end and are sent again", async () =>
   const wrong: unknown[] = [];
   while (progress.writing) {
     const [page, { count }] = await Promise.all([
-      listIds(store, { project_id, limit: 500 }),
-      store.calls.count({ project_id }),
+      listIds(store, { project_id: projectId, limit: 500 }),
+      store.calls.count({ project_id: projectId }),
     ]);
     if (page.length !== ids.length || new Set(page).size !== ids.length || count !== ids.length) {
       wrong.push({ page: page.length, different: new Set(page).size, count });

@@ -25,22 +25,22 @@ test("a file is found in the project it was added to, and nowhere else", async (
 });
 
 test("files count once each towards the size of their project", async () => {
-  const project_id = "acme/sizes";
-  expect(await store.files.totalSize(project_id)).toBe(0);
-  await store.files.add({ project_id, ...file });
-  await store.files.add({ project_id, ...file, digest: "x".repeat(43), size_bytes: 2 ** 40 });
-  await Promise.all(Array.from({ length: 5 }, async () => await store.files.add({ project_id, ...file })));
-  expect(await store.files.totalSize(project_id)).toBe(2 ** 40 + 5);
+  const projectId = "acme/sizes";
+  expect(await store.files.totalSize(projectId)).toBe(0);
+  await store.files.add({ project_id: projectId, ...file });
+  await store.files.add({ project_id: projectId, ...file, digest: "x".repeat(43), size_bytes: 2 ** 40 });
+  await Promise.all(Array.from({ length: 5 }, async () => await store.files.add({ project_id: projectId, ...file })));
+  expect(await store.files.totalSize(projectId)).toBe(2 ** 40 + 5);
 });
 
 test("adding a file again writes nothing, also after a restart, and keeps the first name", async () => {
-  const project_id = "acme/again";
-  await store.files.add({ project_id, ...file });
+  const projectId = "acme/again";
+  await store.files.add({ project_id: projectId, ...file });
   let inserts = 0;
   const counting = await database.open({
     wrapEngine: (engine) => ({ ...engine, insert: async (...row) => (inserts++, await engine.insert(...row)) }),
   });
-  for (const name of ["other", "names"]) await counting.files.add({ project_id, ...file, name });
+  for (const name of ["other", "names"]) await counting.files.add({ project_id: projectId, ...file, name });
   expect(inserts).toBe(0);
-  expect((await counting.files.get({ project_id, digest: file.digest }))?.name).toBe(file.name);
+  expect((await counting.files.get({ project_id: projectId, digest: file.digest }))?.name).toBe(file.name);
 });

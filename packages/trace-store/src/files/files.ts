@@ -19,7 +19,7 @@ export interface Files {
   add(file: StoredFile & { project_id: string }): Promise<void>;
   get(request: { project_id: string; digest: string }): Promise<StoredFile | undefined>;
   /** Bytes of all files of the project. */
-  totalSize(project_id: string): Promise<number>;
+  totalSize(projectId: string): Promise<number>;
 }
 
 const remembered = 50_000;
@@ -54,9 +54,9 @@ export function openFiles({ engine }: StoreContext): Files {
       seen.add(key);
     },
     get,
-    async totalSize(project_id) {
+    async totalSize(projectId) {
       const p = new Parameters();
-      const sql = `SELECT sum(size_bytes) AS total FROM ${newestRows("files")} WHERE project_id = ${p.bind("String", project_id)}`;
+      const sql = `SELECT sum(size_bytes) AS total FROM ${newestRows("files")} WHERE project_id = ${p.bind("String", projectId)}`;
       const [row] = await engine.rows<{ total: string }>({ sql, params: p });
       return Number(row?.total ?? 0);
     },

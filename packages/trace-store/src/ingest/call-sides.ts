@@ -68,17 +68,17 @@ const writer = new RowWriter();
 
 export function startSide(start: CallStart): StartSide {
   const exact: ExactText[] = [];
-  let size_bytes = 0;
-  const fields = writer.fieldsOf(() => (size_bytes = writeStart(writer, start, exact)));
-  return { fields, exact, size_bytes, started_at: start.started_at };
+  let sizeBytes = 0;
+  const fields = writer.fieldsOf(() => (sizeBytes = writeStart(writer, start, exact)));
+  return { fields, exact, size_bytes: sizeBytes, started_at: start.started_at };
 }
 
 export function endSide(end: CallEnd): EndSide {
   const exact: ExactText[] = [];
-  let size_bytes = 0;
-  const fields = writer.fieldsOf(() => (size_bytes = writeEnd(writer, end, exact)));
+  let sizeBytes = 0;
+  const fields = writer.fieldsOf(() => (sizeBytes = writeEnd(writer, end, exact)));
   const derived = writer.fieldsOf(() => writeDerived(writer, end));
-  return { fields, exact, size_bytes, ended_at: end.ended_at, derived };
+  return { fields, exact, size_bytes: sizeBytes, ended_at: end.ended_at, derived };
 }
 
 /** Whether two starts, or two ends, are equal. */
@@ -105,11 +105,11 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   writeStep(out, start.wb_run_step);
   out.text(start.source ?? "");
   out.time(start.started_at);
-  const attributes_bytes = writeJson(out, "attributes", start.attributes, plain, exact);
-  const inputs_bytes = writeJson(out, "inputs", start.inputs, plain, exact);
+  const attributesBytes = writeJson(out, "attributes", start.attributes, plain, exact);
+  const inputsBytes = writeJson(out, "inputs", start.inputs, plain, exact);
   out.texts(plain ? [] : findRefs(start.inputs));
   out.second(start.expire_at ?? neverUs);
-  return attributes_bytes + inputs_bytes;
+  return attributesBytes + inputsBytes;
 }
 
 /** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
@@ -117,12 +117,12 @@ export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): numb
   const { plain, output = "null", summary } = end;
   writeStep(out, end.wb_run_step_end);
   out.time(end.ended_at);
-  const output_bytes = writeJson(out, "output", output, plain, exact);
-  const summary_bytes = writeJson(out, "summary", summary, plain, exact);
+  const outputBytes = writeJson(out, "output", output, plain, exact);
+  const summaryBytes = writeJson(out, "summary", summary, plain, exact);
   out.text(end.exception ?? "");
   out.texts(plain ? [] : findRefs(output));
   // An absent output and null are one; neither takes storage.
-  return output === "null" ? summary_bytes : output_bytes + summary_bytes;
+  return output === "null" ? summaryBytes : outputBytes + summaryBytes;
 }
 
 /** Writes derivedColumns. */

@@ -14,24 +14,26 @@ import { newestRows } from "../schema/read-table.js";
  */
 export async function deleteCalls(
   context: IngestContext,
-  project_id: string,
+  projectId: string,
   ids: readonly string[],
   user: string,
 ): Promise<{ num_deleted: number }> {
   const { engine, clock, state } = context;
   const requested = new Set(ids);
-  const family = await familyOf(context, project_id, requested);
+  const family = await familyOf(context, projectId, requested);
   const targets = descendants(family, requested);
-  const fresh = [...targets].filter((id) => family.has(id) && !state.deleted.has(keyText({ project_id, id })));
+  const fresh = [...targets].filter(
+    (id) => family.has(id) && !state.deleted.has(keyText({ project_id: projectId, id })),
+  );
   if (fresh.length > 0) {
     const version = clock.next();
     const rows = fresh.map((id) => {
-      const started_at = BigInt(family.get(id)?.us ?? 0);
-      return hiddenRow({ project_id, id }, { version: 0n, started_at, hidden_by: user }, version);
+      const startedAt = BigInt(family.get(id)?.us ?? 0);
+      return hiddenRow({ project_id: projectId, id }, { version: 0n, started_at: startedAt, hidden_by: user }, version);
     });
-    state.projectsWithHidden.add(project_id);
+    state.projectsWithHidden.add(projectId);
     await markForRecoveryOnError(state, insertTrusted(engine, "call_hidden", hiddenRowColumns, rows));
-    const keys = fresh.map((id) => ({ project_id, id }));
+    const keys = fresh.map((id) => ({ project_id: projectId, id }));
     await closeOpenSides(context, keys);
     for (const call of keys) {
       const key = keyText(call);
@@ -77,11 +79,11 @@ interface Relative {
 /** The newest row of every call in the traces of `ids`, and the ids themselves. */
 async function familyOf(
   { engine }: IngestContext,
-  project_id: string,
+  projectId: string,
   ids: ReadonlySet<string>,
 ): Promise<Map<string, Relative>> {
   const params = new Parameters();
-  const scope = `project_id = ${params.bind("String", project_id)}`;
+  const scope = `project_id = ${params.bind("String", projectId)}`;
   const requested = params.in("id", "String", [...ids]);
   const columns = "id, parent_id, trace_id, version, toUnixTimestamp64Micro(started_at) AS us";
   const traces = `SELECT trace_id FROM calls WHERE ${scope} AND ${requested}

@@ -79,7 +79,7 @@ async function findCalls(
   timed: readonly Timed[],
   untimed: readonly CallKey[],
 ): Promise<Map<string, CompleteCall>> {
-  const mayBeHidden = (project_id: string) => state.hasHidden(project_id);
+  const mayBeHidden = (projectId: string) => state.hasHidden(projectId);
   const near: Timed[] = [];
   const anywhere: CallKey[] = [];
   for (const call of untimed) {

@@ -29,11 +29,11 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 /** What lists and counts return at each step of a write. */
-async function seenDuring(project_id: string, write: () => Promise<unknown>): Promise<string[]> {
+async function seenDuring(projectId: string, write: () => Promise<unknown>): Promise<string[]> {
   const seen = new Set<string>();
   look = async () => {
-    const { count } = await store.calls.count({ project_id });
-    seen.add(`${count} counted, ${(await listIds(store, { project_id })).length} listed`);
+    const { count } = await store.calls.count({ project_id: projectId });
+    seen.add(`${count} counted, ${(await listIds(store, { project_id: projectId })).length} listed`);
   };
   try {
     await write();
@@ -45,32 +45,35 @@ async function seenDuring(project_id: string, write: () => Promise<unknown>): Pr
 }
 
 test("a running call that ends is there once at every moment of the write", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const id = newId();
-  await store.ingest([startPart({ project_id, id }), completePart({ project_id })]);
-  const seen = await seenDuring(project_id, () => store.ingest([endPart({ project_id, id })]));
+  await store.ingest([startPart({ project_id: projectId, id }), completePart({ project_id: projectId })]);
+  const seen = await seenDuring(projectId, () => store.ingest([endPart({ project_id: projectId, id })]));
   expect(seen).toEqual(["2 counted, 2 listed"]);
 });
 
 test("a call that is replaced is there once at every moment of the write, also when its start moves", async () => {
-  const project_id = newProject();
-  const call = completePart({ project_id });
+  const projectId = newProject();
+  const call = completePart({ project_id: projectId });
   if (call.part !== "complete") throw new Error("not complete");
-  await store.ingest([call, completePart({ project_id })]);
+  await store.ingest([call, completePart({ project_id: projectId })]);
   const moved = { ...call.start, started_at: call.start.started_at - 9n };
-  const seen = await seenDuring(project_id, async () => {
-    await store.ingest([endPart({ project_id, id: call.start.id, output: '"newer"' })]);
+  const seen = await seenDuring(projectId, async () => {
+    await store.ingest([endPart({ project_id: projectId, id: call.start.id, output: '"newer"' })]);
     await store.ingest([{ ...call, start: moved }]);
   });
   expect(seen).toEqual(["2 counted, 2 listed"]);
 });
 
 test("compaction takes nothing away from readers and gives nothing back", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const [replaced, deleted] = [newId(), newId()];
-  await store.ingest([completePart({ project_id, id: replaced }), startPart({ project_id, id: deleted })]);
-  await store.ingest([endPart({ project_id, id: replaced, output: '"newer"' })]);
-  await store.calls.delete(project_id, [deleted], "user");
-  const seen = await seenDuring(project_id, () => store.maintain(true));
+  await store.ingest([
+    completePart({ project_id: projectId, id: replaced }),
+    startPart({ project_id: projectId, id: deleted }),
+  ]);
+  await store.ingest([endPart({ project_id: projectId, id: replaced, output: '"newer"' })]);
+  await store.calls.delete(projectId, [deleted], "user");
+  const seen = await seenDuring(projectId, () => store.maintain(true));
   expect(seen).toEqual(["1 counted, 1 listed"]);
 });

@@ -8,9 +8,9 @@ export interface InFlight {
    * Filled before the first insert of a commit and emptied after the last one, so the complete row may or may not be
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
-  closing(project_id: string): readonly string[];
+  closing(projectId: string): readonly string[];
   /** True while `call_hidden` may hold rows of the project that readers must apply. */
-  hasHidden(project_id: string): boolean;
+  hasHidden(projectId: string): boolean;
   /** True when `call_names` may hold a name for a call of the project. */
-  hasNames(project_id: string): boolean;
+  hasNames(projectId: string): boolean;
 }

@@ -38,9 +38,9 @@ export interface Ingest {
    */
   yieldToCommits(): Promise<void>;
   /** Sets the name shown for a call, "" clears it. An id that is not stored keeps the name for later. */
-  rename: (project_id: string, id: string, display_name: string) => Promise<void>;
+  rename: (projectId: string, id: string, displayName: string) => Promise<void>;
   /** Deletes calls with all their descendants; counts the ids and the descendants found. */
-  delete: (project_id: string, ids: readonly string[], user: string) => Promise<{ num_deleted: number }>;
+  delete: (projectId: string, ids: readonly string[], user: string) => Promise<{ num_deleted: number }>;
   inFlight: InFlight;
   /** Rejects when writes do not work. It costs a write of its own, but only after one has failed. */
   check(): Promise<void>;
@@ -122,18 +122,18 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       }
       return prepared.length === 0 ? rejected : rejected.concat(await submit(prepared, []));
     },
-    async rename(project_id, id, display_name) {
-      if (state.deleted.has(keyText({ project_id, id }))) return;
-      await submit([], [{ project_id, id, display_name }]);
+    async rename(projectId, id, displayName) {
+      if (state.deleted.has(keyText({ project_id: projectId, id }))) return;
+      await submit([], [{ project_id: projectId, id, display_name: displayName }]);
     },
-    async delete(project_id, ids, user) {
+    async delete(projectId, ids, user) {
       // The timeout covers the wait in the queue: how long the work takes depends on how much it deletes.
       let start = () => {};
       const started = new Promise<void>((resolve) => (start = resolve));
       const deleted = queue.runExclusive(async () => {
         start();
         await ready();
-        return await deleteCalls(context, project_id, ids, user);
+        return await deleteCalls(context, projectId, ids, user);
       });
       await withTimeout(Promise.race([started, deleted]));
       return await deleted;

@@ -53,10 +53,10 @@ test("what is absent is proven new only after the horizon, which rises when memo
     expect(known.size).toBeLessThanOrEqual(100);
   }
   for (let index = 0; index < 1000; index++) {
-    const started_at = BigInt(2000 + index);
+    const startedAt = BigInt(2000 + index);
     const found = known.startedAt(`k${index}`);
-    if (found === undefined) expect(known.provesNew(started_at)).toBe(false);
-    else expect(found).toBe(started_at);
+    if (found === undefined) expect(known.provesNew(startedAt)).toBe(false);
+    else expect(found).toBe(startedAt);
   }
   expect(known.startedAt("k999")).toBe(2999n);
 });

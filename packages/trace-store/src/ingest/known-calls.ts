@@ -28,17 +28,17 @@ export class KnownCalls {
   }
 
   /** True when a call that is not here cannot be stored either. */
-  provesNew(started_at: bigint | undefined): boolean {
-    return started_at !== undefined && started_at > this.#horizon;
+  provesNew(startedAt: bigint | undefined): boolean {
+    return startedAt !== undefined && startedAt > this.#horizon;
   }
 
-  add(key: string, started_at: bigint): void {
-    if (started_at < this.#horizon) {
+  add(key: string, startedAt: bigint): void {
+    if (startedAt < this.#horizon) {
       // It may replace one that started later.
       this.#table.delete(key);
       return;
     }
-    this.#table.set(key, started_at);
+    this.#table.set(key, startedAt);
     if (this.#table.size > this.#capacity) this.forgetOldest();
   }
 

@@ -45,8 +45,8 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
       const flags = state.openSides.flags(key);
       if (state.deleted.has(key)) leftovers.deleted.push(call);
       else if (flags !== 0) leftovers.pairs.push(call);
-      const started_at = part === "start" ? BigInt(us) : (state.openSides.time(key) ?? 0n);
-      state.openSides.set(key, started_at, flags | (part === "start" ? hasStart : hasEnd));
+      const startedAt = part === "start" ? BigInt(us) : (state.openSides.time(key) ?? 0n);
+      state.openSides.set(key, startedAt, flags | (part === "start" ? hasStart : hasEnd));
     }
     return leftovers;
   }

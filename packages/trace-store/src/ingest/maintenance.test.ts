@@ -51,64 +51,67 @@ beforeAll(async () => {
   store = await db.open({ wrapEngine });
 });
 
-const shown = async (project_id: string) => (await listIds(store, { project_id })).toSorted();
+const shown = async (projectId: string) => (await listIds(store, { project_id: projectId })).toSorted();
 
 test("writes do not wait while the store looks for inconsistencies, compacts and cleans up", async () => {
-  const [project_id, id] = [newProject(), newId()];
-  await store.ingest([completePart({ project_id, id }), startPart({ project_id })]);
-  await store.ingest([endPart({ project_id, id, output: '"newer"' })]);
+  const [projectId, id] = [newProject(), newId()];
+  await store.ingest([completePart({ project_id: projectId, id }), startPart({ project_id: projectId })]);
+  await store.ingest([endPart({ project_id: projectId, id, output: '"newer"' })]);
   const held = [/groupUniqArray/, /^DELETE FROM calls/, /^INSERT INTO call_hidden/, /^OPTIMIZE TABLE call_parts/].map(
     holdAt,
   );
   const maintained = store.maintain(true);
   for (const { reached, release } of held) {
     await reached;
-    await store.ingest([completePart({ project_id })]);
+    await store.ingest([completePart({ project_id: projectId })]);
     release();
   }
   await maintained;
-  expect(await shown(project_id)).toHaveLength(6);
+  expect(await shown(projectId)).toHaveLength(6);
 });
 
 test("what is replaced or deleted while the store compacts is neither doubled nor back afterwards", async () => {
-  const [project_id, other] = [newProject(), newProject()];
+  const [projectId, other] = [newProject(), newProject()];
   const [early, replaced, gone, kept, deleted] = [newId(), newId(), newId(), newId(), newId()];
   await store.ingest([
-    ...[early, replaced, gone].map((id) => completePart({ project_id, id })),
+    ...[early, replaced, gone].map((id) => completePart({ project_id: projectId, id })),
     ...[kept, deleted].map((id) => completePart({ project_id: other, id })),
   ]);
-  await store.ingest([endPart({ project_id, id: early, output: '"newer"' })]);
-  await store.calls.delete(project_id, [gone], "user");
+  await store.ingest([endPart({ project_id: projectId, id: early, output: '"newer"' })]);
+  await store.calls.delete(projectId, [gone], "user");
   // The last of its deletions: those from the calls are done.
   const { reached, release } = holdAt(/^DELETE FROM call_names/);
   const maintained = store.maintain(true);
   await reached;
   await store.ingest([
-    endPart({ project_id, id: replaced, output: '"newer"' }),
+    endPart({ project_id: projectId, id: replaced, output: '"newer"' }),
     endPart({ project_id: other, id: kept, output: '"newer"' }),
   ]);
   await store.calls.delete(other, [deleted], "user");
   release();
   await maintained;
   for (let times = 0; times < 2; times++) {
-    expect(await shown(project_id)).toEqual([early, replaced].toSorted());
+    expect(await shown(projectId)).toEqual([early, replaced].toSorted());
     expect(await shown(other)).toEqual([kept]);
     await store.maintain(true);
   }
 });
 
 test("what changes while the store looks for inconsistencies is what stays", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const [id, running] = [newId(), newId()];
-  await store.ingest([completePart({ project_id, id }), startPart({ project_id, id: running })]);
+  await store.ingest([completePart({ project_id: projectId, id }), startPart({ project_id: projectId, id: running })]);
   const { reached, release } = holdAt(/^SELECT count\(\) AS rows FROM calls/);
   const maintained = store.maintain();
   await reached;
-  await store.ingest([endPart({ project_id, id, output: '"newer"' }), endPart({ project_id, id: running })]);
+  await store.ingest([
+    endPart({ project_id: projectId, id, output: '"newer"' }),
+    endPart({ project_id: projectId, id: running }),
+  ]);
   release();
   await maintained;
-  await store.ingest([endPart({ project_id, id, output: '"newest"' })]);
-  expect(await shown(project_id)).toEqual([id, running].toSorted());
+  await store.ingest([endPart({ project_id: projectId, id, output: '"newest"' })]);
+  expect(await shown(projectId)).toEqual([id, running].toSorted());
 });
 
 test("a store that closes does not wait for a compaction to end", async () => {

@@ -10,42 +10,45 @@ const hour = 3_600_000_000n;
 
 test("after a restart everything that is sent again is still one call", async () => {
   const before = await db.open();
-  const project_id = newProject();
+  const projectId = newProject();
   const [id, early, old] = [newId(), newId(), "0123456789abcdef"];
   const batch = [
-    completePart({ project_id }),
-    completePart({ project_id, started_at: nowUs() - 1000n * hour }),
-    completePart({ project_id, started_at: nowUs() + 1000n * hour }),
-    startPart({ project_id, id: old, started_at: nowUs() - 2n * hour }),
-    endPart({ project_id, id: old }),
-    startPart({ project_id, id }),
-    endPart({ project_id, id: early }),
+    completePart({ project_id: projectId }),
+    completePart({ project_id: projectId, started_at: nowUs() - 1000n * hour }),
+    completePart({ project_id: projectId, started_at: nowUs() + 1000n * hour }),
+    startPart({ project_id: projectId, id: old, started_at: nowUs() - 2n * hour }),
+    endPart({ project_id: projectId, id: old }),
+    startPart({ project_id: projectId, id }),
+    endPart({ project_id: projectId, id: early }),
   ];
   await before.ingest(batch);
   await before.close();
 
   const after = await db.open();
   await after.ingest(batch);
-  expect(await visibleCalls(db.engine, project_id)).toHaveLength(5);
-  await after.ingest([endPart({ project_id, id }), startPart({ project_id, id: early })]);
+  expect(await visibleCalls(db.engine, projectId)).toHaveLength(5);
+  await after.ingest([endPart({ project_id: projectId, id }), startPart({ project_id: projectId, id: early })]);
   await after.ingest(batch.slice(0, 5));
   // A second end of a call that memory no longer holds, known by its id alone.
-  await after.ingest([endPart({ project_id, id: old, output: '"second"' })]);
-  const calls = await visibleCalls(db.engine, project_id);
+  await after.ingest([endPart({ project_id: projectId, id: old, output: '"second"' })]);
+  const calls = await visibleCalls(db.engine, projectId);
   expect(calls).toHaveLength(6);
   expect(calls.every(({ running }) => running === 0)).toBe(true);
   expect(calls.find((call) => call.id === old)?.output).toBe('"second"');
-  expect(await openSides(db.engine, project_id)).toEqual([]);
+  expect(await openSides(db.engine, projectId)).toEqual([]);
   await after.close();
 });
 
 test("a restart completes what a crash left: both sides open, a complete call with an open side, two versions", async () => {
   const before = await db.open();
-  const project_id = newProject();
+  const projectId = newProject();
   const [both, open, twice, late] = [newId(), newId(), newId(), newId()];
-  const start = startPart({ project_id, id: both });
-  await before.ingest([start, startPart({ project_id, id: open })]);
-  await before.ingest([completePart({ project_id, id: twice }), completePart({ project_id, id: late })]);
+  const start = startPart({ project_id: projectId, id: both });
+  await before.ingest([start, startPart({ project_id: projectId, id: open })]);
+  await before.ingest([
+    completePart({ project_id: projectId, id: twice }),
+    completePart({ project_id: projectId, id: late }),
+  ]);
   await before.close();
   // The rows of a crash, made by a second store that does not see what the first one wrote.
   const columns = async (table: string) =>
@@ -58,7 +61,7 @@ test("a restart completes what a crash left: both sides open, a complete call wi
     const names = await columns(table);
     const values = names.map((name) => changes[name.slice(1, -1)] ?? name).join(", ");
     await db.engine.command({
-      sql: `INSERT INTO ${table} (${names.join(", ")}) SELECT ${values} FROM ${table} WHERE id = '${id}' AND project_id = '${project_id}'`,
+      sql: `INSERT INTO ${table} (${names.join(", ")}) SELECT ${values} FROM ${table} WHERE id = '${id}' AND project_id = '${projectId}'`,
     });
   };
   const end = { part: "'end'", ended_at: "started_at + 1", version: "version + 1000000" };
@@ -69,17 +72,17 @@ test("a restart completes what a crash left: both sides open, a complete call wi
 
   // Hours later.
   const after = await db.open({ now: () => nowUs() + 5n * hour });
-  const calls = await visibleCalls(db.engine, project_id);
+  const calls = await visibleCalls(db.engine, projectId);
   expect(calls).toHaveLength(4);
   expect(calls.find(({ id }) => id === late)).toMatchObject({ output: '"late"' });
   expect(calls.find(({ id }) => id === both)).toMatchObject({ running: 0, output: "3" });
   expect(calls.find(({ id }) => id === twice)).toMatchObject({ output: '"newer"' });
-  expect(await openSides(db.engine, project_id)).toEqual([]);
+  expect(await openSides(db.engine, projectId)).toEqual([]);
   await after.close();
 });
 
 test("after a restart a call that is sent again with another start time is one call", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const long = nowUs() - 50n * hour;
   const dated = newId(Number(long / 1000n));
   const calls = [
@@ -88,63 +91,63 @@ test("after a restart a call that is sent again with another start time is one c
     { id: dated, from: long, to: nowUs() },
   ];
   const before = await db.open();
-  await before.ingest(calls.map(({ id, from }) => completePart({ project_id, id, started_at: from })));
+  await before.ingest(calls.map(({ id, from }) => completePart({ project_id: projectId, id, started_at: from })));
   await before.close();
   const after = await db.open();
-  await after.ingest(calls.map(({ id, to }) => startPart({ project_id, id, started_at: to })));
-  expect(await visibleCalls(db.engine, project_id)).toHaveLength(3);
+  await after.ingest(calls.map(({ id, to }) => startPart({ project_id: projectId, id, started_at: to })));
+  expect(await visibleCalls(db.engine, projectId)).toHaveLength(3);
   const undated = "00000000000000aa";
-  await after.ingest([completePart({ project_id, id: undated, started_at: long })]);
-  await after.ingest([completePart({ project_id, id: undated, started_at: nowUs() })]);
+  await after.ingest([completePart({ project_id: projectId, id: undated, started_at: long })]);
+  await after.ingest([completePart({ project_id: projectId, id: undated, started_at: nowUs() })]);
   await after.maintain();
-  expect(await visibleCalls(db.engine, project_id)).toHaveLength(4);
+  expect(await visibleCalls(db.engine, projectId)).toHaveLength(4);
   await after.close();
 });
 
 test("a call that moved and is sent again as it was at first is the one that was sent last", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const id = "a1b2c3d4e5f60718";
-  const first = completePart({ project_id, id, started_at: nowUs() - 50n * hour });
+  const first = completePart({ project_id: projectId, id, started_at: nowUs() - 50n * hour });
   const before = await db.open();
   await before.ingest([first]);
-  await before.ingest([completePart({ project_id, id, started_at: nowUs() - 60n * hour })]);
+  await before.ingest([completePart({ project_id: projectId, id, started_at: nowUs() - 60n * hour })]);
   await before.close();
   const after = await db.open();
   await after.ingest([first]);
   await after.maintain();
-  const seen = await visibleCalls(db.engine, project_id);
+  const seen = await visibleCalls(db.engine, projectId);
   expect(seen.map(({ us }) => us)).toEqual([first.part === "complete" ? String(first.start.started_at) : ""]);
   await after.close();
 });
 
 test("versions go on after the greatest one, even when the clock moved backwards", async () => {
   const ahead = await db.open({ now: () => nowUs() + 10n * hour });
-  const project_id = newProject();
+  const projectId = newProject();
   const id = newId();
-  await ahead.ingest([completePart({ project_id, id })]);
+  await ahead.ingest([completePart({ project_id: projectId, id })]);
   await ahead.close();
   const behind = await db.open();
-  await behind.ingest([endPart({ project_id, id, output: '"newest"' })]);
+  await behind.ingest([endPart({ project_id: projectId, id, output: '"newest"' })]);
   const rows = await db.engine.rows<{ output: string }>({
-    sql: `SELECT output FROM calls WHERE project_id = '${project_id}' ORDER BY version DESC LIMIT 1`,
+    sql: `SELECT output FROM calls WHERE project_id = '${projectId}' ORDER BY version DESC LIMIT 1`,
   });
   expect(rows).toEqual([{ output: '"newest"' }]);
-  expect(await visibleCalls(db.engine, project_id)).toHaveLength(1);
+  expect(await visibleCalls(db.engine, projectId)).toHaveLength(1);
   await behind.close();
 });
 
 test("memory is bounded: what was forgotten is looked up", async () => {
   const small = await db.open({ limits: { knownCalls: 20, openSideCacheBytes: 2000 } });
-  const project_id = newProject();
+  const projectId = newProject();
   const parts = Array.from({ length: 100 }, (_, index) =>
-    completePart({ project_id, started_at: nowUs() + BigInt(index) * 10n }),
+    completePart({ project_id: projectId, started_at: nowUs() + BigInt(index) * 10n }),
   );
   const ids = Array.from({ length: 30 }, () => newId());
   for (let from = 0; from < 100; from += 20) await small.ingest(parts.slice(from, from + 20));
-  await small.ingest(ids.map((id) => startPart({ project_id, id })));
+  await small.ingest(ids.map((id) => startPart({ project_id: projectId, id })));
   await small.ingest(parts);
-  await small.ingest(ids.map((id) => endPart({ project_id, id })));
-  const calls = await visibleCalls(db.engine, project_id);
+  await small.ingest(ids.map((id) => endPart({ project_id: projectId, id })));
+  const calls = await visibleCalls(db.engine, projectId);
   expect(calls).toHaveLength(130);
   expect(calls.every(({ running }) => running === 0)).toBe(true);
   await small.close();

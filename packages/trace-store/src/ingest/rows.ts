@@ -161,10 +161,10 @@ export function hiddenRow(key: CallKey, hidden: HiddenRow, rowVersion: bigint): 
 }
 
 /** A row of `call_names`. */
-export function nameRow(key: CallKey, display_name: string, version: bigint): Uint8Array {
+export function nameRow(key: CallKey, displayName: string, version: bigint): Uint8Array {
   return row.rowOf(() => {
     writeKey(key);
-    row.text(display_name);
+    row.text(displayName);
     row.integer(version);
   });
 }
@@ -174,9 +174,9 @@ function writeKey({ project_id, id }: CallKey): void {
   row.text(id);
 }
 
-function writeLast(exact: readonly ExactText[], size_bytes: number, version: bigint): void {
+function writeLast(exact: readonly ExactText[], sizeBytes: number, version: bigint): void {
   row.textMap(exact);
-  row.integer(size_bytes);
+  row.integer(sizeBytes);
   row.integer(version);
 }
 

@@ -67,15 +67,15 @@ export class IngestState implements InFlight {
     this.#closing.clear();
   }
 
-  closing(project_id: string): readonly string[] {
-    return this.#closing.get(project_id) ?? [];
+  closing(projectId: string): readonly string[] {
+    return this.#closing.get(projectId) ?? [];
   }
 
-  hasHidden(project_id: string): boolean {
-    return this.projectsWithHidden.has(project_id);
+  hasHidden(projectId: string): boolean {
+    return this.projectsWithHidden.has(projectId);
   }
 
-  hasNames(project_id: string): boolean {
-    return this.projectsWithNames.has(project_id);
+  hasNames(projectId: string): boolean {
+    return this.projectsWithNames.has(projectId);
   }
 }

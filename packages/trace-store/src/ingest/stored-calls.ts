@@ -39,20 +39,20 @@ export interface TimeSpan {
 export async function readCompleteCalls(
   engine: Engine,
   searches: ReadonlyMap<string, CallSearch>,
-  mayBeHidden: (project_id: string) => boolean,
+  mayBeHidden: (projectId: string) => boolean,
 ): Promise<Map<string, CompleteCall>> {
   const found = new Map<string, CompleteCall>();
   if (searches.size === 0) return found;
   const params = new Parameters();
   const wanted: string[] = [];
   const mayBe: string[] = [];
-  for (const [project_id, { ids, spans }] of searches) {
-    const calls = `project_id = ${params.bind("String", project_id)} AND ${params.in("id", "String", ids)}`;
+  for (const [projectId, { ids, spans }] of searches) {
+    const calls = `project_id = ${params.bind("String", projectId)} AND ${params.in("id", "String", ids)}`;
     const times = spans.map(
       ({ from, to }) => `(started_at >= ${params.time(from)} AND started_at <= ${params.time(to)})`,
     );
     wanted.push(times.length === 0 ? `(${calls})` : `(${calls} AND (${times.join(" OR ")}))`);
-    if (mayBeHidden(project_id)) mayBe.push(`(${calls})`);
+    if (mayBeHidden(projectId)) mayBe.push(`(${calls})`);
   }
   const hidden = `SELECT project_id, id, version FROM ${allRows("call_hidden")} WHERE version > 0 AND (${mayBe.join(" OR ")})`;
   const unhidden = mayBe.length === 0 ? "" : ` AND (project_id, id, version) NOT IN (${hidden})`;
@@ -89,7 +89,7 @@ export async function readOpenSides(engine: Engine, keys: readonly CallKey[]): P
 /** The condition that a row belongs to one of the calls. */
 export function isOneOf(params: Parameters, keys: Iterable<CallKey>): string {
   const projects = [...idsByProject(keys)].map(
-    ([project_id, ids]) => `(project_id = ${params.bind("String", project_id)} AND ${params.in("id", "String", ids)})`,
+    ([projectId, ids]) => `(project_id = ${params.bind("String", projectId)} AND ${params.in("id", "String", ids)})`,
   );
   return projects.length === 0 ? "0" : `(${projects.join(" OR ")})`;
 }

@@ -3,9 +3,11 @@ import { StatementError } from "../engine/statement-error.js";
 import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";
 import type { Draft } from "./draft.js";
-import { type Head, headKey, type Heads, isLatestOfName, loadHeads, noHead, otherHeadKey } from "./heads.js";
+import { headKey, isLatestOfName, loadHeads, noHead, otherHeadKey } from "./heads.js";
+import type { Head, Heads } from "./heads.js";
 import type { CreatedObject, ObjectKind } from "./requests.js";
-import { insertObjects, type ObjectRow } from "./rows.js";
+import { insertObjects } from "./rows.js";
+import type { ObjectRow } from "./rows.js";
 import { inProject } from "./versions.js";
 import { newestRows } from "../schema/read-table.js";
 
@@ -52,7 +54,7 @@ export async function commitCreates(
 }
 
 async function planCreates({ engine, clock }: StoreContext, known: Heads, pending: readonly PendingCreate[]) {
-  const project_id = pending[0]?.draft.project_id ?? "";
+  const projectId = pending[0]?.draft.project_id ?? "";
   const drafts = pending.map(({ draft }) => draft);
   const heads = new Map<string, Head>();
   const unknown = new Set<string>();
@@ -64,8 +66,8 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
     }
   }
   const [loaded, live] = await Promise.all([
-    unknown.size === 0 ? new Map<string, Head>() : loadHeads(engine, project_id, [...unknown]),
-    loadLive(engine, project_id, drafts),
+    unknown.size === 0 ? new Map<string, Head>() : loadHeads(engine, projectId, [...unknown]),
+    loadLive(engine, projectId, drafts),
   ]);
   for (const [key, head] of loaded) heads.set(key, head);
 
@@ -78,23 +80,23 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
       continue;
     }
     const versionKey = `${headKey(draft)}\n${draft.digest}`;
-    let version_index = head.latest_index;
+    let versionIndex = head.latest_index;
     if (!isLatestOfName(head, heads.get(otherHeadKey(draft)) ?? noHead, draft.digest)) {
       const version = clock.next();
       const fresh: Kept = { version_index: head.last_index + 1, created_at: version, user_id: draft.user_id };
       const kept = live.get(versionKey) ?? fresh;
-      version_index = kept.version_index;
+      versionIndex = kept.version_index;
       rows.push({ ...draft, ...kept, published_at: version, version });
       live.set(versionKey, kept);
       heads.set(headKey(draft), {
-        last_index: Math.max(head.last_index, version_index),
+        last_index: Math.max(head.last_index, versionIndex),
         base_class: draft.base_class,
         latest_digest: draft.digest,
-        latest_index: version_index,
+        latest_index: versionIndex,
         published_at: version,
       });
     }
-    settled.push(() => resolve({ digest: draft.digest, object_id: draft.object_id, version_index }));
+    settled.push(() => resolve({ digest: draft.digest, object_id: draft.object_id, version_index: versionIndex }));
   }
   return { rows, heads, settled };
 }
@@ -102,12 +104,12 @@ async function planCreates({ engine, clock }: StoreContext, known: Heads, pendin
 /** The live versions that the drafts would make again. */
 async function loadLive(
   engine: StoreContext["engine"],
-  project_id: string,
+  projectId: string,
   drafts: readonly Draft[],
 ): Promise<Map<string, Kept>> {
   const p = new Parameters();
   const sql = `SELECT kind, object_id, digest, version_index, user_id, toUnixTimestamp64Micro(created_at) AS created_us
-    FROM ${newestRows("objects")} WHERE ${inProject(p, project_id)}
+    FROM ${newestRows("objects")} WHERE ${inProject(p, projectId)}
       AND ${p.in("object_id", "String", [...new Set(drafts.map(({ object_id }) => object_id))])}
       AND ${p.in("digest", "String", [...new Set(drafts.map(({ digest }) => digest))])}
       AND deleted_at IS NULL`;
@@ -122,7 +124,7 @@ async function loadLive(
   const live = new Map<string, Kept>();
   for (const { version_index, user_id, created_us, ...key } of await engine.rows<Row>({ sql, params: p })) {
     const kept = { version_index, user_id, created_at: BigInt(created_us) };
-    live.set(`${headKey({ ...key, project_id })}\n${key.digest}`, kept);
+    live.set(`${headKey({ ...key, project_id: projectId })}\n${key.digest}`, kept);
   }
   return live;
 }

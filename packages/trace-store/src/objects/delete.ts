@@ -1,10 +1,12 @@
 import { HeddleError } from "@heddle/errors";
 import { parseVersionLabel } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
-import { type Label, labelsOf, writeLabels } from "./labels.js";
+import { labelsOf, writeLabels } from "./labels.js";
+import type { Label } from "./labels.js";
 import type { DeletedObjects, ObjectDelete } from "./requests.js";
 import { insertObjects } from "./rows.js";
-import { allVersionsOf, missingVersion, type Version } from "./versions.js";
+import { allVersionsOf, missingVersion } from "./versions.js";
+import type { Version } from "./versions.js";
 
 const maxDigests = 100;
 
@@ -33,8 +35,8 @@ export async function deleteVersions(context: StoreContext, request: ObjectDelet
   // Labels go first: after a crash in between, a version without labels is there, not a label without its version.
   await writeLabels(context, "object_tags", project_id, tags.filter(isTarget), true);
   await writeLabels(context, "object_aliases", project_id, aliases.filter(isTarget), true);
-  const deleted_at = now();
-  const emptied = { project_id, val: "", exact: "", refs: [], size_bytes: 0, deleted_at };
+  const deletedAt = now();
+  const emptied = { project_id, val: "", exact: "", refs: [], size_bytes: 0, deleted_at: deletedAt };
   await insertObjects(
     engine,
     targets.map((version) => ({ ...version, ...emptied, version: clock.next() })),

@@ -1,13 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import {
-  asBuiltinClass,
-  findRefs,
-  isObjectId,
-  objectClasses,
-  storable,
-  valueDigest,
-  type JsonText,
-} from "@heddle/trace-model";
+import { asBuiltinClass, findRefs, isObjectId, objectClasses, storable, valueDigest } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
 import { unsafeFilePath } from "./file-paths.js";
 import type { ObjectCreate, ObjectKind } from "./requests.js";
 

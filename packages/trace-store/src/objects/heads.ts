@@ -69,8 +69,8 @@ export function headKey({ project_id, kind, object_id }: Pick<Draft, "project_id
 /** The heads of names in one project as stored, of both kinds. */
 export async function loadHeads(
   engine: Engine,
-  project_id: string,
-  object_ids: readonly string[],
+  projectId: string,
+  objectIds: readonly string[],
 ): Promise<Map<string, Head>> {
   const p = new Parameters();
   const sql = `SELECT kind, object_id, max(version_index) AS last_index, countIf(deleted_at IS NULL) > 0 AS live,
@@ -78,7 +78,7 @@ export async function loadHeads(
       argMaxIf(digest, (published_at, version_index), deleted_at IS NULL) AS latest_digest,
       argMaxIf(version_index, (published_at, version_index), deleted_at IS NULL) AS latest_index,
       maxIf(toUnixTimestamp64Micro(published_at), deleted_at IS NULL) AS published_us
-    FROM ${newestRows("objects")} WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}
+    FROM ${newestRows("objects")} WHERE ${inProject(p, projectId)} AND ${p.in("object_id", "String", objectIds)}
     GROUP BY kind, object_id`;
   interface Row {
     kind: ObjectKind;
@@ -91,14 +91,15 @@ export async function loadHeads(
     published_us: string;
   }
   const heads = new Map<string, Head>();
-  for (const object_id of object_ids) {
-    for (const kind of ["object", "op"] as const) heads.set(headKey({ project_id, kind, object_id }), noHead);
+  for (const objectId of objectIds) {
+    for (const kind of ["object", "op"] as const)
+      heads.set(headKey({ project_id: projectId, kind, object_id: objectId }), noHead);
   }
   for (const row of await engine.rows<Row>({ sql, params: p })) {
     const { last_index, base_class, latest_digest, latest_index } = row;
-    const published_at = BigInt(row.published_us);
-    const live = row.live === 1 ? { base_class, latest_digest, latest_index, published_at } : {};
-    heads.set(headKey({ ...row, project_id }), { ...noHead, last_index, ...live });
+    const publishedAt = BigInt(row.published_us);
+    const live = row.live === 1 ? { base_class, latest_digest, latest_index, published_at: publishedAt } : {};
+    heads.set(headKey({ ...row, project_id: projectId }), { ...noHead, last_index, ...live });
   }
   return heads;
 }

@@ -11,12 +11,12 @@ afterAll(async () => await database.drop());
 
 let projects = 0;
 async function projectWithTwoVersions() {
-  const project_id = `acme/labels-${projects++}`;
-  const one = (await objects.create({ project_id, object_id: "o", val: "1" })).digest;
-  const two = (await objects.create({ project_id, object_id: "o", val: "2" })).digest;
+  const projectId = `acme/labels-${projects++}`;
+  const one = (await objects.create({ project_id: projectId, object_id: "o", val: "1" })).digest;
+  const two = (await objects.create({ project_id: projectId, object_id: "o", val: "2" })).digest;
   const read = async (digest: string) =>
-    await objects.read({ project_id, object_id: "o", digest, include_tags_and_aliases: true });
-  return { project_id, object_id: "o", one, two, read };
+    await objects.read({ project_id: projectId, object_id: "o", digest, include_tags_and_aliases: true });
+  return { project_id: projectId, object_id: "o", one, two, read };
 }
 
 test("a version has any number of tags, sorted; adding twice and removing what is absent change nothing", async () => {

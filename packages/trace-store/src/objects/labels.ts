@@ -5,7 +5,8 @@ import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import type { StoreContext } from "../context.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
-import { type Version, inProject, liveVersion } from "./versions.js";
+import { inProject, liveVersion } from "./versions.js";
+import type { Version } from "./versions.js";
 import { newestRows } from "../schema/read-table.js";
 
 /** One tag or alias of one version; `deleted` removes it. */
@@ -22,7 +23,7 @@ const columnOf = { object_tags: "tag", object_aliases: "alias" } as const;
 export async function writeLabels(
   { engine, clock }: StoreContext,
   table: LabelTable,
-  project_id: string,
+  projectId: string,
   labels: readonly Label[],
   deleted: boolean,
 ): Promise<void> {
@@ -30,7 +31,7 @@ export async function writeLabels(
   const writer = new RowWriter();
   const rows = labels.map(({ kind, object_id, digest, label }) =>
     writer.rowOf(() => {
-      for (const text of [project_id, kind, object_id, digest, label]) writer.text(text);
+      for (const text of [projectId, kind, object_id, digest, label]) writer.text(text);
       writer.integer(deleted ? 1 : 0);
       writer.integer(clock.next());
     }),
@@ -43,20 +44,20 @@ export async function writeLabels(
 export async function labelsOf(
   engine: Engine,
   table: LabelTable,
-  project_id: string,
-  object_ids: readonly string[],
+  projectId: string,
+  objectIds: readonly string[],
 ): Promise<Label[]> {
   const p = new Parameters();
   const sql = `SELECT kind, object_id, digest, ${columnOf[table]} AS label FROM ${newestRows(table)}
-    WHERE ${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)} ORDER BY label`;
+    WHERE ${inProject(p, projectId)} AND ${p.in("object_id", "String", objectIds)} ORDER BY label`;
   return await engine.rows<Label>({ sql, params: p });
 }
 
 /** All tags or aliases in use in a project, each once, sorted. */
-export async function distinctLabels(engine: Engine, table: LabelTable, project_id: string): Promise<string[]> {
+export async function distinctLabels(engine: Engine, table: LabelTable, projectId: string): Promise<string[]> {
   const p = new Parameters();
   const sql = `SELECT DISTINCT ${columnOf[table]} AS label FROM ${newestRows(table)}
-    WHERE ${inProject(p, project_id)} ORDER BY label`;
+    WHERE ${inProject(p, projectId)} ORDER BY label`;
   return (await engine.rows<{ label: string }>({ sql, params: p })).map(({ label }) => label);
 }
 

@@ -1,5 +1,6 @@
 import type { StoreContext } from "../context.js";
-import { alreadyLatest, commitCreates, type PendingCreate } from "./create.js";
+import { alreadyLatest, commitCreates } from "./create.js";
+import type { PendingCreate } from "./create.js";
 import { deleteVersions } from "./delete.js";
 import { draftOf } from "./draft.js";
 import { Heads, headKey } from "./heads.js";
@@ -39,9 +40,9 @@ export interface Objects {
   setAliases(request: VersionOf & { aliases: readonly string[] }): Promise<void>;
   removeAliases(request: { project_id: string; object_id: string; aliases: readonly string[] }): Promise<void>;
   /** Tags in use in the project, sorted. */
-  listTags(project_id: string): Promise<string[]>;
+  listTags(projectId: string): Promise<string[]>;
   /** Aliases in use in the project, sorted; `latest` is not among them. */
-  listAliases(project_id: string): Promise<string[]>;
+  listAliases(projectId: string): Promise<string[]>;
   /** Drops what is remembered of stored objects: for when another process may have written them. */
   forget(): void;
 }
@@ -84,8 +85,8 @@ export function openObjects(context: StoreContext): Objects {
     removeTags: async (request) => await runExclusive(async () => await changeTags(context, request, true)),
     setAliases: async (request) => await runExclusive(async () => await setAliases(context, request)),
     removeAliases: async (request) => await runExclusive(async () => await removeAliases(context, request)),
-    listTags: async (project_id) => await distinctLabels(engine, "object_tags", project_id),
-    listAliases: async (project_id) => await distinctLabels(engine, "object_aliases", project_id),
+    listTags: async (projectId) => await distinctLabels(engine, "object_tags", projectId),
+    listAliases: async (projectId) => await distinctLabels(engine, "object_aliases", projectId),
     forget: () => heads.forgetAll(),
   };
 }

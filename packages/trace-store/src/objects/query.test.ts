@@ -4,28 +4,28 @@ import type { Objects } from "./objects.js";
 import type { ObjectFilter, ObjectQuery } from "./requests.js";
 
 const database = testDatabase();
-const project_id = "acme/query";
+const projectId = "acme/query";
 let objects: Objects;
 beforeAll(async () => {
   ({ objects } = await database.open());
-  await objects.create({ project_id, object_id: "model", val: instance("Small", "Model", 1) });
-  await objects.create({ project_id, object_id: "model", val: instance("Big", "Model", 2) });
-  await objects.create({ project_id, object_id: "scorer", val: instance("Exact", "Scorer", 1) });
-  await objects.create({ project_id, object_id: "plain", val: '{"text": "café"}' });
+  await objects.create({ project_id: projectId, object_id: "model", val: instance("Small", "Model", 1) });
+  await objects.create({ project_id: projectId, object_id: "model", val: instance("Big", "Model", 2) });
+  await objects.create({ project_id: projectId, object_id: "scorer", val: instance("Exact", "Scorer", 1) });
+  await objects.create({ project_id: projectId, object_id: "plain", val: '{"text": "café"}' });
   await objects.create({
-    project_id,
+    project_id: projectId,
     object_id: "answer",
     val: '{"_type": "CustomWeaveType", "weave_type": {"type": "Op"}}',
   });
-  await objects.addTags({ project_id, object_id: "model", digest: "v0", tags: ["good"] });
-  await objects.addTags({ project_id, object_id: "scorer", digest: "v0", tags: ["good", "new"] });
-  await objects.setAliases({ project_id, object_id: "model", digest: "v0", aliases: ["prod"] });
+  await objects.addTags({ project_id: projectId, object_id: "model", digest: "v0", tags: ["good"] });
+  await objects.addTags({ project_id: projectId, object_id: "scorer", digest: "v0", tags: ["good", "new"] });
+  await objects.setAliases({ project_id: projectId, object_id: "model", digest: "v0", aliases: ["prod"] });
   await objects.create({ project_id: "acme/other", object_id: "foreign", val: "{}" });
 });
 afterAll(async () => await database.drop());
 
 async function names(request: Omit<ObjectQuery, "project_id">): Promise<string[]> {
-  const found = await objects.query({ project_id, ...request });
+  const found = await objects.query({ project_id: projectId, ...request });
   return found.map(({ object_id, version_index }) => `${object_id}:v${version_index}`);
 }
 
@@ -81,12 +81,17 @@ test("sorts by name and time, pages, and passes over other sort fields", async (
 
 test("leaves values out or adds sizes and labels when asked", async () => {
   const filter = { object_ids: ["plain"] };
-  const [plain] = await objects.query({ project_id, filter });
+  const [plain] = await objects.query({ project_id: projectId, filter });
   expect(plain).toMatchObject({ val: '{"text": "café"}', size_bytes: null, tags: null, aliases: null });
-  const [bare] = await objects.query({ project_id, filter, metadata_only: true, include_storage_size: true });
+  const [bare] = await objects.query({
+    project_id: projectId,
+    filter,
+    metadata_only: true,
+    include_storage_size: true,
+  });
   expect(bare).toMatchObject({ val: "{}", size_bytes: 17 });
   const labelled = await objects.query({
-    project_id,
+    project_id: projectId,
     filter: { object_ids: ["model", "scorer"] },
     include_tags_and_aliases: true,
     metadata_only: true,
@@ -99,18 +104,18 @@ test("leaves values out or adds sizes and labels when asked", async () => {
 });
 
 test("a project of thousands of versions is listed completely, with the right values", async () => {
-  const project_id = "acme/many";
+  const projectId = "acme/many";
   await Promise.all(
     Array.from(
       { length: 1200 },
-      async (_, i) => await objects.create({ project_id, object_id: `o${i % 400}`, val: `${i}` }),
+      async (_, i) => await objects.create({ project_id: projectId, object_id: `o${i % 400}`, val: `${i}` }),
     ),
   );
-  const found = await objects.query({ project_id });
+  const found = await objects.query({ project_id: projectId });
   expect(found).toHaveLength(1200);
   expect(new Set(found.map(({ val }) => val)).size).toBe(1200);
   for (const { object_id, val } of found) expect(object_id).toBe(`o${Number(val) % 400}`);
-  const latest = await objects.query({ project_id, filter: { latest_only: true }, metadata_only: true });
+  const latest = await objects.query({ project_id: projectId, filter: { latest_only: true }, metadata_only: true });
   expect(latest.map(({ version_index }) => version_index)).toEqual(Array.from({ length: 400 }, () => 2));
 });
 

@@ -1,19 +1,12 @@
 import type { Engine } from "../engine/engine.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
-import { type Label, labelsOf } from "./labels.js";
+import { labelsOf } from "./labels.js";
+import type { Label } from "./labels.js";
 import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
 import { readValues, valueKey } from "./values.js";
-import {
-  inProject,
-  isLatest,
-  liveVersion,
-  missingVersion,
-  type Version,
-  versionColumns,
-  versionOf,
-  type VersionRow,
-} from "./versions.js";
+import { inProject, isLatest, liveVersion, missingVersion, versionColumns, versionOf } from "./versions.js";
+import type { Version, VersionRow } from "./versions.js";
 import { newestRows } from "../schema/read-table.js";
 
 interface Including {
@@ -71,8 +64,8 @@ const sortColumns = new Map([
   ["created_at", "created_us"],
 ]);
 
-function sortKeys(sort_by: ObjectQuery["sort_by"] = []): string[] {
-  const asked = sort_by.flatMap(({ field, direction }) => {
+function sortKeys(sortBy: ObjectQuery["sort_by"] = []): string[] {
+  const asked = sortBy.flatMap(({ field, direction }) => {
     const column = sortColumns.get(field);
     return column === undefined ? [] : [`${column} ${direction === "desc" ? "DESC" : "ASC"}`];
   });
@@ -87,17 +80,17 @@ function page(p: Parameters, { limit, offset }: ObjectQuery): string {
 /** Adds values and labels to versions; one that was deleted meanwhile is left out. */
 async function complete(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   versions: readonly Version[],
   { metadata_only, include_storage_size, include_tags_and_aliases }: Including,
 ): Promise<StoredObject[]> {
   const names = [...new Set(versions.map(({ object_id }) => object_id))];
   const labels = async (table: "object_tags" | "object_aliases") =>
     include_tags_and_aliases === true && names.length > 0
-      ? byVersion(await labelsOf(engine, table, project_id, names))
+      ? byVersion(await labelsOf(engine, table, projectId, names))
       : undefined;
   const [values, tags, aliases] = await Promise.all([
-    metadata_only === true ? undefined : readValues(engine, project_id, versions),
+    metadata_only === true ? undefined : readValues(engine, projectId, versions),
     labels("object_tags"),
     labels("object_aliases"),
   ]);
@@ -108,7 +101,7 @@ async function complete(
     const named = aliases?.get(key) ?? [];
     return [
       {
-        project_id,
+        project_id: projectId,
         object_id: version.object_id,
         digest: version.digest,
         kind: version.kind,

@@ -1,4 +1,5 @@
-import { readable, type JsonText } from "@heddle/trace-model";
+import { readable } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind } from "./requests.js";
@@ -25,7 +26,7 @@ export function valueKey({ kind, object_id, digest }: Omit<ValueKey, "size_bytes
  */
 export async function readValues(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   versions: readonly ValueKey[],
 ): Promise<Map<string, JsonText>> {
   const values = new Map<string, JsonText>();
@@ -33,7 +34,7 @@ export async function readValues(
   for (const chunk of chunksOf(versions)) {
     const p = new Parameters();
     const sql = `SELECT kind, object_id, digest, val, exact FROM ${allRows("objects")}
-      WHERE ${inProject(p, project_id)}
+      WHERE ${inProject(p, projectId)}
         AND ${p.in("object_id", "String", [...new Set(chunk.map(({ object_id }) => object_id))])}
         AND ${p.in("digest", "String", [...new Set(chunk.map(({ digest }) => digest))])}
         AND deleted_at IS NULL

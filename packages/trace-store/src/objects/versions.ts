@@ -42,8 +42,8 @@ export const versionColumns = `kind, object_id, digest, version_index, base_clas
   toUnixTimestamp64Micro(deleted_at) AS deleted_us`;
 
 /** Rows of the project, and the kind in front of everything else so that the primary key serves the object id. */
-export function inProject(p: Parameters, project_id: string): string {
-  return `project_id = ${p.bind("String", project_id)} AND kind IN ('object', 'op')`;
+export function inProject(p: Parameters, projectId: string): string {
+  return `project_id = ${p.bind("String", projectId)} AND kind IN ('object', 'op')`;
 }
 
 /** True for the live version of each name and kind that was published last. `scope` is its WHERE clause. */
@@ -74,10 +74,10 @@ export async function liveVersion(engine: Engine, wanted: VersionOf): Promise<Ve
   return found;
 }
 
-export function missingVersion({ object_id, digest }: VersionOf, deleted_at?: bigint): HeddleError {
-  if (deleted_at === undefined) return new HeddleError("not_found", `Object ${object_id}:${digest} not found`);
+export function missingVersion({ object_id, digest }: VersionOf, deletedAt?: bigint): HeddleError {
+  if (deletedAt === undefined) return new HeddleError("not_found", `Object ${object_id}:${digest} not found`);
   return new HeddleError("not_found", `Object ${object_id}:${digest} was deleted`, {
-    details: { deleted_at: formatTime(deleted_at) },
+    details: { deleted_at: formatTime(deletedAt) },
   });
 }
 
@@ -87,12 +87,12 @@ export function missingVersion({ object_id, digest }: VersionOf, deleted_at?: bi
  */
 export async function allVersionsOf(
   engine: Engine,
-  project_id: string,
-  object_ids: readonly string[],
+  projectId: string,
+  objectIds: readonly string[],
   digests?: readonly string[],
 ): Promise<Version[]> {
   const p = new Parameters();
-  const names = `${inProject(p, project_id)} AND ${p.in("object_id", "String", object_ids)}`;
+  const names = `${inProject(p, projectId)} AND ${p.in("object_id", "String", objectIds)}`;
   const some = digests === undefined ? "" : ` AND ${p.in("digest", "String", digests)}`;
   const sql = `SELECT ${versionColumns}, ${isLatest(names)} AS is_latest FROM ${newestRows("objects")} WHERE ${names}${some}
     ORDER BY published_at DESC, version_index DESC`;

@@ -11,9 +11,9 @@ const scope = {
 /** Length of the statement's parts for a path that leads through so many refs. */
 function lengthThrough(levels: number): number {
   const names = Array.from({ length: levels + 1 }, (_, index) => `k${index}`);
-  const expand_columns = names.slice(0, -1).map((_, index) => `inputs.${names.slice(0, index + 1).join(".")}`);
+  const expandColumns = names.slice(0, -1).map((_, index) => `inputs.${names.slice(0, index + 1).join(".")}`);
   const query = { $expr: { $eq: [{ $getField: `inputs.${names.join(".")}` }, { $literal: 1 }] } };
-  const plan = planCalls({ project_id: "e/p", query, expand_columns });
+  const plan = planCalls({ project_id: "e/p", query, expand_columns: expandColumns });
   const { joins = [], where = [] } = compileCalls(plan, scope, new Parameters());
   expect(joins).toHaveLength(levels);
   return [...joins, ...where].join(" ").length;

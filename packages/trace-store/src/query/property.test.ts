@@ -232,8 +232,8 @@ const { condition } = fc.letrec<{ operand: Operand; condition: Operand }>((tie) 
         fc.oneof(text, fc.constantFrom("a", "e", "1", "s")),
         fc.boolean(),
       )
-      .map(([input, substr, case_insensitive]): Operand => ({
-        $contains: { input, substr: { $literal: substr }, case_insensitive },
+      .map(([input, substr, caseInsensitive]): Operand => ({
+        $contains: { input, substr: { $literal: substr }, case_insensitive: caseInsensitive },
       })),
     fc
       .tuple(
@@ -250,19 +250,19 @@ interface GeneratedCall {
   end: Omit<CallEnd, "project_id" | "id"> | undefined;
 }
 
-function toPart(project_id: string, id: string, { start: begun, end: ended }: GeneratedCall): CallPart {
-  const begin = { ...begun, project_id, id };
+function toPart(projectId: string, id: string, { start: begun, end: ended }: GeneratedCall): CallPart {
+  const begin = { ...begun, project_id: projectId, id };
   return ended === undefined
     ? { part: "start", start: begin }
-    : { part: "complete", start: begin, end: { ...ended, project_id, id } };
+    : { part: "complete", start: begin, end: { ...ended, project_id: projectId, id } };
 }
 
 it("finds for any query just the calls that a plain evaluation of it finds", async () => {
   const seed = Number(process.env["HEDDLE_PROPERTY_SEED"] ?? 20_260_410);
   const [calls] = fc.sample(fc.array(call, { minLength: 60, maxLength: 60 }), { seed, numRuns: 1 });
-  const project_id = newProject();
+  const projectId = newProject();
   const stored = (calls ?? []).map((generated, index) => ({ id: `c${index}`, generated }));
-  const rejected = await store.ingest(stored.map(({ id, generated }) => toPart(project_id, id, generated)));
+  const rejected = await store.ingest(stored.map(({ id, generated }) => toPart(projectId, id, generated)));
   expect(rejected).toEqual([]);
 
   const numRuns = Number(process.env["HEDDLE_PROPERTY_RUNS"] ?? 80);
@@ -273,15 +273,15 @@ it("finds for any query just the calls that a plain evaluation of it finds", asy
     fc.pre(expression !== undefined);
     const expected = stored
       .filter(({ id, generated }) =>
-        matches(expression, { project_id, id, ...generated.start, summary: "{}", ...generated.end }),
+        matches(expression, { project_id: projectId, id, ...generated.start, summary: "{}", ...generated.end }),
       )
       .map(({ id }) => id);
     if (expected.length > 0 && expected.length < stored.length) telling++;
     const found: string[] = [];
-    for await (const { id } of store.calls.query({ project_id, query, columns: ["id"] })) found.push(id);
+    for await (const { id } of store.calls.query({ project_id: projectId, query, columns: ["id"] })) found.push(id);
     const missing = expected.filter((id) => !found.includes(id));
     const extra = found.filter((id) => !expected.includes(id));
-    const { count } = await store.calls.count({ project_id, query });
+    const { count } = await store.calls.count({ project_id: projectId, query });
     expect({ missing, extra, count }).toEqual({ missing: [], extra: [], count: expected.length });
   });
   await fc.assert(property, { seed, numRuns, interruptAfterTimeLimit: 300_000 });

@@ -86,8 +86,8 @@ function namesJoin(project: string, any: boolean): string {
 }
 
 /** The renames of some calls, for a page that is shown: rows of `id` and `display_name`. */
-export function renames(p: Parameters, project_id: string, ids: readonly string[]): string {
-  const mine = `project_id = ${p.bind("String", project_id)} AND ${p.in("id", "String", ids)}`;
+export function renames(p: Parameters, projectId: string, ids: readonly string[]): string {
+  const mine = `project_id = ${p.bind("String", projectId)} AND ${p.in("id", "String", ids)}`;
   return `SELECT id, display_name FROM ${newestRows("call_names")} WHERE ${mine}`;
 }
 

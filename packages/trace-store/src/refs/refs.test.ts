@@ -9,19 +9,19 @@ beforeAll(async () => {
 });
 afterAll(async () => await database.drop());
 
-const project_id = "acme/refs";
-const base = `weave:///${project_id}`;
+const projectId = "acme/refs";
+const base = `weave:///${projectId}`;
 const everything = { mayRead: () => true };
 
-async function object(object_id: string, val: string, project = project_id): Promise<string> {
-  const { digest } = await store.objects.create({ project_id: project, object_id, val });
-  return `weave:///${project}/object/${object_id}:${digest}`;
+async function object(objectId: string, val: string, project = projectId): Promise<string> {
+  const { digest } = await store.objects.create({ project_id: project, object_id: objectId, val });
+  return `weave:///${project}/object/${objectId}:${digest}`;
 }
 function labelled(label: string): string {
   return `${base}/object/labelled:${label}`;
 }
 function isOwn(project: string): boolean {
-  return project === project_id;
+  return project === projectId;
 }
 async function read(...refs: string[]) {
   return await store.refs.readBatch(refs, everything);
@@ -51,7 +51,7 @@ test("attributes, keys and indexes are followed; a path that ends gives null", a
 
 test("rows of a dataset are reached through its table", async () => {
   const rows = ['{"q":"2+2?","a":4.0}', '{"q":"café"}'];
-  const table = await store.tables.create({ project_id, rows });
+  const table = await store.tables.create({ project_id: projectId, rows });
   const dataset = await object("dataset", `{"_type":"Dataset","rows":"${base}/table/${table.digest}"}`);
   const [first, second] = table.row_digests;
   expect(
@@ -62,7 +62,7 @@ test("rows of a dataset are reached through its table", async () => {
       `${dataset}/attr/rows/index/0`,
     ),
   ).toEqual([rows[1], "4.0", `"${base}/table/${table.digest}"`, null]);
-  const foreignRow = await store.tables.create({ project_id, rows: ['{"other":"table"}'] });
+  const foreignRow = await store.tables.create({ project_id: projectId, rows: ['{"other":"table"}'] });
   for (const row of ["x".repeat(43), foreignRow.row_digests[0] ?? ""]) {
     await expect(read(dataset, `${dataset}/attr/rows/id/${row}`)).rejects.toMatchObject({
       code: "not_found",
@@ -83,7 +83,7 @@ test("labels are accepted as well as digests", async () => {
   const first = await object("labelled", "1");
   await object("labelled", "2");
   const digest = first.slice(first.lastIndexOf(":") + 1);
-  await store.objects.setAliases({ project_id, object_id: "labelled", digest, aliases: ["prod"] });
+  await store.objects.setAliases({ project_id: projectId, object_id: "labelled", digest, aliases: ["prod"] });
   expect(await read(labelled("latest"), labelled("v0"), labelled("prod"), labelled("v1"))).toEqual([
     "2",
     "1",
@@ -97,7 +97,7 @@ test("labels are accepted as well as digests", async () => {
 
 test("ops are read by op refs", async () => {
   const val = '{"_type": "CustomWeaveType", "weave_type": {"type": "Op"}}';
-  const { digest } = await store.objects.create({ project_id, object_id: "answer", val });
+  const { digest } = await store.objects.create({ project_id: projectId, object_id: "answer", val });
   expect(await read(`${base}/op/answer:${digest}`, `${base}/op/answer:latest/attr/weave_type`)).toEqual([
     val,
     '{"type": "Op"}',
@@ -107,7 +107,7 @@ test("ops are read by op refs", async () => {
 test("a deleted object is null, one that never was fails the batch and is named", async () => {
   const kept = await object("kept", "1");
   const gone = await object("gone", "2");
-  await store.objects.delete({ project_id, object_id: "gone" });
+  await store.objects.delete({ project_id: projectId, object_id: "gone" });
   expect(await read(gone, kept, `${base}/object/gone:latest`)).toEqual([null, "1", null]);
   const never = "n".repeat(43);
   await expect(read(kept, `${base}/object/kept:${never}`, `${base}/object/none:v3`, gone)).rejects.toMatchObject({

@@ -1,6 +1,8 @@
 import { HeddleError } from "@heddle/errors";
-import { parseRef, type JsonText } from "@heddle/trace-model";
-import { type Entry, readTargets } from "./targets.js";
+import { parseRef } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+import { readTargets } from "./targets.js";
+import type { Entry } from "./targets.js";
 import { walk } from "./walk.js";
 import type { StoreContext } from "../context.js";
 
@@ -13,7 +15,7 @@ export interface Refs {
    */
   readBatch(
     refs: readonly string[],
-    options: { mayRead: (project_id: string) => boolean },
+    options: { mayRead: (projectId: string) => boolean },
   ): Promise<Array<JsonText | null>>;
 }
 

@@ -1,10 +1,12 @@
 import { HeddleError } from "@heddle/errors";
-import { projectIdOf, type Ref, type RefEdge, type JsonText } from "@heddle/trace-model";
+import { projectIdOf } from "@heddle/trace-model";
+import type { Ref, RefEdge, JsonText } from "@heddle/trace-model";
 import { readValues, valueKey } from "../objects/values.js";
 import type { StoreContext } from "../context.js";
 import { rowsInTables } from "../tables/digests.js";
 import { readRows } from "../tables/rows.js";
-import { findVersions, type ObjectRef, projectsOf } from "./versions.js";
+import { findVersions, projectsOf } from "./versions.js";
+import type { ObjectRef } from "./versions.js";
 
 /** What a ref leads into: an object, or the row of a table that the first edge names. */
 export interface Entry {
@@ -19,7 +21,7 @@ export interface Entry {
 export async function readTargets(
   context: StoreContext,
   entries: readonly Entry[],
-  mayRead: (project_id: string) => boolean,
+  mayRead: (projectId: string) => boolean,
 ): Promise<Array<JsonText | null>> {
   const readable = entries.filter(({ target }) => mayRead(projectIdOf(target)));
   const [objects, rows] = await Promise.all([
@@ -55,8 +57,8 @@ async function readObjects(
   refs: readonly ObjectRef[],
 ): Promise<Map<string, JsonText | null>> {
   const values = new Map<string, JsonText | null>();
-  for (const [project_id, inProject] of projectsOf(refs)) {
-    const find = await findVersions(engine, project_id, inProject);
+  for (const [projectId, inProject] of projectsOf(refs)) {
+    const find = await findVersions(engine, projectId, inProject);
     const found = inProject.flatMap((ref) => {
       const version = find(ref);
       return version === undefined ? [] : [{ ref, version }];
@@ -64,7 +66,7 @@ async function readObjects(
     const live = new Map(
       found.flatMap(({ version }) => (version.deleted_at === undefined ? [[valueKey(version), version] as const] : [])),
     );
-    const texts = await readValues(engine, project_id, [...live.values()]);
+    const texts = await readValues(engine, projectId, [...live.values()]);
     for (const { ref, version } of found) values.set(objectKey(ref), texts.get(valueKey(version)) ?? null);
   }
   return values;
@@ -79,12 +81,12 @@ interface RowRef {
 /** Values by `rowKey`, of rows that their table contains. */
 async function readTableRows({ engine }: StoreContext, refs: readonly RowRef[]): Promise<Map<string, JsonText>> {
   const values = new Map<string, JsonText>();
-  for (const project_id of new Set(refs.map((ref) => ref.project_id))) {
-    const inProject = refs.filter((ref) => ref.project_id === project_id);
+  for (const projectId of new Set(refs.map((ref) => ref.project_id))) {
+    const inProject = refs.filter((ref) => ref.project_id === projectId);
     const digests = [...new Set(inProject.map(({ row }) => row))];
     const [contained, texts] = await Promise.all([
-      rowsInTables(engine, project_id, [...new Set(inProject.map(({ table }) => table))], digests),
-      readRows(engine, project_id, digests),
+      rowsInTables(engine, projectId, [...new Set(inProject.map(({ table }) => table))], digests),
+      readRows(engine, projectId, digests),
     ]);
     for (const ref of inProject) {
       const text = texts.get(ref.row);

@@ -1,14 +1,16 @@
-import { parseVersionLabel, projectIdOf, type Ref } from "@heddle/trace-model";
+import { parseVersionLabel, projectIdOf } from "@heddle/trace-model";
+import type { Ref } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { labelsOf } from "../objects/labels.js";
-import { allVersionsOf, type Version } from "../objects/versions.js";
+import { allVersionsOf } from "../objects/versions.js";
+import type { Version } from "../objects/versions.js";
 
 export type ObjectRef = Extract<Ref, { kind: "object" | "op" }>;
 
 /** Finds what the refs of one project mean; deleted versions included, undefined for what never was. */
 export async function findVersions(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   refs: readonly ObjectRef[],
 ): Promise<(ref: ObjectRef) => Version | undefined> {
   const byDigest = refs.filter(({ digest }) => parseVersionLabel(digest).by === "digest");
@@ -17,9 +19,9 @@ export async function findVersions(
   const [exact, labelled, aliases] = await Promise.all([
     byDigest.length === 0
       ? []
-      : allVersionsOf(engine, project_id, unique(byDigest.map(({ name }) => name)), unique(byDigest.map(digestOf))),
-    names.length === 0 ? [] : allVersionsOf(engine, project_id, names),
-    names.length === 0 ? [] : labelsOf(engine, "object_aliases", project_id, names),
+      : allVersionsOf(engine, projectId, unique(byDigest.map(({ name }) => name)), unique(byDigest.map(digestOf))),
+    names.length === 0 ? [] : allVersionsOf(engine, projectId, names),
+    names.length === 0 ? [] : labelsOf(engine, "object_aliases", projectId, names),
   ]);
   const aliased = new Map(
     aliases.map(({ kind, object_id, digest, label }) => [[kind, object_id, label].join("/"), digest]),

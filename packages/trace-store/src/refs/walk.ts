@@ -1,4 +1,5 @@
-import { parseRef, type Ref, type RefEdge, selectPath, stringValue, type JsonText } from "@heddle/trace-model";
+import { parseRef, selectPath, stringValue } from "@heddle/trace-model";
+import type { Ref, RefEdge, JsonText } from "@heddle/trace-model";
 
 /** How far the path of a ref was followed. */
 export type Step =

@@ -1,4 +1,5 @@
-import { defaultDatabase, schema, type TableName } from "./schema.js";
+import { defaultDatabase, schema } from "./schema.js";
+import type { TableName } from "./schema.js";
 
 /** Runs one statement to its end. Resolves to its rows as text, one per line. */
 export type RunStatement = (sql: string) => Promise<string[]>;

@@ -1,4 +1,5 @@
-import { schema, type TableName } from "./schema.js";
+import { schema } from "./schema.js";
+import type { TableName } from "./schema.js";
 import type { TableFacts } from "./table-facts.js";
 
 /** The DDL that creates a table where it is missing, with the macros that `ddl` fills. */

@@ -7,10 +7,10 @@ import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
 let store: TraceStore;
-const project_id = newProject();
+const projectId = newProject();
 const us = (text: string) => parseTime(text) ?? 0n;
-const usage = (model: string, input_tokens: number, completion_tokens: number) =>
-  `{"usage":{"${model}":{"input_tokens":${input_tokens},"completion_tokens":${completion_tokens},"requests":1}}}`;
+const usage = (model: string, inputTokens: number, completionTokens: number) =>
+  `{"usage":{"${model}":{"input_tokens":${inputTokens},"completion_tokens":${completionTokens},"requests":1}}}`;
 
 function lasting(
   id: string,
@@ -18,11 +18,11 @@ function lasting(
   ms: number,
   more: { summary?: string; exception?: string; parent_id?: string } = {},
 ) {
-  const started_at = us(started);
+  const startedAt = us(started);
   const { parent_id, ...end } = more;
   return completePart(
-    { project_id, id, started_at, op_name: "op", parent_id },
-    { ended_at: started_at + BigInt(ms) * 1000n, ...end },
+    { project_id: projectId, id, started_at: startedAt, op_name: "op", parent_id },
+    { ended_at: startedAt + BigInt(ms) * 1000n, ...end },
   );
 }
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
     lasting("b", "2026-04-10T09:59:59.999999Z", 200, { summary: usage("gpt", 20, 2), exception: "boom" }),
     lasting("c", "2026-04-10T09:30:00Z", 400, { summary: usage("mini", 5, 5), parent_id: "a" }),
     lasting("d", "2026-04-10T11:00:00Z", 50),
-    startPart({ project_id, id: "e", started_at: us("2026-04-10T09:10:00Z") }),
+    startPart({ project_id: projectId, id: "e", started_at: us("2026-04-10T09:10:00Z") }),
     lasting("before", "2026-04-10T08:59:59.999999Z", 1),
     lasting("after", "2026-04-10T12:00:00Z", 1),
   ]);
@@ -42,7 +42,7 @@ afterAll(() => db.drop());
 
 const stats = (more: Partial<CallStatsRequest>) =>
   store.calls.callStats({
-    project_id,
+    project_id: projectId,
     start: us("2026-04-10T09:00:00Z"),
     end: us("2026-04-10T12:00:00Z"),
     granularity: 3600,
@@ -95,9 +95,9 @@ describe("statistics of calls", () => {
   });
 
   it("honour the filter", async () => {
-    const call_metrics = [{ metric: "call_count" } as const];
+    const callMetrics = [{ metric: "call_count" } as const];
     const counts = async (filter: CallStatsRequest["filter"]) =>
-      (await stats({ call_metrics, filter })).call_buckets.map(({ count }) => count);
+      (await stats({ call_metrics: callMetrics, filter })).call_buckets.map(({ count }) => count);
     expect(await counts({ trace_roots_only: true })).toEqual([3, 0, 1]);
     expect(await counts({ call_ids: ["a", "d"] })).toEqual([1, 0, 1]);
     expect(await counts({ op_names: ["op"], parent_ids: ["a"] })).toEqual([1, 0, 0]);
@@ -174,8 +174,8 @@ describe("statistics of usage", () => {
   });
 
   it("refuse what cannot be asked of costs", async () => {
-    const usage_metrics: CallStatsRequest["usage_metrics"] = [{ metric: "input_cost", aggregations: ["avg"] }];
-    await expect(stats({ usage_metrics })).rejects.toMatchObject({
+    const usageMetrics: CallStatsRequest["usage_metrics"] = [{ metric: "input_cost", aggregations: ["avg"] }];
+    await expect(stats({ usage_metrics: usageMetrics })).rejects.toMatchObject({
       code: "invalid",
       loc: ["usage_metrics", 0, "aggregations"],
     });

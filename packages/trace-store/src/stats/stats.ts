@@ -62,9 +62,16 @@ export async function callStats(
   const reader = new StatsReader(engine, scopeNow, { start, end, buckets, filter }, signal);
   const callColumns = metricColumns(request.call_metrics ?? [], callValues, "call_metrics");
   const usageColumns = metricColumns(request.usage_metrics ?? [], usageValues, "usage_metrics");
-  const call_buckets = request.call_metrics?.length ? await reader.calls(callColumns) : [];
-  const usage_buckets = request.usage_metrics?.length ? await reader.usage(usageColumns) : [];
-  return { start, end, granularity: buckets.granularity, timezone, usage_buckets, call_buckets };
+  const callBuckets = request.call_metrics?.length ? await reader.calls(callColumns) : [];
+  const usageBuckets = request.usage_metrics?.length ? await reader.usage(usageColumns) : [];
+  return {
+    start,
+    end,
+    granularity: buckets.granularity,
+    timezone,
+    usage_buckets: usageBuckets,
+    call_buckets: callBuckets,
+  };
 }
 
 function checkTime(us: bigint, name: "start" | "end"): void {

@@ -38,14 +38,14 @@ export async function tableRowDigests(
 /** Returns for each of the tables those of the row digests that it contains. */
 export async function rowsInTables(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   tables: readonly string[],
   rows: readonly string[],
 ): Promise<Map<string, Set<string>>> {
   const p = new Parameters();
   const wanted = p.lists("String", rows).map((list) => `arrayIntersect(row_digests, ${list})`);
   const sql = `SELECT digest, arrayConcat(${wanted.join(", ")}) AS present FROM ${allRows("tables")}
-    WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", tables)} LIMIT 1 BY digest`;
+    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", tables)} LIMIT 1 BY digest`;
   const found = await engine.rows<{ digest: string; present: string[] }>({ sql, params: p });
   return new Map(found.map(({ digest, present }) => [digest, new Set(present)]));
 }

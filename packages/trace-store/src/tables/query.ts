@@ -3,7 +3,8 @@ import { tableRowDigests } from "./digests.js";
 import { checkPage } from "../query/page.js";
 import type { TableQuery, TableRow } from "./requests.js";
 import { readRows } from "./rows.js";
-import { parseTableSort, type Position, sortedPositions, type TablePathOrder } from "./sort.js";
+import { parseTableSort, sortedPositions } from "./sort.js";
+import type { Position, TablePathOrder } from "./sort.js";
 
 /** Rows fetched at a time: fewer when they are large. */
 const fewest = 50;

@@ -1,5 +1,7 @@
-import { HeddleError, type Loc } from "@heddle/errors";
-import { jsonType, readable, storable, valueDigest, type JsonText } from "@heddle/trace-model";
+import { HeddleError } from "@heddle/errors";
+import type { Loc } from "@heddle/errors";
+import { jsonType, readable, storable, valueDigest } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
 import { setImmediate } from "node:timers/promises";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
@@ -25,7 +27,7 @@ export async function rowDigests(rows: readonly JsonText[], locOf: (index: numbe
 /** Stores rows under their digests, equal ones once. */
 export async function insertRows(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   rows: readonly JsonText[],
   digests: readonly string[],
 ): Promise<void> {
@@ -44,7 +46,7 @@ export async function insertRows(
     done.add(digest);
     const { text, exact = "" } = storable(row);
     const line = writer.rowOf(() => {
-      for (const field of [project_id, digest, text, exact]) writer.text(field);
+      for (const field of [projectId, digest, text, exact]) writer.text(field);
     });
     written.push(line);
     bytes += line.length;
@@ -56,13 +58,13 @@ export async function insertRows(
 /** The stored rows among the digests. */
 export async function readRows(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   digests: readonly string[],
   signal?: AbortSignal,
 ): Promise<Map<string, JsonText>> {
   const p = new Parameters();
   const sql = `SELECT digest, val, exact FROM ${allRows("table_rows")}
-    WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", [...new Set(digests)])}
+    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", [...new Set(digests)])}
     LIMIT 1 BY digest`;
   const rows = new Map<string, JsonText>();
   for await (const row of engine.stream<{ digest: string; val: string; exact: string }>(

@@ -14,11 +14,11 @@ export interface TablePathOrder {
 }
 
 /** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. */
-export function parseTableSort(sort_by: TableQuery["sort_by"] = []): TablePathOrder[] {
-  if (sort_by.length > maxSortKeys) {
+export function parseTableSort(sortBy: TableQuery["sort_by"] = []): TablePathOrder[] {
+  if (sortBy.length > maxSortKeys) {
     throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc: ["sort_by"] });
   }
-  return sort_by.map(({ field, direction }, index) => {
+  return sortBy.map(({ field, direction }, index) => {
     const path = splitPath(field);
     const empty = path.includes("") ? "a sort field is a dotted path without empty segments" : undefined;
     const fault = pathExcess(field) ?? empty;

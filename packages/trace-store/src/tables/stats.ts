@@ -6,16 +6,16 @@ import { allRows } from "../schema/read-table.js";
 /** Sizes of the known tables among the digests, in the order asked for. */
 export async function tableStats(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   digests: readonly string[],
-  include_storage_size: boolean,
+  includeStorageSize: boolean,
 ): Promise<TableStats[]> {
   const p = new Parameters();
-  const scope = `project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", digests)}`;
+  const scope = `project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", digests)}`;
   const sql = `SELECT digest, row_count FROM ${allRows("tables")} WHERE ${scope} LIMIT 1 BY digest`;
   const [counts, sizes] = await Promise.all([
     engine.rows<{ digest: string; row_count: string }>({ sql, params: p }),
-    include_storage_size ? storageSizes(engine, project_id, digests) : undefined,
+    includeStorageSize ? storageSizes(engine, projectId, digests) : undefined,
   ]);
   const known = new Map(counts.map(({ digest, row_count }) => [digest, Number(row_count)]));
   return [...new Set(digests)].flatMap((digest) => {
@@ -27,11 +27,11 @@ export async function tableStats(
 
 async function storageSizes(
   engine: Engine,
-  project_id: string,
+  projectId: string,
   digests: readonly string[],
 ): Promise<Map<string, number>> {
   const p = new Parameters();
-  const project = p.bind("String", project_id);
+  const project = p.bind("String", projectId);
   const tables = `SELECT digest AS table_digest, arrayDistinct(row_digests) AS row_digests FROM ${allRows("tables")}
     WHERE project_id = ${project} AND ${p.in("digest", "String", digests)} LIMIT 1 BY digest`;
   const sql = `SELECT table_digest, sum(bytes) AS total

@@ -25,87 +25,90 @@ async function values(request: TableQuery): Promise<string[]> {
 }
 
 test("a table reads back immediately, byte for byte, in order, with equal rows repeated", async () => {
-  const project_id = project();
+  const projectId = project();
   const rows = [
     '{"b":1.0,"a":"caf\\u00e9"}',
     '{ "n":18446744073709551616, "s":"\\ud800" }',
     '{"b":1.0,"a":"caf\\u00e9"}',
     "{}",
   ];
-  const { digest, row_digests } = await tables.create({ project_id, rows });
+  const { digest, row_digests } = await tables.create({ project_id: projectId, rows });
   expect(row_digests).toHaveLength(4);
   expect(row_digests[0]).toBe(row_digests[2]);
-  expect(await all({ project_id, digest })).toEqual(
-    rows.map((val, original_index) => ({ digest: row_digests[original_index], val, original_index })),
+  expect(await all({ project_id: projectId, digest })).toEqual(
+    rows.map((val, originalIndex) => ({ digest: row_digests[originalIndex], val, original_index: originalIndex })),
   );
 });
 
 test("digests are the ones a client computes", async () => {
-  const project_id = project();
+  const projectId = project();
   const rows = ['{"question":"2+2?","answer":4}', '{"question":"café","answer":1.5}'];
-  const expected_digest = "b916f02e5a70109f2b81b5335475308e3ec946d1b682a4019367c27028202400";
-  const created = await tables.create({ project_id, rows, expected_digest });
-  const row_digests = ["2N7W72R7BZaqqYKdkGLpQYl6XgSTLRDmLz9blXlWwGE", "pb0tS76HLW8CsoAkPvwQy2NU1YoOCOXkQZ6a6AAh6M8"];
-  expect(created).toEqual({ digest: expected_digest, row_digests });
-  expect(await tables.createFromDigests({ project_id, row_digests, expected_digest })).toEqual({
-    digest: expected_digest,
+  const expectedDigest = "b916f02e5a70109f2b81b5335475308e3ec946d1b682a4019367c27028202400";
+  const created = await tables.create({ project_id: projectId, rows, expected_digest: expectedDigest });
+  const rowDigests = ["2N7W72R7BZaqqYKdkGLpQYl6XgSTLRDmLz9blXlWwGE", "pb0tS76HLW8CsoAkPvwQy2NU1YoOCOXkQZ6a6AAh6M8"];
+  expect(created).toEqual({ digest: expectedDigest, row_digests: rowDigests });
+  expect(
+    await tables.createFromDigests({ project_id: projectId, row_digests: rowDigests, expected_digest: expectedDigest }),
+  ).toEqual({
+    digest: expectedDigest,
   });
-  const reversed = row_digests.toReversed();
+  const reversed = rowDigests.toReversed();
   const conflict = { code: "conflict" };
-  await expect(tables.createFromDigests({ project_id, row_digests: reversed, expected_digest })).rejects.toMatchObject(
-    conflict,
-  );
-  await expect(tables.create({ project_id, rows: ["{}"], expected_digest })).rejects.toMatchObject(conflict);
+  await expect(
+    tables.createFromDigests({ project_id: projectId, row_digests: reversed, expected_digest: expectedDigest }),
+  ).rejects.toMatchObject(conflict);
+  await expect(
+    tables.create({ project_id: projectId, rows: ["{}"], expected_digest: expectedDigest }),
+  ).rejects.toMatchObject(conflict);
 });
 
 test("a table without rows is a table", async () => {
-  const project_id = project();
+  const projectId = project();
   const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-  expect(await tables.create({ project_id, rows: [] })).toEqual({ digest: empty, row_digests: [] });
+  expect(await tables.create({ project_id: projectId, rows: [] })).toEqual({ digest: empty, row_digests: [] });
   expect(await tables.createFromDigests({ project_id: project(), row_digests: [] })).toEqual({ digest: empty });
-  expect(await all({ project_id, digest: empty })).toEqual([]);
-  expect(await tables.stats({ project_id, digests: [empty] })).toMatchObject([{ count: 0 }]);
+  expect(await all({ project_id: projectId, digest: empty })).toEqual([]);
+  expect(await tables.stats({ project_id: projectId, digests: [empty] })).toMatchObject([{ count: 0 }]);
 });
 
 test("creating a table again changes nothing", async () => {
-  const project_id = project();
+  const projectId = project();
   const rows = ['{"a":1}', '{"a":2}'];
-  const first = await tables.create({ project_id, rows });
-  expect(await Promise.all([tables.create({ project_id, rows }), tables.create({ project_id, rows })])).toEqual([
-    first,
-    first,
-  ]);
-  expect(await values({ project_id, digest: first.digest })).toEqual(rows);
+  const first = await tables.create({ project_id: projectId, rows });
+  expect(
+    await Promise.all([tables.create({ project_id: projectId, rows }), tables.create({ project_id: projectId, rows })]),
+  ).toEqual([first, first]);
+  expect(await values({ project_id: projectId, digest: first.digest })).toEqual(rows);
 });
 
 test("rows uploaded in chunks are assembled by their digests", async () => {
-  const project_id = project();
+  const projectId = project();
   const chunks = await Promise.all(
-    [['{"a":1}', '{"a":2}'], ['{"a":3}']].map(async (rows) => await tables.create({ project_id, rows })),
+    [['{"a":1}', '{"a":2}'], ['{"a":3}']].map(async (rows) => await tables.create({ project_id: projectId, rows })),
   );
-  const row_digests = chunks.flatMap((chunk) => chunk.row_digests);
-  const { digest } = await tables.createFromDigests({ project_id, row_digests });
-  expect(await values({ project_id, digest })).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
+  const rowDigests = chunks.flatMap((chunk) => chunk.row_digests);
+  const { digest } = await tables.createFromDigests({ project_id: projectId, row_digests: rowDigests });
+  expect(await values({ project_id: projectId, digest })).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
   const wrong = { code: "invalid", loc: ["row_digests", 1] };
   for (const text of ["", "short", "x".repeat(44), "'".repeat(43)]) {
-    const request = { project_id, row_digests: [row_digests[0] ?? "", text] };
+    const request = { project_id: projectId, row_digests: [rowDigests[0] ?? "", text] };
     await expect(tables.createFromDigests(request)).rejects.toMatchObject(wrong);
   }
 });
 
 test("only objects can be rows", async () => {
-  const project_id = project();
+  const projectId = project();
   for (const row of ["1", "[]", "null", '"text"']) {
     const wrong = { code: "invalid", loc: ["rows", 1] };
-    await expect(tables.create({ project_id, rows: ["{}", row] })).rejects.toMatchObject(wrong);
+    await expect(tables.create({ project_id: projectId, rows: ["{}", row] })).rejects.toMatchObject(wrong);
   }
 });
 
 test("edits apply in order and report every row they touched", async () => {
-  const project_id = project();
-  const base = await tables.create({ project_id, rows: ['{"a":1}', '{"a":2}', '{"a":3}'] });
+  const projectId = project();
+  const base = await tables.create({ project_id: projectId, rows: ['{"a":1}', '{"a":2}', '{"a":3}'] });
   const updated = await tables.update({
-    project_id,
+    project_id: projectId,
     base_digest: base.digest,
     updates: [
       { append: { row: '{"a":4}' } },
@@ -115,8 +118,15 @@ test("edits apply in order and report every row they touched", async () => {
       { pop: { index: 1 } },
     ],
   });
-  expect(await values({ project_id, digest: updated.digest })).toEqual(['{"a":0}', '{"a":3}', '{"a":4}', '{"a":5}']);
-  const digestOf = new Map((await all({ project_id, digest: updated.digest })).map(({ val, digest }) => [val, digest]));
+  expect(await values({ project_id: projectId, digest: updated.digest })).toEqual([
+    '{"a":0}',
+    '{"a":3}',
+    '{"a":4}',
+    '{"a":5}',
+  ]);
+  const digestOf = new Map(
+    (await all({ project_id: projectId, digest: updated.digest })).map(({ val, digest }) => [val, digest]),
+  );
   expect(updated.updated_row_digests).toEqual([
     digestOf.get('{"a":4}'),
     base.row_digests[0],
@@ -124,31 +134,31 @@ test("edits apply in order and report every row they touched", async () => {
     digestOf.get('{"a":5}'),
     base.row_digests[1],
   ]);
-  expect(await values({ project_id, digest: base.digest })).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
+  expect(await values({ project_id: projectId, digest: base.digest })).toEqual(['{"a":1}', '{"a":2}', '{"a":3}']);
 });
 
 test("an edit outside the table is refused with its location, an unknown base is not found", async () => {
-  const project_id = project();
-  const { digest } = await tables.create({ project_id, rows: ['{"a":1}'] });
+  const projectId = project();
+  const { digest } = await tables.create({ project_id: projectId, rows: ['{"a":1}'] });
   const refused = async (update: Parameters<Tables["update"]>[0]["updates"][number], name: string, field = "index") =>
     await expect(
-      tables.update({ project_id, base_digest: digest, updates: [{ append: { row: "{}" } }, update] }),
+      tables.update({ project_id: projectId, base_digest: digest, updates: [{ append: { row: "{}" } }, update] }),
     ).rejects.toMatchObject({ code: "invalid", loc: ["updates", 1, name, field] });
   await refused({ pop: { index: 2 } }, "pop");
   await refused({ pop: { index: -1 } }, "pop");
   await refused({ pop: { index: 0.5 } }, "pop");
   await refused({ insert: { index: 3, row: "{}" } }, "insert");
   await refused({ append: { row: "[]" } }, "append", "row");
-  const unknown = { project_id, base_digest: "f".repeat(64), updates: [] };
+  const unknown = { project_id: projectId, base_digest: "f".repeat(64), updates: [] };
   await expect(tables.update(unknown)).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("pages and filters by row digest keep the original positions", async () => {
-  const project_id = project();
+  const projectId = project();
   const rows = [0, 1, 2, 1, 4].map((n) => `{"n":${n}}`);
-  const { digest, row_digests } = await tables.create({ project_id, rows });
+  const { digest, row_digests } = await tables.create({ project_id: projectId, rows });
   const indexes = async (more: Partial<TableQuery>) =>
-    (await all({ project_id, digest, ...more })).map(({ original_index }) => original_index);
+    (await all({ project_id: projectId, digest, ...more })).map(({ original_index }) => original_index);
   expect(await indexes({ limit: 2 })).toEqual([0, 1]);
   expect(await indexes({ offset: 3 })).toEqual([3, 4]);
   expect(await indexes({ limit: 2, offset: 2 })).toEqual([2, 3]);
@@ -161,7 +171,7 @@ test("pages and filters by row digest keep the original positions", async () => 
 });
 
 test("sorts by values in the rows: missing ones last, numbers before text, equal ones in the order of the table", async () => {
-  const project_id = project();
+  const projectId = project();
   const rows = [
     '{"id":0,"s":{"x":10}}',
     '{"id":1}',
@@ -171,9 +181,11 @@ test("sorts by values in the rows: missing ones last, numbers before text, equal
     '{"id":5,"s":{"x":"a"}}',
     '{"id":6,"s":{"x":9.5}, "list":[{"y":1}], "a.b": 1}',
   ];
-  const { digest } = await tables.create({ project_id, rows });
+  const { digest } = await tables.create({ project_id: projectId, rows });
   const sorted = async (field: string, direction: "asc" | "desc", more: Partial<TableQuery> = {}) =>
-    (await all({ project_id, digest, sort_by: [{ field, direction }], ...more })).map((row) => row.original_index);
+    (await all({ project_id: projectId, digest, sort_by: [{ field, direction }], ...more })).map(
+      (row) => row.original_index,
+    );
   expect(await sorted("s.x", "asc")).toEqual([2, 6, 0, 5, 3, 1, 4]);
   expect(await sorted("s.x", "desc")).toEqual([0, 2, 6, 3, 5, 1, 4]);
   expect(await sorted("s.x", "asc", { limit: 2, offset: 1 })).toEqual([6, 0]);
@@ -181,26 +193,26 @@ test("sorts by values in the rows: missing ones last, numbers before text, equal
   expect(await sorted("a\\.b", "asc", { limit: 1 })).toEqual([6]);
   expect(await sorted("'; DROP TABLE tables; --", "asc")).toEqual([0, 1, 2, 3, 4, 5, 6]);
   for (const field of ["", ".", "a.", ".a", "a..b"]) {
-    expect(() => tables.query({ project_id, digest, sort_by: [{ field, direction: "asc" }] })).toThrow(
+    expect(() => tables.query({ project_id: projectId, digest, sort_by: [{ field, direction: "asc" }] })).toThrow(
       expect.objectContaining({ code: "invalid", loc: ["sort_by", 0, "field"] }),
     );
   }
 });
 
 test("counts and sizes are those of known tables, in the order asked", async () => {
-  const project_id = project();
-  const one = await tables.create({ project_id, rows: ['{"a":"é"}', '{"a":"é"}'] });
-  const two = await tables.create({ project_id, rows: ['{"b":1}', '{"a":"é"}'] });
+  const projectId = project();
+  const one = await tables.create({ project_id: projectId, rows: ['{"a":"é"}', '{"a":"é"}'] });
+  const two = await tables.create({ project_id: projectId, rows: ['{"b":1}', '{"a":"é"}'] });
   const digests = [two.digest, "f".repeat(64), one.digest];
-  expect(await tables.stats({ project_id, digests })).toEqual([
+  expect(await tables.stats({ project_id: projectId, digests })).toEqual([
     { digest: two.digest, count: 2, storage_size_bytes: null },
     { digest: one.digest, count: 2, storage_size_bytes: null },
   ]);
-  expect(await tables.stats({ project_id, digests, include_storage_size: true })).toMatchObject([
+  expect(await tables.stats({ project_id: projectId, digests, include_storage_size: true })).toMatchObject([
     { storage_size_bytes: 17 },
     { storage_size_bytes: 10 },
   ]);
-  expect(await tables.stats({ project_id, digests: [] })).toEqual([]);
+  expect(await tables.stats({ project_id: projectId, digests: [] })).toEqual([]);
 });
 
 test("unknown tables and those of other projects have no rows", async () => {
@@ -214,19 +226,22 @@ test("unknown tables and those of other projects have no rows", async () => {
 });
 
 test("a table of 100,000 rows is created, paged, sorted and streamed", { timeout: 120_000 }, async () => {
-  const project_id = project();
+  const projectId = project();
   const rows = Array.from({ length: 100_000 }, (_, i) => `{"i":${i},"text":"row number ${i} of a big table"}`);
-  const { digest, row_digests } = await tables.create({ project_id, rows });
-  expect(await values({ project_id, digest, offset: 50_000, limit: 3 })).toEqual(rows.slice(50_000, 50_003));
-  const sort_by: TableQuery["sort_by"] = [{ field: "i", direction: "desc" }];
-  expect(await values({ project_id, digest, sort_by, limit: 2 })).toEqual([rows[99_999], rows[99_998]]);
+  const { digest, row_digests } = await tables.create({ project_id: projectId, rows });
+  expect(await values({ project_id: projectId, digest, offset: 50_000, limit: 3 })).toEqual(rows.slice(50_000, 50_003));
+  const sortBy: TableQuery["sort_by"] = [{ field: "i", direction: "desc" }];
+  expect(await values({ project_id: projectId, digest, sort_by: sortBy, limit: 2 })).toEqual([
+    rows[99_999],
+    rows[99_998],
+  ]);
   let at = 0;
-  for await (const row of tables.query({ project_id, digest })) {
+  for await (const row of tables.query({ project_id: projectId, digest })) {
     if (row.original_index !== at || row.val !== rows[at] || row.digest !== row_digests[at]) break;
     at++;
   }
   expect(at).toBe(100_000);
-  for await (const row of tables.query({ project_id, digest })) {
+  for await (const row of tables.query({ project_id: projectId, digest })) {
     expect(row.original_index).toBe(0);
     break;
   }

@@ -31,11 +31,11 @@ export interface Tables {
 export function openTables({ engine }: StoreContext): Tables {
   return {
     async create({ project_id, rows, expected_digest }) {
-      const row_digests = await rowDigests(rows, (index) => ["rows", index]);
-      const digest = digestOf(row_digests, expected_digest);
-      await insertRows(engine, project_id, rows, row_digests);
-      await insertTable(engine, { project_id, digest }, row_digests);
-      return { digest, row_digests };
+      const digests = await rowDigests(rows, (index) => ["rows", index]);
+      const digest = digestOf(digests, expected_digest);
+      await insertRows(engine, project_id, rows, digests);
+      await insertTable(engine, { project_id, digest }, digests);
+      return { digest, row_digests: digests };
     },
     async createFromDigests({ project_id, row_digests, expected_digest }) {
       const wrong = row_digests.findIndex((digest) => digest.length !== 43 || !isContentDigest(digest));

@@ -1,5 +1,7 @@
-import { HeddleError, type Loc } from "@heddle/errors";
-import { tableDigest, type JsonText } from "@heddle/trace-model";
+import { HeddleError } from "@heddle/errors";
+import type { Loc } from "@heddle/errors";
+import { tableDigest } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { insertTable, tableRowDigests } from "./digests.js";
 import type { TableEdit, TableUpdate } from "./requests.js";
@@ -24,11 +26,11 @@ export async function updateTable(
     const index = added[at]?.index ?? 0;
     return ["updates", index, nameOf(updates[index]), "row"];
   });
-  const updated_row_digests = applyEdits(digests, updates, addedDigests);
+  const updatedRowDigests = applyEdits(digests, updates, addedDigests);
   const digest = tableDigest(digests);
   await insertRows(engine, project_id, rows, addedDigests);
   await insertTable(engine, { project_id, digest }, digests);
-  return { digest, updated_row_digests };
+  return { digest, updated_row_digests: updatedRowDigests };
 }
 
 /** Edits `digests` in place; `added` are the digests of appended and inserted rows in order. */

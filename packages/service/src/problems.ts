@@ -32,7 +32,7 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
   const { code, message, details } = error;
   const status = statuses[code];
   if (status === 500) return undefined;
-  const loc = error.loc && located(error.loc, operation);
+  const loc = error.loc && requestLoc(operation, error.loc);
   if (status === 422) return Problem.invalid([{ loc: loc ?? ["body"], msg: message, type: "value_error" }]);
   return new Problem(status, loc === undefined ? message : `${loc.join(".")}: ${message}`, {
     extras: { ...details },
@@ -51,9 +51,4 @@ export function itemDetailOf(error: unknown, loc: Loc): Detail | undefined {
       type: problem.status === 403 ? "forbidden" : "value_error",
     }
   );
-}
-
-function located(loc: Loc, operation: OperationEntry | undefined): (string | number)[] {
-  // The trace store still has some that begin with it.
-  return loc[0] === "body" ? [...loc] : requestLoc(operation, loc);
 }

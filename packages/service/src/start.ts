@@ -4,12 +4,12 @@ import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
 import { listen } from "@heddle/server-stub/node";
-import { EngineError, openTraceStore, type TraceStore } from "@heddle/trace-store";
+import { openTraceStore, type TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
-import { firstLine, operatorLine, outageLog } from "./outages.js";
+import { operatorLine, outageLog } from "./outages.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -85,8 +85,6 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     return { url: server.url, api_key, replaced: lease.replaced, close };
   } catch (error) {
     await close();
-    if (error instanceof EngineError)
-      throw new ConfigError(`the tracing database cannot be opened: ${firstLine(error.message)}`);
     throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;
   }
 }

@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine } from "./engine/engine.js";
-import { StoreError } from "./errors.js";
 import type { InFlight } from "./ingest/in-flight.js";
 import type { Objects } from "./objects/objects.js";
 
@@ -47,6 +47,6 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
 
 function checkAlone(mayWrite: () => boolean): void {
   if (!mayWrite()) {
-    throw new StoreError("busy", "This service cannot tell whether it is still the only one that writes");
+    throw new HeddleError("busy", "This service cannot tell whether it is still the only one that writes");
   }
 }

@@ -2,7 +2,6 @@ export { openTraceStore } from "./store.js";
 export type { TraceStore, TraceStoreOptions } from "./store.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";
-export { EngineError, StoreError } from "./errors.js";
 export type { CallCount, CallRead, CallReads, CallsQuery, ReadOptions } from "./calls/calls.js";
 export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";

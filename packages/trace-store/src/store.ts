@@ -1,9 +1,11 @@
+import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
 import { damagedParts, type DamagedParts } from "./engine/broken-parts.js";
 import { connectEngine } from "./engine/engine.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
+import { StatementError } from "./engine/statement-error.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
 import type { Ingest } from "./ingest/ingest.js";
@@ -75,9 +77,17 @@ export interface TraceStore {
  * Opens the tracing database: makes or upgrades its tables, checks that it belongs to this control plane, and mends
  * what a crash may have left.
  *
- * Throws `busy` when the engine does not answer and `conflict` when the database is newer or somebody else's.
+ * Throws `busy` when the engine does not respond, `incompatible` when the database is newer or belongs to another control
+ * plane, and `failed` when the engine refuses a statement.
  */
 export async function openTraceStore(options: TraceStoreOptions): Promise<TraceStore> {
+  return open(options).catch((error: unknown) => {
+    if (!(error instanceof StatementError)) throw error;
+    throw new HeddleError("failed", "the tracing database cannot be opened", { cause: error });
+  });
+}
+
+async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
   try {

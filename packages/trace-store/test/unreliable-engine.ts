@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../src/engine/engine.js";
-import { StoreError } from "../src/errors.js";
 
 /** A fault that waits for the next insert into a table. */
 interface Fault {
@@ -50,6 +50,6 @@ export function unreliableEngine(): UnreliableEngine {
   return self;
 }
 
-function broken(): StoreError {
-  return new StoreError("busy", "connection broken by the test");
+function broken(): HeddleError {
+  return new HeddleError("busy", "connection broken by the test");
 }

@@ -1,3 +1,4 @@
+import { withLoc } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs, formatTime } from "@heddle/trace-model";
@@ -9,14 +10,16 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
   return {
     async objCreate({ body: { obj } }, caller) {
       const projectOf = await internalProjects(control, caller, obj.val);
-      const { digest, object_id } = await store.objects.create({
-        project_id: obj.project_id,
-        object_id: obj.object_id,
-        val: externalRefs(obj.val.text, projectOf),
-        builtin_object_class: obj.builtin_object_class ?? obj.set_base_object_class,
-        expected_digest: obj.expected_digest,
-        wb_user_id: caller.user_id,
-      });
+      const { digest, object_id } = await withLoc(["obj"], () =>
+        store.objects.create({
+          project_id: obj.project_id,
+          object_id: obj.object_id,
+          val: externalRefs(obj.val.text, projectOf),
+          builtin_object_class: obj.builtin_object_class ?? obj.set_base_object_class,
+          expected_digest: obj.expected_digest,
+          wb_user_id: caller.user_id,
+        }),
+      );
       return { digest, object_id };
     },
 

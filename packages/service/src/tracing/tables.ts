@@ -1,3 +1,4 @@
+import { withLoc } from "@heddle/errors";
 import { rawJson, type RawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs } from "@heddle/trace-model";
@@ -15,7 +16,9 @@ export function tableHandlers({ control, store }: Services): TracingHandlers<Cal
   return {
     async tableCreate({ body: { table } }, caller) {
       const projectOf = await internalProjects(control, caller, table.rows);
-      return store.tables.create({ ...table, rows: table.rows.map((row) => externalRefs(row.text, projectOf)) });
+      return withLoc(["table"], () =>
+        store.tables.create({ ...table, rows: table.rows.map((row) => externalRefs(row.text, projectOf)) }),
+      );
     },
 
     async tableCreateFromDigests({ body }) {

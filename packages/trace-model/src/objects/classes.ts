@@ -43,14 +43,14 @@ const builtinClasses = new Set([
 /** The value as stored when the client named a built-in class for it. Throws `invalid` when it cannot be one. */
 export function asBuiltinClass(val: JsonText, class_name: string): JsonText {
   if (!builtinClasses.has(class_name)) {
-    throw new HeddleError("invalid", `there is no built-in object class ${class_name}`);
+    throw invalid(`there is no built-in object class ${class_name}`);
   }
   if (jsonType(val) !== "object") {
-    throw new HeddleError("invalid", `a value of class ${class_name} must be an object`);
+    throw invalid(`a value of class ${class_name} must be an object`);
   }
   const own = textMember(val, "_class_name");
   if (own !== undefined && own !== class_name) {
-    throw new HeddleError("invalid", `the value is of class ${own}, not ${class_name}`);
+    throw invalid(`the value is of class ${own}, not ${class_name}`);
   }
   const name = JSON.stringify(class_name);
   return withMembers(val, {
@@ -58,6 +58,10 @@ export function asBuiltinClass(val: JsonText, class_name: string): JsonText {
     _class_name: name,
     _bases: memberOf(val, "_bases") ?? '["BaseObject","BaseModel"]',
   });
+}
+
+function invalid(message: string): HeddleError {
+  return new HeddleError("invalid", message, { loc: ["val"] });
 }
 
 function isOp(val: JsonText): boolean {

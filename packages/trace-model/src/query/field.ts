@@ -1,4 +1,4 @@
-import { HeddleError, type Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;
@@ -66,11 +66,11 @@ export function pathExcess(text: string): string | undefined {
 
 /**
  * Reads a field path of calls: a column, a dotted path into free JSON (a dot inside a key is written `\.`),
- * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `unprocessable` with `loc` for others.
+ * `summary.weave.…`, `feedback.[type].…` or `annotation_queue_items.queue_id`. Throws `unprocessable` for others.
  */
-export function parseCallField(text: string, loc: Loc = []): CallField {
+export function parseCallField(text: string): CallField {
   const excess = pathExcess(text);
-  if (excess !== undefined) throw forbidden(excess, loc);
+  if (excess !== undefined) throw notQueryable(excess);
   const [root = "", ...path] = splitPath(text);
   if (path.length === 0 && isColumn(root)) return { kind: "column", name: root, text, ...columns[root] };
   if (root === "summary" && path[0] === "weave" && path.length === 2 && isComputed(path[1])) {
@@ -80,11 +80,11 @@ export function parseCallField(text: string, loc: Loc = []): CallField {
   if (text === "annotation_queue_items.queue_id") return { kind: "queue", text, type: "text" };
   const feedback = parseFeedbackField(text);
   if (feedback) return feedback;
-  throw forbidden(text, loc);
+  throw notQueryable(text);
 }
 
-function forbidden(what: string, loc: Loc): HeddleError {
-  return new HeddleError("unprocessable", `calls cannot be queried by the field ${what}`, { loc });
+function notQueryable(what: string): HeddleError {
+  return new HeddleError("unprocessable", `calls cannot be queried by the field ${what}`, { loc: [] });
 }
 
 /** Segments of a dotted path; `\.` stands for a dot inside a segment. */

@@ -1,9 +1,9 @@
-import { HeddleError, type Loc } from "@heddle/errors";
+import { HeddleError, withLoc, type Loc } from "@heddle/errors";
 import { cast, compare, unknown, within } from "./cast.js";
 import { type CastTarget, type Expression, typeOf, type TypedField } from "./expression.js";
 
-/** Reads a field path of the queried resource. Throws `unprocessable` with `loc` for a field that cannot be queried. */
-export type FieldParser<F extends TypedField> = (path: string, loc: Loc) => F;
+/** Reads a field path of the queried resource. Throws `unprocessable` with an empty loc for one that cannot be queried. */
+export type FieldParser<F extends TypedField> = (path: string) => F;
 
 /** No sensible query nests deeper, and the compiler of the store recurses too. */
 const maxDepth = 100;
@@ -79,7 +79,7 @@ class QueryParser<F extends TypedField> {
     if (this.#steps > maxSteps) {
       throw new HeddleError("invalid", `the fields of the query have more than ${maxSteps} steps`, { loc });
     }
-    return this.#parseField(path, loc);
+    return withLoc(loc, () => this.#parseField(path));
   }
 
   #literal(value: unknown, loc: Loc): Extract<Expression<F>, { op: "literal" }> {

@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { TypedField } from "./expression.js";
 import type { FieldParser } from "./parse.js";
 
@@ -32,6 +32,6 @@ export function parseSort<F extends TypedField>(sort_by: unknown, parseField: Fi
     if (direction !== "asc" && direction !== "desc") {
       throw new HeddleError("invalid", "direction must be asc or desc", { loc: [...at, "direction"] });
     }
-    return { field: parseField(field, [...at, "field"]), direction };
+    return { field: withLoc([...at, "field"], () => parseField(field)), direction };
   });
 }

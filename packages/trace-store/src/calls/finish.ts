@@ -1,7 +1,7 @@
+import { HeddleError } from "@heddle/errors";
 import { arrayItems, jsonType, memberOf, parseRef, projectIdOf, stringValue, withMembers } from "@heddle/trace-model";
 import type { CallField, JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import type { Refs } from "../refs/refs.js";
 import type { StoredCall } from "./stored-call.js";
@@ -118,7 +118,7 @@ async function readRefs({ refs, scope }: Finish, texts: readonly string[]): Prom
       }
     } catch (error) {
       // One ref that leads nowhere fails its whole batch.
-      if (!(error instanceof StoreError) || error.code !== "not_found") throw error;
+      if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
       if (batch.length === 1) return;
       const half = batch.length >> 1;
       await read(batch.slice(0, half));

@@ -214,7 +214,7 @@ describe("a query", () => {
   it("names an unknown field before anything is read", () => {
     const request = { project_id, query: { $expr: { $eq: [field("storage_size_bytes"), literal(1)] } } };
     expect(() => store.calls.query(request)).toThrowError(
-      expect.objectContaining({ code: "invalid", reason: "forbidden_field" }),
+      expect.objectContaining({ code: "unprocessable", loc: ["query", "$expr", "$eq", 0, "$getField"] }),
     );
   });
 });

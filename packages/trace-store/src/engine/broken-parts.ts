@@ -1,5 +1,5 @@
 import type { Engine } from "./engine.js";
-import { EngineError } from "../errors.js";
+import { StatementError } from "./statement-error.js";
 
 /** Parts of a table that the engine could not read when it opened it: it goes on without their rows. */
 export interface DamagedParts {
@@ -17,7 +17,7 @@ export async function damagedParts(engine: Engine): Promise<DamagedParts[]> {
     return await engine.rows<DamagedParts>({ sql });
   } catch (error) {
     // An account of a server that may not see them.
-    if (error instanceof EngineError) return [];
+    if (error instanceof StatementError) return [];
     throw error;
   }
 }

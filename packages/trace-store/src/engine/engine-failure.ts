@@ -1,4 +1,5 @@
-import { EngineError, StoreError } from "../errors.js";
+import { HeddleError } from "@heddle/errors";
+import { StatementError } from "./statement-error.js";
 
 /** ClickHouse errors that say "not now": the same statement may work later. */
 const busyMessages = new Map<number, string>([
@@ -41,22 +42,22 @@ export function isConnectionLoss(error: unknown): boolean {
 /** Maps what the client throws to the store's errors. An abort by the caller's signal keeps the signal's reason. */
 export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted === true) return signal.reason;
-  if (error instanceof StoreError || error instanceof EngineError) return error;
+  if (error instanceof HeddleError || error instanceof StatementError) return error;
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);
   // The engine's own errors carry their number as the code; system errors a name such as ECONNREFUSED.
-  if (!/^\d+$/.test(code)) return new StoreError("busy", "The trace engine does not answer", { cause: error });
+  if (!/^\d+$/.test(code)) return new HeddleError("busy", "The trace engine does not answer", { cause: error });
   const number = Number(code);
   const full = fileErrors.has(number) && /No space left on device|Disk quota exceeded/.test(error.message);
   const busy = busyMessages.get(full ? 243 : number);
-  if (busy !== undefined) return new StoreError("busy", busy, { cause: error });
+  if (busy !== undefined) return new HeddleError("busy", busy, { cause: error });
   if (tooLargeErrors.has(number) || (number === badArguments && error.message.includes("tree is too big"))) {
-    return new StoreError("too_large", "The query has too many conditions, or they are nested too deeply", {
+    return new HeddleError("too_large", "The query has too many conditions, or they are nested too deeply", {
       cause: error,
     });
   }
   const type = "type" in error && typeof error.type === "string" ? error.type : "UNKNOWN";
-  return new EngineError(error.message, number, type, error);
+  return new StatementError(error.message, number, type, error);
 }
 
 function codeOf(error: Error): string {

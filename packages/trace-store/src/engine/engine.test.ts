@@ -122,7 +122,10 @@ describe("a stream of rows", () => {
 
 describe("an error of the engine", () => {
   test("about the statement is told from one about load", async () => {
-    await expect(db.engine.rows({ sql: "SELECT nonsense" })).rejects.toMatchObject({ name: "EngineError", number: 47 });
+    await expect(db.engine.rows({ sql: "SELECT nonsense" })).rejects.toMatchObject({
+      name: "StatementError",
+      number: 47,
+    });
     const hungry = "SELECT groupArray(number) FROM numbers(100000000)";
     await expect(db.engine.rows({ sql: hungry }, { settings: { max_memory_usage: "10000000" } })).rejects.toMatchObject(
       {

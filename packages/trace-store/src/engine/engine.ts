@@ -27,7 +27,7 @@ export type StatementSource = Statement | (() => Statement);
 
 /**
  * The one way to the engine. 64-bit integers arrive as strings of digits.
- * All of it throws `StoreError` (code `busy`) when the engine cannot answer now, and `EngineError` when it refuses.
+ * All of it throws `HeddleError` (code `busy`) when the engine cannot answer now, and `StatementError` when it refuses.
  */
 export interface Engine {
   /** All rows of a result that is known to be small. A lost connection is tried once more. */

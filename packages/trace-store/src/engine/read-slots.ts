@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine, StatementOptions } from "./engine.js";
-import { StoreError } from "../errors.js";
 
 /** Reads take milliseconds; who waits this long stands behind an engine, or readers, that will take longer still. */
 const timeoutMs = 10_000;
@@ -32,7 +32,7 @@ export function limitReads(engine: Engine, slots: number): Engine {
         reject(reason);
       };
       const aborted = () => leaveLine(signal?.reason as Error);
-      const late = setTimeout(() => leaveLine(new StoreError("busy", "Too many reads at once")), timeoutMs);
+      const late = setTimeout(() => leaveLine(new HeddleError("busy", "Too many reads at once")), timeoutMs);
       waiting.push(turn);
       signal?.addEventListener("abort", aborted, { once: true });
     });

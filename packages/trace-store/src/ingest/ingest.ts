@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
-import { StoreError } from "../errors.js";
 import { commitParts } from "./commit-parts.js";
 import type { WriteRequest } from "./commit-parts.js";
 import { deleteCalls } from "./delete-calls.js";
@@ -94,7 +94,7 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       const bytes = parts.reduce((sum, { start, end }) => sum + bytesOf(start) + bytesOf(end), 0);
       const rows = parts.length + names.length;
       if (!queue.add({ parts, names, rows, bytes, resolve, reject })) {
-        reject(new StoreError("busy", "Too many writes wait for the trace engine"));
+        reject(new HeddleError("busy", "Too many writes wait for the trace engine"));
       }
     });
     try {

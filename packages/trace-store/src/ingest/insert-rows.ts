@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.js";
-import { EngineError } from "../errors.js";
+import { StatementError } from "../engine/statement-error.js";
 import { Parameters } from "../engine/parameters.js";
 import type { CallKey } from "./call-key.js";
 import { keyText } from "./call-key.js";
@@ -32,7 +32,7 @@ export async function insertRows<Row extends PendingRow>(
   version: bigint,
 ): Promise<RefusedRow<Row>[]> {
   if (rows.length === 0) return [];
-  let refused: EngineError;
+  let refused: StatementError;
   try {
     await engine.insert(
       table,
@@ -41,7 +41,7 @@ export async function insertRows<Row extends PendingRow>(
     );
     return [];
   } catch (error) {
-    if (!(error instanceof EngineError) || !rowFaults.has(error.number)) throw error;
+    if (!(error instanceof StatementError) || !rowFaults.has(error.number)) throw error;
     refused = error;
   }
   const [only] = rows;

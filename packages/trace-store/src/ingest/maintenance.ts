@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import type { WriteRequest } from "./commit-parts.js";
 import { compactHidden, forgetCompacted } from "./compact.js";
 import { findDamage } from "./find-damage.js";
@@ -97,7 +97,7 @@ export function scheduleMaintenance(
     run: async (force = false) => await next(() => run(force)),
     async stop() {
       clearTimeout(timer);
-      stopping.abort(new StoreError("busy", "The store is closing"));
+      stopping.abort(new HeddleError("busy", "The store is closing"));
       await running;
     },
   };

@@ -1,3 +1,4 @@
+import { HeddleError } from "@heddle/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId, type CallPart } from "@heddle/trace-model";
 import {
@@ -12,7 +13,6 @@ import {
   visibleCalls,
 } from "../../test/call-parts.js";
 import { testDatabase } from "../../test/store.js";
-import { StoreError } from "../errors.js";
 import type { TraceStore } from "../store.js";
 
 const db = testDatabase();
@@ -216,7 +216,7 @@ test("a batch over nine years is one batch", async () => {
 /** As clients do: a commit of 110 parts on a slow disk may outlast a request's patience, and is sent again. */
 async function untilTaken(parts: CallPart[]): Promise<void> {
   await store.ingest(parts).catch((error: unknown) => {
-    if (error instanceof StoreError && error.code === "busy") return untilTaken(parts);
+    if (error instanceof HeddleError && error.code === "busy") return untilTaken(parts);
     throw error;
   });
 }

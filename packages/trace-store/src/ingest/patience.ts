@@ -1,4 +1,4 @@
-import { StoreError } from "../errors.js";
+import { HeddleError } from "@heddle/errors";
 
 /**
  * A request that waits longer is told to come again: its outcome is then unknown, and sending it again is harmless.
@@ -6,7 +6,7 @@ import { StoreError } from "../errors.js";
  */
 const timeoutMs = 10_000;
 
-const tooLate = (): Error => new StoreError("busy", "The trace engine takes too long");
+const tooLate = (): Error => new HeddleError("busy", "The trace engine takes too long");
 
 /** Resolves and rejects as `work` does, or rejects with `late` when that takes longer than `ms`. */
 export async function withPatience<T>(

@@ -1,5 +1,6 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
-import { EngineError, StoreError } from "../errors.js";
+import { StatementError } from "../engine/statement-error.js";
 import { seedClock } from "../version-clock.js";
 import { closeHalves } from "./delete-calls.js";
 import { loadState } from "./load-state.js";
@@ -45,7 +46,7 @@ async function writesToEnd(engine: Engine): Promise<void> {
       if (running > 0 && tries === 0) await engine.command({ sql: `KILL QUERY WHERE ${runningInserts} ASYNC` });
     } catch (error) {
       // An account that may not see or stop its statements; there is nothing to wait for then.
-      if (error instanceof EngineError) return;
+      if (error instanceof StatementError) return;
       throw error;
     }
     if (running === 0) return;
@@ -53,5 +54,5 @@ async function writesToEnd(engine: Engine): Promise<void> {
       setTimeout(resolve, 100);
     });
   }
-  throw new StoreError("busy", "The trace engine is still busy with an earlier write");
+  throw new HeddleError("busy", "The trace engine is still busy with an earlier write");
 }

@@ -1,12 +1,12 @@
+import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { createTable } from "../schema/create-table.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { ddl } from "./ddl.js";
 import type { Placement } from "./ddl.js";
 
 /**
- * Binds the database to one control plane for good: the first comes to own it, any other is refused (`conflict`).
+ * Binds the database to one control plane for good: the first comes to own it, any other is refused (`incompatible`).
  * Two services that claim an empty database at once agree on the earlier claim.
  */
 export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<void> {
@@ -19,8 +19,8 @@ export async function claimDatabase(engine: Engine, placement: Placement, contro
     owner = await ownerOf(engine, placement);
   }
   if (owner !== controlPlaneId) {
-    throw new StoreError(
-      "conflict",
+    throw new HeddleError(
+      "incompatible",
       `The tracing database "${placement.database}" belongs to another Heddle (control plane ${owner}): use a database of its own for this one`,
     );
   }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { createTable } from "../schema/create-table.js";
 import { newestRows } from "../schema/read-table.js";
 import { RowWriter } from "../engine/row-writer.js";
@@ -13,7 +13,7 @@ import type { Migration } from "./migration.js";
  * Brings the database to this version, and returns when every table stands. `bootstrap` is connected to a database
  * that exists already. Every statement runs at every start: a table made seconds before a power cut can be gone.
  *
- * Throws `conflict` when the database is newer, or a step of it is not the step we know.
+ * Throws `incompatible` when the database is newer, or a step of it is not the step we know.
  */
 export async function migrate(
   bootstrap: Engine,
@@ -29,16 +29,16 @@ export async function migrate(
   const newest = applied.at(-1)?.version ?? 0;
   const known = migrations.at(-1)?.version ?? 0;
   if (newest > known) {
-    throw new StoreError(
-      "conflict",
+    throw new HeddleError(
+      "incompatible",
       `The tracing database "${database}" has schema version ${newest}, this Heddle knows ${known}: start the version that wrote it, or a newer one`,
     );
   }
   for (const step of migrations) {
     const before = applied.find(({ version }) => version === step.version);
     if (before !== undefined && before.checksum !== checksumOf(step)) {
-      throw new StoreError(
-        "conflict",
+      throw new HeddleError(
+        "incompatible",
         `The tracing database "${database}" was made by another build: its schema step ${step.version} ("${before.name}") is not ours`,
       );
     }

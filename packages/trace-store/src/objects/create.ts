@@ -1,4 +1,5 @@
-import { EngineError, StoreError } from "../errors.js";
+import { HeddleError } from "@heddle/errors";
+import { StatementError } from "../engine/statement-error.js";
 import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";
 import type { Draft } from "./draft.js";
@@ -42,7 +43,7 @@ export async function commitCreates(
     for (const settle of plan.settled) settle();
   } catch (error) {
     for (const { draft } of pending) heads.forget(headKey(draft));
-    if (error instanceof EngineError && pending.length > 1) {
+    if (error instanceof StatementError && pending.length > 1) {
       for (const one of pending) await commitCreates(context, heads, [one]);
     } else {
       for (const { reject } of pending) reject(error);
@@ -126,11 +127,11 @@ async function loadLive(
   return live;
 }
 
-function collision({ object_id, kind, base_class }: Draft, existing: string): StoreError {
+function collision({ object_id, kind, base_class }: Draft, existing: string): HeddleError {
   const message =
     `${object_id} cannot become ${describe(base_class)}: in this project the name belongs to ${describe(existing)}. ` +
     "All versions of a name have one class; publish this one under another name.";
-  return new StoreError("invalid", message, {
+  return new HeddleError("invalid", message, {
     details: {
       object_id,
       kind,

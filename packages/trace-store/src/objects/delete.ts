@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import { parseVersionLabel } from "@heddle/trace-model";
-import { StoreError } from "../errors.js";
 import type { StoreContext } from "../context.js";
 import { type Label, labelsOf, writeLabels } from "./labels.js";
 import type { DeletedObjects, ObjectDelete } from "./requests.js";
@@ -15,7 +15,7 @@ const maxDigests = 100;
 export async function deleteVersions(context: StoreContext, request: ObjectDelete): Promise<DeletedObjects> {
   const { project_id, object_id, digests } = request;
   if (digests !== undefined && digests.length > maxDigests) {
-    throw new StoreError("invalid", `at most ${maxDigests} digests at a time`, { loc: ["digests"] });
+    throw new HeddleError("invalid", `at most ${maxDigests} digests at a time`, { loc: ["digests"] });
   }
   const { engine, clock, now } = context;
   const [versions, tags, aliases] = await Promise.all([

@@ -8,7 +8,6 @@ import {
   valueDigest,
   type JsonText,
 } from "@heddle/trace-model";
-import { StoreError } from "../errors.js";
 import { unsafeFilePath } from "./file-paths.js";
 import type { ObjectCreate, ObjectKind } from "./requests.js";
 
@@ -41,8 +40,8 @@ export function draftOf(request: ObjectCreate): Draft {
   }
   const digest = valueDigest(val);
   if (expected_digest !== undefined && expected_digest !== digest) {
-    throw new StoreError("conflict", `The value has the digest ${digest}, not ${expected_digest}`, {
-      loc: ["obj", "expected_digest"],
+    throw new HeddleError("conflict", `The value has the digest ${digest}, not ${expected_digest}`, {
+      loc: ["expected_digest"],
     });
   }
   const { kind, base_object_class, leaf_object_class } = objectClasses(val);
@@ -62,14 +61,9 @@ export function draftOf(request: ObjectCreate): Draft {
 }
 
 function valueOf({ val, builtin_object_class }: ObjectCreate): JsonText {
-  if (builtin_object_class === undefined) return val;
-  try {
-    return asBuiltinClass(val, builtin_object_class);
-  } catch (error) {
-    throw error instanceof HeddleError ? invalid(error.message, "val") : error;
-  }
+  return builtin_object_class === undefined ? val : asBuiltinClass(val, builtin_object_class);
 }
 
-function invalid(message: string, field: string): StoreError {
-  return new StoreError("invalid", message, { loc: ["obj", field] });
+function invalid(message: string, field: string): HeddleError {
+  return new HeddleError("invalid", message, { loc: [field] });
 }

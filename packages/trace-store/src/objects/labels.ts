@@ -1,6 +1,6 @@
+import { HeddleError } from "@heddle/errors";
 import { isAlias, isTag } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import type { StoreContext } from "../context.js";
@@ -68,7 +68,7 @@ export async function changeTags(
   const wrong = request.tags.findIndex((tag) => !isTag(tag));
   if (wrong >= 0) {
     const rule = "a tag is words of letters, digits, - and _ joined by single spaces, at most 256 characters";
-    throw new StoreError("invalid", rule, { loc: ["tags", wrong] });
+    throw new HeddleError("invalid", rule, { loc: ["tags", wrong] });
   }
   const version = await liveVersion(context.engine, request);
   await writeLabels(context, "object_tags", request.project_id, labelled(version, request.tags), deleted);
@@ -108,5 +108,5 @@ function checkAliases(aliases: readonly string[]): void {
   const wrong = aliases.findIndex((alias) => !isAlias(alias));
   if (wrong < 0) return;
   const rule = 'an alias is not blank, has at most 128 characters and no "/" or ":", and is not "latest" or a version';
-  throw new StoreError("invalid", rule, { loc: ["aliases", wrong] });
+  throw new HeddleError("invalid", rule, { loc: ["aliases", wrong] });
 }

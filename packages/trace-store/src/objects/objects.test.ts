@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
-import { EngineError } from "../errors.js";
+import { StatementError } from "../engine/statement-error.js";
 import type { TraceStore } from "../store.js";
 import type { ObjectCreate, ObjectRead } from "./requests.js";
 
@@ -147,7 +147,7 @@ test("built-in classes are marked as such, others refused", async () => {
     _bases: ["BaseObject", "BaseModel"],
   });
   expect(stored).toMatchObject({ base_object_class: "Leaderboard", leaf_object_class: "Leaderboard" });
-  const invalid = { code: "invalid", loc: ["obj", "val"] };
+  const invalid = { code: "invalid", loc: ["val"] };
   await expect(create(project_id, "x", "{}", { builtin_object_class: "Nonsense" })).rejects.toMatchObject(invalid);
   await expect(create(project_id, "x", "[]", { builtin_object_class: "Leaderboard" })).rejects.toMatchObject(invalid);
 });
@@ -156,7 +156,7 @@ test("files that would be unpacked outside their folder are refused, however dee
   const project_id = project();
   for (const path of ["/etc/passwd", "../up", "a/../../b", "..\\up", "C:\\x", "\\x"]) {
     for (const val of [media(path), `{"rows": [1, {"image": ${media(path)}}]}`]) {
-      await expect(create(project_id, "media", val)).rejects.toMatchObject({ code: "invalid", loc: ["obj", "val"] });
+      await expect(create(project_id, "media", val)).rejects.toMatchObject({ code: "invalid", loc: ["val"] });
     }
   }
   const escaped = media("..").replace("files", "f\\u0069les");
@@ -168,7 +168,7 @@ test("names of objects are checked", async () => {
   for (const object_id of ["", "a b", "a/b", "a:b", "x".repeat(129), "é"]) {
     await expect(create(project(), object_id, "{}")).rejects.toMatchObject({
       code: "invalid",
-      loc: ["obj", "object_id"],
+      loc: ["object_id"],
     });
   }
 });
@@ -284,7 +284,7 @@ test("a value the engine cannot take fails alone, those created with it are stor
       ...engine,
       async insert(...row) {
         if (row[2].some((bytes) => Buffer.from(bytes).includes("poison")))
-          throw new EngineError("cannot parse", 27, "CANNOT_PARSE");
+          throw new StatementError("cannot parse", 27, "CANNOT_PARSE");
         await engine.insert(...row);
       },
     }),

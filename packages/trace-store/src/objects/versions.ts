@@ -1,6 +1,6 @@
+import { HeddleError } from "@heddle/errors";
 import { formatTime, parseVersionLabel } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import type { ObjectKind, VersionOf } from "./requests.js";
 import { newestRows } from "../schema/read-table.js";
@@ -74,9 +74,9 @@ export async function liveVersion(engine: Engine, wanted: VersionOf): Promise<Ve
   return found;
 }
 
-export function missingVersion({ object_id, digest }: VersionOf, deleted_at?: bigint): StoreError {
-  if (deleted_at === undefined) return new StoreError("not_found", `Object ${object_id}:${digest} not found`);
-  return new StoreError("not_found", `Object ${object_id}:${digest} was deleted`, {
+export function missingVersion({ object_id, digest }: VersionOf, deleted_at?: bigint): HeddleError {
+  if (deleted_at === undefined) return new HeddleError("not_found", `Object ${object_id}:${digest} not found`);
+  return new HeddleError("not_found", `Object ${object_id}:${digest} was deleted`, {
     details: { deleted_at: formatTime(deleted_at) },
   });
 }

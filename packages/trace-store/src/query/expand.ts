@@ -1,6 +1,6 @@
+import { HeddleError, withLoc } from "@heddle/errors";
 import { parseCallField } from "@heddle/trace-model";
 import type { CallField } from "@heddle/trace-model";
-import { StoreError } from "../errors.js";
 import { visibleCalls } from "./visible-calls.js";
 import type { CallScope } from "./visible-calls.js";
 import type { CallSql } from "./call-sql.js";
@@ -19,11 +19,11 @@ const maxColumns = 1000;
 /** Reads `expand_columns`, shallow paths first. Paths that lead to no free JSON hold no refs and are left out. */
 export function parseExpand(columns: readonly string[] = []): JsonField[] {
   if (columns.length > maxColumns) {
-    throw new StoreError("invalid", `expand_columns has more than ${maxColumns} entries`, {
+    throw new HeddleError("invalid", `expand_columns has more than ${maxColumns} entries`, {
       loc: ["expand_columns"],
     });
   }
-  const fields = columns.map((text, index) => parseCallField(text, ["expand_columns", index]));
+  const fields = columns.map((text, index) => withLoc(["expand_columns", index], () => parseCallField(text)));
   return fields.filter((field) => field.kind === "json").toSorted((a, b) => a.path.length - b.path.length);
 }
 
@@ -53,7 +53,7 @@ export function jsonSource(
     if (place === undefined) {
       const base = source(ref);
       if (joined.size === maxRefs) {
-        throw new StoreError("invalid", `a query may look through at most ${maxRefs} refs`, {
+        throw new HeddleError("invalid", `a query may look through at most ${maxRefs} refs`, {
           loc: ["expand_columns"],
         });
       }

@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { StoreError } from "../errors.js";
 import type { Parameters } from "../engine/parameters.js";
 
 /** Lists are alternatives, members must all hold; an empty list restricts nothing. */
@@ -15,7 +15,7 @@ export function checkFilter(filter: CallsFilter): void {
   for (const [name, list] of Object.entries(filter)) {
     if (!Array.isArray(list)) continue;
     const fail = (what: string) =>
-      new StoreError("invalid", `${name} has more than ${what}`, { loc: ["filter", name] });
+      new HeddleError("invalid", `${name} has more than ${what}`, { loc: ["filter", name] });
     if (list.length > maxEntries) throw fail(`${maxEntries} entries`);
     for (const entry of list) text += entry.length;
     if (text > maxText) throw fail(`${maxText} characters, or the lists before it have`);

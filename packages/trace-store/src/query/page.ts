@@ -1,4 +1,4 @@
-import { StoreError } from "../errors.js";
+import { HeddleError } from "@heddle/errors";
 
 /**
  * Refuses a page that nobody can have asked for: below `least` rows, a negative offset, or numbers beyond 2^53, which
@@ -11,5 +11,5 @@ export function checkPage(page: { limit?: number; offset?: number }, least = 0):
 
 function check(name: "limit" | "offset", value: number | undefined, least: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-  throw new StoreError("invalid", `${name} must be at least ${least} and at most 2^53 - 1`, { loc: [name] });
+  throw new HeddleError("invalid", `${name} must be at least ${least} and at most 2^53 - 1`, { loc: [name] });
 }

@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import { parseRef, type JsonText } from "@heddle/trace-model";
-import { StoreError } from "../errors.js";
 import { type Entry, readTargets } from "./targets.js";
 import { walk } from "./walk.js";
 import type { StoreContext } from "../context.js";
@@ -52,7 +52,7 @@ export function openRefs(context: StoreContext): Refs {
 function travellerOf(text: string, position: number): Traveller {
   const target = parseRef(text);
   if (target === undefined || target.kind === "table" || target.kind === "call" || target.digest === "*") {
-    throw new StoreError("invalid", "only refs to versions of objects and ops can be read", {
+    throw new HeddleError("invalid", "only refs to versions of objects and ops can be read", {
       loc: ["refs", position],
     });
   }
@@ -60,5 +60,5 @@ function travellerOf(text: string, position: number): Traveller {
 }
 
 function tooMany(): never {
-  throw new StoreError("invalid", `at most ${maxRefs} refs at a time`, { loc: ["refs"] });
+  throw new HeddleError("invalid", `at most ${maxRefs} refs at a time`, { loc: ["refs"] });
 }

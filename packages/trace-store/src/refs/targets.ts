@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import { projectIdOf, type Ref, type RefEdge, type JsonText } from "@heddle/trace-model";
-import { StoreError } from "../errors.js";
 import { readValues, valueKey } from "../objects/values.js";
 import type { StoreContext } from "../context.js";
 import { rowsInTables } from "../tables/digests.js";
@@ -42,7 +42,7 @@ export async function readTargets(
     return value ?? null;
   });
   if (missing.length > 0) {
-    throw new StoreError("not_found", `${missing.length} of the refs lead to nothing that exists`, {
+    throw new HeddleError("not_found", `${missing.length} of the refs lead to nothing that exists`, {
       details: { missing_object_digests: [...new Set(missing)] },
     });
   }

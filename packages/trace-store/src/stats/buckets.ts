@@ -1,4 +1,4 @@
-import { StoreError } from "../errors.js";
+import { HeddleError } from "@heddle/errors";
 import type { Parameters } from "../engine/parameters.js";
 
 const secondUs = 1_000_000n;
@@ -32,9 +32,9 @@ export interface Buckets {
  * raised. Throws `invalid` for a range that is empty or beyond ten years, and for an unknown time zone.
  */
 export function bucketsBetween(start: bigint, end: bigint, timezone: string, granularity?: number): Buckets {
-  if (end <= start) throw new StoreError("invalid", "end must be after start", { loc: ["end"] });
+  if (end <= start) throw new HeddleError("invalid", "end must be after start", { loc: ["end"] });
   const range = Number(end - start) / 1e6;
-  if (range > maxRangeS) throw new StoreError("invalid", "the range is longer than ten years", { loc: ["start"] });
+  if (range > maxRangeS) throw new HeddleError("invalid", "the range is longer than ten years", { loc: ["start"] });
   const wanted = granularity ?? defaultGranularities.find(([limit]) => range <= limit)?.[1] ?? dayS;
   const seconds = Math.max(wanted, range / wanted > maxBuckets ? Math.floor(range / maxBuckets) + 1 : 1);
   const wall = new WallClock(periodsOf(timezone, start, end), BigInt(seconds) * secondUs);
@@ -146,7 +146,7 @@ function zoneOffset(timezone: string): (ms: number) => number {
       second: "numeric",
     });
   } catch {
-    throw new StoreError("invalid", `there is no time zone ${timezone}`, { loc: ["timezone"] });
+    throw new HeddleError("invalid", `there is no time zone ${timezone}`, { loc: ["timezone"] });
   }
   return (ms) => {
     const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));

@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { StoreError } from "../errors.js";
 
 type Aggregation = ApiSchemas["AggregationType"];
 export type CallMetricSpec = ApiSchemas["CallMetricSpec"];
@@ -79,6 +79,6 @@ export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
   return [...columns.values()];
 }
 
-function invalid(message: string, loc: ReadonlyArray<string | number>): StoreError {
-  return new StoreError("invalid", message, { loc });
+function invalid(message: string, loc: ReadonlyArray<string | number>): HeddleError {
+  return new HeddleError("invalid", message, { loc });
 }

@@ -1,7 +1,7 @@
+import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 import { formatTime, isStorableTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import { compileFilter, checkFilter } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
@@ -69,7 +69,7 @@ export async function callStats(
 
 function checkTime(us: bigint, name: "start" | "end"): void {
   if (isStorableTime(us)) return;
-  throw new StoreError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
+  throw new HeddleError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
 }
 
 interface StatsRange {
@@ -112,7 +112,7 @@ class StatsReader {
     const models = [...new Set(rows.flatMap(({ model }) => model ?? []))].toSorted();
     const { starts } = this.range.buckets;
     if (models.length * starts.length > maxUsageBuckets) {
-      throw new StoreError(
+      throw new HeddleError(
         "too_large",
         `${models.length} models in ${starts.length} buckets: take a greater granularity`,
       );

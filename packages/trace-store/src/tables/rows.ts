@@ -1,7 +1,7 @@
+import { HeddleError, type Loc } from "@heddle/errors";
 import { jsonType, readable, storable, valueDigest, type JsonText } from "@heddle/trace-model";
 import { setImmediate } from "node:timers/promises";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { allRows } from "../schema/read-table.js";
@@ -11,14 +11,11 @@ const insertBytes = 8 * 1024 * 1024;
 /** Digests are computed in slices, so that a big table does not hold up everybody else. */
 const digestSlice = 500;
 
-/** Digests of rows in order. A row that is no object is `invalid`; `locOf` says where it stands in the request. */
-export async function rowDigests(
-  rows: readonly JsonText[],
-  locOf: (index: number) => Array<string | number>,
-): Promise<string[]> {
+/** Returns the digests of rows in order. Throws `invalid`, with the loc of the row, for one that is no object. */
+export async function rowDigests(rows: readonly JsonText[], locOf: (index: number) => Loc): Promise<string[]> {
   const digests: string[] = [];
   for (const [index, row] of rows.entries()) {
-    if (jsonType(row) !== "object") throw new StoreError("invalid", "a row must be an object", { loc: locOf(index) });
+    if (jsonType(row) !== "object") throw new HeddleError("invalid", "a row must be an object", { loc: locOf(index) });
     if (index % digestSlice === digestSlice - 1) await setImmediate();
     digests.push(valueDigest(row));
   }

@@ -1,6 +1,6 @@
+import { HeddleError } from "@heddle/errors";
 import { maxSortKeys, pathExcess, splitPath } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { Parameters } from "../engine/parameters.js";
 import { CallSql } from "../query/call-sql.js";
 import { leafOrNull } from "../query/json-path.js";
@@ -16,13 +16,13 @@ export interface TablePathOrder {
 /** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. */
 export function parseTableSort(sort_by: TableQuery["sort_by"] = []): TablePathOrder[] {
   if (sort_by.length > maxSortKeys) {
-    throw new StoreError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc: ["sort_by"] });
+    throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc: ["sort_by"] });
   }
   return sort_by.map(({ field, direction }, index) => {
     const path = splitPath(field);
     const empty = path.includes("") ? "a sort field is a dotted path without empty segments" : undefined;
     const fault = pathExcess(field) ?? empty;
-    if (fault !== undefined) throw new StoreError("invalid", fault, { loc: ["sort_by", index, "field"] });
+    if (fault !== undefined) throw new HeddleError("invalid", fault, { loc: ["sort_by", index, "field"] });
     return { path, direction };
   });
 }

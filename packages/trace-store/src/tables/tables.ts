@@ -1,5 +1,5 @@
+import { HeddleError } from "@heddle/errors";
 import { isContentDigest, tableDigest } from "@heddle/trace-model";
-import { StoreError } from "../errors.js";
 import type { StoreContext } from "../context.js";
 import { insertTable } from "./digests.js";
 import { queryTable } from "./query.js";
@@ -31,7 +31,7 @@ export interface Tables {
 export function openTables({ engine }: StoreContext): Tables {
   return {
     async create({ project_id, rows, expected_digest }) {
-      const row_digests = await rowDigests(rows, (index) => ["table", "rows", index]);
+      const row_digests = await rowDigests(rows, (index) => ["rows", index]);
       const digest = digestOf(row_digests, expected_digest);
       await insertRows(engine, project_id, rows, row_digests);
       await insertTable(engine, { project_id, digest }, row_digests);
@@ -41,7 +41,7 @@ export function openTables({ engine }: StoreContext): Tables {
       const wrong = row_digests.findIndex((digest) => digest.length !== 43 || !isContentDigest(digest));
       if (wrong >= 0) {
         const message = "a row digest has 43 letters and digits";
-        throw new StoreError("invalid", message, { loc: ["row_digests", wrong] });
+        throw new HeddleError("invalid", message, { loc: ["row_digests", wrong] });
       }
       const digest = digestOf(row_digests, expected_digest);
       await insertTable(engine, { project_id, digest }, row_digests);
@@ -57,7 +57,7 @@ export function openTables({ engine }: StoreContext): Tables {
 function digestOf(rowDigests: readonly string[], expected: string | undefined): string {
   const digest = tableDigest(rowDigests);
   if (expected !== undefined && expected !== digest) {
-    throw new StoreError("conflict", `The table has the digest ${digest}, not ${expected}`);
+    throw new HeddleError("conflict", `The table has the digest ${digest}, not ${expected}`);
   }
   return digest;
 }

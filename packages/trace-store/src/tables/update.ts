@@ -1,6 +1,6 @@
+import { HeddleError, type Loc } from "@heddle/errors";
 import { tableDigest, type JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { insertTable, tableRowDigests } from "./digests.js";
 import type { TableEdit, TableUpdate } from "./requests.js";
 import { insertRows, rowDigests } from "./rows.js";
@@ -14,7 +14,7 @@ export async function updateTable(
   { project_id, base_digest, updates }: TableUpdate,
 ): Promise<{ digest: string; updated_row_digests: string[] }> {
   const digests = await tableRowDigests(engine, { project_id, digest: base_digest });
-  if (digests === undefined) throw new StoreError("not_found", `Table ${base_digest} not found`);
+  if (digests === undefined) throw new HeddleError("not_found", `Table ${base_digest} not found`);
   const added = updates.flatMap((edit, index) => {
     const row = rowOf(edit);
     return row === undefined ? [] : [{ row, index }];
@@ -48,9 +48,9 @@ function applyEdits(digests: string[], edits: readonly TableEdit[], added: reado
   });
 }
 
-function checkIndex(index: number, last: number, loc: Array<string | number>): void {
+function checkIndex(index: number, last: number, loc: Loc): void {
   if (Number.isInteger(index) && index >= 0 && index <= last) return;
-  throw new StoreError("invalid", `index ${index} is outside the table`, { loc });
+  throw new HeddleError("invalid", `index ${index} is outside the table`, { loc });
 }
 
 function rowOf(edit: TableEdit): JsonText | undefined {

@@ -1,9 +1,9 @@
+import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 import { rollUpUsage } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
 import { locateCalls } from "../calls/locate.js";
 import type { Engine } from "../engine/engine.js";
-import { StoreError } from "../errors.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { at, compileCalls, planCalls } from "../query/call-query.js";
@@ -186,6 +186,6 @@ function limitOf({ limit = defaultLimit }: Pick<CallsUsageRequest, "limit">): nu
   return limit;
 }
 
-function tooLarge(limit: number): StoreError {
-  return new StoreError("too_large", `more than ${limit} calls would have to be loaded`);
+function tooLarge(limit: number): HeddleError {
+  return new HeddleError("too_large", `more than ${limit} calls would have to be loaded`);
 }

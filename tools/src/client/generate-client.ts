@@ -63,8 +63,9 @@ function imports(model: Model, operations: Emitted[]): string[] {
     const module = runtimeModules[name]!;
     used.set(module, (used.get(module) ?? new Set()).add(name));
   }
-  if (operations.some(({ input }) => input.type?.includes("RawBody<"))) used.get("bytes")?.add("type RawBody");
+  const hasRawBody = operations.some(({ input }) => input.type?.includes("RawBody<"));
   return [
+    ...(hasRawBody ? ['import type { RawBody } from "../bytes.js";'] : []),
     'import type { Connection, RequestOptions } from "../connection.js";',
     ...[...used.keys()]
       .toSorted()

@@ -57,7 +57,7 @@ function namedExamples() {
     Operation({ operationId, requestBody, responses }, { location, report }) {
       const file = location.source.absoluteRef;
       const examples = join(dirname(file), "../../examples", basename(file));
-      const show = (body, place, name) => {
+      const show = (body, path, name) => {
         const content = body?.content ?? {};
         const type = json in content ? json : Object.keys(content)[0];
         const media = content[type];
@@ -65,7 +65,7 @@ function namedExamples() {
         const added = refFrom(file, `${examples}#/${name}`);
         if (media.examples?.[name]?.$ref === added) {
           const message = `Leave out this example: ${name} is added by its name.`;
-          report({ message, location: location.child([...place, "content", type, "examples", name]).key() });
+          report({ message, location: location.child([...path, "content", type, "examples", name]).key() });
         }
         media.examples = { [name]: { $ref: added }, ...media.examples };
       };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { bumpBetween, larger, parseChangeset } from "./changesets.js";
 
-test("a changeset names packages and bumps, in any quotes, and says one thing", () => {
+test("a changeset names packages and bumps, in any quotes, and has one summary", () => {
   const text = `---
 "@heddle/client": minor
 '@heddle/spec': patch
@@ -30,7 +30,7 @@ test("the larger bump wins, none loses to all", () => {
   expect(larger(undefined, undefined)).toBeUndefined();
 });
 
-test("versions tell the bump that lies between them", () => {
+test("the bump between two versions is known", () => {
   expect(bumpBetween("0.1.0", "0.2.0")).toBe("minor");
   expect(bumpBetween("0.1.4", "1.0.0")).toBe("major");
   expect(bumpBetween("0.1.0", "0.1.1")).toBe("patch");

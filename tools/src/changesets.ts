@@ -34,10 +34,10 @@ export function larger(a: Bump | undefined, b: Bump | undefined): Bump | undefin
   return bumps.indexOf(a!) > bumps.indexOf(b!) ? a : b;
 }
 
-/** What lies between two versions; undefined when the second is not later. */
+/** The bump from one version to another; undefined when the second is not later. */
 export function bumpBetween(before: string, after: string): Bump | undefined {
   const [old, now] = [before, after].map((version) => version.split(".").map((part) => Number.parseInt(part, 10)));
-  const place = [0, 1, 2].find((index) => now![index] !== old![index]);
-  if (place === undefined || now![place]! < old![place]!) return undefined;
-  return (["major", "minor", "patch"] as const)[place];
+  const position = [0, 1, 2].find((index) => now![index] !== old![index]);
+  if (position === undefined || now![position]! < old![position]!) return undefined;
+  return (["major", "minor", "patch"] as const)[position];
 }

@@ -7,7 +7,7 @@ import { banner, writeFiles } from "./generated-files.js";
 const directory = mkdtempSync(join(tmpdir(), "heddle-write-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test("a file is written once, and left alone as long as its text stays the same", () => {
+test("a file is written once, and not again while its text stays the same", () => {
   expect(writeFiles(directory, { "b.ts": "b", "deep/a.ts": "a" })).toEqual(["b.ts", "deep/a.ts"]);
   utimesSync(join(directory, "b.ts"), 1, 1);
   expect(writeFiles(directory, { "b.ts": "b", "deep/a.ts": "changed" })).toEqual(["deep/a.ts"]);

@@ -6,7 +6,7 @@ import { stubFiles } from "../src/server-stub/generate-server-stub.js";
 import { specTypes } from "../src/types/generate-types.js";
 import type { Files } from "../src/generated-files.js";
 
-/** Where the small document stands, and what each generator makes of it. */
+/** The folder of the small document and of the output of each generator. */
 export const goldenDirectory = fileURLToPath(new URL("golden/", import.meta.url));
 
 /** Every generator by the name of its folder. */

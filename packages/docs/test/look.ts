@@ -1,5 +1,5 @@
 // Opens every page of the built site in a headless Chromium and leaves screenshots in dist/look.
-// Ends with 1 when a page asks for anything outside, or runs into its own content policy.
+// Exits with 1 when a page requests anything from another host, or violates its own content policy.
 // Needs Chromium (Debian: apt-get install chromium), so it is not part of the tests. Run: pnpm build && pnpm look
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { docsDirectory } from "../src/index.js";
 
 const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const pictures = join(docsDirectory, "../look");
-// Without these Chromium itself asks its maker for this and that, which is not the page's doing.
+// Without these Chromium itself sends requests that are not the page's.
 const quiet = [
   "--headless",
   "--no-sandbox",
@@ -38,7 +38,7 @@ const server = createServer((request, response) => {
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** Opens a page and takes its picture; returns what it did that it must not do. */
+/** Opens a page and takes a screenshot; returns the page's violations. */
 async function look(page: string, width: number, dark: boolean): Promise<string[]> {
   const profile = mkdtempSync(join(tmpdir(), "heddle-look-"));
   const netLog = join(profile, "net.json");
@@ -61,10 +61,10 @@ async function look(page: string, width: number, dark: boolean): Promise<string[
   const outside = requestsOf(netLog).filter((url) => !url.startsWith(`${origin}/`));
   rmSync(profile, { recursive: true, force: true });
   const refused = stderr.split("\n").filter((line) => /CONSOLE/.test(line) && /Content Security Policy/.test(line));
-  return [...new Set(outside.map((url) => `asks for ${url}`)), ...refused];
+  return [...new Set(outside.map((url) => `requests ${url}`)), ...refused];
 }
 
-/** What the page asked for: its requests name it as their initiator, the others are the browser's own. */
+/** The page's own requests: those that name it as their initiator. The others are the browser's. */
 function requestsOf(netLog: string): string[] {
   return readFileSync(netLog, "utf8")
     .split("\n")
@@ -77,9 +77,9 @@ const pages = readdirSync(docsDirectory, { recursive: true, encoding: "utf8" }).
   name.endsWith(".html"),
 );
 for (const page of pages.toSorted()) {
-  const wrongs = await look(page, 1280, false);
-  console.log(`${page}: ${wrongs.length === 0 ? "asks nothing of anybody" : wrongs.join("\n  ")}`);
-  if (wrongs.length > 0) process.exitCode = 1;
+  const violations = await look(page, 1280, false);
+  console.log(`${page}: ${violations.length === 0 ? "no violations" : violations.join("\n  ")}`);
+  if (violations.length > 0) process.exitCode = 1;
 }
 for (const [width, dark] of [
   [390, false],

@@ -19,7 +19,7 @@ function samples(): Record<string, string> {
   return found;
 }
 
-/** The compiler's findings about programs that stand beside each other in the docs package, where imports resolve. */
+/** The compiler's findings about programs in one folder of the docs package, where imports resolve. */
 function compile(programs: Record<string, string>): string {
   mkdirSync(join(docs, "dist"), { recursive: true });
   const directory = mkdtempSync(join(docs, "dist/samples-"));

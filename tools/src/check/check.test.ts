@@ -5,7 +5,7 @@ import { checkSteps, runSteps } from "./check.js";
 
 async function lines(...commands: string[]): Promise<{ held: boolean; text: string }> {
   const printed: string[] = [];
-  const steps = commands.map((command, index) => ({ name: `step ${index + 1}`, command, fix: `mend ${index + 1}` }));
+  const steps = commands.map((command, index) => ({ name: `step ${index + 1}`, command, fix: `correct ${index + 1}` }));
   const held = await runSteps(steps, (line) => printed.push(line));
   return { held, text: printed.join("\n").replace(/\d+\.\d s/g, "0.0 s") };
 }
@@ -13,7 +13,7 @@ async function lines(...commands: string[]): Promise<{ held: boolean; text: stri
 test("each step is one line with its time, and the output of good steps is not shown", async () => {
   expect(await lines("echo chatter", "true")).toEqual({
     held: true,
-    text: "ok     step 1               0.0 s\nok     step 2               0.0 s\n\nAll 2 checks hold (0.0 s).",
+    text: "ok     step 1               0.0 s\nok     step 2               0.0 s\n\nAll 2 checks pass (0.0 s).",
   });
 });
 
@@ -23,7 +23,7 @@ test("the first failure ends the run with its output and what to do", async () =
     text: [
       "ok     step 1               0.0 s",
       "FAILED step 2               0.0 s",
-      "\n$ echo wrong here; echo and here >&2; exit 3\nwrong here\nand here\n\nTo fix: mend 2",
+      "\n$ echo wrong here; echo and here >&2; exit 3\nwrong here\nand here\n\nTo fix: correct 2",
     ].join("\n"),
   });
 });

@@ -8,28 +8,28 @@ export interface Step {
   name: string;
   /** A shell command, run at the root of the repository. Every tool is on the path inside a pnpm script. */
   command: string;
-  /** What to do when it fails: a command that mends it, or where to look. */
+  /** What to do when it fails: a command that fixes it, or where to look. */
   fix: string;
 }
 
 const published = ["client", "server-stub"];
 
-/** Everything that has to hold besides the tests, cheapest and most telling first. `packs` is an empty folder. */
+/** Every check besides the tests, cheapest and most informative first. `packs` is an empty folder. */
 export function checkSteps(packs: string): Step[] {
   const pnpm = "npx -y pnpm@10.34.9";
   return [
     { name: "format", command: "pnpm format:check", fix: `${pnpm} format` },
-    { name: "spec lint", command: "pnpm spec:lint", fix: "mend the YAML at the place named above" },
-    { name: "generate", command: "pnpm generate", fix: "mend the spec or the generator named above" },
+    { name: "spec lint", command: "pnpm spec:lint", fix: "correct the YAML at the location above" },
+    { name: "generate", command: "pnpm generate", fix: "correct the spec or the generator named above" },
     { name: "lint", command: "pnpm lint", fix: `${pnpm} lint --fix, then by hand` },
     {
       name: "types",
       command: "pnpm exec tsc -p tsconfig.json",
-      fix: "mend the types above; after a change of the spec, the handlers",
+      fix: "correct the types above; after a change of the spec, the handlers",
     },
     { name: "unused code", command: "pnpm knip", fix: "delete what is named above, or use it" },
     { name: "boundaries", command: "pnpm boundaries", fix: "import by package name, and only what package.json names" },
-    { name: "build", command: "pnpm build", fix: `${pnpm} build, and mend what it names` },
+    { name: "build", command: "pnpm build", fix: `${pnpm} build, and correct what it names` },
     ...published.flatMap((name) => packageSteps(name, join(packs, name))),
     { name: "contract", command: "pnpm spec:diff", fix: `${pnpm} changeset` },
   ];
@@ -37,7 +37,7 @@ export function checkSteps(packs: string): Step[] {
 
 /** A published package is judged by its packed form, as its users get it. */
 function packageSteps(name: string, directory: string): Step[] {
-  const fix = `mend "exports" and "files" of packages/${name}/package.json`;
+  const fix = `correct "exports" and "files" of packages/${name}/package.json`;
   const pack = `pnpm --filter @heddle/${name} pack --pack-destination ${directory}`;
   return [
     { name: `publint ${name}`, command: `${pack} && publint run --strict ${directory}/*.tgz`, fix },
@@ -45,7 +45,7 @@ function packageSteps(name: string, directory: string): Step[] {
   ];
 }
 
-/** Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns if all hold. */
+/** Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns whether all pass. */
 export async function runSteps(steps: Step[], print: (line: string) => void): Promise<boolean> {
   const started = performance.now();
   for (const { name, command, fix } of steps) {
@@ -57,7 +57,7 @@ export async function runSteps(steps: Step[], print: (line: string) => void): Pr
       return false;
     }
   }
-  print(`\nAll ${steps.length} checks hold (${seconds(started)}).`);
+  print(`\nAll ${steps.length} checks pass (${seconds(started)}).`);
   return true;
 }
 

@@ -1,6 +1,6 @@
 import type { Operation } from "../model/model.js";
 
-/** What an editor shows of an operation: the spec's own words, then where it stands on the wire. */
+/** What an editor shows of an operation: the texts of the spec, then method and path. */
 export function docComment(operation: Operation): string[] {
   const { summary, description, method, path, extension, deprecated } = operation;
   const notes = [

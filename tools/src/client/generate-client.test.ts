@@ -24,8 +24,8 @@ function json(schema: object) {
   return { "application/json": { schema } };
 }
 
-function parameter(place: string, name: string, required = false) {
-  return { in: place, name, required, schema: { type: "string" } };
+function parameter(location: string, name: string, required = false) {
+  return { in: location, name, required, schema: { type: "string" } };
 }
 
 test("a list with a cursor is read page by page", () => {
@@ -51,7 +51,7 @@ test("a list with a cursor is read page by page", () => {
   expect(text).toContain('import { readPages } from "../pages.js";');
 });
 
-test("a list without a cursor is one answer", () => {
+test("a list without a cursor is one response", () => {
   const page = { type: "object", properties: { data: { type: "array", items: {} }, has_more: { type: "boolean" } } };
   const text = emit("/jobs", "get", { responses: { 200: { description: "All.", content: json(page) } } });
   expect(text).not.toContain("readPages");
@@ -77,17 +77,15 @@ test("an operation whose inputs may all be left out may be called without any", 
   expect(text).toContain("input?: ActInput, options?: RequestOptions");
 });
 
-test("a name in two places of one request is refused with its position", () => {
+test("a name at two locations of one request is refused with its pointer", () => {
   const body = { required: true, content: json({ $ref: "#/components/schemas/Thing" }) };
   const schemas = { Thing: { allOf: [{ type: "object", properties: { id: { type: "string" } } }] } };
   const act = () =>
     emit("/things/{id}", "put", { parameters: [parameter("path", "id", true)], requestBody: body }, schemas);
-  expect(act).toThrow(
-    '#/paths/~1things~1{id}/put/parameters/0: "id" stands in two places of one request; name one differently',
-  );
+  expect(act).toThrow('#/paths/~1things~1{id}/put/parameters/0: "id" is at two locations of one request; rename one');
 });
 
-test("words of the spec cannot end the comment they stand in", () => {
+test("text of the spec cannot end the comment that it is in", () => {
   const text = emit("/things", "get", { summary: "Match a/*/b" });
   expect(text).toContain(" * Match a/*\\/b");
 });

@@ -15,8 +15,8 @@ import type { Files } from "../generated-files.js";
 
 /**
  * One module per interface: a function per operation that takes a connection, its types, and the interface of the
- * client object that has them all as methods. It imports `<name>-types.ts` beside it: what openapi-typescript made of
- * the same document, copied so that the published package stands alone.
+ * client object that has them all as methods. It imports `<name>-types.ts`: what openapi-typescript made of
+ * the same document, copied so that the published package does not depend on it.
  */
 export function clientFiles(model: Model): Files {
   const operations = model.operations.map((operation) => ({
@@ -44,7 +44,7 @@ interface Emitted {
   result: Result;
 }
 
-/** Which run-time module each function the output may use stands in. */
+/** The run-time module of each function that the output may use. */
 const runtimeModules: Record<string, string> = {
   readBytes: "bytes",
   withBytes: "bytes",
@@ -63,8 +63,9 @@ function imports(model: Model, operations: Emitted[]): string[] {
     const module = runtimeModules[name]!;
     used.set(module, (used.get(module) ?? new Set()).add(name));
   }
-  if (operations.some(({ input }) => input.type?.includes("RawBody<"))) used.get("bytes")?.add("type RawBody");
+  const hasRawBody = operations.some(({ input }) => input.type?.includes("RawBody<"));
   return [
+    ...(hasRawBody ? ['import type { RawBody } from "../bytes.js";'] : []),
     'import type { Connection, RequestOptions } from "../connection.js";',
     ...[...used.keys()]
       .toSorted()
@@ -103,14 +104,14 @@ function clientInterface(model: Model, operations: Emitted[]): string[] {
   ];
 }
 
-// A property, not a method: it may be taken out of the client and called alone.
+// A property, not a method: it may be destructured from the client and called by itself.
 function memberType(each: Emitted): string {
   const [signature = "", ...more] = signaturesOf(each);
   if (more.length === 0) return `(${signature.replace("): ", ") => ")}`;
   return `{ ${[signature, ...more].map((overload) => `(${overload};`).join(" ")} }`;
 }
 
-/** From the first argument after the connection to the result type: one, or two where `stream` decides the answer. */
+/** From the first argument after the connection to the result type: one, or two where `stream` decides the response. */
 function signaturesOf({ operation, input, result }: Emitted): string[] {
   const name = `${operation.typeName}Input`;
   return result.overloads.map(({ narrowing, type }) => {

@@ -11,7 +11,7 @@ export interface Input {
   /** TypeScript type; undefined when the operation takes nothing. */
   type?: string;
   optional: boolean;
-  /** The run-time function that deals the input out to its places. */
+  /** The run-time function that distributes the input over path, query, headers and body. */
   writer: "withQuery" | "withJson" | "withForm" | "withBytes";
   /** The call of `writer`. */
   expression(operation: Operation): string;
@@ -27,8 +27,8 @@ export function inputOf(operation: Operation, document: OpenApi): Input {
   refuseSharedNames(params, Object.keys(properties));
   const parts = [
     ...(["path", "query"] as const)
-      .filter((place) => params.some((each) => each.in === place))
-      .map((place) => present(`operations["${id}"]["parameters"]["${place}"]`, isRequired(params, place))),
+      .filter((location) => params.some((each) => each.in === location))
+      .map((location) => present(`operations["${id}"]["parameters"]["${location}"]`, isRequired(params, location))),
     ...headerPart(id, params),
     ...bodyPart(operation, properties),
   ];
@@ -45,7 +45,7 @@ function expression(operation: Operation, writer: string, params: Parameter[], h
   const { method, path, body } = operation;
   const query = body ? namesIn(params, "query") : [];
   const headers = namesIn(params, "header");
-  const places = [
+  const locations = [
     ...(query.length > 0 ? [`query: ${JSON.stringify(query)}`] : []),
     ...(headers.length > 0 ? [`headers: ${JSON.stringify(headers)}`] : []),
   ];
@@ -53,7 +53,7 @@ function expression(operation: Operation, writer: string, params: Parameter[], h
     JSON.stringify(`${method.toUpperCase()} ${path}`),
     ...(writer === "withBytes" ? [JSON.stringify(body?.mediaTypes[0])] : []),
     ...(hasInput ? ["input"] : []),
-    ...(places.length > 0 ? [`{ ${places.join(", ")} }`] : []),
+    ...(locations.length > 0 ? [`{ ${locations.join(", ")} }`] : []),
   ];
   return `${writer}(${list.join(", ")})`;
 }
@@ -75,13 +75,13 @@ function bodyPart({ id, body }: Operation, properties: Record<string, Schema>): 
   return [`Omit<${type}, ${union(binary)}> & { [Name in keyof Pick<${type}, ${union(binary)}>]: Blob | Uint8Array }`];
 }
 
-/** openapi-typescript marks a place optional when nothing in it is required. */
+/** openapi-typescript marks a location optional when no parameter in it is required. */
 function present(type: string, required: boolean): string {
   return required ? type : `NonNullable<${type}>`;
 }
 
-function isRequired(params: Parameter[], place: Parameter["in"]): boolean {
-  return params.some((each) => each.in === place && each.required);
+function isRequired(params: Parameter[], location: Parameter["in"]): boolean {
+  return params.some((each) => each.in === location && each.required);
 }
 
 function union(names: string[]): string {
@@ -90,20 +90,22 @@ function union(names: string[]): string {
 
 /** Properties that a schema names at its top, through references and `allOf`. */
 function propertiesOf(document: OpenApi, schema: Schema, pointer: string): Record<string, Schema> {
-  const { value, pointer: place } = deref<Schema>(document, schema, pointer);
-  const inherited = (value.allOf ?? []).map((part, index) => propertiesOf(document, part, at(place, "allOf", index)));
+  const { value, pointer: location } = deref<Schema>(document, schema, pointer);
+  const inherited = (value.allOf ?? []).map((part, index) =>
+    propertiesOf(document, part, at(location, "allOf", index)),
+  );
   return Object.assign({}, ...inherited, value.properties) as Record<string, Schema>;
 }
 
-function namesIn(params: Parameter[], place: Parameter["in"]): string[] {
-  return params.filter((each) => each.in === place).map(({ name }) => name);
+function namesIn(params: Parameter[], location: Parameter["in"]): string[] {
+  return params.filter((each) => each.in === location).map(({ name }) => name);
 }
 
 function refuseSharedNames(params: Parameter[], properties: string[]): void {
   const seen = new Set(properties);
   for (const { name, pointer } of params) {
     if (seen.has(name))
-      throw new UnsupportedSpecError(pointer, `"${name}" stands in two places of one request; name one differently`);
+      throw new UnsupportedSpecError(pointer, `"${name}" is at two locations of one request; rename one`);
     seen.add(name);
   }
 }

@@ -4,13 +4,13 @@ import { deref } from "../model/openapi.js";
 import type { OpenApi } from "../model/openapi.js";
 import type { Content } from "../model/payloads.js";
 
-/** How an operation's answer is read, and its types. */
+/** How an operation's response is read, and its types. */
 export interface Result {
   /** Run-time functions that the body uses. */
   readers: string[];
   /** Exported types; `name` follows the operation's type name. */
   types: { name: string; type: string }[];
-  /** `narrowing` follows the input's type; more than one when an input property decides the answer. */
+  /** `narrowing` follows the input's type; more than one when an input property decides the response. */
   overloads: { narrowing: string; type: (typeName: string) => string }[];
   /** Signature behind the overloads. */
   implementation(typeName: string): string;
@@ -40,7 +40,7 @@ function single(reader: string, type: string, wrapper: string, name = ""): Resul
   };
 }
 
-// Chat completions answer with one document, or with events when the request says `stream: true`.
+// Chat completions return one document, or events when the request has `stream: true`.
 function chosenByInput(operation: Operation, stream: Content, json: Content): Result {
   const reader = readerOf(stream);
   return {
@@ -70,7 +70,7 @@ function pages(operation: Operation, json: Content): Result {
   };
 }
 
-/** A cursor list: asked with `after`, answered with `data` and `has_more`. */
+/** A list with a cursor: `after` in the request, `data` and `has_more` in the response. */
 function isPage(operation: Operation, json: Content, document: OpenApi): boolean {
   if (!operation.params.some((each) => each.in === "query" && each.name === "after")) return false;
   const { value } = deref<Schema>(document, json.schema!, json.pointer);

@@ -28,7 +28,7 @@ describe("the documentation site", () => {
     expect(read("index.html")).toContain("npx -y pnpm@10.34.9 start");
   });
 
-  test("asks nothing of anybody: each page forbids it and names no resource elsewhere", () => {
+  test("loads nothing from other hosts: each page forbids it and names no external resource", () => {
     for (const page of pages) {
       const text = read(page);
       expect(text, page).toMatch(/http-equiv="Content-Security-Policy"\s+content="default-src 'none';/);
@@ -40,7 +40,7 @@ describe("the documentation site", () => {
     }
   });
 
-  test("does not watch its readers", () => {
+  test("does not track its readers", () => {
     expect(read("tracing.html")).toContain('"disableTelemetry":true');
     expect(read("training.html")).toContain('"disableTelemetry":true');
   });

@@ -11,7 +11,7 @@ import type { Model } from "../model/model.js";
 import { readModel } from "../model/read-model.js";
 import { redocly } from "../redocly.js";
 
-export interface DocsPlaces {
+export interface DocsDirectories {
   /** Directory of the bundled documents. */
   spec: string;
   /** The docs package: `guides/`, `template/`. */
@@ -20,8 +20,8 @@ export interface DocsPlaces {
   output: string;
 }
 
-/** Builds the whole site: static files that ask nothing of anybody, with relative links only. */
-export async function buildDocs({ spec, docs, output }: DocsPlaces): Promise<void> {
+/** Builds the whole site: static files that load nothing from other hosts, with relative links only. */
+export async function buildDocs({ spec, docs, output }: DocsDirectories): Promise<void> {
   const guides = readGuides(docs);
   const models = ["tracing", "training"].map((name) => readModel(join(spec, `${name}.json`)));
   rmSync(output, { recursive: true, force: true });

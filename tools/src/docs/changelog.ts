@@ -9,7 +9,7 @@ export function changelogMarkdown(repository: string): string {
   );
   const parts = ["# Changelog", "What changed for those who use the packages or run the service."];
   if (pending.length > 0) parts.push("## Not yet released", pending.join("\n"));
-  // The contract's packages share one number and one text; the client's copy stands for them.
+  // The packages of the contract share one version and one text; the client's copy is used.
   parts.push(...released(repository, "client", "Contract, client, server stub"));
   parts.push(...released(repository, "service", "Service"));
   if (parts.length === 2) parts.push("Nothing has been released yet.");

@@ -28,7 +28,7 @@ function parseGuide(name: string, source: string, directory: string): Guide {
   return { name, title, description: description.replaceAll("\n", " ").replaceAll("`", ""), markdown };
 }
 
-/** A fence that names a file (` ```ts file=../examples/x.ts `) stands for that file: one source, shown and run. */
+/** A fence that names a file (` ```ts file=../examples/x.ts `) is replaced by that file, which is also compiled or run. */
 function inlineExamples(markdown: string, directory: string): string {
   return markdown.replace(/^```(\w+) file=(\S+)\n```$/gm, (_, language: string, file: string) => {
     return `\`\`\`${language}\n${readFileSync(join(directory, file), "utf8").trimEnd()}\n\`\`\``;

@@ -1,7 +1,7 @@
 import { Marked } from "marked";
 import type { Tokens } from "marked";
 
-/** Markdown of our own → HTML. Headings can be linked to; links between `.md` files lead to their pages. */
+/** Markdown → HTML. Headings can be linked to; links between `.md` files lead to their pages. */
 export function renderMarkdown(markdown: string): string {
   const taken = new Map<string, number>();
   const marked = new Marked({

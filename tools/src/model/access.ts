@@ -16,7 +16,7 @@ type Right = (typeof rights)[number];
 /**
  * Where a request names the project that the right is needed in.
  * An object: one project, at these steps of the body or in these parameters (two are joined by a slash).
- * `items`: each item names its own; refused items do not hold up the others.
+ * `items`: each item names its own; refused items do not affect the others.
  * `several`: references to any number of projects; those without the right are left out.
  * `none`: the operation belongs to no project.
  */
@@ -54,20 +54,20 @@ function readLocation(
 ): ProjectLocation {
   const where = at(pointer, "project");
   if (text === "items" || text === "several" || text === "none") return text;
-  const hasParameter = (place: string, name: string) =>
-    params.some((param) => param.in === place && param.name === name && param.required);
+  const hasParameter = (location: string, name: string) =>
+    params.some((param) => param.in === location && param.name === name && param.required);
   if (text === "path") {
     const names = ["entity", "project"];
     if (names.every((name) => hasParameter("path", name))) return { in: "path", at: names };
-    throw new UnsupportedSpecError(where, "the path does not hold {entity} and {project}");
+    throw new UnsupportedSpecError(where, "the path does not contain {entity} and {project}");
   }
-  const [place, ...steps] = typeof text === "string" ? text.split(".") : [];
+  const [location, ...steps] = typeof text === "string" ? text.split(".") : [];
   const [name = ""] = steps;
-  if ((place === "query" || place === "header") && steps.length === 1) {
-    if (hasParameter(place, name)) return { in: place, at: steps };
-    throw new UnsupportedSpecError(where, `"${name}" is no required parameter of the ${place}`);
+  if ((location === "query" || location === "header") && steps.length === 1) {
+    if (hasParameter(location, name)) return { in: location, at: steps };
+    throw new UnsupportedSpecError(where, `"${name}" is no required parameter of the ${location}`);
   }
-  if (place === "body" && steps.length > 0 && body?.schema !== undefined) {
+  if (location === "body" && steps.length > 0 && body?.schema !== undefined) {
     requireText(document, body.schema, steps, where);
     return { in: "body", at: steps };
   }

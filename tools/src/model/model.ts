@@ -1,7 +1,7 @@
 import type { Access } from "./access.js";
 import type { OpenApi } from "./openapi.js";
 import type { Parameter } from "./parameters.js";
-import type { Answer, Body } from "./payloads.js";
+import type { Body, DescribedResponse } from "./payloads.js";
 
 export const methods = ["get", "put", "post", "delete", "patch"] as const;
 export type Method = (typeof methods)[number];
@@ -48,7 +48,7 @@ export interface Operation {
   summary: string;
   description: string;
   deprecated: boolean;
-  /** Added by us beyond the interface as described (`x-heddle-extension`). */
+  /** Added to the interface that the document is compatible with (`x-heddle-extension`). */
   extension: boolean;
   /** `security: []`: no credential is asked for. */
   public: boolean;
@@ -56,17 +56,17 @@ export interface Operation {
   access?: Access;
   /** What it names cannot be read afterwards (`x-heddle-destructive`). */
   destructive: boolean;
-  /** Where it stands in the document. */
+  /** JSON pointer to it in the document. */
   pointer: string;
   params: Parameter[];
   body?: Body;
-  /** Every described answer in the order of the document. */
-  answers: Answer[];
-  /** The answer with the lowest 2XX status. */
-  success: Answer;
-  /** How the success answer streams, if it does. */
+  /** Every described response in the order of the document. */
+  responses: DescribedResponse[];
+  /** The response with the lowest 2XX status. */
+  success: DescribedResponse;
+  /** How the success response streams, if it does. */
   stream?: "jsonl" | "sse";
-  /** The success answer is JSON or, when a stream is asked for, the stream. */
+  /** The success response is JSON or, when a stream is requested, the stream. */
   streamOptional: boolean;
   maxBodyBytes: number;
 }

@@ -1,7 +1,7 @@
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
-/** The parts of OpenAPI 3.1 that a bundled document of ours may hold. Everything else is refused by `supported.ts`. */
+/** The parts of OpenAPI 3.1 that a bundled document may contain. Everything else is refused by `supported.ts`. */
 export interface OpenApi {
   openapi: string;
   info: { title: string; version: string; description?: string };
@@ -106,24 +106,24 @@ export type Maybe<T> = T | Reference;
 
 /**
  * Follows a chain of local `$ref`s.
- * `pointer` of the answer is where the value really stands, so that a refusal names the line to change.
+ * The returned `pointer` is that of the value itself, so that an error names the location to change.
  */
 export function deref<T>(document: OpenApi, value: Maybe<T>, pointer: string): { value: T; pointer: string } {
   let current: unknown = value;
-  let place = pointer;
+  let location = pointer;
   for (let hops = 0; isReference(current); hops++) {
     const ref = current.$ref;
     if (!ref.startsWith("#/"))
-      throw new UnsupportedSpecError(at(place, "$ref"), `"${ref}" leaves the document; bundle it first`);
-    if (hops > 32) throw new UnsupportedSpecError(at(place, "$ref"), `"${ref}" only leads to itself`);
+      throw new UnsupportedSpecError(at(location, "$ref"), `"${ref}" leaves the document; bundle it first`);
+    if (hops > 32) throw new UnsupportedSpecError(at(location, "$ref"), `"${ref}" only leads to itself`);
     current = lookUp(document, ref.slice(1));
-    if (current === undefined) throw new UnsupportedSpecError(at(place, "$ref"), `nothing stands at "${ref}"`);
-    place = ref.slice(1);
+    if (current === undefined) throw new UnsupportedSpecError(at(location, "$ref"), `there is nothing at "${ref}"`);
+    location = ref.slice(1);
   }
-  return { value: current as T, pointer: place };
+  return { value: current as T, pointer: location };
 }
 
-/** Name of the component that a schema refers to, if it is a plain reference. */
+/** Name of the component that a schema refers to, if it is a reference to one. */
 export function componentName(schema: Schema): string | undefined {
   return schema.$ref?.startsWith("#/components/schemas/")
     ? schema.$ref.slice("#/components/schemas/".length)

@@ -14,7 +14,7 @@ export interface Parameter {
   type: "string" | "integer" | "number" | "boolean";
   array: boolean;
   default?: unknown;
-  /** A true sample. */
+  /** A valid example. */
   example?: unknown;
   pointer: string;
 }
@@ -32,12 +32,12 @@ export function readParameters(
 ): Parameter[] {
   const itemPointer = pointer.slice(0, pointer.lastIndexOf("/"));
   const found = new Map<string, Parameter>();
-  for (const [list, place] of [
+  for (const [list, owner] of [
     [item.parameters, itemPointer],
     [operation.parameters, pointer],
   ] as const) {
     for (const [index, value] of (list ?? []).entries()) {
-      const resolved = deref<ParameterObject>(document, value, at(place, "parameters", index));
+      const resolved = deref<ParameterObject>(document, value, at(owner, "parameters", index));
       const parameter = readParameter(document, resolved.value, resolved.pointer);
       found.set(`${parameter.in} ${parameter.name}`, parameter);
     }
@@ -49,31 +49,31 @@ export function readParameters(
       throw new UnsupportedSpecError(pointer, `the path names {${name}}, which is not declared as a path parameter`);
     }
   }
-  for (const { in: place, name, pointer: where } of parameters) {
-    if (place === "path" && !inPath.includes(name))
-      throw new UnsupportedSpecError(where, `the path does not hold {${name}}`);
+  for (const { in: location, name, pointer: where } of parameters) {
+    if (location === "path" && !inPath.includes(name))
+      throw new UnsupportedSpecError(where, `the path does not contain {${name}}`);
   }
   return parameters;
 }
 
 function readParameter(document: OpenApi, parameter: ParameterObject, pointer: string): Parameter {
-  const place = parameterLocations.find((candidate) => candidate === parameter.in);
-  if (place === undefined)
+  const location = parameterLocations.find((candidate) => candidate === parameter.in);
+  if (location === undefined)
     throw new UnsupportedSpecError(at(pointer, "in"), `parameters in "${parameter.in}" are not supported`);
   if (parameter.schema === undefined) throw new UnsupportedSpecError(pointer, "a parameter is described by a schema");
-  const style = place === "query" ? "form" : "simple";
+  const style = location === "query" ? "form" : "simple";
   if (parameter.style !== undefined && parameter.style !== style) {
     throw new UnsupportedSpecError(at(pointer, "style"), `only the style "${style}" is supported here`);
   }
   const schema = deref<Schema>(document, parameter.schema, at(pointer, "schema"));
   const array = typesOf(schema.value).includes("array");
-  if (array && (place !== "query" || parameter.explode === false)) {
+  if (array && (location !== "query" || parameter.explode === false)) {
     throw new UnsupportedSpecError(pointer, "a list is supported in the query only, with its key repeated");
   }
   const one = array ? deref<Schema>(document, schema.value.items ?? {}, at(schema.pointer, "items")) : schema;
   return {
     name: parameter.name,
-    in: place,
+    in: location,
     required: parameter.required === true,
     description: parameter.description ?? "",
     schema: parameter.schema,

@@ -14,14 +14,14 @@ export interface Body {
   mediaTypes: string[];
   /** Absent for `raw`. */
   schema?: Schema;
-  /** Where `schema` stands. */
+  /** JSON pointer to `schema`. */
   pointer: string;
 }
 
-export interface Answer {
+export interface DescribedResponse {
   status: number;
   description: string;
-  /** Empty when the answer has no body. */
+  /** Empty when the response has no body. */
   contents: Content[];
   headers: string[];
 }
@@ -31,7 +31,7 @@ export interface Content {
   /** `jsonl` and `sse`: `schema` describes one item. `bytes`: anything else but JSON. */
   kind: "json" | "jsonl" | "sse" | "bytes";
   schema?: Schema;
-  /** Where `schema` stands. */
+  /** JSON pointer to `schema`. */
   pointer: string;
 }
 
@@ -64,14 +64,14 @@ export function readBody(document: OpenApi, operation: OperationObject, pointer:
   return { kind, required, mediaTypes, schema, pointer: at(content, mediaType, "schema") };
 }
 
-export function readAnswers(document: OpenApi, operation: OperationObject, pointer: string): Answer[] {
+export function readResponses(document: OpenApi, operation: OperationObject, pointer: string): DescribedResponse[] {
   return Object.entries(operation.responses ?? {}).flatMap(([status, value]) => {
     const response = deref<ResponseObject>(document, value, at(pointer, "responses", status));
     if (status === "default") return [];
     if (!/^[1-5]\d\d$/.test(status)) {
       throw new UnsupportedSpecError(
         at(pointer, "responses", status),
-        "answers are named by their number; ranges are not supported",
+        "responses are named by their status; ranges are not supported",
       );
     }
     return [

@@ -53,11 +53,11 @@ describe("a document is read into operations", () => {
   });
 });
 
-/** A document that is fine, to break in one place. */
-function plain() {
+/** A valid document, to be made invalid at one location. */
+function validDocument() {
   return {
     openapi: "3.1.0",
-    info: { title: "Plain", version: "1" },
+    info: { title: "Valid", version: "1" },
     "x-heddle-interface": "tracing",
     security: [{ basicAuth: [] }],
     tags: [{ name: "Things" }],
@@ -85,21 +85,21 @@ function json(schema: object, mediaType = "application/json") {
   return { content: { [mediaType]: { schema } } };
 }
 
-type Plain = ReturnType<typeof plain>;
+type ValidDocument = ReturnType<typeof validDocument>;
 
-function withOperation(more: object, path = "/things", method = "post"): (document: Plain) => void {
+function withOperation(more: object, path = "/things", method = "post"): (document: ValidDocument) => void {
   return (document) => {
     document.paths = { [path]: { [method]: operation("thingCreate", more) } };
   };
 }
 
-function withSchema(schema: object): (document: Plain) => void {
+function withSchema(schema: object): (document: ValidDocument) => void {
   return (document) => {
     document.components.schemas["Thing"] = schema;
   };
 }
 
-const refused: [what: string, change: (document: Plain) => void, message: string][] = [
+const refused: [what: string, change: (document: ValidDocument) => void, message: string][] = [
   ["OpenAPI 3.0", (d) => (d.openapi = "3.0.3"), "#/openapi: the document has to be OpenAPI 3.1"],
   [
     "an unknown interface",
@@ -113,7 +113,7 @@ const refused: [what: string, change: (document: Plain) => void, message: string
     "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-access, x-heddle-aliases, x-heddle-destructive, x-heddle-extension, x-heddle-raw-body, x-heddle-max-body-bytes",
   ],
   [
-    "an operation that does not say what a key needs",
+    "an operation without its access",
     withOperation({ "x-heddle-access": undefined }),
     "#/paths/~1things/post: x-heddle-access is missing: say which right the operation needs in which project",
   ],
@@ -135,7 +135,7 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "a project in a path without one",
     withOperation({ "x-heddle-access": { right: "read", project: "path" } }),
-    "#/paths/~1things/post/x-heddle-access/project: the path does not hold {entity} and {project}",
+    "#/paths/~1things/post/x-heddle-access/project: the path does not contain {entity} and {project}",
   ],
   [
     "a project in a parameter that is not declared",
@@ -190,12 +190,12 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "one operationId twice",
     (d) => (d.paths["/more"] = { post: operation("thingCreate") }),
-    '#/paths/~1more/post/operationId: "thingCreate" stands at #/paths/~1things/post too',
+    '#/paths/~1more/post/operationId: "thingCreate" is at #/paths/~1things/post too',
   ],
   [
     "an alias that is another operation's path",
     (d) => (d.paths["/more"] = { post: operation("moreCreate", { "x-heddle-aliases": ["/things"] }) }),
-    "#/paths/~1more/post: post /things cannot be told apart from #/paths/~1things/post",
+    "#/paths/~1more/post: post /things cannot be distinguished from #/paths/~1things/post",
   ],
   [
     "an alias without the path's parameters",
@@ -219,9 +219,9 @@ const refused: [what: string, change: (document: Plain) => void, message: string
     "#/paths/~1things~1{id}/post: the path names {id}, which is not declared as a path parameter",
   ],
   [
-    "a parameter that the path does not hold",
+    "a parameter that the path does not contain",
     withOperation({ parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }] }),
-    "#/paths/~1things/post/parameters/0: the path does not hold {id}",
+    "#/paths/~1things/post/parameters/0: the path does not contain {id}",
   ],
   [
     "a cookie",
@@ -268,12 +268,12 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "no success",
     withOperation({ responses: { "404": { description: "No." } } }),
-    "#/paths/~1things/post/responses: an operation needs a 2XX answer",
+    "#/paths/~1things/post/responses: an operation needs a 2XX response",
   ],
   [
-    "a range of answers",
+    "a range of responses",
     withOperation({ responses: { "2XX": { description: "Yes." } } }),
-    "#/paths/~1things/post/responses/2XX: answers are named by their number; ranges are not supported",
+    "#/paths/~1things/post/responses/2XX: responses are named by their status; ranges are not supported",
   ],
   [
     "itemSchema",
@@ -288,7 +288,7 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "a reference to nothing",
     withOperation({ requestBody: { $ref: "#/components/requestBodies/Thing" } }),
-    '#/paths/~1things/post/requestBody/$ref: nothing stands at "#/components/requestBodies/Thing"',
+    '#/paths/~1things/post/requestBody/$ref: there is nothing at "#/components/requestBodies/Thing"',
   ],
   [
     "nullable",
@@ -302,9 +302,9 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   ],
   ["an unknown type", withSchema({ type: "date" }), '#/components/schemas/Thing/type: "date" is not a type of JSON'],
   [
-    "rules beside a reference",
+    "rules next to a reference",
     withSchema({ properties: { a: { $ref: "#/components/schemas/Thing", maxLength: 1 } } }),
-    "#/components/schemas/Thing/properties/a: beside $ref only annotations may stand; use allOf",
+    "#/components/schemas/Thing/properties/a: only annotations are allowed next to $ref; use allOf",
   ],
   [
     "free JSON with a default",
@@ -314,7 +314,7 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "free JSON in the query",
     withOperation({ parameters: [{ name: "id", in: "query", schema: { type: "string", "x-heddle-raw-json": true } }] }),
-    "#/paths/~1things/post/parameters/0/schema: free JSON cannot stand in a parameter",
+    "#/paths/~1things/post/parameters/0/schema: free JSON is not allowed in a parameter",
   ],
   [
     "lenient items of something that is no list",
@@ -343,7 +343,7 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   [
     "bytes inside JSON",
     withSchema({ properties: { a: { type: "string", format: "binary" } } }),
-    "#/components/schemas/Thing/properties/a/format: binary parts stand in multipart bodies only",
+    "#/components/schemas/Thing/properties/a/format: binary parts are allowed in multipart bodies only",
   ],
   [
     "a choice between free JSON and a shape",
@@ -357,14 +357,14 @@ const refused: [what: string, change: (document: Plain) => void, message: string
   ],
 ];
 
-describe("a document is refused, with the place and the reason, for", () => {
+describe("a document is refused, with the pointer and the reason, for", () => {
   test.each(refused)("%s", (_, change, message) => {
-    const document = plain();
+    const document = validDocument();
     change(document);
-    expect(() => stubOf(parseModel(document, "plain.json"))).toThrow(expect.objectContaining({ message }));
+    expect(() => stubOf(parseModel(document, "valid.json"))).toThrow(expect.objectContaining({ message }));
   });
 
   test("nothing, when it is fine", () => {
-    expect(parseModel(plain(), "plain.json").operations.map(({ id }) => id)).toEqual(["thingCreate"]);
+    expect(parseModel(validDocument(), "valid.json").operations.map(({ id }) => id)).toEqual(["thingCreate"]);
   });
 });

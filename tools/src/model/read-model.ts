@@ -7,14 +7,14 @@ import type { Group, Method, Model, Operation } from "./model.js";
 import { deref } from "./openapi.js";
 import type { OpenApi, OperationObject, PathItem, Schema } from "./openapi.js";
 import { readParameters } from "./parameters.js";
-import { readAnswers, readBody } from "./payloads.js";
+import { readBody, readResponses } from "./payloads.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 import { checkDocument, checkPath, checkSchemas, checkUnique, routeOf } from "./supported.js";
 
 const defaultMaxBodyBytes = 33_554_432;
 
-/** Reads a bundled document from disk. Throws `UnsupportedSpecError` with the place and the reason when we do not support it. */
+/** Reads a bundled document from disk. Throws `UnsupportedSpecError` when the generators do not support it. */
 export function readModel(path: string): Model {
   return parseModel(JSON.parse(readFileSync(path, "utf8")), basename(path));
 }
@@ -60,7 +60,7 @@ function readPath(document: OpenApi, path: string, item: PathItem, limit: number
   });
 }
 
-interface Place {
+interface OperationContext {
   document: OpenApi;
   path: string;
   item: PathItem;
@@ -71,7 +71,16 @@ interface Place {
   groups: Group[];
 }
 
-function readOperation({ document, path, item, method, operation, pointer, limit, groups }: Place): Operation {
+function readOperation({
+  document,
+  path,
+  item,
+  method,
+  operation,
+  pointer,
+  limit,
+  groups,
+}: OperationContext): Operation {
   const id = operation.operationId;
   if (id === undefined) throw new UnsupportedSpecError(pointer, "an operation needs an operationId");
   if (!/^[a-z][A-Za-z0-9]*$/.test(id)) {
@@ -85,12 +94,12 @@ function readOperation({ document, path, item, method, operation, pointer, limit
     throw new UnsupportedSpecError(at(pointer, "tags", 0), `tag "${tag}" is not declared in the document`);
   const aliases = operation["x-heddle-aliases"] ?? [];
   for (const [index, alias] of aliases.entries()) checkAlias(path, alias, at(pointer, "x-heddle-aliases", index));
-  const answers = readAnswers(document, operation, pointer);
-  const success = answers
+  const responses = readResponses(document, operation, pointer);
+  const success = responses
     .filter(({ status }) => status >= 200 && status < 300)
     .toSorted((a, b) => a.status - b.status)[0];
   if (success === undefined)
-    throw new UnsupportedSpecError(at(pointer, "responses"), "an operation needs a 2XX answer");
+    throw new UnsupportedSpecError(at(pointer, "responses"), "an operation needs a 2XX response");
   const stream = success.contents.map(({ kind }) => kind).find((kind) => kind === "jsonl" || kind === "sse");
   const body = readBody(document, operation, pointer);
   if (body !== undefined && method === "get") {
@@ -117,7 +126,7 @@ function readOperation({ document, path, item, method, operation, pointer, limit
     pointer,
     params,
     ...(body && { body }),
-    answers,
+    responses,
     success,
     ...(stream && { stream }),
     streamOptional: stream !== undefined && success.contents.some(({ kind }) => kind === "json"),

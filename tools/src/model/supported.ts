@@ -5,7 +5,7 @@ import type { OpenApi, PathItem, Schema } from "./openapi.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
-// What a document may hold. Everything that the generators would pass over in silence is refused here by its place.
+// What a document may contain. Everything that the generators would ignore is refused here with its pointer.
 
 const documentKeys = words("openapi info servers tags paths components security externalDocs");
 const pathKeys = words("get put post delete patch parameters summary description");
@@ -70,7 +70,7 @@ export function checkPath(path: string, item: PathItem, pointer: string): void {
   }
 }
 
-/** `/a/{b}` → `/a/{}`: what the router can tell apart. */
+/** `/a/{b}` → `/a/{}`: the form in which the router distinguishes paths. */
 export function routeOf(path: string, pointer: string): string {
   const segments = path.split("/").map((segment) => {
     if (/^\{[^{}]+\}$/.test(segment)) return "{}";
@@ -82,7 +82,7 @@ export function routeOf(path: string, pointer: string): string {
   return segments.join("/");
 }
 
-/** No two operations under one id, and none that the router could not tell apart. */
+/** Refuses two operations with one id, and two that the router cannot distinguish. */
 export function checkUnique(operations: Operation[]): void {
   const ids = new Map<string, Operation>();
   const routes = new Map<string, Operation>();
@@ -91,21 +91,21 @@ export function checkUnique(operations: Operation[]): void {
     if (same)
       throw new UnsupportedSpecError(
         at(operation.pointer, "operationId"),
-        `"${operation.id}" stands at #${same.pointer} too`,
+        `"${operation.id}" is at #${same.pointer} too`,
       );
     ids.set(operation.id, operation);
     for (const path of [operation.path, ...operation.aliases]) {
       const route = `${operation.method} ${routeOf(path, operation.pointer)}`;
       const other = routes.get(route);
       if (other)
-        throw new UnsupportedSpecError(operation.pointer, `${route} cannot be told apart from #${other.pointer}`);
+        throw new UnsupportedSpecError(operation.pointer, `${route} cannot be distinguished from #${other.pointer}`);
       routes.set(route, operation);
     }
   }
 }
 
-/** Where a schema is used decides what it may say. */
-type Use = "json body" | "multipart body" | "parameter" | "answer";
+/** Where a schema is used decides what it may contain. */
+type Use = "json body" | "multipart body" | "parameter" | "response";
 
 /** Every schema that operations reach, and every component, once per use. */
 export function checkSchemas(document: OpenApi, operations: Operation[]): void {
@@ -117,17 +117,17 @@ export function checkSchemas(document: OpenApi, operations: Operation[]): void {
     const target = deref<Schema>(document, schema.$ref === undefined ? schema : { $ref: schema.$ref }, pointer);
     if (schema.$ref !== undefined) check(target.value, target.pointer, use);
     if (schema["x-heddle-raw-json"]) return;
-    for (const [child, place] of children(schema, pointer)) check(child, place, use);
+    for (const [child, childPointer] of children(schema, pointer)) check(child, childPointer, use);
   };
-  for (const { params, body, answers } of operations) {
+  for (const { params, body, responses } of operations) {
     for (const param of params) check(param.schema, at(param.pointer, "schema"), "parameter");
     if (body?.schema) check(body.schema, body.pointer, body.kind === "multipart" ? "multipart body" : "json body");
-    for (const { schema, pointer, kind } of answers.flatMap(({ contents }) => contents)) {
-      if (schema && kind !== "bytes") check(schema, pointer, "answer");
+    for (const { schema, pointer, kind } of responses.flatMap(({ contents }) => contents)) {
+      if (schema && kind !== "bytes") check(schema, pointer, "response");
     }
   }
   for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
-    check(schema, at("/components/schemas", name), "answer");
+    check(schema, at("/components/schemas", name), "response");
   }
 }
 
@@ -144,7 +144,7 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
     throw new UnsupportedSpecError(at(pointer, "$ref"), "schemas are referred to by #/components/schemas/…");
   }
   if (schema.$ref !== undefined && Object.keys(schema).some((key) => key !== "$ref" && ruleKeywords.has(key))) {
-    throw new UnsupportedSpecError(pointer, "beside $ref only annotations may stand; use allOf");
+    throw new UnsupportedSpecError(pointer, "only annotations are allowed next to $ref; use allOf");
   }
   if (schema["x-heddle-raw-json"]) checkRaw(schema, pointer, use);
   if (schema["x-heddle-lenient-items"]) {
@@ -155,7 +155,7 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
   }
   if (schema["x-heddle-max-items"] !== undefined) checkMaxItems(schema, schema["x-heddle-max-items"], pointer, use);
   if (schema.format === "binary" && use !== "multipart body") {
-    throw new UnsupportedSpecError(at(pointer, "format"), "binary parts stand in multipart bodies only");
+    throw new UnsupportedSpecError(at(pointer, "format"), "binary parts are allowed in multipart bodies only");
   }
 }
 
@@ -171,7 +171,7 @@ function checkMaxItems(schema: Schema, limit: number, pointer: string, use: Use)
 
 function checkRaw(schema: Schema, pointer: string, use: Use): void {
   if (use === "parameter" || use === "multipart body")
-    throw new UnsupportedSpecError(pointer, `free JSON cannot stand in a ${use}`);
+    throw new UnsupportedSpecError(pointer, `free JSON is not allowed in a ${use}`);
   if ("default" in schema) throw new UnsupportedSpecError(at(pointer, "default"), "free JSON has no default");
 }
 

@@ -1,7 +1,7 @@
 import type { Model, Operation } from "../model/model.js";
 import { pascalCase } from "../model/names.js";
 
-/** Types of requests, answers and handlers of one document: one interface per group, one method per operation. */
+/** Types of requests, responses and handlers of one document: one interface per group, one method per operation. */
 export function handlersText(model: Model): string {
   const name = pascalCase(model.name);
   const operations = model.groups.flatMap((group) => group.operations);
@@ -35,10 +35,10 @@ export function handlersText(model: Model): string {
     `import type { components as AnswerComponents, operations as Answers } from "./${model.name}.answers.js";`,
     `import type { components as RequestComponents${uses("Requests")} } from "./${model.name}.requests.js";`,
     "",
-    "/** Named schemas. One that both requests and answers use has the form in which it arrives in requests. */",
+    "/** Named schemas. One that both requests and responses use has the form in which it arrives in requests. */",
     `export type Schemas = SchemasOf<RequestComponents["schemas"], AnswerComponents["schemas"]>;`,
     "",
-    "/** Named schemas in the form in which they are answered. */",
+    "/** Named schemas in the form that responses have. */",
     `export type AnswerSchemas = AnswerComponents["schemas"];`,
     "",
     text,
@@ -47,9 +47,9 @@ export function handlersText(model: Model): string {
 }
 
 function requestType({ id, typeName, params, body }: Operation): string {
-  const has = (place: string) => params.some((param) => param.in === place);
-  const part = (place: "path" | "query" | "header") =>
-    has(place) ? `NonNullable<Requests["${id}"]["parameters"]["${place}"]>` : "None";
+  const has = (location: string) => params.some((param) => param.in === location);
+  const part = (location: "path" | "query" | "header") =>
+    has(location) ? `NonNullable<Requests["${id}"]["parameters"]["${location}"]>` : "None";
   return [
     `export interface ${typeName}Request extends Incoming {`,
     `  readonly params: ${part("path")};`,
@@ -89,7 +89,7 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
   const paragraphs = [
     summary,
     description === summary ? "" : description,
-    `\`${method.toUpperCase()} ${path}\`${extension ? " (an addition of this project)" : ""}`,
+    `\`${method.toUpperCase()} ${path}\`${extension ? " (an extension of the interface)" : ""}`,
     deprecated ? "@deprecated" : "",
   ];
   return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);

@@ -13,7 +13,7 @@ export interface Stub {
   plans: PlanEntry[];
   /** Schemas of the validators of requests, by name. */
   checks: Checks;
-  /** Schemas of the validators of success answers, by name. */
+  /** Schemas of the validators of success responses, by name. */
   answerChecks: Checks;
   /** As in `Plans`. */
   branches: ReadonlySet<string>;
@@ -60,7 +60,7 @@ function list(items: object[]): string {
   return items.map((item) => `    ${JSON.stringify(item)},\n`).join("");
 }
 
-type IndexOf = (place: number) => number;
+type IndexOf = (plan: number) => number;
 
 function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: IndexOf) => object {
   const { id, group, method, path, aliases, params } = operation;
@@ -84,10 +84,10 @@ function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: In
   });
 }
 
-function parametersOf(id: string, place: Parameter["in"], all: Parameter[], { checks }: Draft): object {
-  const params = all.filter((param) => param.in === place);
+function parametersOf(id: string, location: Parameter["in"], all: Parameter[], { checks }: Draft): object {
+  const params = all.filter((param) => param.in === location);
   if (params.length === 0) return {};
-  const validator = `${id}_${place}`;
+  const validator = `${id}_${location}`;
   checks[validator] = {
     type: "object",
     properties: Object.fromEntries(params.map(({ name, schema }) => [name, schema])),
@@ -99,7 +99,7 @@ function parametersOf(id: string, place: Parameter["in"], all: Parameter[], { ch
     ...(array && { array }),
     ...(fallback !== undefined && fallback !== null && { default: fallback }),
   }));
-  return { [place]: { entries, validator } };
+  return { [location]: { entries, validator } };
 }
 
 function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, checks }: Draft) {
@@ -110,8 +110,8 @@ function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, ch
   const validator = `${id}_body`;
   checks[validator] = schema;
   if (kind === "multipart") return () => ({ ...common, validator, files: filesOf(model, schema, pointer) });
-  const place = plans.place(schema, pointer);
-  return (indexOf: IndexOf) => ({ ...common, plan: indexOf(place), validator });
+  const plan = plans.planOf(schema, pointer);
+  return (indexOf: IndexOf) => ({ ...common, plan: indexOf(plan), validator });
 }
 
 function filesOf({ document }: Model, schema: Schema, pointer: string): string[] {

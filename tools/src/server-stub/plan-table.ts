@@ -1,4 +1,4 @@
-/** As `PlanEntry` of the server stub: how to read one place of a JSON body. */
+/** As `PlanEntry` of the server stub: how to read one value of a JSON body. */
 export interface PlanEntry {
   raw?: string[];
   properties?: Record<string, number>;
@@ -11,32 +11,32 @@ export interface PlanEntry {
   maxItems?: number;
 }
 
-/** Nothing needs to be known to read this place. */
+/** The value is read without a plan. */
 export const noPlan = -1;
 
-/** The entries without those that say nothing and without repetitions, and where each place went. */
-export function compact(all: readonly PlanEntry[]): { entries: PlanEntry[]; indexOf: (place: number) => number } {
-  let target = all.map((_, place) => place);
-  const follow = (place: number) => target[place] ?? noPlan;
+/** The entries without those that have no effect and without repetitions, and the new index of each. */
+export function compact(all: readonly PlanEntry[]): { entries: PlanEntry[]; indexOf: (plan: number) => number } {
+  let target = all.map((_, plan) => plan);
+  const follow = (plan: number) => target[plan] ?? noPlan;
   for (let before = ""; before !== target.join();) {
     before = target.join();
     const first = new Map<string, number>();
-    target = all.map((entry, place) => {
+    target = all.map((entry, plan) => {
       const text = JSON.stringify(redirect(entry, follow));
       if (idleEntries.has(text)) return noPlan;
-      if (!first.has(text)) first.set(text, place);
+      if (!first.has(text)) first.set(text, plan);
       return first.get(text) ?? noPlan;
     });
   }
-  const kept = [...new Set(target)].filter((place) => place !== noPlan).toSorted((a, b) => a - b);
-  const indexOf = (place: number) => kept.indexOf(follow(place));
-  return { entries: kept.map((place) => redirect(all[place] ?? {}, indexOf)), indexOf };
+  const kept = [...new Set(target)].filter((plan) => plan !== noPlan).toSorted((a, b) => a - b);
+  const indexOf = (plan: number) => kept.indexOf(follow(plan));
+  return { entries: kept.map((plan) => redirect(all[plan] ?? {}, indexOf)), indexOf };
 }
 
-/** Entries that read a place just as it would be read without them. */
+/** Entries that have no effect. */
 const idleEntries = new Set(["{}", '{"items":-1}', '{"others":"keep"}', '{"others":"keep","items":-1}']);
 
-function redirect(entry: PlanEntry, to: (place: number) => number): PlanEntry {
+function redirect(entry: PlanEntry, to: (plan: number) => number): PlanEntry {
   const { properties, others, items, prefix } = entry;
   return {
     ...entry,
@@ -48,6 +48,6 @@ function redirect(entry: PlanEntry, to: (place: number) => number): PlanEntry {
 }
 
 /** A map whose values need no plan keeps them as they are. */
-export function toOthers(place: number): "keep" | number {
-  return place === noPlan ? "keep" : place;
+export function toOthers(plan: number): "keep" | number {
+  return plan === noPlan ? "keep" : plan;
 }

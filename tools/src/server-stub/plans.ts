@@ -30,8 +30,8 @@ export class Plans {
     this.#document = document;
   }
 
-  /** Number of the plan for a schema, or -1; `compact` says where it ends up. */
-  place(schema: Schema, pointer: string): number {
+  /** Index of the plan for a schema, or -1; `compact` gives its final index. */
+  planOf(schema: Schema, pointer: string): number {
     return this.#merge([{ schema, pointer }]);
   }
 
@@ -42,7 +42,7 @@ export class Plans {
     if (known !== undefined) return known;
     const shapes = distinct(resolved).flatMap((choice) => this.#shapes(choice));
     const raw = shapes.filter((shape) => shape.some(isRaw));
-    if (raw.length > 0) return this.#rawPlace(key, raw, shapes);
+    if (raw.length > 0) return this.#rawPlan(key, raw, shapes);
     const structured = shapes.filter((shape) => shape.some(({ schema }) => isStructured(schema)));
     if (structured.length === 0) return this.#remember(key, noPlan);
     const free = shapes.find((shape) => shape.every(({ schema }) => isAnything(schema)));
@@ -55,12 +55,12 @@ export class Plans {
     return this.#known.get(key) ?? noPlan;
   }
 
-  #remember(key: string, place: number): number {
-    this.#known.set(key, place);
-    return place;
+  #remember(key: string, plan: number): number {
+    this.#known.set(key, plan);
+    return plan;
   }
 
-  #rawPlace(key: string, raw: Shape[], shapes: Shape[]): number {
+  #rawPlan(key: string, raw: Shape[], shapes: Shape[]): number {
     const other = shapes.find((shape) => !raw.includes(shape) && !isNull(shape));
     if (other)
       throw new UnsupportedSpecError(
@@ -148,8 +148,8 @@ export class Plans {
 
   /** The shapes of a schema: `allOf` joins, `anyOf` and `oneOf` choose. */
   #shapes({ schema, pointer }: Located): Shape[] {
-    const says = isRaw({ schema, pointer }) || isStructured(schema) || !compositions.some((key) => key in schema);
-    let shapes: Shape[] = [says ? [{ schema, pointer }] : []];
+    const hasRules = isRaw({ schema, pointer }) || isStructured(schema) || !compositions.some((key) => key in schema);
+    let shapes: Shape[] = [hasRules ? [{ schema, pointer }] : []];
     if (schema["x-heddle-raw-json"]) return shapes;
     for (const key of compositions) {
       const lists = (schema[key] ?? []).map((part, index) =>
@@ -163,7 +163,7 @@ export class Plans {
   }
 
   #resolve(schema: Schema, pointer: string): Located {
-    // Flags may stand beside a $ref.
+    // Flags may be next to a $ref.
     if (schema["x-heddle-raw-json"]) return { schema, pointer };
     const target = deref<Schema>(this.#document, schema, pointer);
     return { schema: target.value, pointer: target.pointer };

@@ -9,7 +9,7 @@ import type { Files } from "../generated-files.js";
 /** Schemas to compile, by the name of the function. They may refer to components of the document. */
 export type Checks = Record<string, Schema>;
 
-/** A date, or a date and time with or without an offset; what it means is for the reader to say. */
+/** A date, or a date and time with or without an offset; the handler interprets it. */
 const dateTimePattern = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]\d\d(:?\d\d)?)?)?$/;
 
 /**
@@ -74,7 +74,7 @@ function clean(schema: Schema): Schema {
     result.additionalProperties = typeof others === "object" ? clean(others) : others;
   }
   const items = schema.items && (schema["x-heddle-lenient-items"] ? {} : clean(schema.items));
-  // The dialect in which Ajv writes the smaller code spells tuples the older way.
+  // Ajv writes smaller code for the older dialect, which spells tuples differently.
   if (schema.prefixItems)
     Object.assign(result, { items: schema.prefixItems.map(clean), additionalItems: items ?? true });
   else if (items) result.items = items;

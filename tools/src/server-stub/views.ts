@@ -3,7 +3,7 @@ import { deref, typesOf } from "../model/openapi.js";
 import type { OpenApi, Schema } from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 
-/** Marks the place of an `ItemError` in the request view. */
+/** Marks an `ItemError` in the request view. */
 export const itemErrorKey = "x-heddle-item-error";
 
 /**
@@ -37,7 +37,7 @@ export function requestView(model: Model, branches: ReadonlySet<string>): OpenAp
   return prune(view);
 }
 
-/** The document as a handler meets it in answers: as it stands, without what only requests reach. */
+/** The document as a handler meets it in responses: unchanged, without what only requests reach. */
 export function answerView(model: Model): OpenApi {
   const view = structuredClone(model.document);
   for (const operation of operationsOf(view)) {
@@ -76,7 +76,7 @@ function* operationsOf(view: OpenApi): Generator<Record<string, unknown>> {
   }
 }
 
-/** Every schema below components and operations with its place. */
+/** Every schema below components and operations with its pointer. */
 function* schemasOf(view: OpenApi): Generator<[string, Schema]> {
   yield* walk(view.paths, "/paths");
   yield* walk(view.components, "/components");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** What the working tree is compared with. */
 export interface Base {
   commit: string;
-  /** In words, for the report. */
+  /** As the report names it. */
   name: string;
 }
 
@@ -43,7 +43,7 @@ function parent(repository: string): Base | undefined {
   return commit ? { commit, name: "the commit before" } : undefined;
 }
 
-/** The answer of git in one line; empty when it has none. */
+/** The output of git; empty when it fails. */
 function git(repository: string, ...args: string[]): string {
   try {
     return execFileSync("git", args, { cwd: repository, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

@@ -55,28 +55,28 @@ const cases: Case[] = [
     (item) => set(item, `${request}.properties.limit.maximum`, 10),
   ],
   [
-    "a request takes one value less",
+    "a request accepts one value less",
     "major",
     "enum-values-removed",
     (item) => set(item, `${request}.properties.mode.enum`, ["a"]),
   ],
   [
-    "an answer may hold one value more",
+    "a response may hold one value more",
     "major",
     "enum-values-added",
-    (item) => set(item, `${answer}.properties.state.enum`, ["x", "y", "z"]),
+    (item) => set(item, `${response}.properties.state.enum`, ["x", "y", "z"]),
   ],
   [
-    "an answer lacks a property",
+    "a response lacks a property",
     "major",
     "property-removed",
-    (item) => set(item, `${answer}.properties`, { id: text }),
+    (item) => set(item, `${response}.properties`, { id: text }),
   ],
   [
-    "an answer no longer promises a property",
+    "a response no longer promises a property",
     "major",
     "required-properties-removed",
-    (item) => set(item, `${answer}.required`, []),
+    (item) => set(item, `${response}.required`, []),
   ],
   [
     "a media type is gone",
@@ -84,7 +84,7 @@ const cases: Case[] = [
     "media-type-removed",
     (item) => set(item, "post.responses.200.content", { "text/plain": { schema: text } }),
   ],
-  ["an answer is gone", "major", "response-removed", (item) => set(item, "post.responses.404", undefined)],
+  ["a response is gone", "major", "response-removed", (item) => set(item, "post.responses.404", undefined)],
   [
     "an open operation needs a key",
     "major",
@@ -103,13 +103,13 @@ const cases: Case[] = [
     undefined,
     (item) => set(item, `${request}.properties.extra`, text),
   ],
-  ["an answer has one more property", "minor", undefined, (item) => set(item, `${answer}.properties.extra`, text)],
-  ["the words are others", "patch", undefined, (item) => set(item, "post.summary", "Other words")],
+  ["a response has one more property", "minor", undefined, (item) => set(item, `${response}.properties.extra`, text)],
+  ["the summary is another", "patch", undefined, (item) => set(item, "post.summary", "Another summary")],
 ];
 
 const text = { type: "string" };
 const request = "post.requestBody.content.application/json.schema";
-const answer = "post.responses.200.content.application/json.schema";
+const response = "post.responses.200.content.application/json.schema";
 const work = mkdtempSync(join(tmpdir(), "heddle-rating-"));
 let changes: Change[] = [];
 
@@ -129,7 +129,9 @@ afterAll(() => rmSync(work, { recursive: true }));
 test.each(cases.map(([name, impact, rule], index) => ({ name, impact, rule, index })))(
   "$name: $impact",
   ({ impact, rule, index }) => {
-    const own = changes.filter(({ place }) => place.split(" › ")[0]!.replace(/^[A-Z]+ /, "") === `/case/${index}`);
+    const own = changes.filter(
+      ({ location }) => location.split(" › ")[0]!.replace(/^[A-Z]+ /, "") === `/case/${index}`,
+    );
     expect(requiredBump(own)).toBe(impact);
     expect(own.map((change) => change.rule)).toContain(rule);
   },
@@ -140,9 +142,9 @@ test("the same document twice has no change", async () => {
   expect(await rateDocument(path, path, work)).toEqual([]);
 }, 120_000);
 
-test("a place reads as the operation and the way into it", () => {
+test("a location reads as the operation and the path inside it", () => {
   const index = cases.findIndex(([, , rule]) => rule === "schema-constraint-changed");
-  expect(changes.find(({ rule }) => rule === "schema-constraint-changed")?.place).toBe(
+  expect(changes.find(({ rule }) => rule === "schema-constraint-changed")?.location).toBe(
     `POST /case/${index} › requestBody › limit`,
   );
 });

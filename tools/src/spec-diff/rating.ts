@@ -9,7 +9,7 @@ export interface Change {
   /** Which rule rated it; absent for additions and changes of wording. */
   rule?: string;
   /** `POST /call/read › request › new_one` */
-  place: string;
+  location: string;
   sentence: string;
 }
 
@@ -29,26 +29,26 @@ export async function bundle(spec: string): Promise<void> {
   await redocly(["bundle", "--ext", "json"], spec);
 }
 
-/** Every change between two folders of bundled documents. A document that came is minor, one that went is major. */
+/** Every change between two folders of bundled documents. An added document is minor, a removed one is major. */
 export async function rateDocuments(base: string, revision: string, work: string): Promise<Change[]> {
   const names = [...new Set([base, revision].flatMap((directory) => readdirSync(directory)))]
     .filter((name) => name.endsWith(".json"))
     .toSorted();
   const changes: Change[] = [];
   for (const name of names) {
-    const place = name.replace(".json", "");
-    if (!existsSync(join(base, name))) changes.push({ impact: "minor", place, sentence: "a new interface" });
+    const location = name.replace(".json", "");
+    if (!existsSync(join(base, name))) changes.push({ impact: "minor", location, sentence: "a new interface" });
     else if (!existsSync(join(revision, name)))
-      changes.push({ impact: "major", place, sentence: "the interface is gone" });
+      changes.push({ impact: "major", location, sentence: "the interface is gone" });
     else changes.push(...(await rateDocument(join(base, name), join(revision, name), work)));
   }
   return changes;
 }
 
-/** Rates each change between two bundled documents. `work` is a folder of our own for the configuration. */
+/** Rates each change between two bundled documents. `work` is a temporary folder for the configuration. */
 export async function rateDocument(base: string, revision: string, work: string): Promise<Change[]> {
   const config = join(work, "redocly.yaml");
-  // Without these rules nothing is ever breaking, and the report only says so in passing.
+  // Without these rules no change is rated as breaking.
   writeFileSync(config, 'extends: [diff-recommended]\ntelemetry: "off"\n');
   const args = ["diff", base, revision, "--config", config, "--format", "json", "--fail-on", "none"];
   const { code, stdout, stderr } = await runRedocly(args, work);
@@ -66,16 +66,16 @@ function readChange({ path, kind, impact, property, verdicts }: Report["changes"
   return {
     impact,
     ...(first && { rule: first.ruleId }),
-    place: placeOf(path),
+    location: locationOf(path),
     sentence: first ? verdicts.map(({ message }) => message).join(" ") : what,
   };
 }
 
-// Words of the path that only say how a document is built.
+// Steps of the path that only reflect the structure of a document.
 const structuralSteps = new Set(["content", "schema", "properties", "application/json", "items"]);
 
 /** `#/paths/~1call~1read/post/requestBody/content/…` → `POST /call/read › requestBody › …` */
-function placeOf(pointer: string): string {
+function locationOf(pointer: string): string {
   const steps = pointer
     .slice(2)
     .split("/")

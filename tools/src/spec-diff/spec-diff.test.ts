@@ -7,9 +7,9 @@ import { findBase } from "./base.js";
 import { judge, specDiff } from "./spec-diff.js";
 import type { Change } from "./rating.js";
 
-const gone: Change = { impact: "major", rule: "operation-removed", place: "GET /a", sentence: "It is gone." };
-const more: Change = { impact: "minor", place: "GET /b", sentence: "added" };
-const words: Change = { impact: "patch", place: "GET /c", sentence: "summary modified" };
+const gone: Change = { impact: "major", rule: "operation-removed", location: "GET /a", sentence: "It is gone." };
+const more: Change = { impact: "minor", location: "GET /b", sentence: "added" };
+const words: Change = { impact: "patch", location: "GET /c", sentence: "summary modified" };
 
 test("a breaking change needs a major bump, before 1.0 a minor one", () => {
   expect(judge("x", [words, gone], "1.2.0", "minor")).toMatchObject({ enough: false });
@@ -18,12 +18,12 @@ test("a breaking change needs a major bump, before 1.0 a minor one", () => {
   expect(judge("x", [words, gone], "0.2.0", "patch")).toMatchObject({ enough: false });
 });
 
-test("the report lists what breaks first, counts wording, and ends with the next step", () => {
+test("the report lists what breaks first, counts descriptions, and ends with the next step", () => {
   expect(judge("release @heddle/spec@1.0.0", [words, more, gone, words], "1.0.0", "patch").text).toBe(
     `The contract against release @heddle/spec@1.0.0:
   major  GET /a: It is gone.
   minor  GET /b: added
-  patch  2 changes of wording and examples
+  patch  2 changes of descriptions and examples
 It needs a major bump; the pending changesets ask for patch.
 Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and major, and say what users will notice.`,
   );
@@ -99,6 +99,6 @@ function document(...paths: string[]): string {
 }
 
 function pathItem(path: string): string {
-  const answers = 'responses:\n        "200": { description: Fine. }';
-  return `  ${path}:\n    get:\n      operationId: read${path.slice(1)}\n      ${answers}\n`;
+  const responses = 'responses:\n        "200": { description: Fine. }';
+  return `  ${path}:\n    get:\n      operationId: read${path.slice(1)}\n      ${responses}\n`;
 }

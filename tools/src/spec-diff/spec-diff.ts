@@ -59,10 +59,10 @@ function isSource(path: string): boolean {
 function table(changes: Change[]): string[] {
   const count = (impact: Bump) => changes.filter((change) => change.impact === impact);
   const rows = [...count("major"), ...count("minor")].map(
-    ({ impact, place, sentence }) => `  ${impact.padEnd(6)} ${place}: ${sentence}`,
+    ({ impact, location, sentence }) => `  ${impact.padEnd(6)} ${location}: ${sentence}`,
   );
   const wording = count("patch").length;
-  return wording > 0 ? [...rows, `  patch  ${wording} changes of wording and examples`] : rows;
+  return wording > 0 ? [...rows, `  patch  ${wording} changes of descriptions and examples`] : rows;
 }
 
 /** The largest bump asked for any package that shares the contract's version (`fixed` in the changesets' settings). */

@@ -18,7 +18,7 @@ export async function typesText(document: OpenApi, options: OpenAPITSOptions = {
   return astToString(nodes);
 }
 
-/** Types of a document as it stands, for the client and whoever reads the wire. */
+/** Types of a document without changes, for the client and for readers of requests and responses. */
 export async function specTypes({ document, source, name }: Model): Promise<Files> {
   return { [`${name}.d.ts`]: banner(source) + (await typesText(document)) };
 }

@@ -25,7 +25,7 @@ test("a database can be opened again and again, and a table that a power loss re
   await db.engine.command({ sql: "DROP TABLE call_names" });
   await (await db.open()).close();
   expect(await db.engine.rows({ sql: "SELECT count() AS n FROM call_names" })).toEqual([{ n: "0" }]);
-  const ledger = await db.engine.rows({ sql: "SELECT version, name FROM schema_migrations" });
+  const ledger = await db.engine.rows({ sql: "SELECT version, name FROM schema_migrations ORDER BY version" });
   expect(ledger).toEqual(allMigrations.map(({ version, name }) => ({ version, name })));
 });
 

@@ -4,10 +4,10 @@ import type { Outcome } from "../reply.js";
 import type { components as AnswerComponents, operations as Answers } from "./library.answers.js";
 import type { components as RequestComponents, operations as Requests } from "./library.requests.js";
 
-/** Named schemas. One that both requests and answers use has the form in which it arrives in requests. */
+/** Named schemas. One that both requests and responses use has the form in which it arrives in requests. */
 export type Schemas = SchemasOf<RequestComponents["schemas"], AnswerComponents["schemas"]>;
 
-/** Named schemas in the form in which they are answered. */
+/** Named schemas in the form that responses have. */
 export type AnswerSchemas = AnswerComponents["schemas"];
 
 export interface BookCreateRequest extends Incoming {
@@ -118,7 +118,7 @@ export interface BooksHandlers<Caller> {
    *
    * One bad item never fails the others.
    *
-   * `POST /books/add_batch` (an addition of this project)
+   * `POST /books/add_batch` (an extension of the interface)
    */
   booksAdd(request: BooksAddRequest, caller: Caller): Outcome<BooksAddAnswer>;
   /**

@@ -50,9 +50,9 @@ export async function expectReadable(
 }
 
 function readBackOf({ model, path, method, success }: SpecOperation): ReadBack | undefined {
-  const responses = (model.document.paths[path]?.[method] as { responses?: Record<string, unknown> }).responses;
-  const response = responses?.[success.status] as { links?: Record<string, ReadBack> } | undefined;
-  return response?.links?.["readBack"];
+  const operation = model.document.paths[path]?.[method] as
+    { responses?: Record<string, { links?: Record<string, ReadBack> }> } | undefined;
+  return operation?.responses?.[success.status]?.links?.["readBack"];
 }
 
 /** The reading of each item that was stored, or the one reading of a request without items. */

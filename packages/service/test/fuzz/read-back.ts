@@ -51,7 +51,8 @@ export async function expectReadable(
 
 function readBackOf({ model, path, method, success }: SpecOperation): ReadBack | undefined {
   const operation = model.document.paths[path]?.[method] as
-    { responses?: Record<string, { links?: Record<string, ReadBack> }> } | undefined;
+    | { responses?: Record<string, { links?: Record<string, ReadBack> }> }
+    | undefined;
   return operation?.responses?.[success.status]?.links?.["readBack"];
 }
 

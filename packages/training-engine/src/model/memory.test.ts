@@ -42,7 +42,7 @@ test("what would not fit is refused with what it needs, what there is and what w
   };
   expect(() => requireTrainingMemory(large, undefined, total - 1)).toThrow(expect.objectContaining(refusal));
   expect(() => requireTrainingMemory(large, undefined, total - 1)).toThrow(
-    /GB may be used; an adapter of rank 8 would fit/,
+    /GB are available; an adapter of rank 8 would fit/,
   );
   expect(() => requireTrainingMemory(large, undefined, 1e8)).toThrow(
     /a model of about \d+\.?\d* million weights instead of/,

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { type S3, textOf } from "./s3-request.js";
+import { textOf } from "./s3-request.js";
+import type { S3 } from "./s3-request.js";
 import { elementOf, elementsOf } from "./xml.js";
 
 export interface S3Entry {

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { BlobSource } from "./port.js";
-import { pathOf, type S3, textOf } from "./s3-request.js";
+import { pathOf, textOf } from "./s3-request.js";
+import type { S3 } from "./s3-request.js";
 import { elementOf } from "./xml.js";
 
 /** Most parts that S3 takes in one upload. */

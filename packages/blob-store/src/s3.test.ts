@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { blobStoreCases } from "../test/cases.js";
 import { startS3Server } from "../test/s3-server.js";
@@ -71,10 +72,12 @@ describe("blobs in S3", () => {
   test("a stream that breaks off after some parts, or is not the announced one, leaves nothing", async () => {
     const before = await listed(store);
     await expect(store.put(broken())).rejects.toThrow("the upload broke off");
-    const expected_sha256 = "0".repeat(64);
-    await expect(store.put(chunked(randomBytes(2500), 300), { expected_sha256 })).rejects.toMatchObject({
-      code: "conflict",
-    });
+    const expectedSha256 = "0".repeat(64);
+    await expect(store.put(chunked(randomBytes(2500), 300), { expected_sha256: expectedSha256 })).rejects.toMatchObject(
+      {
+        code: "conflict",
+      },
+    );
     expect(server.unfinished()).toEqual([]);
     expect(await listed(store)).toEqual(before);
   });

@@ -6,7 +6,8 @@ import { digestOf, keyOf } from "./keys.js";
 import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, BlobStore } from "./port.js";
 import { resolveRange } from "./range.js";
 import { listObjects, listUploads, timeOf } from "./s3-list.js";
-import { denied, pathOf, type S3Access, s3Client, type S3Patience, textOf } from "./s3-request.js";
+import { denied, pathOf, s3Client, textOf } from "./s3-request.js";
+import type { S3Access, S3Patience } from "./s3-request.js";
 import { beginUpload, inParts } from "./s3-upload.js";
 import { verified } from "./verify.js";
 
@@ -137,12 +138,12 @@ export async function openS3(
   /** A bucket may be shared, and somebody else's may lie beside what we put there. */
   const isOurs = (key: string): boolean => key.startsWith(prefix) && madeHere.test(key.slice(prefix.length));
 
-  async function discardDrafts(begun_before: bigint): Promise<void> {
+  async function discardDrafts(begunBefore: bigint): Promise<void> {
     for await (const { key, upload_id, begun_at } of listUploads(send, bucket, prefix)) {
-      if (begun_at < begun_before && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
+      if (begun_at < begunBefore && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
     }
     for await (const { key, modified_at } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
-      if (modified_at < begun_before && isOurs(key)) await remove(key);
+      if (modified_at < begunBefore && isOurs(key)) await remove(key);
     }
   }
 

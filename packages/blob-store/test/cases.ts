@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BlobStore, collectGarbage } from "../src/index.js";
+import { collectGarbage } from "../src/index.js";
+import type { BlobStore } from "../src/index.js";
 
 /** What a user may expect of any back end. `open` gives an empty store, `age` makes a blob of it two hours old. */
 export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, age: (key: string) => void): void {
@@ -49,13 +50,15 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
     });
 
     test("refuses content that is not the expected one and keeps nothing of it", async () => {
-      const expected_sha256 = hex("announced");
+      const expectedSha256 = hex("announced");
       for (const source of [bytes("sent"), chunks(["se", "nt"])]) {
-        await expect(store.put(source, { expected_sha256 })).rejects.toMatchObject({ code: "conflict" });
+        await expect(store.put(source, { expected_sha256: expectedSha256 })).rejects.toMatchObject({
+          code: "conflict",
+        });
       }
       expect(await store.stat(keyOf("sent"))).toBeUndefined();
-      await expect(store.put(bytes("announced"), { expected_sha256 })).resolves.toMatchObject({
-        sha256: expected_sha256,
+      await expect(store.put(bytes("announced"), { expected_sha256: expectedSha256 })).resolves.toMatchObject({
+        sha256: expectedSha256,
       });
       await expect(store.put(bytes("x"), { expected_sha256: "not hex" })).rejects.toMatchObject({ code: "invalid" });
     });

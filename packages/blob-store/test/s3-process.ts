@@ -4,7 +4,8 @@
  * asked for so far, and the status codes of the next answers.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import S3rver from "@20minutes/s3rver";

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createTracingClient } from "@heddle/client";
 
-const project_id = "local/examples";
+const projectId = "local/examples";
 const tracing = createTracingClient({
   baseUrl: process.env.HEDDLE_URL ?? "http://127.0.0.1:4680",
   apiKey: process.env.HEDDLE_API_KEY,
@@ -12,13 +12,13 @@ const tracing = createTracingClient({
 /** The call that is running where we are, so that a call made inside becomes its child. */
 const current = new AsyncLocalStorage<{ id: string; trace_id: string }>();
 
-function traced<Args extends unknown[], Result>(op_name: string, run: (...args: Args) => Result | Promise<Result>) {
+function traced<Args extends unknown[], Result>(opName: string, run: (...args: Args) => Result | Promise<Result>) {
   return async (...args: Args): Promise<Result> => {
     const parent = current.getStore();
     const call = await tracing.callStart({
       start: {
-        project_id,
-        op_name,
+        project_id: projectId,
+        op_name: opName,
         parent_id: parent?.id,
         trace_id: parent?.trace_id,
         started_at: new Date().toISOString(),
@@ -28,7 +28,7 @@ function traced<Args extends unknown[], Result>(op_name: string, run: (...args: 
     });
     const end = (outcome: { output?: unknown; exception?: string }) =>
       tracing.callEnd({
-        end: { project_id, id: call.id, ended_at: new Date().toISOString(), summary: {}, ...outcome },
+        end: { project_id: projectId, id: call.id, ended_at: new Date().toISOString(), summary: {}, ...outcome },
       });
     try {
       const output = await current.run(call, () => run(...args));

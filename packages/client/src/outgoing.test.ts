@@ -68,8 +68,8 @@ test("raw bytes go out untouched under their media type, and come back", async (
     response.end(await readBody(request));
   });
   const connection = connect("tracing", undefined, { baseUrl });
-  const post = (media_type?: string) =>
-    withBytes("POST /otel/v1/traces", "application/x-protobuf", { body: bytes, media_type });
+  const post = (mediaType?: string) =>
+    withBytes("POST /otel/v1/traces", "application/x-protobuf", { body: bytes, media_type: mediaType });
   expect(await readBytes(connection, post())).toEqual(bytes);
   expect(await readBytes(connection, post("application/json"))).toEqual(bytes);
   expect(types).toEqual(["application/x-protobuf", "application/json"]);

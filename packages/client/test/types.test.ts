@@ -6,7 +6,7 @@ import { connectTraining } from "../src/training.js";
 
 // Checked by the compiler (`pnpm typecheck`); nothing here runs.
 declare const tracing: TracingClient;
-const project_id = "acme/demo";
+const projectId = "acme/demo";
 
 test("results and items are typed by the spec", () => {
   expectTypeOf<ReturnType<TracingClient["callRead"]>>().resolves.toEqualTypeOf<Schemas["CallReadRes"]>();
@@ -27,38 +27,39 @@ test("inputs stand side by side, whatever their place on the wire", () => {
 });
 
 void (async () => {
-  await tracing.callRead({ project_id, id: "1", include_costs: true });
+  await tracing.callRead({ project_id: projectId, id: "1", include_costs: true });
   // @ts-expect-error a required property is missing
-  await tracing.callRead({ project_id });
+  await tracing.callRead({ project_id: projectId });
   // @ts-expect-error a property that the operation does not have
-  await tracing.callRead({ project_id, id: "1", columns: [] });
+  await tracing.callRead({ project_id: projectId, id: "1", columns: [] });
   // @ts-expect-error ids are text
-  await tracing.callRead({ project_id, id: 1 });
+  await tracing.callRead({ project_id: projectId, id: 1 });
   // @ts-expect-error the operation takes an input
   await tracing.callRead();
   // @ts-expect-error no operation has this name
-  await tracing.callReed({ project_id, id: "1" });
+  await tracing.callReed({ project_id: projectId, id: "1" });
 
   // @ts-expect-error a stream is looped over with `for await`
-  for (const call of tracing.callsQueryStream({ project_id })) void call;
+  for (const call of tracing.callsQueryStream({ project_id: projectId })) void call;
   // @ts-expect-error a direction is asc or desc
-  tracing.callsQueryStream({ project_id, sort_by: [{ field: "started_at", direction: "down" }] });
+  tracing.callsQueryStream({ project_id: projectId, sort_by: [{ field: "started_at", direction: "down" }] });
+  const query = { $expr: { $equals: [{ $literal: 1 }, { $literal: 1 }] } };
   // @ts-expect-error an expression has one of the known operators
-  tracing.callsQueryStream({ project_id, query: { $expr: { $equals: [{ $literal: 1 }, { $literal: 1 }] } } });
+  tracing.callsQueryStream({ project_id: projectId, query });
 
-  await tracing.fileCreate({ project_id, file: new Blob(["x"]) });
-  await tracing.fileCreate({ project_id, file: Uint8Array.of(1) });
+  await tracing.fileCreate({ project_id: projectId, file: new Blob(["x"]) });
+  await tracing.fileCreate({ project_id: projectId, file: Uint8Array.of(1) });
   // @ts-expect-error text is not a file
-  await tracing.fileCreate({ project_id, file: "x" });
-  await tracing.exportTrace({ project_id, body: Uint8Array.of(1), media_type: "application/x-protobuf" });
+  await tracing.fileCreate({ project_id: projectId, file: "x" });
+  await tracing.exportTrace({ project_id: projectId, body: Uint8Array.of(1), media_type: "application/x-protobuf" });
   // @ts-expect-error the operation does not take this media type
-  await tracing.exportTrace({ project_id, body: Uint8Array.of(1), media_type: "text/plain" });
+  await tracing.exportTrace({ project_id: projectId, body: Uint8Array.of(1), media_type: "text/plain" });
 
   await tracing.readRoot({ timeout: 1 });
   // @ts-expect-error an operation without inputs takes options only
-  await tracing.readRoot({ project_id });
+  await tracing.readRoot({ project_id: projectId });
 
-  const start = { project_id, op_name: "o", started_at: "2026-01-01T00:00:00Z", attributes: {}, inputs: {} };
+  const start = { project_id: projectId, op_name: "o", started_at: "2026-01-01T00:00:00Z", attributes: {}, inputs: {} };
   await callStart(connectTracing({ baseUrl: "http://x" }), { start });
   // @ts-expect-error a connection belongs to one interface
   await callStart(connectTraining({ baseUrl: "http://x" }), { start });

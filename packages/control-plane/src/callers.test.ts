@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Caller, callerMay } from "./callers.js";
+import { callerMay } from "./callers.js";
+import type { Caller } from "./callers.js";
 
 const key: Caller = { user_id: "1", user_name: "ana", entity: "acme", role: "write", owner: false };
 

@@ -3,7 +3,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { Database } from "./database.js";
 import { integerOf, textOf } from "./database.js";
-import { keepLease, type Lease } from "./lease-renewal.js";
+import { keepLease } from "./lease-renewal.js";
+import type { Lease } from "./lease-renewal.js";
 
 interface LeaseOptions {
   /** Who we are, for people: it is named to whoever is refused. */

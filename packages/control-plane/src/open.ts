@@ -1,14 +1,18 @@
 import type { Caller } from "./callers.js";
 import { ensureIdentity } from "./identity.js";
-import { type ApiKey, createKey, listKeys, type NewApiKey, revokeKey } from "./keys.js";
-import { type Leases, openLeases } from "./leases.js";
+import { createKey, listKeys, revokeKey } from "./keys.js";
+import type { ApiKey, NewApiKey } from "./keys.js";
+import { openLeases } from "./leases.js";
+import type { Leases } from "./leases.js";
 import { migrate } from "./migrate.js";
 import { foundation } from "./migrations/0001-foundation.js";
 import { leases } from "./migrations/0002-leases.js";
 import { checkPathName } from "./names.js";
-import { openProjects, type Projects } from "./projects.js";
+import { openProjects } from "./projects.js";
+import type { Projects } from "./projects.js";
 import { openDatabase } from "./open-database.js";
-import { openUsers, type Users } from "./users.js";
+import { openUsers } from "./users.js";
+import type { Users } from "./users.js";
 import { openVerifier } from "./verify.js";
 
 export interface ControlPlane {

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import { Client, type ClientBase, Pool, TypeOverrides, types } from "pg";
+import { Client, Pool, TypeOverrides, types } from "pg";
+import type { ClientBase } from "pg";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
 import { postgresFailure } from "./postgres-failure.js";
 

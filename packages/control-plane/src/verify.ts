@@ -1,6 +1,7 @@
 import type { Caller } from "./callers.js";
 import type { Database } from "./database.js";
-import { type ApiKey, findKey } from "./keys.js";
+import { findKey } from "./keys.js";
+import type { ApiKey } from "./keys.js";
 import { secretHash } from "./secret.js";
 
 /** How long a key that another process has revoked is still believed. */

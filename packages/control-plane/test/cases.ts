@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "../src/index.js";
+import { openControlPlane } from "../src/index.js";
+import type { ControlPlane, ControlPlaneOptions } from "../src/index.js";
 import { migrate } from "../src/migrate.js";
 import { openDatabase } from "../src/open-database.js";
 

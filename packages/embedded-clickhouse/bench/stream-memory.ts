@@ -2,7 +2,8 @@ import { readFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createClient, type ResponseJSON, type Row } from "@clickhouse/client";
+import { createClient } from "@clickhouse/client";
+import type { ResponseJSON, Row } from "@clickhouse/client";
 import { startEngineHost } from "../src/index.js";
 
 // How much memory the host needs to stream 300 MB to a client that reads slower than the engine answers.

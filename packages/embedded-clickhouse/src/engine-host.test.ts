@@ -8,7 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterEach, expect, test, vi } from "vitest";
 import { quietClient } from "../test/quiet-client.js";
-import { startEngineHost, type EngineHost } from "./index.js";
+import { startEngineHost } from "./index.js";
+import type { EngineHost } from "./index.js";
 
 // Each test starts processes, which takes long on a machine that has other work.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });

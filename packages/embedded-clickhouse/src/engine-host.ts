@@ -3,9 +3,11 @@ import { totalmem } from "node:os";
 import { resolve } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import { socketAgent } from "./socket-agent.js";
-import { chooseAddress, releaseAddress, type Address } from "./supervision/address.js";
+import { chooseAddress, releaseAddress } from "./supervision/address.js";
+import type { Address } from "./supervision/address.js";
 import type { EngineHostOptions } from "./supervision/start-options.js";
-import { Supervisor, type HostState } from "./supervision/supervisor.js";
+import { Supervisor } from "./supervision/supervisor.js";
+import type { HostState } from "./supervision/supervisor.js";
 
 /** A running ClickHouse engine in a child process; it is restarted when it dies or hangs. */
 export interface EngineHost {

@@ -4,8 +4,10 @@ import type { Server } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
-import { openEngine, type Engine } from "./engine/engine.js";
-import { loadEngineLibrary, type EngineLibrary } from "./engine/library.js";
+import { openEngine } from "./engine/engine.js";
+import type { Engine } from "./engine/engine.js";
+import { loadEngineLibrary } from "./engine/library.js";
+import type { EngineLibrary } from "./engine/library.js";
 import { createEngineServer } from "./http/server.js";
 import type { FromHost, HostOptions, ToHost } from "./messages.js";
 

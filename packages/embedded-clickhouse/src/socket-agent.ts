@@ -1,4 +1,5 @@
-import { Agent, type AgentOptions } from "node:http";
+import { Agent } from "node:http";
+import type { AgentOptions } from "node:http";
 
 /** An agent whose requests all go to this Unix socket, whatever host their URL names. */
 export function socketAgent(path: string): Agent {

@@ -1,4 +1,5 @@
-import { HeddleError, type Loc } from "./heddle-error.js";
+import { HeddleError } from "./heddle-error.js";
+import type { Loc } from "./heddle-error.js";
 
 /**
  * Runs a function whose argument is the caller's own at `prefix`: the locs of its errors, thrown or rejected with, are

@@ -1,4 +1,5 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer } from "node:http";
+import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import fastify from "fastify";
 import { toNodeListener } from "@heddle/server-stub/node";

@@ -1,4 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { fileURLToPath } from "node:url";
@@ -7,21 +8,21 @@ import { fileURLToPath } from "node:url";
 // Both run compiled, since tsx makes every inner function dearer. Build first, then:
 // npx -y pnpm@10.34.9 exec tsx packages/server-stub/bench/requests.ts [requests per round]
 
-const COUNT = Number(process.argv[2] ?? 3000);
-const CONNECTIONS = 16;
+const count = Number(process.argv[2] ?? 3000);
+const connections = 16;
 /** As many that a neighbour who wants the machine for some seconds moves no median. */
-const ROUNDS = 9;
+const rounds = 9;
 /** Requests until node has compiled what is used. */
-const WARM_AFTER = 6000;
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+const warmAfter = 6000;
+const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const start = { project_id: "acme/demo", op_name: "chat", started_at: "2026-04-10T09:00:00Z", attributes: {} };
 const body = JSON.stringify({ start: { ...start, inputs: { text: "x".repeat(1900) } } });
 
 const servers = await Promise.all(["bare", "stub", "fastify"].map(startServer));
-for (const server of servers) await round(server, WARM_AFTER);
+for (const server of servers) await round(server, warmAfter);
 const costs = new Map<string, number[]>(servers.map(({ kind }) => [kind, []]));
-for (let index = 0; index < ROUNDS; index++) {
-  for (const server of servers) costs.get(server.kind)?.push(await round(server, COUNT));
+for (let index = 0; index < rounds; index++) {
+  for (const server of servers) costs.get(server.kind)?.push(await round(server, count));
 }
 const median = (list: number[] = []) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? NaN;
 const base = median(costs.get("bare"));
@@ -54,7 +55,7 @@ async function round({ child, port }: Server, count: number): Promise<number> {
   const worker = async () => {
     while (left-- > 0) await post(port);
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+  await Promise.all(Array.from({ length: connections }, worker));
   return ((await cpu(child)) - before) / count;
 }
 

@@ -2,21 +2,24 @@ import type { AnswerEntry, OperationEntry } from "./definition.js";
 import type { HttpRequest, HttpResponse } from "./http.js";
 import { writeJson } from "./json-write.js";
 import { oneLine } from "./one-line.js";
-import { type Problem, problemBody } from "./problem.js";
+import { problemBody } from "./problem.js";
+import type { Problem } from "./problem.js";
 import { Reply } from "./reply.js";
-import { type Encoder, isStream, openStream } from "./stream.js";
-import { detailsOf, type Validator } from "./validation.js";
+import { isStream, openStream } from "./stream.js";
+import type { Encoder } from "./stream.js";
+import { detailsOf } from "./validation.js";
+import type { Validator } from "./validation.js";
 
 type Validators = Readonly<Record<string, Validator>> | undefined;
 
-const SECURITY = {
+const security = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cache-control": "no-store",
 } as const;
 
-const JSON_HEADERS = { "content-type": "application/json", ...SECURITY };
-const STREAM_TYPES = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
+const jsonHeaders = { "content-type": "application/json", ...security };
+const streamTypes = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
 
 /** Turns what a handler returned into a response. */
 export function answerOf(
@@ -32,7 +35,7 @@ export function answerOf(
   // Only the success answer is described for what handlers return.
   const checked = status === answer.status ? validators : undefined;
   if (answer.stream !== undefined && (isStream(body) || !answer.json)) {
-    const headers = headersOf(STREAM_TYPES[answer.stream], own);
+    const headers = headersOf(streamTypes[answer.stream], own);
     const items = body as AsyncIterable<unknown>;
     const encoder = encoderOf(answer.stream, (item) => check(id, item, validatorOf(checked, answer.itemValidator)));
     return openStream(items, encoder, request).then((stream) => ({ status, headers, body: stream }));
@@ -43,14 +46,14 @@ export function answerOf(
     const headers = bytesHeaders(answer, own);
     return openStream(body, encoder, request).then((stream) => ({ status, headers, body: stream }));
   }
-  if (!answer.json && body === undefined) return { status, headers: { ...SECURITY, ...own } };
+  if (!answer.json && body === undefined) return { status, headers: { ...security, ...own } };
   check(id, body, validatorOf(checked, answer.validator));
-  return { status, headers: own ? { ...JSON_HEADERS, ...own } : JSON_HEADERS, body: writeJson(body) };
+  return { status, headers: own ? { ...jsonHeaders, ...own } : jsonHeaders, body: writeJson(body) };
 }
 
 /** The response of a problem, in the error body of the interface. */
 export function problemAnswer(problem: Problem, kind: "tracing" | "training"): HttpResponse {
-  const headers: Record<string, string> = { ...JSON_HEADERS, ...problem.headers };
+  const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
   const tooLarge = problem.status === 413;
   if (tooLarge) headers["connection"] = "close";
@@ -58,15 +61,15 @@ export function problemAnswer(problem: Problem, kind: "tracing" | "training"): H
   return { status: problem.status, headers, body, ...(tooLarge && { drain: true }) };
 }
 
-const OCTETS = "application/octet-stream";
+const octets = "application/octet-stream";
 
 function headersOf(mediaType: string, own: Record<string, string> | undefined): Record<string, string> {
-  return { "content-type": mediaType, ...SECURITY, ...own };
+  return { "content-type": mediaType, ...security, ...own };
 }
 
 /** Bytes are whatever a client once sent: a browser that opens them saves a file instead of showing a page. */
 function bytesHeaders(answer: AnswerEntry, own: Record<string, string> | undefined): Record<string, string> {
-  return { ...headersOf(answer.bytes ?? OCTETS, undefined), "content-disposition": "attachment", ...own };
+  return { ...headersOf(answer.bytes ?? octets, undefined), "content-disposition": "attachment", ...own };
 }
 
 function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {

@@ -1,4 +1,5 @@
-import { BodyTooLarge, type Encoding, type HttpRequest } from "./http.js";
+import { BodyTooLarge } from "./http.js";
+import type { Encoding, HttpRequest } from "./http.js";
 import { Problem } from "./problem.js";
 
 /**
@@ -38,12 +39,12 @@ function deflateKind(bytes: Uint8Array): Encoding {
 }
 
 /** One for all: making a decoder costs more than decoding a small body. */
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Decodes UTF-8 strictly and drops a byte order mark. Throws 400. */
 export function decodeText(bytes: Uint8Array): string {
   try {
-    return UTF8.decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw new Problem(400, "the body is not valid UTF-8");
   }

@@ -1,12 +1,5 @@
-import {
-  BodyTooLarge,
-  ClientGone,
-  type Encoding,
-  type HttpRequest,
-  type HttpResponse,
-  type HttpServer,
-  type StreamBody,
-} from "./http.js";
+import { BodyTooLarge, ClientGone } from "./http.js";
+import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
 
 /**
  * A server as a `fetch` function: mount it in Deno, Bun, Workers and Hono, or hand it to a client as its `fetch` and

@@ -1,20 +1,21 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { linkPlans, type Plan, type PlanEntry } from "./json-plan.js";
+import { linkPlans } from "./json-plan.js";
+import type { Plan, PlanEntry } from "./json-plan.js";
 import { readJson as read } from "./json-read.js";
 import { isPlain } from "./json-scan.js";
 import { Malformed } from "./json-tokens.js";
 import { RawJson } from "./raw-json.js";
 import { Unfit } from "./unfit.js";
 
-const ENTRIES: PlanEntry[] = [
+const entries: PlanEntry[] = [
   { properties: { raw: 1, any: 2, name: -1, must: -1, inner: 3, many: 4 }, keepNull: ["must", "any"], others: "drop" },
   { raw: ["object"] },
   { raw: [] },
   { properties: { size: -1 }, defaults: { size: 7, list: [] }, others: "keep" },
   { items: 1 },
 ];
-const [PLAN] = linkPlans(ENTRIES, {});
+const [plan] = linkPlans(entries, {});
 
 /** Reads as the server does. The slower way has to come to the same. */
 function readJson(text: string, plan: Plan | undefined): unknown {
@@ -33,7 +34,7 @@ function outcome(run: () => unknown): unknown {
 
 /** Reads free JSON at a place that takes any. */
 function rawText(text: string): string {
-  const { any } = readJson(`{"any": ${text} }`, PLAN) as { any: RawJson };
+  const { any } = readJson(`{"any": ${text} }`, plan) as { any: RawJson };
   return any.text;
 }
 
@@ -94,11 +95,11 @@ describe("the rest is ordinary JSON", () => {
 
   test("with null for bare NaN and Infinity", () => {
     expect(readJson('[NaN, Infinity, -Infinity, {"must":NaN}]', undefined)).toEqual([null, null, null, { must: null }]);
-    expect(readJson('{"name":-Infinity,"must":NaN}', PLAN)).toEqual({ must: null });
+    expect(readJson('{"name":-Infinity,"must":NaN}', plan)).toEqual({ must: null });
   });
 
   test("a null of an optional key is gone, also where a value stood before it; that of a required key stays", () => {
-    expect(readJson('{"name":"a","must":null,"raw":null,"inner":null,"name":null,"any":null}', PLAN)).toEqual({
+    expect(readJson('{"name":"a","must":null,"raw":null,"inner":null,"name":null,"any":null}', plan)).toEqual({
       must: null,
       any: new RawJson("null"),
     });
@@ -106,25 +107,25 @@ describe("the rest is ordinary JSON", () => {
 
   test("defaults fill what is absent, each request with values of its own", () => {
     const [first, second] = [1, 2].map(
-      () => readJson('{"inner":{"size":null}}', PLAN) as { inner: { list: unknown[] } },
+      () => readJson('{"inner":{"size":null}}', plan) as { inner: { list: unknown[] } },
     );
     first?.inner.list.push(1);
     expect([first, second]).toEqual([{ inner: { size: 7, list: [1] } }, { inner: { size: 7, list: [] } }]);
   });
 
   test("keys nobody knows are passed over where they mean nothing, but have to be JSON", () => {
-    expect(readJson('{"surplus":{"a":[1,{"b":"]}"}]},"name":"a","inner":{"more":1,"size":2}}', PLAN)).toEqual({
+    expect(readJson('{"surplus":{"a":[1,{"b":"]}"}]},"name":"a","inner":{"more":1,"size":2}}', plan)).toEqual({
       name: "a",
       inner: { more: 1, size: 2, list: [] },
     });
-    expect(() => readJson('{"surplus":[1,}', PLAN)).toThrow(Malformed);
+    expect(() => readJson('{"surplus":[1,}', plan)).toThrow(Malformed);
   });
 
   test("__proto__ is a key like any other", () => {
     const value = readJson('{"__proto__":{"polluted":1},"inner":{"__proto__":null}}', undefined) as object;
     expect(Object.keys(value)).toEqual(["__proto__", "inner"]);
     expect("polluted" in value).toBe(false);
-    expect(readJson('{"inner":{"__proto__":[]}}', PLAN)).toEqual({ inner: { ["__proto__"]: [], size: 7, list: [] } });
+    expect(readJson('{"inner":{"__proto__":[]}}', plan)).toEqual({ inner: { ["__proto__"]: [], size: 7, list: [] } });
   });
 });
 
@@ -160,7 +161,7 @@ describe("what is not JSON is refused with its position", () => {
     const inside = `{"any":${text}`;
     expect(() => readJson(text, undefined)).toThrow(expect.objectContaining({ message, position }));
     if (!message.startsWith("something")) {
-      expect(() => readJson(inside, PLAN)).toThrow(expect.objectContaining({ message, position: position + 7 }));
+      expect(() => readJson(inside, plan)).toThrow(expect.objectContaining({ message, position: position + 7 }));
     }
   });
 
@@ -173,7 +174,7 @@ describe("what is not JSON is refused with its position", () => {
         const text = parts.join("");
         const fine = accepts(() => JSON.parse(text));
         expect(accepts(() => readJson(text, undefined))).toBe(fine);
-        expect(accepts(() => readJson(`{"any":${text}}`, PLAN))).toBe(accepts(() => JSON.parse(`{"any":${text}}`)));
+        expect(accepts(() => readJson(`{"any":${text}}`, plan))).toBe(accepts(() => JSON.parse(`{"any":${text}}`)));
       }),
       { numRuns: 3000 },
     );
@@ -196,7 +197,7 @@ function nested(levels: number): string {
 describe("nesting is limited", () => {
   test.each([201, 10_000, 1_000_000])("free JSON of %i levels is too deep, and said so by its place", (levels) => {
     const detail = { loc: ["body", "any"], msg: "Nested deeper than 200 levels", type: "nested_too_deep" };
-    expect(() => readJson(`{"any":${nested(levels)}}`, PLAN)).toThrow(
+    expect(() => readJson(`{"any":${nested(levels)}}`, plan)).toThrow(
       expect.objectContaining({ detail, tooLarge: true }),
     );
   });
@@ -209,7 +210,7 @@ describe("nesting is limited", () => {
 
   test("free JSON counts from where it starts", () => {
     const text = `{"many":[{"a":${nested(199)}}]}`;
-    expect(readJson(text, PLAN)).toEqual({ many: [new RawJson(`{"a":${nested(199)}}`)] });
+    expect(readJson(text, plan)).toEqual({ many: [new RawJson(`{"a":${nested(199)}}`)] });
   });
 });
 
@@ -224,7 +225,7 @@ test("a list that is longer than its limit is too large, before the rest of it i
 
 test("free JSON has the type its schema names", () => {
   const detail = { loc: ["body", "many", 1], msg: "Not a valid object", type: "dict_type" };
-  expect(() => readJson('{"many":[{},[]]}', PLAN)).toThrow(expect.objectContaining({ detail, tooLarge: false }));
+  expect(() => readJson('{"many":[{},[]]}', plan)).toThrow(expect.objectContaining({ detail, tooLarge: false }));
 });
 
 test("a text is plain when it holds no control character, wherever one may stand", () => {

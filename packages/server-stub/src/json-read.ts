@@ -7,7 +7,7 @@ import { tooDeep, tooMany, Unfit, wrongType } from "./unfit.js";
 import { detailsOf } from "./validation.js";
 
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
-const MAX_DEPTH = 200;
+const maxDepth = 200;
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
@@ -25,24 +25,24 @@ export function readJson(text: string, plan: Plan | undefined, plain = false): u
 
 class Reader {
   at = 0;
-  private depth = 0;
-  private readonly text: string;
-  private readonly scanner: Scanner;
-  private readonly path: (string | number)[] = ["body"];
+  #depth = 0;
+  readonly #text: string;
+  readonly #scanner: Scanner;
+  readonly #path: (string | number)[] = ["body"];
 
   constructor(text: string, plain: boolean) {
-    this.text = text;
-    this.scanner = new Scanner(text, plain);
+    this.#text = text;
+    this.#scanner = new Scanner(text, plain);
   }
 
   value(plan: Plan | undefined): unknown {
-    const c = this.text.charCodeAt(this.at);
-    if (plan?.raw !== undefined) return this.raw(plan.raw, c);
-    if (c === 34) return this.string();
-    if (c === 123) return this.object(plan);
-    if (c === 91) return this.array(plan);
+    const c = this.#text.charCodeAt(this.at);
+    if (plan?.raw !== undefined) return this.#raw(plan.raw, c);
+    if (c === 34) return this.#string();
+    if (c === 123) return this.#object(plan);
+    if (c === 91) return this.#array(plan);
     const start = this.at;
-    this.at = endOfScalar(this.text, start);
+    this.at = endOfScalar(this.#text, start);
     switch (c) {
       case 116:
         return true;
@@ -53,46 +53,47 @@ class Reader {
       case 73: // Infinity
         return null;
       default: {
-        const source = this.text.slice(start, this.at);
+        const source = this.#text.slice(start, this.at);
         return source === "-Infinity" ? null : Number(source);
       }
     }
   }
 
-  private raw(types: ReadonlySet<string>, c: number): RawJson {
+  #raw(types: ReadonlySet<string>, c: number): RawJson {
     const start = this.at;
-    const { end, depth } = this.scanner.measure(start);
-    if (types.size > 0 && !types.has(kindOf(c))) throw wrongType(this.path, [...types]);
-    if (depth > MAX_DEPTH) throw tooDeep(this.path, MAX_DEPTH);
+    const { end, depth } = this.#scanner.measure(start);
+    if (types.size > 0 && !types.has(kindOf(c))) throw wrongType(this.#path, [...types]);
+    if (depth > maxDepth) throw tooDeep(this.#path, maxDepth);
     this.at = end;
-    return new RawJson(this.text.slice(start, end));
+    return new RawJson(this.#text.slice(start, end));
   }
 
-  private string(): string {
+  #string(): string {
     const start = this.at;
-    this.at = this.scanner.endOfString(start);
-    const inside = this.text.slice(start + 1, this.at - 1);
-    return inside.includes("\\") ? (JSON.parse(this.text.slice(start, this.at)) as string) : inside;
+    this.at = this.#scanner.endOfString(start);
+    const inside = this.#text.slice(start + 1, this.at - 1);
+    return inside.includes("\\") ? (JSON.parse(this.#text.slice(start, this.at)) as string) : inside;
   }
 
-  private object(plan: Plan | undefined): Record<string, unknown> {
-    this.enter();
+  #object(plan: Plan | undefined): Record<string, unknown> {
+    this.#enter();
     const result: Record<string, unknown> = {};
-    const { text, path } = this;
+    const text = this.#text;
+    const path = this.#path;
     const known = plan?.properties;
     this.at = skipSpace(text, this.at + 1);
     if (text.charCodeAt(this.at) === 125) this.at++;
     else {
       for (;;) {
         if (text.charCodeAt(this.at) !== 34) throw new Malformed("no key where one should be", this.at);
-        const key = this.string();
+        const key = this.#string();
         this.at = skipSpace(text, this.at);
         if (text.charCodeAt(this.at) !== 58) throw new Malformed("a key without a colon", this.at);
         this.at = skipSpace(text, this.at + 1);
         const property = known?.get(key);
         if (property === undefined && plan !== undefined && !plan.keepOthers) {
-          this.at = this.scanner.measure(this.at).end;
-        } else if (property !== undefined && !property.keepNull && this.isNull()) {
+          this.at = this.#scanner.measure(this.at).end;
+        } else if (property !== undefined && !property.keepNull && this.#isNull()) {
           this.at = endOfScalar(text, this.at);
           // Deleting what is not there would still turn the object into a slow one.
           if (Object.hasOwn(result, key)) delete result[key];
@@ -101,7 +102,7 @@ class Reader {
           set(result, key, this.value(property === undefined ? plan?.others : property.plan));
           path.pop();
         }
-        if (this.closes(125, "}")) break;
+        if (this.#closes(125, "}")) break;
       }
     }
     if (plan !== undefined) {
@@ -109,14 +110,15 @@ class Reader {
         if (!Object.hasOwn(result, key)) result[key] = typeof value === "object" ? structuredClone(value) : value;
       }
     }
-    this.depth--;
+    this.#depth--;
     return result;
   }
 
-  private array(plan: Plan | undefined): unknown[] {
-    this.enter();
+  #array(plan: Plan | undefined): unknown[] {
+    this.#enter();
     const result: unknown[] = [];
-    const { text, path } = this;
+    const text = this.#text;
+    const path = this.#path;
     this.at = skipSpace(text, this.at + 1);
     if (text.charCodeAt(this.at) === 93) this.at++;
     else {
@@ -124,49 +126,50 @@ class Reader {
         if (plan !== undefined && index >= plan.maxItems) throw tooMany(path, plan.maxItems);
         const item = plan === undefined || index >= plan.prefix.length ? plan?.items : plan.prefix[index];
         path.push(index);
-        result.push(plan?.lenient === undefined ? this.value(item) : this.lenientItem(plan, item));
+        result.push(plan?.lenient === undefined ? this.value(item) : this.#lenientItem(plan, item));
         path.pop();
-        if (this.closes(93, "]")) break;
+        if (this.#closes(93, "]")) break;
       }
     }
-    this.depth--;
+    this.#depth--;
     return result;
   }
 
-  private lenientItem(list: Plan, item: Plan | undefined): unknown {
-    const { at, depth } = this;
-    const height = this.path.length;
+  #lenientItem(list: Plan, item: Plan | undefined): unknown {
+    const at = this.at;
+    const depth = this.#depth;
+    const height = this.#path.length;
     try {
       const value = this.value(item);
       if (list.lenient?.(value) !== false) return value;
-      const [detail] = detailsOf(list.lenient.errors, this.path, value);
+      const [detail] = detailsOf(list.lenient.errors, this.#path, value);
       return detail ? new ItemError(detail) : value;
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
-      this.path.length = height;
-      this.depth = depth;
-      this.at = this.scanner.measure(at).end;
+      this.#path.length = height;
+      this.#depth = depth;
+      this.at = this.#scanner.measure(at).end;
       return new ItemError(error.detail);
     }
   }
 
   /** True behind the closing bracket, false behind a comma. */
-  private closes(bracket: number, shown: string): boolean {
-    const at = skipSpace(this.text, this.at);
-    const c = this.text.charCodeAt(at);
+  #closes(bracket: number, shown: string): boolean {
+    const at = skipSpace(this.#text, this.at);
+    const c = this.#text.charCodeAt(at);
     if (c !== bracket && c !== 44) throw new Malformed(`neither a comma nor "${shown}"`, at);
-    this.at = c === 44 ? skipSpace(this.text, at + 1) : at + 1;
+    this.at = c === 44 ? skipSpace(this.#text, at + 1) : at + 1;
     return c === bracket;
   }
 
   /** Bare NaN and Infinity count as null outside free JSON. */
-  private isNull(): boolean {
-    const c = this.text.charCodeAt(this.at);
-    return c === 110 || c === 78 || c === 73 || (c === 45 && this.text.charCodeAt(this.at + 1) === 73);
+  #isNull(): boolean {
+    const c = this.#text.charCodeAt(this.at);
+    return c === 110 || c === 78 || c === 73 || (c === 45 && this.#text.charCodeAt(this.at + 1) === 73);
   }
 
-  private enter(): void {
-    if (++this.depth > MAX_DEPTH) throw tooDeep(this.path, MAX_DEPTH);
+  #enter(): void {
+    if (++this.#depth > maxDepth) throw tooDeep(this.#path, maxDepth);
   }
 }
 

@@ -34,32 +34,32 @@ function controlBits(four: number): number {
  */
 export class Scanner {
   readonly text: string;
-  private readonly plain: boolean;
+  readonly #plain: boolean;
   /** Index of a backslash with none between it and the place of the latest search. */
-  private backslash = -1;
+  #backslash = -1;
   /** Closing brackets of what is open in the measured value. */
-  private open = OPEN;
+  #open = open;
 
   /** `plain`: there is no control character in the text, as `isPlain` tells. */
   constructor(text: string, plain: boolean) {
     this.text = text;
-    this.plain = plain;
+    this.#plain = plain;
   }
 
   /** Index behind the string that opens at `i`. */
   endOfString(i: number): number {
-    if (!this.plain) return walkString(this.text, i, i + 1);
+    if (!this.#plain) return walkString(this.text, i, i + 1);
     const close = this.text.indexOf('"', i + 1);
-    if (this.backslash <= i) this.backslash = found(this.text.indexOf("\\", i + 1));
-    return close >= 0 && close < this.backslash
+    if (this.#backslash <= i) this.#backslash = found(this.text.indexOf("\\", i + 1));
+    return close >= 0 && close < this.#backslash
       ? close + 1
-      : walkString(this.text, i, Math.min(this.backslash, found(close)));
+      : walkString(this.text, i, Math.min(this.#backslash, found(close)));
   }
 
   /** Extent of the value at `start`. Any depth is measured without recursion. */
   measure(start: number): Extent {
     const { text } = this;
-    let { open } = this;
+    let open = this.#open;
     let level = 0;
     let deepest = 0;
     let i = start;
@@ -74,7 +74,7 @@ export class Scanner {
         if (text.charCodeAt(i) === close) {
           i++;
         } else {
-          if (level === open.length) open = this.open = grow(open);
+          if (level === open.length) open = this.#open = grow(open);
           open[level++] = close;
           if (close === 125) i = this.endOfKey(i);
           continue;
@@ -110,7 +110,7 @@ export class Scanner {
 }
 
 /** Enough for nearly every value. One for all: a text is measured in one go. */
-const OPEN = new Uint8Array(64);
+const open = new Uint8Array(64);
 
 function found(index: number): number {
   return index < 0 ? Infinity : index;

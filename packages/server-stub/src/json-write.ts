@@ -44,8 +44,8 @@ function writeObject(value: object): string {
 
 /** Most strings need no escape, and then quoting by hand is several times faster. */
 function quote(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
+  return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
 /** Anything but plain text: quotes, backslashes, control characters, surrogates. */
-const NEEDS_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;

@@ -1,14 +1,14 @@
-const MAKE = Symbol("make the signal");
+const makeSignal = Symbol("make the signal");
 
 interface Lazy {
-  [MAKE]?: () => AbortSignal;
+  [makeSignal]?: () => AbortSignal;
 }
 
 /** One getter for all objects. */
-const SIGNAL = {
+const signal = {
   enumerable: true,
   get(this: Lazy): AbortSignal | undefined {
-    return this[MAKE]?.();
+    return this[makeSignal]?.();
   },
 };
 
@@ -18,6 +18,6 @@ const SIGNAL = {
  * the old objects, and that keeps what the function sees, a whole request, until the next full garbage collection.
  */
 export function withSignal<T extends object>(object: T & Lazy, make: () => AbortSignal) {
-  object[MAKE] = make;
-  return Object.defineProperty(object, "signal", SIGNAL) as T & { readonly signal: AbortSignal };
+  object[makeSignal] = make;
+  return Object.defineProperty(object, "signal", signal) as T & { readonly signal: AbortSignal };
 }

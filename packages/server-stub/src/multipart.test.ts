@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { readMultipart } from "./multipart.js";
 
-const TYPE = "multipart/form-data; boundary=xyz";
+const formType = "multipart/form-data; boundary=xyz";
 
-function read(body: string, type = TYPE) {
+function read(body: string, type = formType) {
   const parts = readMultipart(Buffer.from(body, "latin1"), type, ["file"]);
   return Object.fromEntries(
     Object.entries(parts).map(([name, part]) => [
@@ -54,27 +54,33 @@ describe("refused", () => {
   test.each([
     ["no boundary", "--xyz--", "multipart/form-data", 415, "send multipart/form-data with a boundary"],
     ["another type", "--xyz--", "multipart/mixed; boundary=xyz", 415, "send multipart/form-data with a boundary"],
-    ["an empty body", "", TYPE, 400, "the multipart body is broken: its boundary is missing"],
+    ["an empty body", "", formType, 400, "the multipart body is broken: its boundary is missing"],
     [
       "another boundary",
       "--abc\r\n\r\n\r\n--abc--",
-      TYPE,
+      formType,
       400,
       "the multipart body is broken: its boundary is missing",
     ],
     [
       "headers without end",
       "--xyz\r\ncontent-disposition: a",
-      TYPE,
+      formType,
       400,
       "the multipart body is broken: a part without an end of its headers",
     ],
-    ["a part without end", "--xyz\r\n\r\nabc", TYPE, 400, "the multipart body is broken: a part that does not end"],
-    ["no end of all", "--xyz\r\n\r\nabc\r\n--xyz", TYPE, 400, "the multipart body is broken: its boundary is missing"],
+    ["a part without end", "--xyz\r\n\r\nabc", formType, 400, "the multipart body is broken: a part that does not end"],
+    [
+      "no end of all",
+      "--xyz\r\n\r\nabc\r\n--xyz",
+      formType,
+      400,
+      "the multipart body is broken: its boundary is missing",
+    ],
     [
       "too many parts",
       `${"--xyz\r\n\r\na\r\n".repeat(101)}--xyz--`,
-      TYPE,
+      formType,
       400,
       "a multipart body has at most 100 parts",
     ],

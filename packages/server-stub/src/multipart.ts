@@ -7,8 +7,8 @@ export interface FilePart {
   media_type: string;
 }
 
-const MAX_PARTS = 100;
-const MAX_HEADER_BYTES = 16_384;
+const maxParts = 100;
+const maxHeaderBytes = 16_384;
 const utf8 = new TextDecoder();
 
 /**
@@ -30,13 +30,12 @@ export function readMultipart(
   const result: Record<string, string | FilePart> = {};
   // The first delimiter has no line break before it when nothing stands in front.
   let at = startsWith(bytes, delimiter.subarray(2), 0) ? delimiter.length - 2 : behind(bytes, delimiter, 0);
-  for (let parts = 0; !startsWith(bytes, DASHES, at); parts++) {
-    if (parts >= MAX_PARTS) throw new Problem(400, `a multipart body has at most ${MAX_PARTS} parts`);
-    const headerStart = behind(bytes, LINE, at);
-    const headerEnd = startsWith(bytes, LINE, headerStart) ? headerStart - 2 : indexOf(bytes, BLANK, headerStart);
-    if (headerEnd < 0 || headerEnd - headerStart > MAX_HEADER_BYTES)
-      throw broken("a part without an end of its headers");
-    const start = headerEnd + BLANK.length;
+  for (let parts = 0; !startsWith(bytes, dashes, at); parts++) {
+    if (parts >= maxParts) throw new Problem(400, `a multipart body has at most ${maxParts} parts`);
+    const headerStart = behind(bytes, line, at);
+    const headerEnd = startsWith(bytes, line, headerStart) ? headerStart - 2 : indexOf(bytes, blank, headerStart);
+    if (headerEnd < 0 || headerEnd - headerStart > maxHeaderBytes) throw broken("a part without an end of its headers");
+    const start = headerEnd + blank.length;
     const end = indexOf(bytes, delimiter, start - 2);
     if (end < 0) throw broken("a part that does not end");
     const part = readPart(utf8.decode(bytes.subarray(headerStart, Math.max(headerStart, headerEnd))));
@@ -96,9 +95,9 @@ function encode(text: string): Uint8Array {
   return Uint8Array.from(text, (c) => c.charCodeAt(0));
 }
 
-const DASHES = encode("--");
-const LINE = encode("\r\n");
-const BLANK = encode("\r\n\r\n");
+const dashes = encode("--");
+const line = encode("\r\n");
+const blank = encode("\r\n\r\n");
 
 function behind(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
   const at = indexOf(bytes, wanted, from);

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gunzip, inflate, inflateRaw } from "node:zlib";
-import { BodyTooLarge, ClientGone, type Encoding } from "./http.js";
+import { BodyTooLarge, ClientGone } from "./http.js";
+import type { Encoding } from "./http.js";
 
 /** `data` and `end` events: `for await` on the message costs 7 µs more per request. */
 export function readBytes(incoming: IncomingMessage, outgoing: ServerResponse, limit: number): Promise<Uint8Array> {
@@ -28,12 +29,12 @@ export function readBytes(incoming: IncomingMessage, outgoing: ServerResponse, l
   });
 }
 
-const INFLATE = { gzip: promisify(gunzip), zlib: promisify(inflate), "deflate-raw": promisify(inflateRaw) };
+const decoders = { gzip: promisify(gunzip), zlib: promisify(inflate), "deflate-raw": promisify(inflateRaw) };
 
 /** Undoes a content encoding with zlib, off the main thread. */
 export async function inflateBytes(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
   try {
-    return await INFLATE[encoding](bytes, { maxOutputLength: limit });
+    return await decoders[encoding](bytes, { maxOutputLength: limit });
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? new BodyTooLarge() : error;
   }

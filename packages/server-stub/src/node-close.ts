@@ -3,14 +3,14 @@ import { Server as NetServer } from "node:net";
 import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 
 /** Requests that are on their way when the listening ends come within so long. */
-const LAST_CALL_MS = 200;
+const lastCallMs = 200;
 
 /** Ends the listening, lets `running` answers finish for `grace` milliseconds, then cuts them. */
 export async function closeInOrder(http: Server, running: ReadonlySet<ServerResponse>, grace: number): Promise<void> {
   await acceptWaiting(http);
   // `http.close` would also cut the connections on which the next request is on its way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(http, () => resolve()));
-  await Promise.race([closed, delay(Math.min(LAST_CALL_MS, grace))]);
+  await Promise.race([closed, delay(Math.min(lastCallMs, grace))]);
   http.close();
   // A connection would be kept for a next request that nobody answers.
   for (const outgoing of running) {

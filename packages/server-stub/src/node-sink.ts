@@ -3,23 +3,23 @@ import type { Sink } from "./http.js";
 
 /** Writes to a `node:http` response and waits for `drain` when it is full; leaves no listener behind. */
 export class NodeSink implements Sink {
-  private readonly outgoing: ServerResponse;
+  readonly #outgoing: ServerResponse;
 
   constructor(outgoing: ServerResponse) {
-    this.outgoing = outgoing;
+    this.#outgoing = outgoing;
   }
 
   get closed(): boolean {
-    return this.outgoing.destroyed || this.outgoing.closed;
+    return this.#outgoing.destroyed || this.#outgoing.closed;
   }
 
   write(chunk: string | Uint8Array): Promise<void> | undefined {
-    return this.outgoing.write(chunk) || this.outgoing.destroyed ? undefined : drained(this.outgoing);
+    return this.#outgoing.write(chunk) || this.#outgoing.destroyed ? undefined : drained(this.#outgoing);
   }
 
   onClose(callback: () => void): void {
     if (this.closed) callback();
-    else this.outgoing.once("close", () => this.outgoing.writableFinished || callback());
+    else this.#outgoing.once("close", () => this.#outgoing.writableFinished || callback());
   }
 }
 

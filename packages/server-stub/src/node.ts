@@ -1,6 +1,8 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ClientGone, type HttpRequest, type HttpResponse, type HttpServer } from "./http.js";
+import { ClientGone } from "./http.js";
+import type { HttpRequest, HttpResponse, HttpServer } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
 import { inflateBytes, readBytes } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
@@ -125,14 +127,14 @@ function withLength(headers: Record<string, string>, body: string | Uint8Array):
   return Object.assign({ "content-length": length }, headers);
 }
 
-const DRAIN_MS = 10_000;
+const drainMs = 10_000;
 
 /**
  * The answer is complete for a client that listens while it sends. Closing now would reset the connection under one that
  * sends first and reads later, so the rest of its body is thrown away first, for a limited time.
  */
 function endAfterDraining(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const timer = setTimeout(() => outgoing.destroy(), DRAIN_MS);
+  const timer = setTimeout(() => outgoing.destroy(), drainMs);
   const end = () => {
     clearTimeout(timer);
     outgoing.end();

@@ -5,11 +5,11 @@
  */
 export function oneLine(json: string): string {
   // Searching for one character is several times faster than a class of them, and nearly no text holds any.
-  return BREAKS.some((character) => json.includes(character)) ? json.replace(ANY_BREAK, inLine) : json;
+  return breaks.some((character) => json.includes(character)) ? json.replace(anyBreak, inLine) : json;
 }
 
-const BREAKS = ["\n", "\r", "\u0085", "\u2028", "\u2029"];
-const ANY_BREAK = /[\n\r\u0085\u2028\u2029]/g;
+const breaks = ["\n", "\r", "\u0085", "\u2028", "\u2029"];
+const anyBreak = /[\n\r\u0085\u2028\u2029]/g;
 
 function inLine(character: string): string {
   return character < " " ? " " : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -1,6 +1,7 @@
 import type { ParameterEntry, Parameters } from "./definition.js";
 import { Problem } from "./problem.js";
-import { detailsOf, type Validator } from "./validation.js";
+import { detailsOf } from "./validation.js";
+import type { Validator } from "./validation.js";
 
 /**
  * Turns the texts of parameters into what the spec says they are, fills in defaults and checks the whole.
@@ -27,8 +28,8 @@ export function readParameters(
 function parse(text: string, { type }: ParameterEntry): unknown {
   if (type === "integer" && /^[+-]?\d+$/.test(text)) return Number(text);
   if (type === "number" && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
-  if (type === "boolean") return BOOLEANS[text.toLowerCase()] ?? text;
+  if (type === "boolean") return booleans[text.toLowerCase()] ?? text;
   return text;
 }
 
-const BOOLEANS: Record<string, boolean | undefined> = { true: true, "1": true, false: false, "0": false };
+const booleans: Record<string, boolean | undefined> = { true: true, "1": true, false: false, "0": false };

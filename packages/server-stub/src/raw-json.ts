@@ -14,7 +14,7 @@ export class RawJson {
     try {
       return JSON.parse(this.text);
     } catch {
-      return JSON.parse(this.text.replace(STRING_OR_BARE, (found) => (found.startsWith('"') ? found : "null")));
+      return JSON.parse(this.text.replace(stringOrBare, (found) => (found.startsWith('"') ? found : "null")));
     }
   }
 
@@ -23,7 +23,7 @@ export class RawJson {
   }
 }
 
-const STRING_OR_BARE = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+const stringOrBare = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 
 /** `rawJson('{"x": 1.0}')`: text that is known to be one JSON document. It is not checked again. */
 export function rawJson(text: string): RawJson {

@@ -1,21 +1,18 @@
-import { type Access, accessOf, isKnownEarly } from "./access.js";
+import { accessOf, isKnownEarly } from "./access.js";
+import type { Access } from "./access.js";
 import { answerOf, problemAnswer } from "./answer.js";
-import { type Credentials, readCredentials } from "./credentials.js";
+import { readCredentials } from "./credentials.js";
+import type { Credentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
-import {
-  ClientGone,
-  type HttpRequest,
-  type HttpResponse,
-  type HttpServer,
-  type Sink,
-  type StreamBody,
-} from "./http.js";
+import { ClientGone } from "./http.js";
+import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import { linkPlans } from "./json-plan.js";
 import { withSignal } from "./lazy-signal.js";
 import { Problem } from "./problem.js";
 import { readRequestBody } from "./request-body.js";
 import { readParameters } from "./parameters.js";
-import { createRouter, type Match } from "./router.js";
+import { createRouter } from "./router.js";
+import type { Match } from "./router.js";
 
 export interface ServerOptions<Caller> {
   /**
@@ -73,13 +70,13 @@ export function createServer<Caller>(
     const { access } = entry;
     const search = entry.query && new URLSearchParams(query);
     const parameters = {
-      params: entry.path ? readParameters("path", entry.path, validators, (name) => list(params[name])) : NONE,
+      params: entry.path ? readParameters("path", entry.path, validators, (name) => list(params[name])) : none,
       query: entry.query
         ? readParameters("query", entry.query, validators, (name) => search?.getAll(name) ?? [])
-        : NONE,
+        : none,
       headers: entry.header
         ? readParameters("header", entry.header, validators, (name) => list(request.header(name.toLowerCase())))
-        : NONE,
+        : none,
     };
     let needed: Access | undefined;
     if (access !== undefined && isKnownEarly(access)) {
@@ -101,8 +98,8 @@ export function createServer<Caller>(
   /** Somebody who leaves before the request is complete is no error of the server. */
   function problemOf(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): Problem {
     if (error instanceof Problem) return error;
-    if (error instanceof ClientGone) return GONE;
-    return options.onError?.(error, request, entry) ?? UNEXPECTED;
+    if (error instanceof ClientGone) return gone;
+    return options.onError?.(error, request, entry) ?? unexpected;
   }
 
   /** An error behind the first item of a stream has no answer any more, but somebody should know of it. */
@@ -136,9 +133,9 @@ export function createServer<Caller>(
   };
 }
 
-const NONE = Object.freeze({});
-const GONE = new Problem(400, "the client went away");
-const UNEXPECTED = new Problem(500, "Internal server error");
+const none = Object.freeze({});
+const gone = new Problem(400, "the client went away");
+const unexpected = new Problem(500, "Internal server error");
 
 function list(value: string | undefined): string[] {
   return value === undefined ? [] : [value];
@@ -152,9 +149,9 @@ function methodNotAllowed(method: string, { methods }: Match<OperationEntry>): P
 /** HEAD: what GET would answer, as headers alone. */
 function withoutBody(request: HttpRequest, answer: HttpResponse): HttpResponse {
   if (request.method !== "HEAD") return answer;
-  if (typeof answer.body === "function") answer.body(NOBODY).catch(() => {});
+  if (typeof answer.body === "function") answer.body(nobody).catch(() => {});
   return { status: answer.status, headers: answer.headers };
 }
 
 /** A client that is already gone: a stream written to it is given up at once. */
-const NOBODY: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };
+const nobody: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };

@@ -1,7 +1,7 @@
 import type { HttpRequest, Sink, StreamBody } from "./http.js";
 
 /** Rows are gathered to chunks of this many UTF-16 units: one write per row costs half as much again. */
-const CHUNK = 65_536;
+const chunk = 65_536;
 
 export interface Encoder {
   /** Text of one item, framing included. Bytes are passed on as they are. */
@@ -56,7 +56,7 @@ async function pump(
         await flush();
         await sink.write(piece);
       }
-      if (eager || text.length >= CHUNK) await flush();
+      if (eager || text.length >= chunk) await flush();
       if (sink.closed) return;
     }
     const next = Promise.resolve(iterator.next());

@@ -1,9 +1,11 @@
 import { expect, expectTypeOf, test } from "vitest";
 import { toFetch } from "./fetch.js";
 import { ItemError, Problem } from "./problem.js";
-import { type RawJson, rawJson } from "./raw-json.js";
+import { rawJson } from "./raw-json.js";
+import type { RawJson } from "./raw-json.js";
 import { reply } from "./reply.js";
-import { type CallStartBatchRequest, createTracingServer, type TracingHandlers } from "./tracing.js";
+import { createTracingServer } from "./tracing.js";
+import type { CallStartBatchRequest, TracingHandlers } from "./tracing.js";
 
 interface Caller {
   user: string;

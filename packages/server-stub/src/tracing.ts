@@ -2,7 +2,8 @@ import { definition } from "./generated/tracing.operations.js";
 import type { TracingHandlers } from "./generated/tracing.handlers.js";
 import type { PartialHandlers } from "./handlers.js";
 import type { HttpServer } from "./http.js";
-import { createServer, type ServerOptions } from "./server.js";
+import { createServer } from "./server.js";
+import type { ServerOptions } from "./server.js";
 
 export type * from "./generated/tracing.handlers.js";
 

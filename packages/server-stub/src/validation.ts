@@ -14,7 +14,7 @@ export interface Validator {
   errors?: Finding[] | null;
 }
 
-const MAX_DETAILS = 10;
+const maxDetails = 10;
 
 /**
  * What a validator found, as entries of a 422 answer. `base` is where the value stands.
@@ -41,7 +41,7 @@ export function detailsOf(
     if (merged) return [merged];
   }
   if (details.size === 0) return [{ loc: [...base], msg: "Fits none of the allowed shapes", type: "no_match" }];
-  return [...details.values()].slice(0, MAX_DETAILS);
+  return [...details.values()].slice(0, maxDetails);
 }
 
 interface Told {
@@ -77,11 +77,11 @@ function onePlace(
 /** What is said about a value of the wrong type, by the names of JSON's types. */
 export function typeDetail(types: string[]): { msg: string; type: string } {
   const named = [...new Set(types)];
-  const type = `${named.map((name) => SHORT[name] ?? name).join("_or_")}_type`;
+  const type = `${named.map((name) => short[name] ?? name).join("_or_")}_type`;
   return { msg: `Not a valid ${named.join(" or ")}`, type };
 }
 
-const SHORT: Record<string, string> = {
+const short: Record<string, string> = {
   integer: "int",
   number: "float",
   boolean: "bool",
@@ -122,13 +122,13 @@ function describe(finding: Finding): { msg: string; type: string } {
     case "multipleOf":
       return { msg: `Must be a multiple of ${String(params["multipleOf"])}`, type: "multiple_of" };
     default: {
-      const [msg, type] = SENTENCES[keyword] ?? ["Does not fit the schema", "value_error"];
+      const [msg, type] = sentences[keyword] ?? ["Does not fit the schema", "value_error"];
       return { msg: msg.replace("%", String(params["limit"])), type };
     }
   }
 }
 
-const SENTENCES: Record<string, [msg: string, type: string]> = {
+const sentences: Record<string, [msg: string, type: string]> = {
   required: ["Field required", "missing"],
   additionalProperties: ["Unknown key", "extra_forbidden"],
   format: ["Not a point in time", "datetime_parsing"],

@@ -3,7 +3,8 @@ import type { Access } from "../src/access.js";
 import { toFetch } from "../src/fetch.js";
 import { Problem } from "../src/problem.js";
 import type { ServerOptions } from "../src/server.js";
-import { libraryServer, type Handler } from "./library.js";
+import { libraryServer } from "./library.js";
+import type { Handler } from "./library.js";
 
 /** Sends one request and notes in which order what was called. */
 async function send(

@@ -1,10 +1,12 @@
 import library from "@heddle/tools/library.json" with { type: "json" };
 import { parseModel } from "@heddle/tools/model";
 import { stubOf } from "@heddle/tools/operations";
-import { type Checks, validatorFiles } from "@heddle/tools/validators";
+import { validatorFiles } from "@heddle/tools/validators";
+import type { Checks } from "@heddle/tools/validators";
 import type { Definition } from "../src/definition.js";
 import type { HttpServer } from "../src/http.js";
-import { createServer, type ServerOptions } from "../src/server.js";
+import { createServer } from "../src/server.js";
+import type { ServerOptions } from "../src/server.js";
 import type { Validator } from "../src/validation.js";
 
 // The small document of the generators' golden files, run instead of written down: it uses every feature there is.

@@ -5,7 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { listen, toNodeListener } from "../src/node.js";
 import { rawJson } from "../src/raw-json.js";
-import { type Handler, libraryServer } from "./library.js";
+import { libraryServer } from "./library.js";
+import type { Handler } from "./library.js";
 
 // What only a real socket can show.
 
@@ -36,12 +37,12 @@ async function raw(port: number, ...parts: (string | Buffer)[]): Promise<string>
   return closed;
 }
 
-const HEAD = "POST /books HTTP/1.1\r\nhost: a\r\n";
+const head = "POST /books HTTP/1.1\r\nhost: a\r\n";
 
 test("a client that sends a body over the limit to its end before it reads can read the 413", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const size = 8_000_000;
-    const answer = await raw(port, `${HEAD}content-length: ${size}\r\n\r\n`, Buffer.alloc(size, 32));
+    const answer = await raw(port, `${head}content-length: ${size}\r\n\r\n`, Buffer.alloc(size, 32));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
     expect(answer).toContain('{"reason":"Request too large: a body has at most 1048576 bytes"}');
@@ -51,7 +52,7 @@ test("a client that sends a body over the limit to its end before it reads can r
 test("so can one that sends chunks without a length", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const chunk = Buffer.concat([Buffer.from("f4240\r\n"), Buffer.alloc(1_000_000, 32), Buffer.from("\r\n")]);
-    const answer = await raw(port, `${HEAD}transfer-encoding: chunked\r\n\r\n`, ...Array(5).fill(chunk), "0\r\n\r\n");
+    const answer = await raw(port, `${head}transfer-encoding: chunked\r\n\r\n`, ...Array(5).fill(chunk), "0\r\n\r\n");
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 });
@@ -59,7 +60,7 @@ test("so can one that sends chunks without a length", async () => {
 test("a client that waits for 100-continue is told 413 instead of being let upload", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const socket = connect(port, "127.0.0.1");
-    socket.write(`${HEAD}content-length: 9000000\r\nexpect: 100-continue\r\n\r\n`);
+    socket.write(`${head}content-length: 9000000\r\nexpect: 100-continue\r\n\r\n`);
     const answer = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString())));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     socket.destroy();
@@ -140,7 +141,7 @@ test("a client that leaves in the middle of its request is no error of the serve
     libraryServer({ bookCreate: () => book }, { onError: (error) => void told.push(error) }),
   );
   const socket = connect(listening.port, "127.0.0.1");
-  await new Promise((resolve) => socket.write(`${HEAD}content-length: 100\r\n\r\n{`, resolve));
+  await new Promise((resolve) => socket.write(`${head}content-length: 100\r\n\r\n{`, resolve));
   await setTimeout(50);
   socket.destroy();
   await setTimeout(50);

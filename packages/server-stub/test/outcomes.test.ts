@@ -6,14 +6,16 @@ import { Problem } from "../src/problem.js";
 import { rawJson } from "../src/raw-json.js";
 import { reply } from "../src/reply.js";
 import type { ServerOptions } from "../src/server.js";
-import { drivers, type Send } from "./drivers.js";
-import { type Handler, type Incoming, libraryServer } from "./library.js";
+import { drivers } from "./drivers.js";
+import type { Send } from "./drivers.js";
+import { libraryServer } from "./library.js";
+import type { Handler, Incoming } from "./library.js";
 
 // The table of outcomes in README.md, row by row, over each adapter.
 
 const book = { id: "b1", title: "Weaving", notes: rawJson("{}"), added_at: "2026-04-10T09:00:00Z" };
-const JSON_TYPE = { "content-type": "application/json" };
-const BOOK = '{"id":"b1","title":"Weaving","notes":{}}';
+const jsonType = { "content-type": "application/json" };
+const bookText = '{"id":"b1","title":"Weaving","notes":{}}';
 
 type Options = ServerOptions<unknown> & { interface?: "tracing" | "training" };
 
@@ -61,7 +63,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
 
   describe("a request that is fine", () => {
     test("answers 200 with the body of the handler and closed doors for browsers", async () => {
-      const { status, text, headers } = await send(create, "/books", post(BOOK));
+      const { status, text, headers } = await send(create, "/books", post(bookText));
       expect(status).toBe(200);
       expect(text).toBe('{"id":"b1","title":"Weaving","notes":{},"added_at":"2026-04-10T09:00:00Z"}');
       expect(Object.fromEntries([...headers].filter(([name]) => /^(content-t|x-|content-s|cache)/.test(name)))).toEqual(
@@ -126,19 +128,19 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
 
     test("carries JSON under any content-type in the tracing interface", async () => {
-      expect((await send(create, "/books", post(BOOK, { "content-type": "text/plain" }))).status).toBe(200);
-      expect((await send(create, "/books", post(new TextEncoder().encode(BOOK)))).status).toBe(200);
+      expect((await send(create, "/books", post(bookText, { "content-type": "text/plain" }))).status).toBe(200);
+      expect((await send(create, "/books", post(new TextEncoder().encode(bookText)))).status).toBe(200);
     });
 
     test("may begin with a byte order mark", async () => {
-      expect((await send(create, "/books", post(`\ufeff${BOOK}`))).status).toBe(200);
+      expect((await send(create, "/books", post(`\ufeff${bookText}`))).status).toBe(200);
     });
 
     test.each([
-      ["gzip", gzipSync(BOOK)],
-      ["deflate", deflateSync(BOOK)],
-      ["deflate", deflateRawSync(BOOK)],
-      ["identity", Buffer.from(BOOK)],
+      ["gzip", gzipSync(bookText)],
+      ["deflate", deflateSync(bookText)],
+      ["deflate", deflateRawSync(bookText)],
+      ["identity", Buffer.from(bookText)],
     ])("may be compressed: %s", async (encoding, bytes) => {
       expect((await send(create, "/books", post(bytes, { "content-encoding": encoding }))).status).toBe(200);
     });
@@ -186,7 +188,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     const asked = async (headers: Record<string, string>) => {
       let shown: Credentials | undefined;
       const authenticate = (credentials: Credentials) => void (shown = credentials);
-      await send(create, "/books", post(BOOK, headers), { authenticate });
+      await send(create, "/books", post(bookText, headers), { authenticate });
       return shown;
     };
 
@@ -344,17 +346,17 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
 
     test("415: JSON under another name in the training interface", async () => {
       const options: Options = { interface: "training" };
-      expect(await send(create, "/books", post(BOOK, { "content-type": "text/plain" }), options)).toMatchObject({
+      expect(await send(create, "/books", post(bookText, { "content-type": "text/plain" }), options)).toMatchObject({
         status: 415,
         text: '{"detail":"text/plain is not supported; send application/json"}',
       });
       for (const type of ["application/json; charset=utf-8", "application/vnd.books+json"]) {
-        expect((await send(create, "/books", post(BOOK, { "content-type": type }), options)).status).toBe(200);
+        expect((await send(create, "/books", post(bookText, { "content-type": type }), options)).status).toBe(200);
       }
     });
 
     test("415: an unknown content-encoding", async () => {
-      const answer = await send(create, "/books", post(BOOK, { "content-encoding": "br" }));
+      const answer = await send(create, "/books", post(bookText, { "content-encoding": "br" }));
       expect([answer.status, answer.headers.get("accept-encoding")]).toEqual([415, "gzip, deflate"]);
     });
 
@@ -405,7 +407,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
 
     test("is no failure of a list that is lenient: bad items arrive as errors among the good ones", async () => {
       const deep = `{"req":{"book":{"id":"b2","title":"T","notes":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}}}`;
-      const body = `{"batch":[{"req":{"id":"b9"}},{"req":{"book":{"id":"B!","title":"T","notes":{}}}},${deep},7,{"req":{"book":{"id":"b3","title":"T","notes":[]}}},{"mode":null,"req":{"book":${BOOK}}}]}`;
+      const body = `{"batch":[{"req":{"id":"b9"}},{"req":{"book":{"id":"B!","title":"T","notes":{}}}},${deep},7,{"req":{"book":{"id":"b3","title":"T","notes":[]}}},{"mode":null,"req":{"book":${bookText}}}]}`;
       const { status, seen } = await send(["booksAdd", () => ({ done: [] })], "/books/add_batch", post(body));
       expect(status).toBe(200);
       expect(seen?.body).toHaveProperty("batch", [
@@ -441,13 +443,13 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
 
     test("answers what its Problem says, in the error body of the interface", async () => {
       const problem = new Problem(404, "deleted", { extras: { deleted_at: "2026" }, headers: { "retry-after": "1" } });
-      const tracing = await send(failing(problem), "/books", post(BOOK, JSON_TYPE));
+      const tracing = await send(failing(problem), "/books", post(bookText, jsonType));
       expect([tracing.status, tracing.text, tracing.headers.get("retry-after")]).toEqual([
         404,
         '{"reason":"deleted","deleted_at":"2026"}',
         "1",
       ]);
-      expect((await send(failing(problem), "/books", post(BOOK, JSON_TYPE), { interface: "training" })).text).toBe(
+      expect((await send(failing(problem), "/books", post(bookText, jsonType), { interface: "training" })).text).toBe(
         '{"detail":"deleted","deleted_at":"2026"}',
       );
     });
@@ -455,7 +457,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     test("422: validation of its own", async () => {
       const problem = Problem.invalid([{ loc: ["body", "id"], msg: "taken", type: "value_error" }]);
       for (const kind of ["tracing", "training"] as const) {
-        expect(await send(failing(problem), "/books", post(BOOK, JSON_TYPE), { interface: kind })).toMatchObject({
+        expect(await send(failing(problem), "/books", post(bookText, jsonType), { interface: kind })).toMatchObject({
           status: 422,
           text: '{"detail":[{"loc":["body","id"],"msg":"taken","type":"value_error"}]}',
         });
@@ -463,7 +465,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
 
     test("500: an unexpected error tells nothing", async () => {
-      expect(await send(failing(new Error("secret")), "/books", post(BOOK))).toMatchObject({
+      expect(await send(failing(new Error("secret")), "/books", post(bookText))).toMatchObject({
         status: 500,
         text: '{"reason":"Internal server error"}',
       });
@@ -475,7 +477,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
         errors.push(error);
         return new Problem(503, "busy", { headers: { "retry-after": "2" } });
       };
-      const answer = await send(failing(new Error("busy")), "/books", post(BOOK), { onError });
+      const answer = await send(failing(new Error("busy")), "/books", post(bookText), { onError });
       expect([answer.status, answer.headers.get("retry-after"), errors]).toEqual([503, "2", [new Error("busy")]]);
     });
 

@@ -4,12 +4,13 @@ import { describe, expect, test, vi } from "vitest";
 import { Problem } from "../src/problem.js";
 import { rawJson } from "../src/raw-json.js";
 import { drivers } from "./drivers.js";
-import { type Handler, libraryServer } from "./library.js";
+import { libraryServer } from "./library.js";
+import type { Handler } from "./library.js";
 
 const row = (id: string) => ({ id, title: "T", notes: rawJson("{}"), added_at: "2026-04-10" });
 const line = (id: string) => `{"id":"${id}","title":"T","notes":{},"added_at":"2026-04-10"}\n`;
-const POST = { method: "POST" };
-const ASK = { method: "POST", body: '{"question":"?"}' };
+const post = { method: "POST" };
+const ask = { method: "POST", body: '{"question":"?"}' };
 
 describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
   const stream = (handler: Handler) =>
@@ -21,7 +22,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       yield { ...row("b"), extra: rawJson('{"n": 1.0, "n": 2}') };
     }
     await drive(stream(rows), async (send) => {
-      const response = await send("/books/stream", POST);
+      const response = await send("/books/stream", post);
       expect(response.headers.get("content-type")).toBe("application/jsonl");
       expect(await response.text()).toBe(
         `${line("a")}{"id":"b","title":"T","notes":{},"added_at":"2026-04-10","extra":{"n": 1.0, "n": 2}}\n`,
@@ -36,7 +37,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       yield row("b");
     }
     await drive(stream(rows), async (send) => {
-      const text = await (await send("/books/stream", POST)).text();
+      const text = await (await send("/books/stream", post)).text();
       const [first = "", ...more] = text.split(/[\n\r\u0085\u2028\u2029]/);
       expect(more).toEqual([line("b").trim(), ""]);
       expect(first).toContain('"a": 1.0,');
@@ -49,7 +50,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
         },
       }),
       async (send) => {
-        expect(await (await send("/books/ask", ASK)).text()).toBe('data: {"word":"yes"  }\n\n');
+        expect(await (await send("/books/ask", ask)).text()).toBe('data: {"word":"yes"  }\n\n');
       },
     );
   });
@@ -58,7 +59,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     await drive(
       stream(() => []),
       async (send) => {
-        const response = await send("/books/stream", POST);
+        const response = await send("/books/stream", post);
         expect([response.status, await response.text()]).toEqual([200, ""]);
       },
     );
@@ -70,14 +71,14 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       yield { word: "no" };
     }
     await drive(stream(words), async (send) => {
-      const response = await send("/books/ask", ASK);
+      const response = await send("/books/ask", ask);
       expect(response.headers.get("content-type")).toBe("text/event-stream");
       expect(await response.text()).toBe('data: {"word":"yes"}\n\ndata: {"word":"no"}\n\n');
     });
     await drive(
       stream(() => ({ text: "yes" })),
       async (send) => {
-        expect(await (await send("/books/ask", ASK)).json()).toEqual({ text: "yes" });
+        expect(await (await send("/books/ask", ask)).json()).toEqual({ text: "yes" });
       },
     );
   });
@@ -87,7 +88,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       yield await Promise.reject(new Problem(400, "no such field"));
     }
     await drive(stream(rows), async (send) => {
-      const response = await send("/books/stream", POST);
+      const response = await send("/books/stream", post);
       expect([response.status, await response.text()]).toEqual([400, '{"reason":"no such field"}']);
     });
   });
@@ -101,7 +102,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     const told: unknown[] = [];
     const server = libraryServer({ booksStream: rows }, { onError: (error) => void told.push(error) });
     await drive(server, async (send) => {
-      const response = await send("/books/stream", POST);
+      const response = await send("/books/stream", post);
       expect(response.status).toBe(200);
       await expect(response.text()).rejects.toThrow();
       expect(told).toEqual([new Error("lost")]);
@@ -117,7 +118,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       yield row("z");
     }
     await drive(stream(rows), async (send) => {
-      const response = await send("/books/stream", POST);
+      const response = await send("/books/stream", post);
       const reader = response.body?.getReader();
       const first = await reader?.read();
       expect(new TextDecoder().decode(first?.value)).toBe(line("a").repeat(100));
@@ -136,7 +137,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       }
     }
     await drive(stream(words), async (send) => {
-      const reader = (await send("/books/ask", ASK)).body?.getReader();
+      const reader = (await send("/books/ask", ask)).body?.getReader();
       for (const word of ["one", "two"]) {
         expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(`data: {"word":"${word}"}\n\n`);
         await vi.waitFor(() => expect(steps).toHaveLength(1));
@@ -152,7 +153,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       for (; made < 800; made++) yield { ...row("a"), title: "x".repeat(25_000) };
     }
     await drive(stream(rows), async (send) => {
-      const response = await send("/books/stream", POST);
+      const response = await send("/books/stream", post);
       const reader = response.body?.getReader();
       await reader?.read();
       await setTimeout(100);
@@ -181,7 +182,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     };
     await drive(stream(handler), async (send) => {
       const leave = new AbortController();
-      const response = await send("/books/stream", { ...POST, signal: leave.signal });
+      const response = await send("/books/stream", { ...post, signal: leave.signal });
       await response.body?.getReader().read();
       leave.abort();
       await vi.waitFor(() => expect(left).toEqual({ aborted: true, cleaned: true }));
@@ -206,7 +207,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       return { [Symbol.asyncIterator]: () => iterator };
     };
     await drive(stream(handler), async (send) => {
-      const reader = (await send("/books/stream", POST)).body?.getReader();
+      const reader = (await send("/books/stream", post)).body?.getReader();
       await reader?.read();
       await reader?.cancel();
       await vi.waitFor(() => expect(returned).toBe(true));
@@ -227,7 +228,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     };
     await drive(stream(handler), async (send) => {
       const leave = new AbortController();
-      const answer = send("/books/ask", { ...ASK, signal: leave.signal });
+      const answer = send("/books/ask", { ...ask, signal: leave.signal });
       await vi.waitFor(() => expect(asked).toBe(true));
       leave.abort();
       await expect(answer).rejects.toThrow();

@@ -10,17 +10,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeMachine, median, option, quantile, short, text } from "./figures.js";
-import { eachOf, sendAll, type ReadyRequest } from "./load.js";
+import { eachOf, sendAll } from "./load.js";
+import type { ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
 import { cpuMs, mainThreadMs } from "./process-figures.js";
-import { type ServiceProcess, startServiceProcess, STORE_SETTINGS } from "./service-process.js";
-import { STAGES, stageTimes } from "./stages.js";
+import { startServiceProcess, storeSettings } from "./service-process.js";
+import type { ServiceProcess } from "./service-process.js";
+import { stages, stageTimes } from "./stages.js";
 
-const ROUNDS = option("rounds", 7);
+const rounds = option("rounds", 7);
 /** How much one round sends, as a share of the usual. */
-const SIZE = option("size", 1);
+const size = option("size", 1);
 /** Only the loads whose name has this part. */
-const LOAD = text("load", "");
+const load = text("load", "");
 
 interface Workload {
   name: string;
@@ -30,33 +32,33 @@ interface Workload {
 }
 
 /** Calls until node has compiled what is used; before, one costs twice as much. */
-const WARM_AFTER = 6000;
+const warmAfter = 6000;
 
-const sized = (count: number) => Math.max(1, Math.round(count * SIZE));
+const sized = (count: number) => Math.max(1, Math.round(count * size));
 const batches = (connections: number): Workload => ({
   name: `batches of 100 calls, ${connections} connection${connections === 1 ? "" : "s"}`,
   connections,
   calls: sized(40) * 100,
-  requests: (project_id) => completeRequests(project_id, sized(40), 100),
+  requests: (projectId) => completeRequests(projectId, sized(40), 100),
 });
-const ALL: Workload[] = [
+const all: Workload[] = [
   batches(1),
   batches(4),
   {
     name: "single calls, 32 connections",
     connections: 32,
     calls: sized(2000),
-    requests: (project_id) => completeRequests(project_id, sized(2000), 1),
+    requests: (projectId) => completeRequests(projectId, sized(2000), 1),
   },
   {
     name: "OTLP, batches of 512 spans, 4 connections",
     connections: 4,
     calls: sized(32) * 512,
-    requests: (project_id) => spanRequests(project_id, sized(32), 512),
+    requests: (projectId) => spanRequests(projectId, sized(32), 512),
   },
 ];
 
-const WORKLOADS = ALL.filter(({ name }) => name.includes(LOAD));
+const workloads = all.filter(({ name }) => name.includes(load));
 
 interface Round {
   perSecond: number;
@@ -70,7 +72,7 @@ interface Round {
 console.log(describeMachine());
 const service = await startServiceProcess();
 await service.engine("CREATE TABLE trace.bare AS trace.calls");
-for (const workload of WORKLOADS) await compare(workload);
+for (const workload of workloads) await compare(workload);
 await service.stop();
 await profileAll();
 console.log(describeMachine());
@@ -80,12 +82,12 @@ async function compare(workload: Workload): Promise<void> {
   const alike: Round[] = [];
   const tuned: Round[] = [];
   const rowsPerInsert: number[] = [];
-  const project = `local/bench-${WORKLOADS.indexOf(workload)}`;
+  const project = `local/bench-${workloads.indexOf(workload)}`;
   let bytes = 0;
   let last = "0";
   const first = await timed(workload, () => warmUp(service, workload, workload.calls));
   await warmUp(service, workload);
-  for (let round = -1; round < ROUNDS; round++) {
+  for (let round = -1; round < rounds; round++) {
     const requests = workload.requests(project);
     bytes = requests.reduce((sum, request) => sum + request.bytes.length, 0) / workload.calls;
     const ourRound = await timed(workload, () => sendAll(service, requests, workload.connections));
@@ -94,7 +96,7 @@ async function compare(workload: Workload): Promise<void> {
     if (rows.length !== workload.calls) throw new Error(`${rows.length} of ${workload.calls} calls are stored`);
     const blocks = blocksOf(rows, workload.calls / requests.length);
     const alikeRound = await timed(workload, () => insertAll(blocks, workload.connections));
-    const tunedRound = await timed(workload, () => insertAll(blocks, workload.connections, STORE_SETTINGS));
+    const tunedRound = await timed(workload, () => insertAll(blocks, workload.connections, storeSettings));
     // The first round warms up the engine.
     if (round < 0) continue;
     ours.push(ourRound);
@@ -104,7 +106,7 @@ async function compare(workload: Workload): Promise<void> {
   }
   console.log(
     `\n${workload.name}; ${Math.round(bytes)} bytes per call on the wire; ` +
-      `${short(median(rowsPerInsert))} rows per insert; ${ROUNDS} rounds of ${workload.calls}; ` +
+      `${short(median(rowsPerInsert))} rows per insert; ${rounds} rounds of ${workload.calls}; ` +
       `the first one: ${short(first.serviceUs)} µs of service CPU per call, ${short(first.mainThreadUs)} on its main thread`,
   );
   const base = median(alike.map(({ perSecond }) => perSecond));
@@ -129,7 +131,7 @@ function summary(rounds: readonly Round[], base: number): Record<string, number>
   };
 }
 
-async function warmUp(target: ServiceProcess, workload: Workload, until = WARM_AFTER): Promise<number[]> {
+async function warmUp(target: ServiceProcess, workload: Workload, until = warmAfter): Promise<number[]> {
   const times: number[] = [];
   for (let sent = 0; sent < until; sent += workload.calls) {
     times.push(...(await sendAll(target, workload.requests("local/warm-up"), workload.connections)));
@@ -193,7 +195,7 @@ async function profileAll(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-profile-"));
   const profiled = await startServiceProcess({ nodeArguments: ["--cpu-prof", `--cpu-prof-dir=${directory}`] });
   const windows: Array<{ workload: Workload; from: bigint; to: bigint; calls: number }> = [];
-  for (const workload of WORKLOADS) {
+  for (const workload of workloads) {
     await warmUp(profiled, workload);
     const requests = [1, 2, 3].flatMap(() => workload.requests("local/profile"));
     const from = process.hrtime.bigint();
@@ -202,10 +204,10 @@ async function profileAll(): Promise<void> {
   }
   await profiled.stop();
   const table: Record<string, Record<string, number>> = {};
-  for (const stage of STAGES) table[stage] = {};
+  for (const stage of stages) table[stage] = {};
   for (const { workload, from, to, calls } of windows) {
     const times = stageTimes(directory, profiled.pid, from, to);
-    for (const stage of STAGES) {
+    for (const stage of stages) {
       const row = table[stage];
       if (row !== undefined) row[workload.name] = short(((times.get(stage) ?? 0) * 1000) / calls);
     }

@@ -13,19 +13,19 @@ import { completeRequests } from "./payloads.js";
 import { forgetPeak, openFiles, resident } from "./process-figures.js";
 import { startServiceProcess } from "./service-process.js";
 
-const CALLS = option("calls", 100_000);
-const STREAM_BYTES = option("stream-mb", 300) * 1e6;
-const CAP = option("engine-memory-mb", 1500) * 1e6;
-const PROJECT = "local/memory";
+const calls = option("calls", 100_000);
+const streamBytes = option("stream-mb", 300) * 1e6;
+const cap = option("engine-memory-mb", 1500) * 1e6;
+const project = "local/memory";
 
 console.log(describeMachine());
-const service = await startServiceProcess({ env: { HEDDLE_ENGINE_MEMORY: `${megabytes(CAP)}MB` } });
+const service = await startServiceProcess({ env: { HEDDLE_ENGINE_MEMORY: `${megabytes(cap)}MB` } });
 const table: Record<string, Record<string, number | string>> = {};
 
 await delay(3000);
 note("idle after the start");
-await write(CALLS);
-note(`after ${CALLS} calls`);
+await write(calls);
+note(`after ${calls} calls`);
 await delay(10_000);
 forget();
 note("10 s later");
@@ -35,7 +35,7 @@ await measureHungryQueries();
 await delay(10_000);
 forget();
 note("10 s later again");
-console.log(`\nMB of resident memory; the engine host may use ${megabytes(CAP)} (HEDDLE_ENGINE_MEMORY)`);
+console.log(`\nMB of resident memory; the engine host may use ${megabytes(cap)} (HEDDLE_ENGINE_MEMORY)`);
 console.table(table);
 console.log(describeMachine());
 await service.stop();
@@ -61,24 +61,24 @@ function forget(): void {
 async function write(calls: number): Promise<void> {
   const block = 10_000;
   for (let done = 0; done < calls; done += block) {
-    await sendAll(service, completeRequests(PROJECT, Math.min(block, calls - done) / 100, 100), 4);
+    await sendAll(service, completeRequests(project, Math.min(block, calls - done) / 100, 100), 4);
   }
 }
 
 /** Asks for calls until enough bytes have come, stopping after each chunk for so many milliseconds. */
 async function measureStream(name: string, pauseMs: number): Promise<void> {
   forget();
-  const limit = Math.ceil(STREAM_BYTES / 3000);
+  const limit = Math.ceil(streamBytes / 3000);
   const start = performance.now();
   let bytes = 0;
-  while (bytes < STREAM_BYTES) bytes += await readStream(limit, pauseMs);
+  while (bytes < streamBytes) bytes += await readStream(limit, pauseMs);
   const seconds = (performance.now() - start) / 1000;
   note(name, { MB: megabytes(bytes), "MB/s": short(bytes / 1e6 / seconds) });
 }
 
 function readStream(limit: number, pauseMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    const body = JSON.stringify({ project_id: PROJECT, limit });
+    const body = JSON.stringify({ project_id: project, limit });
     const outgoing = request(
       `${service.url}/calls/stream_query`,
       { method: "POST", headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" } },
@@ -108,11 +108,11 @@ async function measureHungryQueries(): Promise<void> {
   const enginePid = service.enginePid();
   const answers = await Promise.allSettled(Array.from({ length: 6 }, () => service.engine(sql)));
   const refused = answers.filter(({ status }) => status === "rejected").length;
-  await sendAll(service, completeRequests(PROJECT, 1, 1), 1);
+  await sendAll(service, completeRequests(project, 1, 1), 1);
   await send(service, agent, {
     path: "/calls/query_stats",
     headers: { "content-type": "application/json" },
-    bytes: Buffer.from(JSON.stringify({ project_id: PROJECT })),
+    bytes: Buffer.from(JSON.stringify({ project_id: project })),
   });
   agent.destroy();
   const died = service.enginePid() !== enginePid;

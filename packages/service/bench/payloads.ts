@@ -4,19 +4,19 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { newId } from "@heddle/trace-model";
 import type { ReadyRequest } from "./load.js";
 
-const WORDS =
+const words =
   "trace prompt model answer token context search result user agent plan step tool error retry score dataset".split(
     " ",
   );
 const sentence = (length: number): string =>
-  Array.from({ length }, () => WORDS[Math.floor(Math.random() * WORDS.length)]).join(" ");
+  Array.from({ length }, () => words[Math.floor(Math.random() * words.length)]).join(" ");
 
 /** One complete call with about 2 KB of JSON that compresses like text. */
-function completeCall(project_id: string): object {
+function completeCall(projectId: string): object {
   const id = newId();
   const started = Date.now();
   return {
-    project_id,
+    project_id: projectId,
     id,
     trace_id: id,
     op_name: "weave:///acme/demo/op/answer:R2M3VnB8",
@@ -40,19 +40,19 @@ function completeCall(project_id: string): object {
 }
 
 /** `count` requests with `size` complete calls each. */
-export function completeRequests(project_id: string, count: number, size: number): ReadyRequest[] {
+export function completeRequests(projectId: string, count: number, size: number): ReadyRequest[] {
   return Array.from({ length: count }, () => ({
-    path: `/v2/${project_id}/calls/complete`,
+    path: `/v2/${projectId}/calls/complete`,
     headers: { "content-type": "application/json" },
-    bytes: Buffer.from(JSON.stringify({ batch: Array.from({ length: size }, () => completeCall(project_id)) })),
+    bytes: Buffer.from(JSON.stringify({ batch: Array.from({ length: size }, () => completeCall(projectId)) })),
   }));
 }
 
 /** `count` exports with `size` spans of about 1.2 KB each, as the OpenTelemetry SDK encodes them. */
-export function spanRequests(project_id: string, count: number, size: number): ReadyRequest[] {
+export function spanRequests(projectId: string, count: number, size: number): ReadyRequest[] {
   return Array.from({ length: count }, () => ({
     path: "/otel/v1/traces",
-    headers: { "content-type": "application/x-protobuf", project_id },
+    headers: { "content-type": "application/x-protobuf", project_id: projectId },
     bytes: Buffer.from(ProtobufTraceSerializer.serializeRequest(spans(size)) ?? []),
   }));
 }

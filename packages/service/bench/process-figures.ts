@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 // What the kernel says of a process. Linux only.
 
 /** Clock ticks per second of /proc; fixed for user space on Linux. */
-const TICKS = 100;
+const ticks = 100;
 
 /** Milliseconds of CPU, user and system, since the process began. */
 export const cpuMs = (pid: number): number => ticksMs(`/proc/${pid}/stat`);
@@ -14,7 +14,7 @@ export const mainThreadMs = (pid: number): number => ticksMs(`/proc/${pid}/task/
 function ticksMs(file: string): number {
   // The name in parentheses may hold spaces.
   const fields = readFileSync(file, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticks;
 }
 
 export interface Resident {

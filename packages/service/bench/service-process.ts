@@ -70,10 +70,10 @@ function socketOf(socketPath: string) {
 }
 
 /** Any insert waits until it is on disk. */
-const SETTINGS = { async_insert: "0", max_partitions_per_insert_block: "0" };
+const durableSettings = { async_insert: "0", max_partitions_per_insert_block: "0" };
 
 /** What the store's inserts ask for besides. */
-export const STORE_SETTINGS = {
+export const storeSettings = {
   input_format_parallel_parsing: "0",
   max_insert_block_size: "1000000",
   min_insert_block_size_rows: "1000000",
@@ -87,7 +87,7 @@ function askEngine(
   body: Buffer | undefined,
   settings: Record<string, string> = {},
 ): Promise<string> {
-  const query = new URLSearchParams({ ...SETTINGS, ...settings, query: sql });
+  const query = new URLSearchParams({ ...durableSettings, ...settings, query: sql });
   const path = `/?${query.toString()}`;
   return new Promise((resolve, reject) => {
     const outgoing = request({ agent, method: "POST", path }, (response) => {

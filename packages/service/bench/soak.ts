@@ -9,14 +9,15 @@ import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "@heddle/trace-model";
 import { describeMachine, megabytes, option } from "./figures.js";
-import { send, type ReadyRequest } from "./load.js";
+import { send } from "./load.js";
+import type { ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
 import { openFiles, resident } from "./process-figures.js";
 import { startServiceProcess } from "./service-process.js";
 
-const MINUTES = option("minutes", 10);
-const ROWS = option("rows", 20);
-const PROJECT = "local/soak";
+const minutes = option("minutes", 10);
+const rows = option("rows", 20);
+const project = "local/soak";
 
 console.log(describeMachine());
 const service = await startServiceProcess();
@@ -24,7 +25,7 @@ const agent = new Agent({ keepAlive: true });
 const table: Array<Record<string, number>> = [];
 const done = { requests: 0, failed: 0 };
 const began = performance.now();
-const until = began + MINUTES * 60_000;
+const until = began + minutes * 60_000;
 let lastFailure = "";
 const recent: string[] = [];
 
@@ -33,7 +34,7 @@ const asJson = (path: string, body: unknown): ReadyRequest => ({
   headers: { "content-type": "application/json" },
   bytes: Buffer.from(JSON.stringify(body)),
 });
-const query = (more: object) => asJson("/calls/stream_query", { project_id: PROJECT, limit: 50, ...more });
+const query = (more: object) => asJson("/calls/stream_query", { project_id: project, limit: 50, ...more });
 const newest = { sort_by: [{ field: "started_at", direction: "desc" }] };
 const where = (path: string, op: string, value: unknown) => ({
   query: { $expr: { [op]: [{ $getField: path }, { $literal: value }] } },
@@ -41,22 +42,22 @@ const where = (path: string, op: string, value: unknown) => ({
 
 /** What one round of a kind of client does, and how long it rests after it. */
 const clients: Array<{ restMs: number; round: () => Promise<unknown> }> = [
-  { restMs: 500, round: () => sendOne(completeRequests(PROJECT, 1, 100)[0]) },
-  { restMs: 500, round: () => sendOne(spanRequests(PROJECT, 1, 100)[0]) },
-  { restMs: 50, round: () => sendOne(completeRequests(PROJECT, 1, 1)[0]) },
+  { restMs: 500, round: () => sendOne(completeRequests(project, 1, 100)[0]) },
+  { restMs: 500, round: () => sendOne(spanRequests(project, 1, 100)[0]) },
+  { restMs: 50, round: () => sendOne(completeRequests(project, 1, 1)[0]) },
   { restMs: 100, round: startAndEnd },
   { restMs: 300, round: () => sendOne(query(newest)) },
   { restMs: 700, round: () => sendOne(query({ ...newest, ...where("inputs.model", "$eq", "gpt-x") })) },
   { restMs: 900, round: () => sendOne(query({ sort_by: [{ field: "summary.weave.latency_ms", direction: "desc" }] })) },
-  { restMs: 900, round: () => sendOne(asJson("/calls/query_stats", { project_id: PROJECT })) },
+  { restMs: 900, round: () => sendOne(asJson("/calls/query_stats", { project_id: project })) },
   { restMs: 2000, round: leaveEarly },
   { restMs: 1000, round: renameAndDelete },
   { restMs: 1000, round: refusedRequest },
 ];
 
 for (const client of clients) void work(client);
-for (let row = 0; row <= ROWS; row++) {
-  await delay(Math.max(0, began + (row * MINUTES * 60_000) / ROWS - performance.now()));
+for (let row = 0; row <= rows; row++) {
+  await delay(Math.max(0, began + (row * minutes * 60_000) / rows - performance.now()));
   await note();
 }
 console.log(`\n${done.requests} requests, ${done.failed} failed${done.failed > 0 ? `, last: ${lastFailure}` : ""}`);
@@ -106,26 +107,28 @@ async function sendOne(ready: ReadyRequest | undefined): Promise<void> {
 
 async function startAndEnd(): Promise<void> {
   const id = newId();
-  const started_at = new Date().toISOString();
+  const startedAt = new Date().toISOString();
   const start = {
-    project_id: PROJECT,
+    project_id: project,
     id,
     trace_id: id,
     op_name: "soak",
-    started_at,
+    started_at: startedAt,
     attributes: {},
     inputs: { a: 1 },
   };
   await sendOne(asJson("/call/start", { start }));
   await delay(100);
-  const ended_at = new Date().toISOString();
-  await sendOne(asJson("/call/end", { end: { project_id: PROJECT, id, ended_at, output: { b: 2 }, summary: {} } }));
+  const endedAt = new Date().toISOString();
+  await sendOne(
+    asJson("/call/end", { end: { project_id: project, id, ended_at: endedAt, output: { b: 2 }, summary: {} } }),
+  );
   recent.push(id);
 }
 
 async function leaveEarly(): Promise<void> {
   const leaving = new AbortController();
-  const { bytes, path, headers } = asJson("/calls/stream_query", { project_id: PROJECT });
+  const { bytes, path, headers } = asJson("/calls/stream_query", { project_id: project });
   const response = await fetch(`${service.url}${path}`, {
     method: "POST",
     headers: { ...headers, authorization: `Bearer ${service.key}` },
@@ -141,8 +144,8 @@ async function leaveEarly(): Promise<void> {
 async function renameAndDelete(): Promise<void> {
   const [renamed, deleted] = [recent.pop(), recent.shift()];
   if (renamed === undefined || deleted === undefined) return;
-  await sendOne(asJson("/call/update", { project_id: PROJECT, call_id: renamed, display_name: "soaked" }));
-  await sendOne(asJson("/calls/delete", { project_id: PROJECT, call_ids: [deleted] }));
+  await sendOne(asJson("/call/update", { project_id: project, call_id: renamed, display_name: "soaked" }));
+  await sendOne(asJson("/calls/delete", { project_id: project, call_ids: [deleted] }));
 }
 
 async function refusedRequest(): Promise<void> {

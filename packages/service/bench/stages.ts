@@ -11,7 +11,7 @@ interface Profile {
 }
 
 /** What a request goes through inside the service, in this order. */
-export const STAGES = [
+export const stages = [
   "read",
   "scan",
   "validate",
@@ -22,13 +22,13 @@ export const STAGES = [
   "other",
   "collect garbage",
 ] as const;
-type Stage = (typeof STAGES)[number] | "idle";
+type Stage = (typeof stages)[number] | "idle";
 
 /**
  * Whose work a function is, by the file it stands in; a sample belongs to the innermost function that is named here,
  * so that what node does for a stage counts as that stage.
  */
-const OWNERS: ReadonlyArray<readonly [RegExp, Stage]> = [
+const owners: ReadonlyArray<readonly [RegExp, Stage]> = [
   [/server-stub\/dist\/(node|node-body|request-body|inflate)\.js$/, "read"],
   [/server-stub\/dist\/json-/, "scan"],
   [/server-stub\/dist\/generated\//, "validate"],
@@ -78,5 +78,5 @@ function stagesOfNodes({ nodes }: Profile): Map<number, Stage> {
 function ownStage(name: string, url: string): Stage | undefined {
   if (name === "(idle)") return "idle";
   if (name === "(garbage collector)") return "collect garbage";
-  return OWNERS.find(([pattern]) => pattern.test(url))?.[1];
+  return owners.find(([pattern]) => pattern.test(url))?.[1];
 }

@@ -73,27 +73,27 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new ConfigError(`HEDDLE_PORT must be a whole number from 0 to 65535, not "${get("HEDDLE_PORT")}".`);
   }
-  const api_key = get("HEDDLE_API_KEY");
-  if (api_key !== undefined && !ownerKey.test(api_key)) {
+  const apiKey = get("HEDDLE_API_KEY");
+  if (apiKey !== undefined && !ownerKey.test(apiKey)) {
     throw new ConfigError(
       "HEDDLE_API_KEY needs at least 40 characters of A-Z a-z 0-9 _ (client libraries refuse other keys). Unset it to have one made.",
     );
   }
-  const default_entity = get("HEDDLE_DEFAULT_ENTITY") ?? variables.HEDDLE_DEFAULT_ENTITY.default;
-  if (!entityName.test(default_entity)) {
-    throw new ConfigError(`HEDDLE_DEFAULT_ENTITY must be letters, digits, _ . -, not "${default_entity}".`);
+  const defaultEntity = get("HEDDLE_DEFAULT_ENTITY") ?? variables.HEDDLE_DEFAULT_ENTITY.default;
+  if (!entityName.test(defaultEntity)) {
+    throw new ConfigError(`HEDDLE_DEFAULT_ENTITY must be letters, digits, _ . -, not "${defaultEntity}".`);
   }
-  const data_dir = resolve(cwd, get("HEDDLE_DATA_DIR") ?? variables.HEDDLE_DATA_DIR.default);
+  const dataDir = resolve(cwd, get("HEDDLE_DATA_DIR") ?? variables.HEDDLE_DATA_DIR.default);
   return {
     host: get("HEDDLE_HOST") ?? variables.HEDDLE_HOST.default,
     port,
-    data_dir,
-    api_key,
-    default_entity,
+    data_dir: dataDir,
+    api_key: apiKey,
+    default_entity: defaultEntity,
     clickhouse_url: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engine_memory_bytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     database_url: databaseUrl(get("HEDDLE_DATABASE_URL")),
-    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, data_dir),
+    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
 
@@ -128,33 +128,33 @@ function blobsPlace(
   text: string | undefined,
   env: NodeJS.ProcessEnv,
   cwd: string,
-  data_dir: string,
+  dataDir: string,
 ): Pick<Config, "blobs_url" | "s3"> {
   if (text?.startsWith("s3://") === true) return { blobs_url: text, s3: s3Access(env) };
   if (text !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     throw new ConfigError("HEDDLE_BLOBS_URL must be a directory or s3://bucket/prefix.");
   }
-  return { blobs_url: text === undefined ? resolve(data_dir, "blobs") : resolve(cwd, text), s3: undefined };
+  return { blobs_url: text === undefined ? resolve(dataDir, "blobs") : resolve(cwd, text), s3: undefined };
 }
 
 /** The variables that every S3 tool reads. */
 function s3Access(env: NodeJS.ProcessEnv): S3Access {
   const get = (name: string): string | undefined => env[`AWS_${name}`]?.trim() || undefined;
-  const [access_key_id, secret_access_key] = [get("ACCESS_KEY_ID"), get("SECRET_ACCESS_KEY")];
-  if (access_key_id === undefined || secret_access_key === undefined) {
+  const [accessKeyId, secretAccessKey] = [get("ACCESS_KEY_ID"), get("SECRET_ACCESS_KEY")];
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
     throw new ConfigError("HEDDLE_BLOBS_URL on S3 needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.");
   }
   const endpoint = get("ENDPOINT_URL_S3") ?? get("ENDPOINT_URL");
   if (endpoint !== undefined && (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol))) {
     throw new ConfigError("AWS_ENDPOINT_URL must be an http or https URL, for example http://minio:9000.");
   }
-  const session_token = get("SESSION_TOKEN");
+  const sessionToken = get("SESSION_TOKEN");
   return {
     region: get("REGION") ?? get("DEFAULT_REGION") ?? "us-east-1",
-    access_key_id,
-    secret_access_key,
+    access_key_id: accessKeyId,
+    secret_access_key: secretAccessKey,
     ...(endpoint !== undefined && { endpoint }),
-    ...(session_token !== undefined && { session_token }),
+    ...(sessionToken !== undefined && { session_token: sessionToken }),
   };
 }
 

@@ -1,5 +1,7 @@
-import { HeddleError, withLoc, type ErrorCode } from "@heddle/errors";
-import { Problem, type OperationEntry } from "@heddle/server-stub";
+import { HeddleError, withLoc } from "@heddle/errors";
+import type { ErrorCode } from "@heddle/errors";
+import { Problem } from "@heddle/server-stub";
+import type { OperationEntry } from "@heddle/server-stub";
 import { expect, test } from "vitest";
 import { itemDetailOf, problemOf } from "./problems.js";
 

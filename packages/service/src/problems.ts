@@ -1,5 +1,7 @@
-import { HeddleError, type ErrorCode, type Loc } from "@heddle/errors";
-import { Problem, requestLoc, type Detail, type OperationEntry } from "@heddle/server-stub";
+import { HeddleError } from "@heddle/errors";
+import type { ErrorCode, Loc } from "@heddle/errors";
+import { Problem, requestLoc } from "@heddle/server-stub";
+import type { Detail, OperationEntry } from "@heddle/server-stub";
 
 /** The one table from code to status. What becomes 500 is logged, and its caller is not told why. */
 const statuses: Record<ErrorCode, number> = {

@@ -1,12 +1,15 @@
 import { join } from "node:path";
 import { openBlobStore } from "@heddle/blob-store";
 import { openControlPlane } from "@heddle/control-plane";
-import { startEngineHost, type EngineHost } from "@heddle/embedded-clickhouse";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
+import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
 import { listen } from "@heddle/server-stub/node";
-import { openTraceStore, type TraceStore } from "@heddle/trace-store";
+import { openTraceStore } from "@heddle/trace-store";
+import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
-import { ConfigError, controlPlaneUrl, type Config } from "./config.js";
+import { ConfigError, controlPlaneUrl } from "./config.js";
+import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
@@ -42,11 +45,11 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
   try {
     const directory = openDataDirectory(config.data_dir);
     closing.push(() => directory.release());
-    const api_key = ownerKey(directory, config.api_key);
+    const apiKey = ownerKey(directory, config.api_key);
 
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
-      owner: { secret: api_key, entity: config.default_entity },
+      owner: { secret: apiKey, entity: config.default_entity },
     });
     closing.push(() => control.close());
     let store: TraceStore | undefined;
@@ -82,7 +85,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
       await app.drain(drainMs);
       await server.close(cutMs);
     });
-    return { url: server.url, api_key, replaced: lease.replaced, close };
+    return { url: server.url, api_key: apiKey, replaced: lease.replaced, close };
   } catch (error) {
     await close();
     throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;

@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
 import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { ConfigError, type Config } from "./config.js";
+import { ConfigError } from "./config.js";
+import type { Config } from "./config.js";
 import { operatorLine } from "./outages.js";
 
 /** The right to be the one service that writes the tracing database of a control plane. */

@@ -7,7 +7,8 @@ import { openDatabase, postgresDatabases, postgresUrl } from "@heddle/control-pl
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../src/config.js";
 import { startService } from "../src/start.js";
-import { openTestService, type TestService } from "./test-service.js";
+import { openTestService } from "./test-service.js";
+import type { TestService } from "./test-service.js";
 
 const bucket = "heddle-service";
 const directory = mkdtempSync(join(tmpdir(), "heddle-grown-"));
@@ -36,15 +37,15 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
   test("keeps both over a restart, and nothing of a file on its own disk", async () => {
     const env: Record<string, string> = { HEDDLE_BLOBS_URL: `s3://${bucket}/files` };
     if (databases !== undefined) env["HEDDLE_DATABASE_URL"] = await databases.make();
-    const project_id = "local/grown";
+    const projectId = "local/grown";
     const first = await startService(settings(env), { log });
     const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.api_key });
     const file = new File(["a file of the service"], "note.txt", { type: "text/plain" });
-    const { digest } = await client(first.url).fileCreate({ project_id, file });
+    const { digest } = await client(first.url).fileCreate({ project_id: projectId, file });
     await first.close();
 
     const second = await startService(settings(env), { log });
-    const content = await client(second.url).fileContent({ project_id, digest });
+    const content = await client(second.url).fileContent({ project_id: projectId, digest });
     expect(await new Response(content).text()).toBe("a file of the service");
     await second.close();
     const requests = await s3.requests();

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { openDatabase, postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
-import { type EngineHost, startEngineHost } from "@heddle/embedded-clickhouse";
+import { startEngineHost } from "@heddle/embedded-clickhouse";
+import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Child, finished, heddle, ownerKey } from "./faults/heddle-process.js";
+import { finished, heddle, ownerKey } from "./faults/heddle-process.js";
+import type { Child } from "./faults/heddle-process.js";
 
 // Several services, each a process with a data directory of its own, on one ClickHouse and one control plane.
 
@@ -24,14 +26,14 @@ const ends = databases === undefined ? [sqlite] : [sqlite, ["Postgres", () => da
 
 describe.concurrent.each(ends)("services that share a control plane on %s", (name, makeDatabase) => {
   let engine: EngineHost;
-  let database_url: string;
+  let databaseUrl: string;
   beforeAll(async () => {
     engine = await startEngineHost({ directory: join(root, `engine-${name}`), listen: { port: 0 } });
-    database_url = await makeDatabase();
+    databaseUrl = await makeDatabase();
   });
   afterAll(async () => await engine.close());
 
-  function start(directory: string, env: Record<string, string> = { HEDDLE_DATABASE_URL: database_url }): Child {
+  function start(directory: string, env: Record<string, string> = { HEDDLE_DATABASE_URL: databaseUrl }): Child {
     const clickhouse = new URL(engine.url);
     clickhouse.username = "default";
     clickhouse.password = engine.password ?? "";
@@ -60,7 +62,7 @@ describe.concurrent.each(ends)("services that share a control plane on %s", (nam
     );
 
     // The control plane does not answer: the writer cannot know whether it has been replaced.
-    const control = openDatabase(database_url);
+    const control = openDatabase(databaseUrl);
     const whileDeaf = async (work: () => Promise<void>) =>
       await control.transaction(async (inside) => {
         await inside.run("UPDATE leases SET beat = beat");
@@ -141,15 +143,22 @@ async function ready(child: Child): Promise<string> {
 }
 
 const headers = { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" };
-const project_id = "local/demo";
+const projectId = "local/demo";
 
 let writes = 0;
 
 /** Never the same twice: what is stored already would be answered without writing. */
 async function write(url: string, id: string): Promise<number> {
   writes += 1;
-  const start = { project_id, id, trace_id: id, op_name: "answer", started_at: "2026-04-10T09:00:00Z", inputs: {} };
-  const end = { project_id, id, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: writes };
+  const start = {
+    project_id: projectId,
+    id,
+    trace_id: id,
+    op_name: "answer",
+    started_at: "2026-04-10T09:00:00Z",
+    inputs: {},
+  };
+  const end = { project_id: projectId, id, ended_at: "2026-04-10T09:00:01Z", summary: {}, output: writes };
   const batch = [
     { mode: "start", req: { start: { ...start, attributes: {} } } },
     { mode: "end", req: { end } },
@@ -160,7 +169,7 @@ async function write(url: string, id: string): Promise<number> {
 
 /** Ids of every call, in order. */
 async function stored(url: string): Promise<string[]> {
-  const body = JSON.stringify({ project_id });
+  const body = JSON.stringify({ project_id: projectId });
   const text = await (await fetch(`${url}/calls/stream_query`, { method: "POST", headers, body })).text();
   const ids = text.split("\n").flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { id: string }).id]));
   return ids.toSorted();

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { readModel, type Model, type Operation, type Schema } from "@heddle/tools/model";
+import { readModel } from "@heddle/tools/model";
+import type { Model, Operation, Schema } from "@heddle/tools/model";
 
 // Tests that go over every operation take it from here: what the spec gains is in them by itself.
 

@@ -1,4 +1,5 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
+import { spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -107,8 +108,8 @@ test("keys are made, listed and revoked beside the running service", async () =>
   const made = await keys("create", "--user", "ann", "--entity", "team", "--role", "read", "--project", "p");
   const secret = /secret {2}(\S{40})/.exec(made)?.[1] ?? "";
   const id = /id {6}(\S+)/.exec(made)?.[1] ?? "";
-  const read = async (project_id: string) => {
-    const body = JSON.stringify({ project_id, id: "x" });
+  const read = async (projectId: string) => {
+    const body = JSON.stringify({ project_id: projectId, id: "x" });
     return (await fetch(`${url}/call/read`, { method: "POST", body, headers: { authorization: `Bearer ${secret}` } }))
       .status;
   };

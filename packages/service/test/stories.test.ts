@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "./test-service.js";
+import { newProject, openTestService } from "./test-service.js";
+import type { TestService } from "./test-service.js";
 
 // Each story runs over a socket; `redocly respect` checks every answer against the spec, undeclared properties included.
 const spec = fileURLToPath(new URL("../../../spec", import.meta.url));

@@ -45,14 +45,14 @@ measure("valueDigest", () => valueDigest(inputs));
 measure("JSON.parse + JSON.stringify, to compare", () => JSON.stringify(JSON.parse(inputs)));
 
 const spans = exportedSpans(500);
-for (const [serializer, media_type] of [
+for (const [serializer, mediaType] of [
   [ProtobufTraceSerializer, "application/x-protobuf"],
   [JsonTraceSerializer, "application/json"],
 ] as const) {
   const bytes = serializer.serializeRequest(spans) ?? new Uint8Array();
-  const name = `${media_type}, per span of ${Math.round(bytes.length / spans.length)} bytes`;
-  measure(`decodeTraces ${name}`, () => decodeTraces(bytes, media_type), spans.length);
-  measure(`decode + calls ${name}`, () => spansToCalls(decodeTraces(bytes, media_type)), spans.length);
+  const name = `${mediaType}, per span of ${Math.round(bytes.length / spans.length)} bytes`;
+  measure(`decodeTraces ${name}`, () => decodeTraces(bytes, mediaType), spans.length);
+  measure(`decode + calls ${name}`, () => spansToCalls(decodeTraces(bytes, mediaType)), spans.length);
 }
 
 function measure(name: string, work: () => unknown, items = 1): void {

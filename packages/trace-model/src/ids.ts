@@ -3,9 +3,9 @@ import { createHash, randomBytes } from "node:crypto";
 const maxIdLength = 256;
 
 /** A new UUIDv7: sorts by creation time and carries it. */
-export function newId(now_ms: number = Date.now()): string {
+export function newId(nowMs: number = Date.now()): string {
   const bytes = randomBytes(16);
-  bytes.writeUIntBE(now_ms, 0, 6);
+  bytes.writeUIntBE(nowMs, 0, 6);
   return uuidText(bytes, 7);
 }
 
@@ -13,8 +13,8 @@ export function newId(now_ms: number = Date.now()): string {
  * The same UUID for the same request item, so that a retried request without ids of its own writes the same rows.
  * `kind` keeps a call's id and its trace id apart. UUIDv8, so that nobody takes it for a time.
  */
-export function derivedId(project_id: string, retry_id: string, index: number, kind: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([project_id, retry_id, index, kind]));
+export function derivedId(projectId: string, retryId: string, index: number, kind: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([projectId, retryId, index, kind]));
   return uuidText(hash.digest().subarray(0, 16), 8);
 }
 

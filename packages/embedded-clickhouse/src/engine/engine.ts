@@ -1,6 +1,7 @@
 import { engineArguments } from "./arguments.js";
 import type { EngineLibrary } from "./library.js";
-import { openSessionPool, type SessionPool } from "./session-pool.js";
+import { openSessionPool } from "./session-pool.js";
+import type { SessionPool } from "./session-pool.js";
 
 export interface Engine {
   pool: SessionPool;

@@ -1,5 +1,6 @@
 import { ServerError } from "./server-error.js";
-import { startSessionThread, type SessionThread } from "./session-thread.js";
+import { startSessionThread } from "./session-thread.js";
+import type { SessionThread } from "./session-thread.js";
 import type { WorkerData } from "./worker-protocol.js";
 
 /** Threads that may work at once; each costs about 10 MB. The rest of the requests wait in line. */

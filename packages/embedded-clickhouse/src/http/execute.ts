@@ -1,36 +1,8 @@
-import type { Readable } from "node:stream";
-import { describeStatement, type Statement } from "../engine/statement.js";
-import { ServerError } from "../engine/server-error.js";
+import type { Execution } from "./execution.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import { isStreamable } from "./formats.js";
 import { insertBody } from "./insert-body.js";
-import type { QueryRequest } from "./query-request.js";
 import type { Reply } from "./reply.js";
-
-export interface Execution {
-  request: QueryRequest;
-  statement: Statement;
-  sql: string;
-  /** What follows the statement; only an INSERT has data. */
-  data: Readable | undefined;
-  format: string;
-}
-
-export const defaultFormat = "TabSeparated";
-
-/** Looks at the statement once its text is there. */
-export function prepare(request: QueryRequest, sql: string, data: Readable | undefined): Execution {
-  const statement = describeStatement(sql);
-  if (statement.multiple) {
-    throw ServerError.of(
-      62,
-      "SYNTAX_ERROR",
-      "Syntax error (Multi-statements are not allowed): a request takes one statement.",
-    );
-  }
-  const ownFormat = statement.kind === "insert" ? undefined : statement.format;
-  return { request, statement, sql, data, format: ownFormat ?? request.defaultFormat ?? defaultFormat };
-}
 
 /** Runs the statement on a session that is open and set up, and writes the reply up to its end. */
 export async function execute(

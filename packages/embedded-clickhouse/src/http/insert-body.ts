@@ -1,6 +1,6 @@
 import type { SessionThread } from "../engine/session-thread.js";
 import { ServerError } from "../engine/server-error.js";
-import type { Execution } from "./execute.js";
+import type { Execution } from "./execution.js";
 import { isLinePerRow } from "./formats.js";
 
 const newline = 0x0a;

@@ -7,8 +7,8 @@ import { quietClient } from "../../test/quiet-client.js";
 const client = quietClient();
 afterAll(() => client.close());
 
-async function rows(query: string, query_params?: Record<string, unknown>): Promise<unknown[]> {
-  const result = await client.query({ query, query_params, format: "JSONEachRow" });
+async function rows(query: string, queryParams?: Record<string, unknown>): Promise<unknown[]> {
+  const result = await client.query({ query, query_params: queryParams, format: "JSONEachRow" });
   return result.json();
 }
 
@@ -116,9 +116,9 @@ test("a client works in the database it names", async () => {
 });
 
 test("the query id comes back, given or made", async () => {
-  const query_id = randomUUID();
-  const given = await client.query({ query: "SELECT 1", query_id });
-  expect(given.response_headers["x-clickhouse-query-id"]).toBe(query_id);
+  const queryId = randomUUID();
+  const given = await client.query({ query: "SELECT 1", query_id: queryId });
+  expect(given.response_headers["x-clickhouse-query-id"]).toBe(queryId);
   await given.text();
   const made = await client.query({ query: "SELECT 1" });
   expect(made.response_headers["x-clickhouse-query-id"]).toBe(made.query_id);
@@ -146,16 +146,16 @@ test("a heavy query holds up no small one, even while it is analysed", async () 
 
 test("a query stops when its client goes away", async () => {
   const stop = new AbortController();
-  const log_comment = randomUUID();
+  const logComment = randomUUID();
   const running = async (): Promise<number> => {
     const query = `SELECT count() AS n FROM system.processes WHERE startsWith(Settings['log_comment'], {id:String})`;
-    const [row] = (await rows(query, { id: log_comment })) as Array<{ n: string }>;
+    const [row] = (await rows(query, { id: logComment })) as Array<{ n: string }>;
     return Number(row?.n);
   };
   const query = client.query({
     query: slow,
     abort_signal: stop.signal,
-    clickhouse_settings: { log_comment },
+    clickhouse_settings: { log_comment: logComment },
   });
   await expect.poll(running).toBe(1);
   stop.abort();

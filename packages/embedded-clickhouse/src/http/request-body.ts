@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { pipeline, type Readable, type Transform } from "node:stream";
+import { pipeline } from "node:stream";
+import type { Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { ServerError } from "../engine/server-error.js";
 

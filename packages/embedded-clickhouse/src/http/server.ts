@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { Engine } from "../engine/engine.js";
 import { ServerError } from "../engine/server-error.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import { authenticate } from "./authentication.js";
 import { stopQuery } from "./cancel.js";
-import { defaultFormat, execute, prepare, type Execution } from "./execute.js";
+import { execute } from "./execute.js";
+import { defaultFormat, prepare } from "./execution.js";
+import type { Execution } from "./execution.js";
 import { readMultipart } from "./multipart.js";
 import { addField, readQueryRequest } from "./query-request.js";
 import { createReply } from "./reply.js";

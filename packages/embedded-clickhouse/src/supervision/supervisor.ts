@@ -2,8 +2,10 @@ import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { HostOptions } from "../messages.js";
-import { releaseAddress, type Address } from "./address.js";
-import { startHostProcess, type HostProcess } from "./host-process.js";
+import { releaseAddress } from "./address.js";
+import type { Address } from "./address.js";
+import { startHostProcess } from "./host-process.js";
+import type { HostProcess } from "./host-process.js";
 import { watch } from "./watchdog.js";
 
 export interface HostState {
@@ -28,16 +30,20 @@ export class Supervisor {
   readonly #closing = new AbortController();
   #done: Promise<void> = Promise.resolve();
 
-  constructor(
-    private readonly options: Omit<HostOptions, "listen">,
-    private readonly address: Address,
-    private readonly log: (line: string) => void,
-  ) {}
+  readonly #options: Omit<HostOptions, "listen">;
+  readonly #address: Address;
+  readonly #log: (line: string) => void;
+
+  constructor(options: Omit<HostOptions, "listen">, address: Address, log: (line: string) => void) {
+    this.#options = options;
+    this.#address = address;
+    this.#log = log;
+  }
 
   /** The first start; throws a HeddleError instead of trying again. */
   async start(): Promise<void> {
     const host = await this.#startOnce();
-    this.log(`engine host ready (process ${host.pid}, engine ${host.version})`);
+    this.#log(`engine host ready (process ${host.pid}, engine ${host.version})`);
     this.#done = this.#keepRunning(host);
   }
 
@@ -55,14 +61,14 @@ export class Supervisor {
     this.#closing.abort();
     await this.#host?.close();
     await this.#done;
-    releaseAddress(this.address);
+    releaseAddress(this.#address);
   }
 
   async #startOnce(): Promise<HostProcess> {
-    const { address } = this;
+    const address = this.#address;
     const listen =
       address.kind === "socket" ? { path: address.path } : { port: address.port, password: address.password };
-    const host = await startHostProcess({ ...this.options, listen });
+    const host = await startHostProcess({ ...this.#options, listen });
     // A port that the system has picked stays the same over restarts: clients know it.
     if (address.kind === "port" && host.port !== undefined) address.port = host.port;
     this.#host = host;
@@ -95,7 +101,7 @@ export class Supervisor {
       const host = await this.#startOnce();
       if (this.#closing.signal.aborted) await host.close();
       this.#restarts++;
-      this.log(`engine host ready again (process ${host.pid})`);
+      this.#log(`engine host ready again (process ${host.pid})`);
       this.events.emit("restart");
       return host;
     } catch (error) {
@@ -107,6 +113,6 @@ export class Supervisor {
   #fail(reason: string): void {
     this.#lastError = reason;
     this.#killedBecause = undefined;
-    this.log(`engine host down: ${reason}`);
+    this.#log(`engine host down: ${reason}`);
   }
 }

@@ -1,5 +1,6 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
-import { Problem, type Credentials } from "@heddle/server-stub";
+import { Problem } from "@heddle/server-stub";
+import type { Credentials } from "@heddle/server-stub";
 
 /** Returns the owner of the key. Throws 401 for an unknown one and for none. */
 export async function authenticate(control: ControlPlane, credentials: Credentials): Promise<Caller> {

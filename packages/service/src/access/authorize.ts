@@ -1,6 +1,8 @@
-import { callerMay, hasRole, type Caller, type ControlPlane, type Role } from "@heddle/control-plane";
+import { callerMay, hasRole } from "@heddle/control-plane";
+import type { Caller, ControlPlane, Role } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { Problem, type Access } from "@heddle/server-stub";
+import { Problem } from "@heddle/server-stub";
+import type { Access } from "@heddle/server-stub";
 import { projectIdRule, splitProject } from "./project-id.js";
 
 /**
@@ -27,8 +29,8 @@ export async function recordProject(control: ControlPlane, { right, project }: A
 }
 
 /** Throws `unprocessable` for text that is no project id, `forbidden` when the caller lacks the right in the project. */
-export function checkProject(caller: Caller, right: Role, project_id: string): void {
-  const name = splitProject(project_id);
+export function checkProject(caller: Caller, right: Role, projectId: string): void {
+  const name = splitProject(projectId);
   if (name === undefined) throw new HeddleError("unprocessable", projectIdRule, { loc: ["project_id"] });
   if (!callerMay(caller, name.entity, name.project, right)) throw forbidden();
 }
@@ -38,13 +40,13 @@ export function forbidden(): HeddleError {
 }
 
 /** Whether the caller may read the project; false for text that is no project id. */
-export function mayRead(caller: Caller, project_id: string): boolean {
-  const name = splitProject(project_id);
+export function mayRead(caller: Caller, projectId: string): boolean {
+  const name = splitProject(projectId);
   return name !== undefined && callerMay(caller, name.entity, name.project, "read");
 }
 
 /** Makes the project if there is none; its id was checked before. */
-export async function ensureProject(control: ControlPlane, project_id: string): Promise<void> {
-  const name = splitProject(project_id);
+export async function ensureProject(control: ControlPlane, projectId: string): Promise<void> {
+  const name = splitProject(projectId);
   if (name !== undefined) await control.projects.ensure(name.entity, name.project);
 }

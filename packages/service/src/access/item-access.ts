@@ -18,9 +18,9 @@ export class ItemAccess {
   }
 
   /** Returns why the items of a project are refused, `forbidden` or `unprocessable`; undefined when they are not. */
-  refusal(project_id: string, items = 1): HeddleError | undefined {
-    if (!this.#projects.has(project_id)) this.#projects.set(project_id, this.#check(project_id));
-    const refusal = this.#projects.get(project_id);
+  refusal(projectId: string, items = 1): HeddleError | undefined {
+    if (!this.#projects.has(projectId)) this.#projects.set(projectId, this.#check(projectId));
+    const refusal = this.#projects.get(projectId);
     if (refusal?.code === "forbidden") this.#forbidden += items;
     return refusal;
   }
@@ -31,13 +31,13 @@ export class ItemAccess {
   }
 
   /** Makes the projects of items that were stored. */
-  async record(project_ids: Iterable<string>): Promise<void> {
-    for (const project_id of new Set(project_ids)) await ensureProject(this.#control, project_id);
+  async record(projectIds: Iterable<string>): Promise<void> {
+    for (const projectId of new Set(projectIds)) await ensureProject(this.#control, projectId);
   }
 
-  #check(project_id: string): HeddleError | undefined {
+  #check(projectId: string): HeddleError | undefined {
     try {
-      checkProject(this.#caller, "write", project_id);
+      checkProject(this.#caller, "write", projectId);
       return undefined;
     } catch (error) {
       if (error instanceof HeddleError) return error;

@@ -5,8 +5,8 @@ export const projectIdRule =
   'must have the form "entity/project": two names of 1 to 256 characters, none of them a control character';
 
 /** The two names of `entity/project`; undefined for text that the control plane could not keep. */
-export function splitProject(project_id: string): { entity: string; project: string } | undefined {
-  const slash = project_id.indexOf("/");
-  const [entity, project] = [project_id.slice(0, Math.max(slash, 0)), project_id.slice(slash + 1)];
+export function splitProject(projectId: string): { entity: string; project: string } | undefined {
+  const slash = projectId.indexOf("/");
+  const [entity, project] = [projectId.slice(0, Math.max(slash, 0)), projectId.slice(slash + 1)];
   return isPathName(entity) && isPathName(project) ? { entity, project } : undefined;
 }

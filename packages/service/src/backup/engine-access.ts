@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { request, type IncomingMessage } from "node:http";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { RunStatement } from "@heddle/trace-store";
-import { ConfigError, type Config } from "../config.js";
+import { ConfigError } from "../config.js";
+import type { Config } from "../config.js";
 import { openDataDirectory } from "../data-directory.js";
 import { firstLine } from "../outages.js";
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { ConfigError, controlPlaneUrl, type Config } from "../config.js";
+import { ConfigError, controlPlaneUrl } from "../config.js";
+import type { Config } from "../config.js";
 
 /** The SQLite file of the control plane; undefined when a server keeps it. */
 export function controlPlaneFile(config: Config): string | undefined {

@@ -5,9 +5,11 @@ import Database from "libsql";
 import { writeChecksums } from "../backup/checksums.js";
 import { copyFiles, moveDirectory, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
-import { writeManifest, type Part } from "../backup/manifest.js";
+import { writeManifest } from "../backup/manifest.js";
+import type { Part } from "../backup/manifest.js";
 import { controlPlaneFile, elsewhere, filesDirectory, mustBeEmpty } from "../backup/places.js";
-import { ConfigError, type Config } from "../config.js";
+import { ConfigError } from "../config.js";
+import type { Config } from "../config.js";
 import { version } from "../version.js";
 import { UsageError } from "./usage.js";
 

@@ -1,6 +1,8 @@
 import { parseArgs } from "node:util";
-import { openControlPlane, type ApiKey, type ControlPlane } from "@heddle/control-plane";
-import { controlPlaneUrl, type Config } from "../config.js";
+import { openControlPlane } from "@heddle/control-plane";
+import type { ApiKey, ControlPlane } from "@heddle/control-plane";
+import { controlPlaneUrl } from "../config.js";
+import type { Config } from "../config.js";
 import { UsageError } from "./usage.js";
 
 export const keysUsage = `heddle keys create --user NAME [--entity NAME] [--role admin|write|read] [--project NAME]... [--name TEXT]

@@ -6,7 +6,8 @@ import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { readManifest } from "../backup/manifest.js";
 import { controlPlaneFile, elsewhere, filesDirectory, mustBeEmpty } from "../backup/places.js";
-import { ConfigError, type Config } from "../config.js";
+import { ConfigError } from "../config.js";
+import type { Config } from "../config.js";
 import { restoreMark } from "../data-directory.js";
 import { UsageError } from "./usage.js";
 

@@ -1,6 +1,7 @@
 import { docsDirectory } from "@heddle/docs";
 import { banner } from "../banner.js";
-import { ConfigError, type Config } from "../config.js";
+import { ConfigError } from "../config.js";
+import type { Config } from "../config.js";
 import { startService } from "../start.js";
 
 /** A stop that takes longer than this is cut: what is not acknowledged by then was never promised. */

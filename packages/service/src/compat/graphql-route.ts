@@ -1,16 +1,12 @@
-import { callerMay, type Caller } from "@heddle/control-plane";
+import { callerMay } from "@heddle/control-plane";
+import type { Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import {
-  BodyTooLarge,
-  Problem,
-  readCredentials,
-  type HttpRequest,
-  type HttpResponse,
-  type HttpServer,
-} from "@heddle/server-stub";
+import { BodyTooLarge, Problem, readCredentials } from "@heddle/server-stub";
+import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { authenticate } from "../access/authenticate.js";
 import type { Services } from "../services.js";
-import { answerGraphql, GraphqlError, type GraphqlContext, type GraphqlRequest } from "./graphql.js";
+import { answerGraphql, GraphqlError } from "./graphql.js";
+import type { GraphqlContext, GraphqlRequest } from "./graphql.js";
 
 const maxBytes = 1024 * 1024;
 

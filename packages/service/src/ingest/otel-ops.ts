@@ -21,19 +21,19 @@ export class OtelOps {
   }
 
   /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
-  async refs(project_id: string, object_ids: Iterable<string>): Promise<Map<string, string>> {
-    const refs = [...new Set(object_ids)].map(async (object_id): Promise<[string, string]> => [
-      object_id,
-      await this.#ref(project_id, object_id),
+  async refs(projectId: string, objectIds: Iterable<string>): Promise<Map<string, string>> {
+    const refs = [...new Set(objectIds)].map(async (objectId): Promise<[string, string]> => [
+      objectId,
+      await this.#ref(projectId, objectId),
     ]);
     return new Map(await Promise.all(refs));
   }
 
-  #ref(project_id: string, object_id: string): Promise<string> {
-    const key = `${project_id}/${object_id}`;
+  #ref(projectId: string, objectId: string): Promise<string> {
+    const key = `${projectId}/${objectId}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const made = this.#publish(project_id, object_id);
+    const made = this.#publish(projectId, objectId);
     this.#known.set(key, made);
     // A failed publish is tried again by the next span.
     made.catch(() => this.#known.delete(key));
@@ -44,11 +44,11 @@ export class OtelOps {
     return made;
   }
 
-  async #publish(project_id: string, object_id: string): Promise<string> {
+  async #publish(projectId: string, objectId: string): Promise<string> {
     const { blobs, store } = this.#services;
     const { key, size } = await blobs.put(source);
     await store.files.add({
-      project_id,
+      project_id: projectId,
       digest: sourceDigest,
       name: "obj.py",
       size_bytes: size,
@@ -56,11 +56,11 @@ export class OtelOps {
       blob_key: key,
     });
     const { digest } = await store.objects.create({
-      project_id,
-      object_id,
+      project_id: projectId,
+      object_id: objectId,
       val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
     });
-    const { entity = "", project = "" } = splitProject(project_id) ?? {};
-    return formatRef({ kind: "op", entity, project, name: object_id, digest, edges: [] });
+    const { entity = "", project = "" } = splitProject(projectId) ?? {};
+    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
   }
 }

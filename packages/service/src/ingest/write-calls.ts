@@ -1,4 +1,5 @@
-import { HeddleError, withLoc, type Loc } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
+import type { Loc } from "@heddle/errors";
 import { ItemError } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import type { CallPart } from "@heddle/trace-model";
@@ -6,7 +7,8 @@ import { ItemAccess } from "../access/item-access.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { itemDetailOf } from "../problems.js";
 import type { Caller, Services } from "../services.js";
-import { endOf, startOf, type PartContext } from "../wire/call-parts.js";
+import { endOf, startOf } from "../wire/call-parts.js";
+import type { PartContext } from "../wire/call-parts.js";
 
 /** Who writes, and what makes generated ids the same on every attempt. */
 export interface BatchContext {

@@ -8,7 +8,8 @@ import { endOf, startOf } from "../wire/call-parts.js";
 import { UserNames } from "../wire/user-names.js";
 import { wireCall } from "../wire/call.js";
 import { wireTime } from "../wire/time.js";
-import { writeBatch, writeEnd, writeStart, type Outcome } from "../ingest/write-calls.js";
+import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
+import type { Outcome } from "../ingest/write-calls.js";
 
 type CallsQueryReq = Schemas["CallsQueryReq"];
 

@@ -8,13 +8,13 @@ import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
 export function completeCallHandlers(services: Services): TracingHandlers<Caller>["completeCalls"] {
   return {
     async callsComplete({ params, body }, caller) {
-      const project_id = `${params.entity}/${params.project}`;
+      const projectId = `${params.entity}/${params.project}`;
       const outcomes = await writeBatch(
         services,
         body.batch,
         {
           locOf: () => [],
-          partOf: (item, context) => ({ part: "complete", ...completeOf({ ...item, project_id }, context) }),
+          partOf: (item, context) => ({ part: "complete", ...completeOf({ ...item, project_id: projectId }, context) }),
         },
         { caller, retry_id: undefined },
       );
@@ -25,8 +25,12 @@ export function completeCallHandlers(services: Services): TracingHandlers<Caller
     },
 
     async callStartV2({ params, body, headers }, caller) {
-      const project_id = `${params.entity}/${params.project}`;
-      return writeStart(services, { ...body.start, project_id }, { caller, retry_id: headers["X-Weave-Retry-Id"] });
+      const projectId = `${params.entity}/${params.project}`;
+      return writeStart(
+        services,
+        { ...body.start, project_id: projectId },
+        { caller, retry_id: headers["X-Weave-Retry-Id"] },
+      );
     },
 
     async callEndV2({ params, body }, caller) {

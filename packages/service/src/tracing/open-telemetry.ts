@@ -1,7 +1,8 @@
 import type { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { decodeTraces, encodeTracesResponse, spansToCalls, type CallPart, type SpanCall } from "@heddle/trace-model";
+import { decodeTraces, encodeTracesResponse, spansToCalls } from "@heddle/trace-model";
+import type { CallPart, SpanCall } from "@heddle/trace-model";
 import { ItemAccess } from "../access/item-access.js";
 import type { Caller, Services } from "../services.js";
 import { OtelOps } from "../ingest/otel-ops.js";
@@ -21,16 +22,16 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       const access = new ItemAccess(services.control, caller);
       let firstRefusal: HeddleError | undefined;
       const parts: CompleteCall[] = [];
-      for (const [project_id, ofProject] of projects) {
-        const refusal = access.refusal(project_id, ofProject.length);
+      for (const [projectId, ofProject] of projects) {
+        const refusal = access.refusal(projectId, ofProject.length);
         if (refusal !== undefined) {
           firstRefusal ??= refusal;
-          const why = refusal.code === "forbidden" ? `this key may not write to ${project_id}` : refusal.message;
+          const why = refusal.code === "forbidden" ? `this key may not write to ${projectId}` : refusal.message;
           for (const { start } of ofProject) rejected.push({ message: `span ${start.id}: ${why}` });
           continue;
         }
         const refs = await ops.refs(
-          project_id,
+          projectId,
           ofProject.map(({ op_object_id }) => op_object_id),
         );
         for (const { start, end, op_object_id } of ofProject) {

@@ -10,7 +10,7 @@ export function refHandlers({ control, store }: Services): TracingHandlers<Calle
     async refsReadBatch({ body }, caller) {
       const projectOf = await internalProjects(control, caller, body.refs);
       const refs = body.refs.map((ref) => externalRef(ref, projectOf));
-      const vals = await store.refs.readBatch(refs, { mayRead: (project_id) => mayRead(caller, project_id) });
+      const vals = await store.refs.readBatch(refs, { mayRead: (projectId) => mayRead(caller, projectId) });
       return { vals: vals.map((val) => rawJson(val ?? "null")) };
     },
   };

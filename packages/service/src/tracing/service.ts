@@ -27,9 +27,9 @@ export function serviceHandlers({ control, version }: Services): TracingHandlers
 
     async projectsInfo({ body }, caller) {
       const found = [];
-      for (const project_id of body.project_ids) {
-        const name = splitProject(project_id);
-        if (name === undefined || !mayRead(caller, project_id)) continue;
+      for (const projectId of body.project_ids) {
+        const name = splitProject(projectId);
+        if (name === undefined || !mayRead(caller, projectId)) continue;
         const project = await control.projects.get(name.entity, name.project);
         if (project !== undefined) {
           found.push({ external_project_id: project.project_id, internal_project_id: project.id });

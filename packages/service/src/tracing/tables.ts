@@ -1,8 +1,10 @@
 import { withLoc } from "@heddle/errors";
-import { rawJson, type RawJson } from "@heddle/server-stub";
+import { rawJson } from "@heddle/server-stub";
+import type { RawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs } from "@heddle/trace-model";
-import { internalProjects, type ProjectOf } from "../wire/internal-refs.js";
+import { internalProjects } from "../wire/internal-refs.js";
+import type { ProjectOf } from "../wire/internal-refs.js";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 

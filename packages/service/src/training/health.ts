@@ -16,12 +16,12 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
   let kept: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
 
   async function check(): Promise<Schemas["SystemCheckRes"]> {
-    const [database, cpu_queue] = await Promise.all([
+    const [database, cpuQueue] = await Promise.all([
       timed(() => control.projects.get(nowhere.entity, nowhere.name)),
       timed(() => readsAndWrites(store)),
     ]);
-    const gpu_queue = { success: false, duration: 0, error: "this version has no training engine" };
-    return { api: true, database: database.success, cpu_queue, gpu_queue };
+    const gpuQueue = { success: false, duration: 0, error: "this version has no training engine" };
+    return { api: true, database: database.success, cpu_queue: cpuQueue, gpu_queue: gpuQueue };
   }
 
   return {
@@ -40,8 +40,8 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
 }
 
 async function readsAndWrites(store: Services["store"]): Promise<void> {
-  const project_id = `${nowhere.entity}/${nowhere.name}`;
-  await Promise.all([store.calls.count({ project_id, limit: 1 }), store.checkWrites()]);
+  const projectId = `${nowhere.entity}/${nowhere.name}`;
+  await Promise.all([store.calls.count({ project_id: projectId, limit: 1 }), store.checkWrites()]);
 }
 
 async function timed(task: () => Promise<unknown>): Promise<Check> {

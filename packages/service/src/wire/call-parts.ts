@@ -1,12 +1,5 @@
-import {
-  derivedId,
-  externalRef,
-  externalRefs,
-  newId,
-  withOtelSpan,
-  type CallEnd,
-  type CallStart,
-} from "@heddle/trace-model";
+import { derivedId, externalRef, externalRefs, newId, withOtelSpan } from "@heddle/trace-model";
+import type { CallEnd, CallStart } from "@heddle/trace-model";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { wireTime } from "./time.js";
@@ -65,6 +58,6 @@ export function completeOf(wire: WireComplete, context: PartContext): { start: C
   return { start: startOf(wire, context), end: endOf(wire, context) };
 }
 
-function madeId(project_id: string, { retry_id, index }: PartContext, kind: "call" | "trace"): string {
-  return retry_id === undefined ? newId() : derivedId(project_id, retry_id, index, kind);
+function madeId(projectId: string, { retry_id, index }: PartContext, kind: "call" | "trace"): string {
+  return retry_id === undefined ? newId() : derivedId(projectId, retry_id, index, kind);
 }

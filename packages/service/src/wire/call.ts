@@ -4,7 +4,7 @@ import { formatTime, summaryWithWeave, weaveBlock } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 
 /** A stored call as the wire shows it; the `summary.weave` block is computed here, at reading. */
-export function wireCall(call: StoredCall, user_name?: string): Schemas["CallSchema"] {
+export function wireCall(call: StoredCall, userName?: string): Schemas["CallSchema"] {
   return {
     id: call.id,
     project_id: call.project_id,
@@ -22,7 +22,7 @@ export function wireCall(call: StoredCall, user_name?: string): Schemas["CallSch
     output: rawJson(call.output),
     summary: rawJson(summaryWithWeave(call.summary, weaveBlock(call))),
     wb_user_id: call.wb_user_id,
-    ...(user_name !== undefined && { wb_username: user_name }),
+    ...(userName !== undefined && { wb_username: userName }),
     wb_run_id: call.wb_run_id,
     wb_run_step: call.wb_run_step,
     wb_run_step_end: call.wb_run_step_end,

@@ -10,12 +10,12 @@ export class UserNames {
   }
 
   /** The user's name, or undefined for nobody and for a user that is gone. */
-  async of(user_id: string | null): Promise<string | undefined> {
-    if (user_id === null) return undefined;
-    let name = this.#known.get(user_id);
+  async of(userId: string | null): Promise<string | undefined> {
+    if (userId === null) return undefined;
+    let name = this.#known.get(userId);
     if (name === undefined) {
-      name = this.#control.users.get(user_id).then((user) => user?.name);
-      this.#known.set(user_id, name);
+      name = this.#control.users.get(userId).then((user) => user?.name);
+      this.#known.set(userId, name);
     }
     return name;
   }

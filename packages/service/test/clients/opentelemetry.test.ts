@@ -2,9 +2,11 @@ import { SpanStatusCode, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { resourceFromAttributes } from "@opentelemetry/resources";
-import { BasicTracerProvider, SimpleSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 let url: string;
@@ -16,30 +18,33 @@ afterAll(() => service.close());
 
 const gzip = "gzip" as never;
 const exporters: Record<string, (project_id: string) => SpanExporter> = {
-  protobuf: (project_id) =>
-    new ProtobufExporter({ url: `${url}/otel/v1/traces`, headers: { "wandb-api-key": service.owner_key, project_id } }),
-  "protobuf, gzip, Basic": (project_id) =>
+  protobuf: (projectId) =>
+    new ProtobufExporter({
+      url: `${url}/otel/v1/traces`,
+      headers: { "wandb-api-key": service.owner_key, project_id: projectId },
+    }),
+  "protobuf, gzip, Basic": (projectId) =>
     new ProtobufExporter({
       url: `${url}/otel/v1/traces`,
       compression: gzip,
-      headers: { authorization: `Basic ${btoa(`api:${service.owner_key}`)}`, project_id },
+      headers: { authorization: `Basic ${btoa(`api:${service.owner_key}`)}`, project_id: projectId },
     }),
-  JSON: (project_id) =>
+  JSON: (projectId) =>
     new JsonExporter({
       url: `${url}/traces/otel/v1/traces`,
-      headers: { "wandb-api-key": service.owner_key, project_id },
+      headers: { "wandb-api-key": service.owner_key, project_id: projectId },
     }),
-  "JSON, gzip, Bearer": (project_id) =>
+  "JSON, gzip, Bearer": (projectId) =>
     new JsonExporter({
       url: `${url}/agents/otel/v1/traces`,
       compression: gzip,
-      headers: { authorization: `Bearer ${service.owner_key}`, project_id },
+      headers: { authorization: `Bearer ${service.owner_key}`, project_id: projectId },
     }),
 };
 
 test.each(Object.keys(exporters))("an OpenTelemetry exporter sends spans as %s", async (name) => {
-  const project_id = newProject();
-  const exporter = exporters[name]?.(project_id);
+  const projectId = newProject();
+  const exporter = exporters[name]?.(projectId);
   if (exporter === undefined) throw new Error(name);
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   const tracer = provider.getTracer("test");
@@ -66,7 +71,7 @@ test.each(Object.keys(exporters))("an OpenTelemetry exporter sends spans as %s",
   await provider.shutdown();
 
   const calls = [];
-  for await (const call of service.tracing().callsQueryStream({ project_id })) calls.push(call);
+  for await (const call of service.tracing().callsQueryStream({ project_id: projectId })) calls.push(call);
   expect(calls).toHaveLength(2);
   const root = calls.find((call) => call.parent_id === null);
   expect(root).toMatchObject({
@@ -84,8 +89,8 @@ test.each(Object.keys(exporters))("an OpenTelemetry exporter sends spans as %s",
 });
 
 test("resource attributes name the project and win over the header", async () => {
-  const project_id = newProject();
-  const [entity = "", project = ""] = project_id.split("/");
+  const projectId = newProject();
+  const [entity = "", project = ""] = projectId.split("/");
   const exporter = new ProtobufExporter({
     url: `${url}/otel/v1/traces`,
     headers: { "wandb-api-key": service.owner_key, project_id: "acme/elsewhere" },
@@ -97,7 +102,7 @@ test("resource attributes name the project and win over the header", async () =>
   provider.getTracer("test").startSpan("only").end();
   await provider.forceFlush();
   await provider.shutdown();
-  expect(await service.tracing().callsQueryStats({ project_id })).toMatchObject({ count: 1 });
+  expect(await service.tracing().callsQueryStats({ project_id: projectId })).toMatchObject({ count: 1 });
   expect(await service.tracing().callsQueryStats({ project_id: "acme/elsewhere" })).toMatchObject({ count: 0 });
 });
 

@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 let url: string;
@@ -24,8 +25,8 @@ interface Report {
   readRows: unknown[];
 }
 
-async function runProgram(project_id: string): Promise<Report> {
-  const { stdout } = await run(process.execPath, ["--import", "tsx", program, project_id], {
+async function runProgram(projectId: string): Promise<Report> {
+  const { stdout } = await run(process.execPath, ["--import", "tsx", program, projectId], {
     env: {
       PATH: process.env["PATH"],
       HOME: "/nonexistent",
@@ -39,12 +40,12 @@ async function runProgram(project_id: string): Promise<Report> {
 }
 
 test("the weave SDK traces, publishes and evaluates unmodified", async () => {
-  const project_id = newProject();
-  const report = await runProgram(project_id);
+  const projectId = newProject();
+  const report = await runProgram(projectId);
   const tracing = service.tracing();
 
   const calls: Awaited<ReturnType<typeof tracing.callsQuery>>["calls"] = [];
-  for await (const call of tracing.callsQueryStream({ project_id })) calls.push(call);
+  for await (const call of tracing.callsQueryStream({ project_id: projectId })) calls.push(call);
   const named = (name: string) => calls.filter((call) => call.op_name.includes(`/op/${name}:`));
 
   const [greet] = named("greet");
@@ -64,7 +65,7 @@ test("the weave SDK traces, publishes and evaluates unmodified", async () => {
 
   // Media: the SDK computed the digest itself and uploaded beside the call.
   const image = named("picture")[0]?.output as { files: Record<string, string> };
-  const bytes = await tracing.fileContent({ project_id, digest: image.files["image.png"] ?? "" });
+  const bytes = await tracing.fileContent({ project_id: projectId, digest: image.files["image.png"] ?? "" });
   expect(Buffer.from(bytes).subarray(1, 4).toString()).toBe("PNG");
 
   // Datasets: rows in order, duplicates kept, row refs of the evaluation resolve.

@@ -4,10 +4,13 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { check } from "./check.js";
-import { finished, heddle, openHeddle, type HeddleProcess } from "./heddle-process.js";
-import { openLedger, type Ledger } from "./ledger.js";
+import { finished, heddle, openHeddle } from "./heddle-process.js";
+import type { HeddleProcess } from "./heddle-process.js";
+import { openLedger } from "./ledger.js";
+import type { Ledger } from "./ledger.js";
 import { random } from "./random.js";
-import { wire, type Wire } from "./wire.js";
+import { wire } from "./wire.js";
+import type { Wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
@@ -24,11 +27,17 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const run = (args: string[], data_dir: string) => finished(heddle(args, { HEDDLE_DATA_DIR: data_dir }));
+const run = (args: string[], dataDir: string) => finished(heddle(args, { HEDDLE_DATA_DIR: dataDir }));
 
-function write(client: Wire, project_id: string, ledger: Ledger, seed: number) {
+function write(client: Wire, projectId: string, ledger: Ledger, seed: number) {
   let stopped = false;
-  const writers = writeAll({ wire: client, project_id, ledger, random: random(seed), stopped: () => stopped });
+  const writers = writeAll({
+    wire: client,
+    project_id: projectId,
+    ledger,
+    random: random(seed),
+    stopped: () => stopped,
+  });
   return {
     all: () => expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount),
     async stop() {
@@ -39,10 +48,10 @@ function write(client: Wire, project_id: string, ledger: Ledger, seed: number) {
 }
 
 /** Everything that a project shows, as the wire tells it. */
-async function picture(client: Wire, project_id: string) {
-  const calls = await client.rows<{ id: string }>("/calls/stream_query", { project_id });
-  const { objs } = await client.ask<{ objs: unknown[] }>("/objs/query", { project_id });
-  const files = await client.ask<unknown>("/files/query_stats", { project_id });
+async function picture(client: Wire, projectId: string) {
+  const calls = await client.rows<{ id: string }>("/calls/stream_query", { project_id: projectId });
+  const { objs } = await client.ask<{ objs: unknown[] }>("/objs/query", { project_id: projectId });
+  const files = await client.ask<unknown>("/files/query_stats", { project_id: projectId });
   return { calls: calls.toSorted((a, b) => a.id.localeCompare(b.id)), objs, files };
 }
 

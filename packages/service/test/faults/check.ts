@@ -21,15 +21,15 @@ interface WireCall {
 }
 
 /** Reads everything back through the wire and holds it against the ledger. */
-export async function check(wire: Wire, project_id: string, ledger: Ledger): Promise<Verdict> {
+export async function check(wire: Wire, projectId: string, ledger: Ledger): Promise<Verdict> {
   const acked = [...ledger.acked().values()].reduce((sum, n) => sum + n, 0);
   const verdict: Verdict = { acked, checked: 0, missing: [], doubled: [], wrong: [] };
   const seen = new Map<string, WireCall>();
-  for (const call of await wire.rows<WireCall>("/calls/stream_query", { project_id })) {
+  for (const call of await wire.rows<WireCall>("/calls/stream_query", { project_id: projectId })) {
     if (seen.has(call.id)) verdict.doubled.push(`${call.id} in the list`);
     seen.set(call.id, call);
   }
-  const { count } = await wire.ask<{ count: number }>("/calls/query_stats", { project_id });
+  const { count } = await wire.ask<{ count: number }>("/calls/query_stats", { project_id: projectId });
   if (count > seen.size) verdict.doubled.push(`${count - seen.size} calls in the count`);
   if (count < seen.size) verdict.missing.push(`${seen.size - count} calls in the count`);
 

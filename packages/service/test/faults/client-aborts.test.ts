@@ -1,17 +1,19 @@
 import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
+import { Agent, request } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { engineQuery } from "./engine-query.js";
-import { openHeddle, ownerKey, type HeddleProcess } from "./heddle-process.js";
+import { openHeddle, ownerKey } from "./heddle-process.js";
+import type { HeddleProcess } from "./heddle-process.js";
 import { wire } from "./wire.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const project_id = "faults/aborts";
+const projectId = "faults/aborts";
 const megabyte = 1_000_000;
 const linux = process.platform === "linux";
 let heddle: HeddleProcess;
@@ -20,7 +22,7 @@ beforeAll(async () => {
   const text = "x".repeat(20_000);
   for (let batch = 0; batch < 20; batch++) {
     const items = Array.from({ length: 100 }, (_, index) => ({
-      project_id,
+      project_id: projectId,
       id: `${batch}-${index}`,
       trace_id: "t",
       op_name: "work",
@@ -31,7 +33,7 @@ beforeAll(async () => {
       output: null,
       summary: {},
     }));
-    await wire(heddle.url).ask(`/v2/${project_id}/calls/complete`, { batch: items });
+    await wire(heddle.url).ask(`/v2/${projectId}/calls/complete`, { batch: items });
   }
 }, 180_000);
 afterAll(() => heddle.remove());
@@ -54,7 +56,7 @@ function open(path: string, headers: Record<string, string | number> = {}): Clie
 async function beginStream(): Promise<IncomingMessage> {
   const asked = open("/calls/stream_query");
   asked.on("error", () => undefined);
-  asked.end(JSON.stringify({ project_id }));
+  asked.end(JSON.stringify({ project_id: projectId }));
   const [answer] = (await once(asked, "response")) as [IncomingMessage];
   await once(answer, "readable");
   answer.read(1000);
@@ -120,7 +122,7 @@ test.runIf(linux)(
     console.log(
       `client aborts: service ${mb(before.service)} -> ${mb(after.service)}, engine ${mb(before.engine)} -> ${mb(after.engine)}`,
     );
-    expect((await wire(heddle.url).post("/call/read", { project_id, id: "0-0" })).status).toBe(200);
+    expect((await wire(heddle.url).post("/call/read", { project_id: projectId, id: "0-0" })).status).toBe(200);
   },
   180_000,
 );

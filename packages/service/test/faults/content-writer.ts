@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Wire } from "./wire.js";
-import type { Writing } from "./writers.js";
+import type { Writing } from "./writing.js";
 
 /** Writes objects, tables and files, and enters what was acknowledged with the way to read it back. */
 export async function writeContents({ wire, project_id, ledger, random, stopped }: Writing): Promise<void> {

@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { check } from "./check.js";
 import { openRig } from "./engine-rig.js";
-import { openHeddle, type HeddleProcess } from "./heddle-process.js";
+import { openHeddle } from "./heddle-process.js";
+import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
-import { wire, type Wire } from "./wire.js";
+import { wire } from "./wire.js";
+import type { Wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
 
 /** A service whose disk can be filled. */
@@ -33,7 +35,7 @@ const disks: Record<string, () => Promise<Disk>> = {
 };
 console.log(`disk full: ${Object.keys(disks).join("; and ")}${mounted ? "" : " (mounting is refused here)"}`);
 
-const project_id = "faults/full";
+const projectId = "faults/full";
 
 test.each(Object.keys(disks))(
   "a disk that is full, %s: writes are told so, reads go on, writes resume when there is space, nothing acknowledged is lost",
@@ -44,7 +46,13 @@ test.each(Object.keys(disks))(
     const ledger = openLedger();
     let stopped = false;
     try {
-      const writers = writeAll({ wire: client, project_id, ledger, random: random(96), stopped: () => stopped });
+      const writers = writeAll({
+        wire: client,
+        project_id: projectId,
+        ledger,
+        random: random(96),
+        stopped: () => stopped,
+      });
       await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount);
       const [somebody] = ledger.calls.keys();
       disk.fill();
@@ -56,8 +64,8 @@ test.each(Object.keys(disks))(
       await expect
         .poll(async () => (disk.fill(), health(client)), { timeout: 60_000 })
         .toEqual({ status: 503, text: expect.stringMatching(/disk .* is full/) });
-      expect(await client.rows("/calls/stream_query", { project_id })).not.toEqual([]);
-      expect((await client.post("/call/read", { project_id, id: somebody })).status).toBe(200);
+      expect(await client.rows("/calls/stream_query", { project_id: projectId })).not.toEqual([]);
+      expect((await client.post("/call/read", { project_id: projectId, id: somebody })).status).toBe(200);
 
       disk.free();
       for (const [path, body] of Object.entries(writes())) {
@@ -66,7 +74,7 @@ test.each(Object.keys(disks))(
       await expect.poll(async () => (await client.get("/v1/system-check")).status, { timeout: 20_000 }).toBe(200);
       stopped = true;
       await writers;
-      const { missing, doubled, wrong, acked, checked } = await check(client, project_id, ledger);
+      const { missing, doubled, wrong, acked, checked } = await check(client, projectId, ledger);
       console.log(
         `disk full, ${kind}: ${acked} acked, ${checked} checked, ${missing.length} missing, ${doubled.length} doubled`,
       );
@@ -87,15 +95,23 @@ test.each(Object.keys(disks))(
 /** A new call of a new project, an object, a table and a file: engine, control plane and blobs. */
 function writes(): Record<string, object> {
   const other = `faults/${randomUUID()}`;
-  const started_at = new Date().toISOString();
-  const start = { project_id: other, id: "a", trace_id: "t", op_name: "w", started_at, attributes: {}, inputs: {} };
+  const startedAt = new Date().toISOString();
+  const start = {
+    project_id: other,
+    id: "a",
+    trace_id: "t",
+    op_name: "w",
+    started_at: startedAt,
+    attributes: {},
+    inputs: {},
+  };
   const form = new FormData();
-  form.append("project_id", project_id);
+  form.append("project_id", projectId);
   form.append("file", new Blob([randomUUID().repeat(10_000)]), "large.txt");
   return {
     "/call/start": { start: { ...start, inputs: { text: randomUUID().repeat(1000) } } },
-    "/obj/create": { obj: { project_id, object_id: "full", val: randomUUID() } },
-    "/table/create": { table: { project_id, rows: [{ v: randomUUID() }] } },
+    "/obj/create": { obj: { project_id: projectId, object_id: "full", val: randomUUID() } },
+    "/table/create": { table: { project_id: projectId, rows: [{ v: randomUUID() }] } },
     "/file/create": form,
   };
 }

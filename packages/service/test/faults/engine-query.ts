@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { request, type IncomingMessage } from "node:http";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
 
 /** Asks an engine host over its socket, beside whoever else uses it; rows as text, one per line. Throws the engine's error. */
 export async function engineQuery(socketPath: string, sql: string): Promise<string[]> {

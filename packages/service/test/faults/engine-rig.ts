@@ -1,4 +1,5 @@
-import { createServer, request, type IncomingMessage } from "node:http";
+import { createServer, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

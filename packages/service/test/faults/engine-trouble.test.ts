@@ -3,22 +3,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { check } from "./check.js";
 import { openRig } from "./engine-rig.js";
-import { openHeddle, type HeddleProcess } from "./heddle-process.js";
+import { openHeddle } from "./heddle-process.js";
+import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
-import { wire, type Answer, type Wire } from "./wire.js";
+import { wire } from "./wire.js";
+import type { Answer, Wire } from "./wire.js";
 import { writeAll } from "./writers.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const project_id = "faults/trouble";
+const projectId = "faults/trouble";
 /** "Within seconds", on a machine that has other things to do. */
 const seconds = 15_000;
 
 const oneCall = () => ({
   start: {
-    project_id,
+    project_id: projectId,
     id: randomUUID(),
     trace_id: "t",
     op_name: "work",
@@ -55,13 +57,19 @@ describe("an engine host that stands still", () => {
     const client = wire(heddle.url);
     const ledger = openLedger();
     let stopped = false;
-    const writers = writeAll({ wire: client, project_id, ledger, random: random(7), stopped: () => stopped });
+    const writers = writeAll({
+      wire: client,
+      project_id: projectId,
+      ledger,
+      random: random(7),
+      stopped: () => stopped,
+    });
     await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBeGreaterThan(5);
     const halted = heddle.enginePid();
     process.kill(halted, "SIGSTOP");
     const [read, list, checked, alive] = await Promise.all([
-      client.post("/call/read", { project_id, id: "x" }),
-      client.post("/calls/query", { project_id }),
+      client.post("/call/read", { project_id: projectId, id: "x" }),
+      client.post("/calls/query", { project_id: projectId }),
       health(client),
       client.get("/health"),
     ]);
@@ -73,7 +81,7 @@ describe("an engine host that stands still", () => {
     await resumes(client);
     stopped = true;
     await writers;
-    const { missing, doubled, wrong } = await check(client, project_id, ledger);
+    const { missing, doubled, wrong } = await check(client, projectId, ledger);
     expect({ missing, doubled, wrong, hung: client.hung() }).toEqual({ missing: [], doubled: [], wrong: [], hung: 0 });
   }, 180_000);
 });
@@ -89,7 +97,7 @@ test.runIf(process.platform === "linux")(
       process.kill(heddle.enginePid(), "SIGSTOP");
       await heddle.end("SIGKILL");
       await heddle.start();
-      const { count } = await client.ask<{ count: number }>("/calls/query_stats", { project_id });
+      const { count } = await client.ask<{ count: number }>("/calls/query_stats", { project_id: projectId });
       expect(count).toBe(1);
     } finally {
       await heddle.remove();
@@ -116,7 +124,7 @@ describe("an engine that answers late or has no memory", () => {
     ]);
     expectBusy(first, /takes? too long|too slow/);
     expectBusy(second, /takes? too long|too slow/);
-    expect((await client.post("/call/read", { project_id, id: call.start.id })).status).toBe(200);
+    expect((await client.post("/call/read", { project_id: projectId, id: call.start.id })).status).toBe(200);
     release();
     await resumes(client);
   }, 120_000);

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { check } from "./check.js";
-import { openHeddle, type HeddleProcess } from "./heddle-process.js";
-import { openLedger, type Ledger } from "./ledger.js";
+import { openHeddle } from "./heddle-process.js";
+import type { HeddleProcess } from "./heddle-process.js";
+import { openLedger } from "./ledger.js";
+import type { Ledger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
@@ -31,13 +33,13 @@ test.each(Object.keys(victims))(
   async (victim) => {
     const heddle = await openHeddle();
     const next = random(seed);
-    const project_id = "faults/kill";
+    const projectId = "faults/kill";
     const ledger = openLedger();
     const client = wire(heddle.url);
     try {
       for (let round = 1; round <= rounds; round++) {
         let stopped = false;
-        const writers = writeAll({ wire: client, project_id, ledger, random: next, stopped: () => stopped });
+        const writers = writeAll({ wire: client, project_id: projectId, ledger, random: next, stopped: () => stopped });
         // A writer that meets an answer nobody may get ends the round.
         const failed = writers.then(() => Promise.reject(new Error("writers stopped early")));
         failed.catch(() => undefined);
@@ -48,7 +50,7 @@ test.each(Object.keys(victims))(
         stopped = true;
         await writers;
       }
-      const verdict = await check(client, project_id, ledger);
+      const verdict = await check(client, projectId, ledger);
       const { acked, checked, missing, doubled, wrong } = verdict;
       console.log(
         `kill -9 of ${victim}: ${rounds} rounds, seed ${seed}, ${acked} acked, ${checked} checked, ` +

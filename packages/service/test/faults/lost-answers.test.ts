@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openRig } from "./engine-rig.js";
-import { wire, type Answer, type Wire } from "./wire.js";
+import { wire } from "./wire.js";
+import type { Answer, Wire } from "./wire.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -15,12 +16,20 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rig.close());
 
-const project_id = "faults/answers";
+const projectId = "faults/answers";
 const ended = (id: string, output: unknown = "done") => ({
-  end: { project_id, id, ended_at: "2026-07-01T00:00:09Z", output, summary: {} },
+  end: { project_id: projectId, id, ended_at: "2026-07-01T00:00:09Z", output, summary: {} },
 });
-const started = (id: string, started_at = new Date().toISOString()) => ({
-  start: { project_id, id, trace_id: id, op_name: "work", started_at, attributes: {}, inputs: { id } },
+const started = (id: string, startedAt = new Date().toISOString()) => ({
+  start: {
+    project_id: projectId,
+    id,
+    trace_id: id,
+    op_name: "work",
+    started_at: startedAt,
+    attributes: {},
+    inputs: { id },
+  },
 });
 const batchOf = (...ids: string[]) => ({
   batch: ids.flatMap((id) => [
@@ -34,9 +43,9 @@ async function shown(ids: string[]) {
   const filter = { call_ids: ids };
   const calls = await client.rows<{ id: string; ended_at: string | null; output: unknown; started_at: string }>(
     "/calls/stream_query",
-    { project_id, filter },
+    { project_id: projectId, filter },
   );
-  const { count } = await client.ask<{ count: number }>("/calls/query_stats", { project_id, filter });
+  const { count } = await client.ask<{ count: number }>("/calls/query_stats", { project_id: projectId, filter });
   return { ids: calls.map(({ id }) => id).toSorted(), count, calls };
 }
 

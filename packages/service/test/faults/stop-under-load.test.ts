@@ -4,13 +4,14 @@ import { check } from "./check.js";
 import { openHeddle } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
-import { wire, type Answer, type Wire } from "./wire.js";
+import { wire } from "./wire.js";
+import type { Answer, Wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
 
 test("SIGTERM under load keeps what was acknowledged, says so to everybody else, and ends within 10 s", async () => {
   const heddle = await openHeddle();
   try {
-    const project_id = "faults/stop";
+    const projectId = "faults/stop";
     const ledger = openLedger();
     const plain = wire(heddle.url);
     const after: Answer[] = [];
@@ -24,7 +25,13 @@ test("SIGTERM under load keeps what was acknowledged, says so to everybody else,
       },
     };
     let stopped = false;
-    const writers = writeAll({ wire: client, project_id, ledger, random: random(15), stopped: () => stopped });
+    const writers = writeAll({
+      wire: client,
+      project_id: projectId,
+      ledger,
+      random: random(15),
+      stopped: () => stopped,
+    });
     await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount);
     await delay(300);
     stopping = true;
@@ -50,7 +57,7 @@ test("SIGTERM under load keeps what was acknowledged, says so to everybody else,
     await expect.poll(async () => (await plain.get("/v1/system-check")).status, { timeout: 30_000 }).toBe(200);
     stopped = true;
     await writers;
-    const { acked, checked, missing, doubled, wrong } = await check(plain, project_id, ledger);
+    const { acked, checked, missing, doubled, wrong } = await check(plain, projectId, ledger);
     console.log(
       `SIGTERM: ended after ${Math.round(ms)} ms, ${acked} acked, ${checked} checked, ${missing.length} missing, ` +
         `${doubled.length} doubled, ${refused} refused, ${broken.length} broken`,

@@ -1,16 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { CallEntry, Ledger } from "./ledger.js";
+import type { CallEntry } from "./ledger.js";
 import { writeContents } from "./content-writer.js";
-import type { Wire } from "./wire.js";
-
-export interface Writing {
-  wire: Wire;
-  project_id: string;
-  ledger: Ledger;
-  random: () => number;
-  /** Writers stop after the request under way; what they must send again they send until it is acknowledged. */
-  stopped: () => boolean;
-}
+import type { Writing } from "./writing.js";
 
 /** How a client writes; each runs as one client after another request. */
 const kinds: Record<string, (writing: Writing) => Promise<void>> = {

@@ -1,11 +1,14 @@
 import { writeJson } from "@heddle/server-stub";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { operations, sampleRequest, toRequest, type RequestParts, type SpecOperation } from "../spec-requests.js";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { operations, sampleRequest, toRequest } from "../spec-requests.js";
+import type { RequestParts, SpecOperation } from "../spec-requests.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 import { seededTenant } from "../isolation/tenants.js";
 import { nearly } from "./damage.js";
-import { fromSchema, type SchemaContext, type Words } from "./from-schema.js";
+import { fromSchema } from "./from-schema.js";
+import type { SchemaContext, Words } from "./from-schema.js";
 import { expectReadable } from "./read-back.js";
 import { seed } from "./seed.js";
 import { wordsOf } from "./words.js";
@@ -33,9 +36,9 @@ afterAll(async () => {
 describe("no request makes a fault, every answer fits the spec, and what was accepted can be read", () => {
   test.each(operations)("$id", { timeout: 30_000 + numRuns * 2000 }, async (operation) => {
     // What another operation has deleted would rightly never be seen again.
-    const project_id = newProject();
-    const seeded = await seed(service, project_id);
-    const tenant = await seededTenant(service, project_id, { group: operation.group });
+    const projectId = newProject();
+    const seeded = await seed(service, projectId);
+    const tenant = await seededTenant(service, projectId, { group: operation.group });
     const sample = tenant.request(operation);
     const requests = fc.array(partsOf(operation, wordsOf(seeded, operation, sample)), {
       minLength: 1,
@@ -45,7 +48,7 @@ describe("no request makes a fault, every answer fits the spec, and what was acc
     const statuses: number[] = [];
     await fc.assert(
       fc.asyncProperty(requests, async (all) => {
-        if (operation.destructive) await seed(service, project_id);
+        if (operation.destructive) await seed(service, projectId);
         // Every request is waited for, so that none of a failed run is still on its way in the next.
         const outcomes = await Promise.allSettled(
           all.map(async (parts) => statuses.push(await expectFine(operation, parts, sample))),
@@ -88,7 +91,7 @@ function bodyOf(operation: SpecOperation, context: SchemaContext): fc.Arbitrary<
     );
     return fc.oneof(
       { arbitrary: valid, weight: 4 },
-      fc.tuple(valid, fc.string()).map(([fields, expected_digest]) => ({ ...fields, expected_digest })),
+      fc.tuple(valid, fc.string()).map(([fields, expectedDigest]) => ({ ...fields, expected_digest: expectedDigest })),
     );
   }
   return nearly(fromSchema(body.schema, context));

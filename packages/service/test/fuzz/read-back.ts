@@ -1,7 +1,8 @@
 import { RawJson } from "@heddle/server-stub";
 import { valueDigest } from "@heddle/trace-model";
 import { expect } from "vitest";
-import { operations, toRequest, type RequestParts, type SpecOperation } from "../spec-requests.js";
+import { operations, toRequest } from "../spec-requests.js";
+import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
 import { sharedIds, valuesByName } from "./words.js";
 

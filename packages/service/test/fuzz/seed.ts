@@ -13,15 +13,17 @@ export interface Seeded {
 export const seededObjects = ["questions", "o1", "o2", "o3", "o4", "o5", "o6", "o7"];
 
 /** Stores it, or what was deleted of it again. */
-export async function seed(service: TestService, project_id: string): Promise<Seeded> {
+export async function seed(service: TestService, projectId: string): Promise<Seeded> {
   const tracing = service.tracing();
   const { digest: table, row_digests: rows } = await tracing.tableCreate({
-    table: { project_id, rows: [{ a: 1 }, { a: "x" }] },
+    table: { project_id: projectId, rows: [{ a: 1 }, { a: "x" }] },
   });
-  const val = { rows: `weave:///${project_id}/table/${table}` };
+  const val = { rows: `weave:///${projectId}/table/${table}` };
   const made = await Promise.all(
-    seededObjects.map(async (object_id) => tracing.objCreate({ obj: { project_id, object_id, val } })),
+    seededObjects.map(async (objectId) =>
+      tracing.objCreate({ obj: { project_id: projectId, object_id: objectId, val } }),
+    ),
   );
-  const { digest: file } = await tracing.fileCreate({ project_id, file: new TextEncoder().encode("hello") });
-  return { project_id, object: made[0]?.digest ?? "", table, rows, file };
+  const { digest: file } = await tracing.fileCreate({ project_id: projectId, file: new TextEncoder().encode("hello") });
+  return { project_id: projectId, object: made[0]?.digest ?? "", table, rows, file };
 }

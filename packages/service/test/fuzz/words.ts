@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { Words } from "./from-schema.js";
-import { seededObjects, type Seeded } from "./seed.js";
+import { seededObjects } from "./seed.js";
+import type { Seeded } from "./seed.js";
 
 /** Ids that several requests share; every other id is one request's own. */
 export const sharedIds = ["a", "b", "c", "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10", "eee19b7ec3c1b174"];
@@ -87,14 +88,14 @@ export function wordsOf(
   const digest = mostly(fc.constantFrom(...stored), "production", "v0", "v1", "z".repeat(43), object, table, file);
   // What an object once was it must stay, so new ones need names of their own.
   const fresh = fc.stringMatching(/^[a-z0-9]{1,10}$/);
-  const object_id =
+  const objectId =
     operation === "objCreate" ? mostly(fresh, "n1", "n2") : mostly(fc.constantFrom(...seededObjects), "n1", "n2");
   const byName: Record<string, fc.Arbitrary<unknown>> = {
     entity: fc.constant(entity),
     project: fc.constant(project),
     op_name: fc.constantFrom("op", "answer", ...objects, ...others),
     op_names: fc.constantFrom("op", "answer", ...objects, ...others),
-    object_id,
+    object_id: objectId,
     object_ids: fc.constantFrom(...seededObjects, "n1"),
     builtin_object_class: mostly(fc.constantFrom("Leaderboard", "Provider", "SavedView"), "Spreadsheet"),
     set_base_object_class: mostly(fc.constantFrom("Leaderboard", "ActionSpec"), "Spreadsheet"),

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 beforeAll(async () => {
@@ -34,18 +35,18 @@ async function upsert(batch: unknown[]): Promise<string[]> {
   return (body["res"] as { error?: { type: string } }[]).map(({ error }) => error?.type ?? "stored");
 }
 
-async function callsOf(project_id: string): Promise<Call[]> {
-  const { calls } = (await post("/calls/query", { project_id })).body as { calls: Call[] };
-  const { count } = (await post("/calls/query_stats", { project_id })).body;
+async function callsOf(projectId: string): Promise<Call[]> {
+  const { calls } = (await post("/calls/query", { project_id: projectId })).body as { calls: Call[] };
+  const { count } = (await post("/calls/query_stats", { project_id: projectId })).body;
   expect(count).toBe(calls.length);
   return calls;
 }
 
-const begin = (project_id: string, id: string, more: Item = {}) => ({
+const begin = (projectId: string, id: string, more: Item = {}) => ({
   mode: "start",
   req: {
     start: {
-      project_id,
+      project_id: projectId,
       id,
       trace_id: "t",
       op_name: "op",
@@ -56,34 +57,34 @@ const begin = (project_id: string, id: string, more: Item = {}) => ({
     },
   },
 });
-const finish = (project_id: string, id: string, more: Item = {}) => ({
+const finish = (projectId: string, id: string, more: Item = {}) => ({
   mode: "end",
-  req: { end: { project_id, id, ended_at: "2026-04-10T09:00:01Z", output: id, summary: {}, ...more } },
+  req: { end: { project_id: projectId, id, ended_at: "2026-04-10T09:00:01Z", output: id, summary: {}, ...more } },
 });
 
 test("the same id many times in one batch is one call, and the newest part of each side wins", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const batch = [
-    begin(project_id, "a", { inputs: { n: 1 } }),
-    finish(project_id, "a", { output: 1 }),
-    begin(project_id, "a", { inputs: { n: 2 } }),
-    finish(project_id, "a", { output: 2 }),
-    begin(project_id, "a", { inputs: { n: 3 }, started_at: "2026-04-10T08:59:59Z" }),
+    begin(projectId, "a", { inputs: { n: 1 } }),
+    finish(projectId, "a", { output: 1 }),
+    begin(projectId, "a", { inputs: { n: 2 } }),
+    finish(projectId, "a", { output: 2 }),
+    begin(projectId, "a", { inputs: { n: 3 }, started_at: "2026-04-10T08:59:59Z" }),
   ];
   expect(await upsert(batch)).toEqual(batch.map(() => "stored"));
-  expect(await callsOf(project_id)).toMatchObject([
+  expect(await callsOf(projectId)).toMatchObject([
     { id: "a", inputs: { n: 3 }, output: 2, started_at: "2026-04-10T08:59:59.000000Z" },
   ]);
 });
 
 test("ends before their starts and children before their parents, in one batch and over several", async () => {
-  const project_id = newProject();
-  await upsert([finish(project_id, "child"), begin(project_id, "child", { parent_id: "parent" })]);
-  expect(await callsOf(project_id)).toMatchObject([{ id: "child", parent_id: "parent", output: "child" }]);
-  await upsert([finish(project_id, "parent")]);
-  expect(await callsOf(project_id)).toHaveLength(1);
-  await upsert([begin(project_id, "parent", { started_at: "2026-04-10T08:00:00Z" })]);
-  const calls = await callsOf(project_id);
+  const projectId = newProject();
+  await upsert([finish(projectId, "child"), begin(projectId, "child", { parent_id: "parent" })]);
+  expect(await callsOf(projectId)).toMatchObject([{ id: "child", parent_id: "parent", output: "child" }]);
+  await upsert([finish(projectId, "parent")]);
+  expect(await callsOf(projectId)).toHaveLength(1);
+  await upsert([begin(projectId, "parent", { started_at: "2026-04-10T08:00:00Z" })]);
+  const calls = await callsOf(projectId);
   expect(calls.map(({ id, output }) => [id, output])).toEqual([
     ["parent", "parent"],
     ["child", "child"],
@@ -91,27 +92,27 @@ test("ends before their starts and children before their parents, in one batch a
 });
 
 test("a call that is its own parent, and two that are each other's, are kept and can be deleted", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   await upsert([
-    begin(project_id, "self", { parent_id: "self" }),
-    begin(project_id, "one", { parent_id: "two" }),
-    begin(project_id, "two", { parent_id: "one" }),
+    begin(projectId, "self", { parent_id: "self" }),
+    begin(projectId, "one", { parent_id: "two" }),
+    begin(projectId, "two", { parent_id: "one" }),
   ]);
-  expect(await callsOf(project_id)).toHaveLength(3);
-  const usage = await post("/trace/usage", { project_id, filter: { trace_ids: ["t"] } });
+  expect(await callsOf(projectId)).toHaveLength(3);
+  const usage = await post("/trace/usage", { project_id: projectId, filter: { trace_ids: ["t"] } });
   expect(usage.status).toBe(200);
-  expect((await post("/calls/delete", { project_id, call_ids: ["self", "one"] })).status).toBe(200);
-  expect(await callsOf(project_id)).toEqual([]);
+  expect((await post("/calls/delete", { project_id: projectId, call_ids: ["self", "one"] })).status).toBe(200);
+  expect(await callsOf(projectId)).toEqual([]);
 });
 
 test("an end before its start in time has a negative latency and breaks no list, count or statistic", async () => {
-  const project_id = newProject();
-  await upsert([begin(project_id, "a"), finish(project_id, "a", { ended_at: "2026-04-10T08:59:58.5Z" })]);
-  const [call] = await callsOf(project_id);
+  const projectId = newProject();
+  await upsert([begin(projectId, "a"), finish(projectId, "a", { ended_at: "2026-04-10T08:59:58.5Z" })]);
+  const [call] = await callsOf(projectId);
   expect(call).toMatchObject({ ended_at: "2026-04-10T08:59:58.500000Z", summary: { weave: { status: "success" } } });
   expect(call?.summary.weave.latency_ms).toBe(-1500);
   const stats = await post("/calls/stats", {
-    project_id,
+    project_id: projectId,
     start: "2026-04-10T00:00:00Z",
     end: "2026-04-11T00:00:00Z",
     call_metrics: [{ metric: "latency_ms", aggregations: ["avg", "min", "max"], percentiles: [50] }],
@@ -120,7 +121,7 @@ test("an end before its start in time has a negative latency and breaks no list,
 });
 
 test("clocks from 1900 to 2299 are kept to the microsecond; beyond, the item is refused alone", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const times = {
     a: "1900-01-01T00:00:00.000001Z",
     b: "1969-12-31T23:59:59.999999Z",
@@ -131,8 +132,8 @@ test("clocks from 1900 to 2299 are kept to the microsecond; beyond, the item is 
     g: "2299-12-31T23:59:59.999999Z",
   };
   const good = Object.entries(times).flatMap(([id, time]) => [
-    begin(project_id, id, { started_at: time }),
-    finish(project_id, id, { ended_at: time }),
+    begin(projectId, id, { started_at: time }),
+    finish(projectId, id, { ended_at: time }),
   ]);
   const bad = [
     "1899-12-31T23:59:59.999999Z",
@@ -144,46 +145,52 @@ test("clocks from 1900 to 2299 are kept to the microsecond; beyond, the item is 
     1e308,
   ]
     .concat(["yesterday", "", "2026-02-30T00:00:00Z", "2026-04-10T25:00:00Z", "NaN", "1e5"])
-    .map((started_at, index) => begin(project_id, `bad${index}`, { started_at }));
+    .map((startedAt, index) => begin(projectId, `bad${index}`, { started_at: startedAt }));
   const words = await upsert([...bad, ...good]);
   expect(words).toEqual([...bad.map(() => "value_error"), ...good.map(() => "stored")]);
-  const calls = await callsOf(project_id);
+  const calls = await callsOf(projectId);
   expect(Object.fromEntries(calls.map(({ id, started_at }) => [id, started_at]))).toEqual(times);
   expect(calls.map(({ ended_at }) => ended_at)).toEqual(Object.values(times));
   expect(
-    (await post("/calls/query", { project_id, limit: 1, sort_by: [{ field: "started_at", direction: "desc" }] })).body,
+    (
+      await post("/calls/query", {
+        project_id: projectId,
+        limit: 1,
+        sort_by: [{ field: "started_at", direction: "desc" }],
+      })
+    ).body,
   ).toMatchObject({
     calls: [{ id: "g" }],
   });
 });
 
 test("one batch over 150 months is stored whole", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const at = (month: number) => new Date(Date.UTC(2014, month, 1)).toISOString();
   const months = Array.from({ length: 150 }, (_, month) => month);
   const batch = months.map((month) => ({
-    ...begin(project_id, `m${month}`).req.start,
+    ...begin(projectId, `m${month}`).req.start,
     started_at: at(month),
     ended_at: at(month),
     output: month,
     summary: {},
   }));
-  const [entity, project] = project_id.split("/");
+  const [entity, project] = projectId.split("/");
   expect(await post(`/v2/${entity}/${project}/calls/complete`, { batch })).toEqual({ status: 200, body: {} });
-  expect((await callsOf(project_id)).map(({ output }) => output)).toEqual(months);
+  expect((await callsOf(projectId)).map(({ output }) => output)).toEqual(months);
   // The halves of 150 months too, and ends that say nothing of when their calls began.
   expect(
-    new Set(await upsert(months.map((month) => begin(project_id, `h${month}`, { started_at: at(month) })))),
+    new Set(await upsert(months.map((month) => begin(projectId, `h${month}`, { started_at: at(month) })))),
   ).toEqual(new Set(["stored"]));
-  expect(
-    new Set(await upsert(months.map((month) => finish(project_id, `h${month}`, { ended_at: at(month) })))),
-  ).toEqual(new Set(["stored"]));
-  expect(await callsOf(project_id)).toHaveLength(300);
+  expect(new Set(await upsert(months.map((month) => finish(projectId, `h${month}`, { ended_at: at(month) }))))).toEqual(
+    new Set(["stored"]),
+  );
+  expect(await callsOf(projectId)).toHaveLength(300);
 });
 
 test("whatever is wrong with an item, its neighbours are stored", async () => {
-  const project_id = newProject();
-  const start = begin(project_id, "x").req.start;
+  const projectId = newProject();
+  const start = begin(projectId, "x").req.start;
   const bad: unknown[] = [
     null,
     1,
@@ -201,19 +208,19 @@ test("whatever is wrong with an item, its neighbours are stored", async () => {
     ...["id", "trace_id", "parent_id", "thread_id", "display_name"].flatMap((name) =>
       [1, [], {}, "x".repeat(1_000_000)].map((value) => ({ req: { start: { ...start, [name]: value } } })),
     ),
-    ...[-1, 1.5, 2 ** 64, 1e300, "1"].map((wb_run_step) => ({ req: { start: { ...start, wb_run_step } } })),
+    ...[-1, 1.5, 2 ** 64, 1e300, "1"].map((wbRunStep) => ({ req: { start: { ...start, wb_run_step: wbRunStep } } })),
     { req: { start: { ...start, id: "" } } },
     { req: { start: { ...start, trace_id: "" } } },
     { req: { start: { ...start, project_id: "no slash" } } },
     { req: { start: { ...start, project_id: "a\0b/c" } } },
-    ...[null, [], "text", 1].map((summary) => finish(project_id, "x", { summary })),
+    ...[null, [], "text", 1].map((summary) => finish(projectId, "x", { summary })),
   ];
-  const batch = bad.flatMap((item, index) => [item, begin(project_id, `good${index}`)]);
+  const batch = bad.flatMap((item, index) => [item, begin(projectId, `good${index}`)]);
   const words = await upsert(batch);
   const wrong = bad.filter((_, index) => words[index * 2] === "stored");
   expect(wrong).toEqual([]);
   expect(words.filter((word) => word === "stored")).toHaveLength(bad.length);
-  expect((await callsOf(project_id)).map(({ id }) => id).toSorted()).toEqual(
+  expect((await callsOf(projectId)).map(({ id }) => id).toSorted()).toEqual(
     bad.map((_, index) => `good${index}`).toSorted(),
   );
 });
@@ -224,8 +231,8 @@ test("an empty batch, and one of a hundred thousand items that are nothing, are 
 });
 
 test("what a batch of spans cannot store is told, and the other spans are stored", async () => {
-  const project_id = newProject();
-  const [entity = "", project = ""] = project_id.split("/");
+  const projectId = newProject();
+  const [entity = "", project = ""] = projectId.split("/");
   const span = (id: number, more: Item = {}) => ({
     traceId: "ab".repeat(16),
     spanId: id.toString(16).padStart(16, "0"),
@@ -262,6 +269,6 @@ test("what a batch of spans cannot store is told, and the other spans are stored
   expect(answer.status).toBe(200);
   expect("polluted" in {}).toBe(false);
   expect(answer.body).toMatchObject({ partialSuccess: { errorMessage: expect.any(String) } });
-  const stored = (await callsOf(project_id)).map(({ id }) => Number.parseInt(id, 16)).toSorted((a, b) => a - b);
+  const stored = (await callsOf(projectId)).map(({ id }) => Number.parseInt(id, 16)).toSorted((a, b) => a - b);
   expect(stored).toEqual([3, 7, 8, 9, 11, 12]);
 });

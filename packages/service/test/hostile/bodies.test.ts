@@ -3,7 +3,8 @@ import { promisify } from "node:util";
 import { deflateRawSync, deflateSync, gzip, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { operations, sampleRequest, toRequest } from "../spec-requests.js";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 const limit = 32 * 1024 * 1024;
 
@@ -31,8 +32,8 @@ async function post(path: string, body: NonNullable<RequestInit["body"]>, header
   return { status: answer.status, text: await answer.text() };
 }
 
-const callOf = (project_id: string, id: string, inputs: unknown = {}) => ({
-  project_id,
+const callOf = (projectId: string, id: string, inputs: unknown = {}) => ({
+  project_id: projectId,
   id,
   trace_id: "t",
   op_name: "op",
@@ -126,11 +127,11 @@ describe("a body beyond the limit is answered with 413", () => {
   });
 
   test("and one just below it is stored", async () => {
-    const project_id = newProject();
+    const projectId = newProject();
     const filler = "x".repeat(limit - 1000);
-    const body = JSON.stringify({ start: callOf(project_id, "c", { filler }) });
+    const body = JSON.stringify({ start: callOf(projectId, "c", { filler }) });
     expect((await post("/call/start", gzipSync(body, { level: 1 }), { "content-encoding": "gzip" })).status).toBe(200);
-    const { text } = await post("/call/read", JSON.stringify({ project_id, id: "c" }));
+    const { text } = await post("/call/read", JSON.stringify({ project_id: projectId, id: "c" }));
     expect(text.includes(filler)).toBe(true);
   });
 });
@@ -182,8 +183,8 @@ describe("the content type does not decide what JSON is, but what multipart and 
   ];
 
   test.each(bodies)("$id", async (operation) => {
-    const project_id = newProject();
-    const parts = JSON.parse(JSON.stringify(sampleRequest(operation)).replaceAll("acme/demo", project_id)) as object;
+    const projectId = newProject();
+    const parts = JSON.parse(JSON.stringify(sampleRequest(operation)).replaceAll("acme/demo", projectId)) as object;
     const statusOf = async (type: string) => {
       const headers = { authorization: `Bearer ${service.owner_key}`, "content-type": type };
       const answer = await service.fetch(...toRequest(operation, parts, headers));
@@ -225,44 +226,44 @@ describe("protobuf that is cut off, random or of another kind is 400", () => {
   const exportOf = (...spans: Buffer[]) => field(1, field(2, Buffer.concat(spans)));
   const whole = exportOf(spanOf(1, field(1, Buffer.from("value"))));
 
-  const sendProtobuf = (bytes: Buffer, project_id: string) =>
+  const sendProtobuf = (bytes: Buffer, projectId: string) =>
     service.fetch("http://in-process/otel/v1/traces", {
       method: "POST",
-      headers: { "wandb-api-key": service.owner_key, "content-type": "application/x-protobuf", project_id },
+      headers: { "wandb-api-key": service.owner_key, "content-type": "application/x-protobuf", project_id: projectId },
       body: Uint8Array.from(bytes),
     });
 
   test("at every length", async () => {
-    const project_id = newProject();
+    const projectId = newProject();
     for (let length = 1; length < whole.length; length++) {
-      const { status } = await sendProtobuf(whole.subarray(0, length), project_id);
+      const { status } = await sendProtobuf(whole.subarray(0, length), projectId);
       expect([length, status]).toEqual([length, 400]);
     }
-    expect((await sendProtobuf(whole, project_id)).status).toBe(200);
-    const { count } = await service.tracing().callsQueryStats({ project_id });
+    expect((await sendProtobuf(whole, projectId)).status).toBe(200);
+    const { count } = await service.tracing().callsQueryStats({ project_id: projectId });
     expect(count).toBe(1);
   });
 
   test("with any byte changed nothing breaks", async () => {
-    const project_id = newProject();
+    const projectId = newProject();
     const statuses = await Promise.all(
       Array.from(whole, async (_, at) => {
         const changed = Buffer.from(whole);
         changed[at] = 0xff;
-        return (await sendProtobuf(changed, project_id)).status;
+        return (await sendProtobuf(changed, projectId)).status;
       }),
     );
     expect(statuses.filter((status) => status !== 200 && status !== 400)).toEqual([]);
   });
 
   test("a span whose attribute is nested without end is rejected alone", async () => {
-    const project_id = newProject();
+    const projectId = newProject();
     let deep = field(1, Buffer.from("value"));
     for (let level = 0; level < 5000; level++) deep = field(5, field(1, deep));
-    const answer = await sendProtobuf(exportOf(spanOf(1, deep), spanOf(2, field(1, Buffer.from("value")))), project_id);
+    const answer = await sendProtobuf(exportOf(spanOf(1, deep), spanOf(2, field(1, Buffer.from("value")))), projectId);
     expect(answer.status).toBe(200);
     expect(Buffer.from(await answer.arrayBuffer()).toString("latin1")).toMatch(/nest|deep/);
-    const { calls } = await service.tracing().callsQuery({ project_id });
+    const { calls } = await service.tracing().callsQuery({ project_id: projectId });
     expect(calls.map(({ id }) => id)).toEqual(["02".repeat(8)]);
   });
 });

@@ -1,6 +1,7 @@
 import { postgresDatabases, postgresUrl } from "@heddle/control-plane/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openTestService, type TestService } from "../test-service.js";
+import { openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 import { loneSurrogate } from "./hostile-texts.js";
 
 const databases = postgresUrl === undefined ? undefined : postgresDatabases(postgresUrl);
@@ -30,11 +31,11 @@ describe.each(ends)("names that the control plane cannot keep, on %s", (_, makeD
 
   test.each(cases)("%s is refused as a project and for keys", async (__, name) => {
     const times = { started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
-    for (const project_id of [`${name}/p`, `acme/${name}`]) {
-      const start = { project_id, id: "c", trace_id: "t", op_name: "op", ...times };
+    for (const projectId of [`${name}/p`, `acme/${name}`]) {
+      const start = { project_id: projectId, id: "c", trace_id: "t", op_name: "op", ...times };
       expect((await send("/call/start", { start })).status).toBe(422);
-      expect((await send("/call/read", { project_id, id: "c" })).status).toBe(422);
-      expect(await send("/service/projects_info", { project_ids: [project_id] })).toEqual({ status: 200, text: "[]" });
+      expect((await send("/call/read", { project_id: projectId, id: "c" })).status).toBe(422);
+      expect(await send("/service/projects_info", { project_ids: [projectId] })).toEqual({ status: 200, text: "[]" });
     }
     const { keys } = service.services.control;
     const request = { user_name: "alice", entity: "acme", role: "read" as const };

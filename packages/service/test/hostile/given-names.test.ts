@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 import { hostileTexts } from "./hostile-texts.js";
 
 let service: TestService;
@@ -14,33 +15,40 @@ const statusOf = (error: unknown): unknown =>
 
 describe("a name that is given later comes back as it was given, finds its thing and no other, or is refused", () => {
   test.each(Object.entries(hostileTexts))("%s", async (_, text) => {
-    const project_id = newProject();
+    const projectId = newProject();
     const tracing = service.tracing();
 
-    const start = { project_id, trace_id: "t", op_name: "op", started_at: 0, attributes: {}, inputs: {} };
+    const start = { project_id: projectId, trace_id: "t", op_name: "op", started_at: 0, attributes: {}, inputs: {} };
     for (const id of ["named", "other"]) await tracing.callStart({ start: { ...start, id, display_name: "old" } });
-    await tracing.callUpdate({ project_id, call_id: "named", display_name: text });
-    const { call } = await tracing.callRead({ project_id, id: "named" });
+    await tracing.callUpdate({ project_id: projectId, call_id: "named", display_name: text });
+    const { call } = await tracing.callRead({ project_id: projectId, id: "named" });
     expect(call?.display_name).toBe(text === "" ? null : text);
     const query = { $expr: { $eq: [{ $getField: "display_name" }, { $literal: text === "" ? null : text }] } };
-    expect((await tracing.callsQuery({ project_id, query })).calls.map(({ id }) => id)).toEqual(["named"]);
+    expect((await tracing.callsQuery({ project_id: projectId, query })).calls.map(({ id }) => id)).toEqual(["named"]);
 
-    const object_id = "o";
+    const objectId = "o";
     const made = [];
-    for (const val of [1, 2]) made.push((await tracing.objCreate({ obj: { project_id, object_id, val } })).digest);
+    for (const val of [1, 2])
+      made.push((await tracing.objCreate({ obj: { project_id: projectId, object_id: objectId, val } })).digest);
     const [digest = ""] = made;
-    const alias = await tracing.objSetAliases({ object_id, project_id, digest, aliases: [text] }).catch(statusOf);
-    const stored = (await tracing.aliasesList({ project_id })).aliases;
+    const alias = await tracing
+      .objSetAliases({ object_id: objectId, project_id: projectId, digest, aliases: [text] })
+      .catch(statusOf);
+    const stored = (await tracing.aliasesList({ project_id: projectId })).aliases;
     if (alias === 400) expect(stored).toEqual([]);
     else {
       expect(stored).toEqual([text]);
-      expect((await tracing.objRead({ project_id, object_id, digest: text })).obj.digest).toBe(digest);
-      await tracing.objRemoveAliases({ object_id, project_id, aliases: [text] });
-      expect((await tracing.aliasesList({ project_id })).aliases).toEqual([]);
+      expect((await tracing.objRead({ project_id: projectId, object_id: objectId, digest: text })).obj.digest).toBe(
+        digest,
+      );
+      await tracing.objRemoveAliases({ object_id: objectId, project_id: projectId, aliases: [text] });
+      expect((await tracing.aliasesList({ project_id: projectId })).aliases).toEqual([]);
     }
 
-    const tag = await tracing.objAddTags({ object_id, project_id, digest, tags: [text] }).catch(statusOf);
-    expect((await tracing.tagsList({ project_id })).tags).toEqual(tag === 400 ? [] : [text]);
+    const tag = await tracing
+      .objAddTags({ object_id: objectId, project_id: projectId, digest, tags: [text] })
+      .catch(statusOf);
+    expect((await tracing.tagsList({ project_id: projectId })).tags).toEqual(tag === 400 ? [] : [text]);
     if (/[^\w -]/.test(text)) expect(tag).toBe(400);
   });
 });

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { operations, sampleRequest, toRequest, type RequestParts } from "../spec-requests.js";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { operations, sampleRequest, toRequest } from "../spec-requests.js";
+import type { RequestParts } from "../spec-requests.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 import { hostileTexts, loneSurrogate, withText } from "./hostile-texts.js";
 
 let service: TestService;
@@ -12,7 +14,7 @@ afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
 
 // Everything at once where it does not matter which one breaks something; what must stand alone stands alone.
 const texts = [Object.values(hostileTexts).join(" "), "", "a\0b", "__proto__", loneSurrogate, "x".repeat(1_000_000)];
-const started_at = "2026-04-10T09:00:00Z";
+const startedAt = "2026-04-10T09:00:00Z";
 
 async function send(path: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
   const answer = await service.fetch(`http://in-process${path}`, {
@@ -25,9 +27,9 @@ async function send(path: string, body: unknown): Promise<{ status: number; body
 
 describe("any string of any request may be hostile: it is stored or refused, and nothing breaks", () => {
   test.each(operations)("$id", async (operation) => {
-    const project_id = newProject();
+    const projectId = newProject();
     const sample = JSON.parse(
-      JSON.stringify(sampleRequest(operation)).replaceAll('"acme/demo"', JSON.stringify(project_id)),
+      JSON.stringify(sampleRequest(operation)).replaceAll('"acme/demo"', JSON.stringify(projectId)),
     ) as RequestParts;
     const requests = texts.flatMap((text) => [...withText(sample, text)].map(([place, parts]) => ({ place, parts })));
     const broken: unknown[] = [];
@@ -50,9 +52,9 @@ describe("any string of any request may be hostile: it is stored or refused, and
 
 describe("the text of a call comes back as it was sent", () => {
   test.each(Object.entries(hostileTexts))("%s", async (_, text) => {
-    const project_id = newProject();
+    const projectId = newProject();
     const start = {
-      project_id,
+      project_id: projectId,
       id: text || "id",
       trace_id: `${text}t`,
       parent_id: `${text}p`,
@@ -61,14 +63,14 @@ describe("the text of a call comes back as it was sent", () => {
       turn_id: text,
       display_name: text,
       wb_run_id: text,
-      started_at,
+      started_at: startedAt,
       attributes: { [text]: text, nested: [{ [text]: [text] }] },
       inputs: { [text]: text },
     };
     const end = {
-      project_id,
+      project_id: projectId,
       id: start.id,
-      ended_at: started_at,
+      ended_at: startedAt,
       exception: text,
       output: text,
       summary: { [text]: text },
@@ -76,7 +78,7 @@ describe("the text of a call comes back as it was sent", () => {
     expect((await send("/call/start", { start })).status).toBe(200);
     expect((await send("/call/end", { end })).status).toBe(200);
 
-    const { body } = await send("/calls/query", { project_id });
+    const { body } = await send("/calls/query", { project_id: projectId });
     const [call] = body["calls"] as Record<string, unknown>[];
     const orNull = (value: string) => (value === "" ? null : value);
     expect(call).toMatchObject({
@@ -99,20 +101,20 @@ describe("the text of a call comes back as it was sent", () => {
 
 describe("every place of the query language compares hostile text as text", () => {
   test.each(Object.entries(hostileTexts))("%s", async (_, text) => {
-    const project_id = newProject();
+    const projectId = newProject();
     const call = (id: string, value: string) => ({
-      project_id,
+      project_id: projectId,
       id,
       trace_id: id,
       op_name: value || "op",
       thread_id: value,
-      started_at,
-      ended_at: started_at,
+      started_at: startedAt,
+      ended_at: startedAt,
       attributes: {},
       inputs: { [value]: value, text: value },
       summary: {},
     });
-    const [entity = "", project = ""] = project_id.split("/");
+    const [entity = "", project = ""] = projectId.split("/");
     const batch = [call("hit", text), call("other", "something else")];
     expect(await send(`/v2/${entity}/${project}/calls/complete`, { batch })).toEqual({ status: 200, body: {} });
 
@@ -133,7 +135,7 @@ describe("every place of the query language compares hostile text as text", () =
       $not: { $not: [{ $eq: [field, { $literal: "something else" }] }] },
     };
     for (const [name, $expr] of Object.entries(conditions)) {
-      const { status, body } = await send("/calls/query", { project_id, query: { $expr } });
+      const { status, body } = await send("/calls/query", { project_id: projectId, query: { $expr } });
       // Nothing is no step of a path, and an empty text reads like a missing one, which contains nothing.
       if (text === "" && name.startsWith("the key")) continue;
       const found = (body["calls"] as { id: string }[] | undefined)?.map(({ id }) => id);
@@ -143,27 +145,36 @@ describe("every place of the query language compares hostile text as text", () =
 
     const filters: Record<string, unknown> = { op_names: [text || "op"], ...(text !== "" && { thread_ids: [text] }) };
     for (const [name, value] of Object.entries(filters)) {
-      const { body } = await send("/calls/query", { project_id, filter: { [name]: value } });
+      const { body } = await send("/calls/query", { project_id: projectId, filter: { [name]: value } });
       expect([name, (body["calls"] as { id: string }[]).map(({ id }) => id)]).toEqual([name, ["hit"]]);
     }
-    const sorted = await send("/calls/query", { project_id, sort_by: [{ field: `inputs.text`, direction: "desc" }] });
+    const sorted = await send("/calls/query", {
+      project_id: projectId,
+      sort_by: [{ field: `inputs.text`, direction: "desc" }],
+    });
     expect(sorted.status).toBe(200);
-    const odd = await send("/calls/query", { project_id, sort_by: [{ field: `inputs.${text}`, direction: "asc" }] });
+    const odd = await send("/calls/query", {
+      project_id: projectId,
+      sort_by: [{ field: `inputs.${text}`, direction: "asc" }],
+    });
     expect([200, 400, 422]).toContain(odd.status);
-    const forbidden = await send("/calls/query", { project_id, sort_by: [{ field: `x${text}`, direction: "asc" }] });
+    const forbidden = await send("/calls/query", {
+      project_id: projectId,
+      sort_by: [{ field: `x${text}`, direction: "asc" }],
+    });
     expect([400, 422]).toContain(forbidden.status);
   });
 });
 
 test("a text of a megabyte is kept where text may be long, and refused where it names something", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const long = "é".repeat(500_000);
   const start = {
-    project_id,
+    project_id: projectId,
     id: "c",
     trace_id: "t",
     op_name: "op",
-    started_at,
+    started_at: startedAt,
     attributes: { long },
     inputs: { [long]: 1 },
   };
@@ -174,20 +185,22 @@ test("a text of a megabyte is kept where text may be long, and refused where it 
     expect(JSON.stringify(body).length).toBeLessThan(2000);
   }
   expect((await send("/call/start", { start })).status).toBe(200);
-  const end = { project_id, id: "c", ended_at: started_at, exception: long, output: long, summary: {} };
+  const end = { project_id: projectId, id: "c", ended_at: startedAt, exception: long, output: long, summary: {} };
   expect((await send("/call/end", { end })).status).toBe(200);
-  const { call } = (await send("/call/read", { project_id, id: "c" })).body as { call: Record<string, unknown> };
+  const { call } = (await send("/call/read", { project_id: projectId, id: "c" })).body as {
+    call: Record<string, unknown>;
+  };
   expect(call).toMatchObject({ exception: long, output: long, attributes: { long }, inputs: { [long]: 1 } });
 });
 
 test("a lone surrogate is kept in free JSON, shown as U+FFFD in plain text, and refused in ids", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const start = {
-    project_id,
+    project_id: projectId,
     id: "c",
     trace_id: "t",
     op_name: "op",
-    started_at,
+    started_at: startedAt,
     attributes: {},
     inputs: { text: loneSurrogate },
   };
@@ -195,7 +208,9 @@ test("a lone surrogate is kept in free JSON, shown as U+FFFD in plain text, and 
     expect((await send("/call/start", { start: { ...start, [name]: loneSurrogate } })).status).toBe(422);
   }
   expect((await send("/call/start", { start: { ...start, display_name: loneSurrogate } })).status).toBe(200);
-  const { call } = (await send("/call/read", { project_id, id: "c" })).body as { call: Record<string, unknown> };
+  const { call } = (await send("/call/read", { project_id: projectId, id: "c" })).body as {
+    call: Record<string, unknown>;
+  };
   expect(call).toMatchObject({ display_name: "a\ufffdb", inputs: { text: loneSurrogate } });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 beforeAll(async () => {
@@ -38,47 +39,47 @@ const documents: Record<string, string> = {
 
 describe("free JSON comes back byte for byte", () => {
   test.each(Object.entries(documents))("%s", { timeout: 120_000 }, async (_, text) => {
-    const project_id = newProject();
-    const start = `{"start":{"project_id":"${project_id}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":${text},"inputs":${text}}}`;
-    const end = `{"end":{"project_id":"${project_id}","id":"c","ended_at":1,"output":${text},"summary":{}}}`;
+    const projectId = newProject();
+    const start = `{"start":{"project_id":"${projectId}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":${text},"inputs":${text}}}`;
+    const end = `{"end":{"project_id":"${projectId}","id":"c","ended_at":1,"output":${text},"summary":{}}}`;
     expect(await post("/call/start", start)).toMatchObject({ status: 200 });
     expect(await post("/call/end", end)).toMatchObject({ status: 200 });
-    const call = (await post("/calls/query", `{"project_id":"${project_id}"}`)).text;
+    const call = (await post("/calls/query", `{"project_id":"${projectId}"}`)).text;
     for (const name of ["attributes", "inputs", "output"]) expect(call.includes(`"${name}":${text},`)).toBe(true);
 
-    const lines = (await post("/calls/stream_query", `{"project_id":"${project_id}"}`)).text.split("\n");
+    const lines = (await post("/calls/stream_query", `{"project_id":"${projectId}"}`)).text.split("\n");
     expect(lines).toHaveLength(2);
     expect(lines[0]?.includes(`"inputs":${text.replace(/[\r\n]/g, " ")}`)).toBe(true);
 
-    const obj = `{"obj":{"project_id":"${project_id}","object_id":"o","val":${text}}}`;
+    const obj = `{"obj":{"project_id":"${projectId}","object_id":"o","val":${text}}}`;
     expect(await post("/obj/create", obj)).toMatchObject({ status: 200 });
-    const object = await post("/obj/read", `{"project_id":"${project_id}","object_id":"o","digest":"latest"}`);
+    const object = await post("/obj/read", `{"project_id":"${projectId}","object_id":"o","digest":"latest"}`);
     expect(object.text.includes(`"val":${text},`)).toBe(true);
 
-    const table = await post("/table/create", `{"table":{"project_id":"${project_id}","rows":[${text},${text}]}}`);
+    const table = await post("/table/create", `{"table":{"project_id":"${projectId}","rows":[${text},${text}]}}`);
     expect(table.status).toBe(200);
     const { digest } = JSON.parse(table.text) as { digest: string };
-    const rows = await post("/table/query", `{"project_id":"${project_id}","digest":"${digest}"}`);
+    const rows = await post("/table/query", `{"project_id":"${projectId}","digest":"${digest}"}`);
     expect(rows.text.split(`"val":${text}`)).toHaveLength(3);
   });
 });
 
 test("bare NaN and infinities come back as null, and nothing else changes", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const text = `{ "a":NaN,"b":[-Infinity,Infinity, 1.0],"c":"NaN"}`;
-  const start = `{"start":{"project_id":"${project_id}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":${text},"inputs":${text}}}`;
+  const start = `{"start":{"project_id":"${projectId}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":${text},"inputs":${text}}}`;
   expect((await post("/call/start", start)).status).toBe(200);
-  const { text: call } = await post("/call/read", `{"project_id":"${project_id}","id":"c"}`);
+  const { text: call } = await post("/call/read", `{"project_id":"${projectId}","id":"c"}`);
   expect(call.split(`{ "a":null,"b":[null,null, 1.0],"c":"NaN"}`)).toHaveLength(3);
   // Outside free JSON they count as null too, which means absent.
-  const read = `{"project_id":"${project_id}","id":"c","include_costs":NaN}`;
+  const read = `{"project_id":"${projectId}","id":"c","include_costs":NaN}`;
   expect((await post("/call/read", read)).status).toBe(200);
 });
 
 test("free JSON deeper than 200 levels costs its item, and the whole request where there is one item", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const start = (id: string, inputs: string) =>
-    `{"start":{"project_id":"${project_id}","id":"${id}","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":${inputs}}}`;
+    `{"start":{"project_id":"${projectId}","id":"${id}","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":${inputs}}}`;
   for (const levels of [202, 10_000, 1_000_000]) {
     expect(await post("/call/start", start("c", deep(levels)))).toMatchObject({ status: 413, text: /200 levels/ });
     const batch = ["a", "b", "c"].map((id) => `{"req":${start(id, id === "b" ? deep(levels) : deep(200))}}`);
@@ -96,18 +97,17 @@ test("free JSON deeper than 200 levels costs its item, and the whole request whe
       { id: "c", trace_id: "t" },
     ]);
     expect(
-      (await post("/obj/create", `{"obj":{"project_id":"${project_id}","object_id":"o","val":${deep(levels)}}}`))
-        .status,
+      (await post("/obj/create", `{"obj":{"project_id":"${projectId}","object_id":"o","val":${deep(levels)}}}`)).status,
     ).toBe(413);
     expect(
-      (await post("/table/create", `{"table":{"project_id":"${project_id}","rows":[${deep(levels)}]}}`)).status,
+      (await post("/table/create", `{"table":{"project_id":"${projectId}","rows":[${deep(levels)}]}}`)).status,
     ).toBe(413);
   }
 });
 
 test("a key named __proto__ outside free JSON changes nothing about anybody", async () => {
-  const project_id = newProject();
-  const start = `{"__proto__":{"polluted":1},"start":{"__proto__":{"id":"evil","polluted":1},"project_id":"${project_id}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":{}}}`;
+  const projectId = newProject();
+  const start = `{"__proto__":{"polluted":1},"start":{"__proto__":{"id":"evil","polluted":1},"project_id":"${projectId}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":{}}}`;
   expect(JSON.parse((await post("/call/start", start)).text)).toEqual({ id: "c", trace_id: "t" });
   expect("polluted" in {}).toBe(false);
   for (const [path, place] of [
@@ -115,13 +115,13 @@ test("a key named __proto__ outside free JSON changes nothing about anybody", as
     ["/calls/query", `"query":{"$expr":{"$eq":[1,1]},"__proto__":1}`],
     ["/calls/query", `"query":{"$expr":{"__proto__":[{"$literal":1},{"$literal":1}]}}`],
   ] as const) {
-    expect([place, (await post(path, `{"project_id":"${project_id}",${place}}`)).status]).toEqual([place, 422]);
+    expect([place, (await post(path, `{"project_id":"${projectId}",${place}}`)).status]).toEqual([place, 422]);
   }
 });
 
 test("a query that is deep or wide is answered or refused, never a fault", async () => {
-  const project_id = newProject();
-  const query = (expr: string) => post("/calls/query", `{"project_id":"${project_id}","query":{"$expr":${expr}}}`);
+  const projectId = newProject();
+  const query = (expr: string) => post("/calls/query", `{"project_id":"${projectId}","query":{"$expr":${expr}}}`);
   const truth = `{"$eq":[{"$literal":1},{"$literal":1}]}`;
   for (const levels of [10, 90, 95]) {
     const { status } = await query(`${'{"$not":['.repeat(levels)}${truth}${"]}".repeat(levels)}`);

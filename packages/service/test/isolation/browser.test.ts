@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations } from "../spec-requests.js";
-import { newProject, openTestService, type TestService } from "../test-service.js";
-import { emptyTenant, seededTenant, send, type Sent, type Tenant } from "./tenants.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
+import { emptyTenant, seededTenant, send } from "./tenants.js";
+import type { Sent, Tenant } from "./tenants.js";
 
 let service: TestService;
 let own: Tenant;

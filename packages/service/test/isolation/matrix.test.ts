@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { operations, toRequest, writes, type SpecOperation } from "../spec-requests.js";
-import { newProject, openTestService, type TestService } from "../test-service.js";
-import { emptyTenant, secret, seededTenant, send, withoutNames, type Tenant } from "./tenants.js";
+import { operations, toRequest, writes } from "../spec-requests.js";
+import type { SpecOperation } from "../spec-requests.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
+import { emptyTenant, secret, seededTenant, send, withoutNames } from "./tenants.js";
+import type { Tenant } from "./tenants.js";
 
 // operation × key × whose id: what the spec gains is in here by itself.
 
@@ -87,8 +90,8 @@ describe("a key that may not", () => {
     const nowhere = newProject();
     for (const key of refused) {
       for (const whose of known) {
-        for (const project_id of [tenants.own.project_id, nowhere]) {
-          const parts = tenants[whose].request(operation, project_id);
+        for (const projectId of [tenants.own.project_id, nowhere]) {
+          const parts = tenants[whose].request(operation, projectId);
           const { status, text } = await send(service, operation, parts, keys[key]);
           expect([key, whose, status, text]).toEqual([key, whose, 403, '{"reason":"Forbidden"}']);
         }
@@ -110,12 +113,12 @@ describe("inside an allowed project a foreign id looks like one that does not ex
       const answers = [];
       for (const whose of ["foreign", "missing"] as const) {
         // One project per request: what a write makes there must not be found by the next.
-        const project_id = newProject();
-        await service.services.control.projects.ensure("acme", project_id.slice("acme/".length));
+        const projectId = newProject();
+        await service.services.control.projects.ensure("acme", projectId.slice("acme/".length));
         const { status, headers, text } = await send(
           service,
           operation,
-          tenants[whose].request(operation, project_id),
+          tenants[whose].request(operation, projectId),
           keys[key],
         );
         expect(text).not.toContain(secret);

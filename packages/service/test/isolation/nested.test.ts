@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 import { secret, withoutNames } from "./tenants.js";
 
 // The matrix asks for ids where operations take them. Here they stand further inside: in payloads, in refs on the way
@@ -22,15 +23,17 @@ beforeAll(async () => {
   service = await openTestService();
   key = await service.key({ role: "write" });
   const owner = service.tracing();
-  const project_id = newProject("rival");
-  const { digest: table, row_digests } = await owner.tableCreate({ table: { project_id, rows: [{ secret }] } });
-  const val = { secret, rows: `weave:///${project_id}/table/${table}` };
-  const { digest: object } = await owner.objCreate({ obj: { project_id, object_id: "o", val } });
+  const projectId = newProject("rival");
+  const { digest: table, row_digests } = await owner.tableCreate({
+    table: { project_id: projectId, rows: [{ secret }] },
+  });
+  const val = { secret, rows: `weave:///${projectId}/table/${table}` };
+  const { digest: object } = await owner.objCreate({ obj: { project_id: projectId, object_id: "o", val } });
   const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
-  await owner.callStart({ start: { ...plain(project_id), id: call, trace_id: call, inputs: { secret } } });
-  const [info] = await owner.projectsInfo({ project_ids: [project_id] });
+  await owner.callStart({ start: { ...plain(projectId), id: call, trace_id: call, inputs: { secret } } });
+  const [info] = await owner.projectsInfo({ project_ids: [projectId] });
   names.foreign = {
-    project_id,
+    project_id: projectId,
     internal_id: info?.internal_project_id ?? "",
     object,
     table,
@@ -48,8 +51,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function plain(project_id: string) {
-  return { project_id, op_name: "op", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
+function plain(projectId: string) {
+  return { project_id: projectId, op_name: "op", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
 }
 const refsOf = ({ project_id, object, table, row, call }: Names): string[] => [
   `weave:///${project_id}/object/o:${object}`,
@@ -65,78 +68,104 @@ type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
 /** Each does something in a project of its own, `mine`, and gives all that was answered. */
 const stories: Record<string, (send: Send, mine: string, there: Names) => Promise<void>> = {
-  async "refs in inputs are expanded, filtered and sorted by"(send, project_id, there) {
+  async "refs in inputs are expanded, filtered and sorted by"(send, projectId, there) {
     const start = (ref: string, index: number) => ({
       mode: "start",
-      req: { start: { ...plain(project_id), id: `c${index}`, trace_id: "t", inputs: { ref } } },
+      req: { start: { ...plain(projectId), id: `c${index}`, trace_id: "t", inputs: { ref } } },
     });
     await send("/call/upsert_batch", { batch: refsOf(there).map(start) });
-    const expand_columns = ["inputs.ref", "inputs.ref.rows"];
+    const expandColumns = ["inputs.ref", "inputs.ref.rows"];
     const filter = { input_refs: refsOf(there) };
-    await send("/calls/query", { project_id, expand_columns });
-    await send("/calls/query", { project_id, filter, columns: ["inputs.ref.secret"], expand_columns });
+    await send("/calls/query", { project_id: projectId, expand_columns: expandColumns });
+    await send("/calls/query", {
+      project_id: projectId,
+      filter,
+      columns: ["inputs.ref.secret"],
+      expand_columns: expandColumns,
+    });
     for (const field of ["inputs.ref.secret", "inputs.ref.rows.secret"]) {
       const query = { $expr: { $eq: [{ $getField: field }, { $literal: secret }] } };
-      await send("/calls/query_stats", { project_id, query, expand_columns });
-      const sort_by = [{ field, direction: "desc" }];
-      await send("/calls/query", { project_id, sort_by, expand_columns, return_expanded_column_values: false });
+      await send("/calls/query_stats", { project_id: projectId, query, expand_columns: expandColumns });
+      const sortBy = [{ field, direction: "desc" }];
+      await send("/calls/query", {
+        project_id: projectId,
+        sort_by: sortBy,
+        expand_columns: expandColumns,
+        return_expanded_column_values: false,
+      });
     }
   },
 
-  async "an own object leads there"(send, project_id, there) {
+  async "an own object leads there"(send, projectId, there) {
     const refs = refsOf(there);
     await send("/obj/create", {
-      obj: { project_id, object_id: "way", val: refs.map((ref) => ({ ref, deeper: [ref] })) },
+      obj: { project_id: projectId, object_id: "way", val: refs.map((ref) => ({ ref, deeper: [ref] })) },
     });
     const ways = ["ref", "ref/attr/secret", `ref/id/${there.row}`, "deeper/index/0/key/secret"];
     const read = (index: number, way: string) =>
-      send("/refs/read_batch", { refs: [`weave:///${project_id}/object/way:latest/index/${index}/key/${way}`] });
+      send("/refs/read_batch", { refs: [`weave:///${projectId}/object/way:latest/index/${index}/key/${way}`] });
     for (const index of refs.keys()) await Promise.all(ways.map(async (way) => read(index, way)));
   },
 
-  async "an own table is made of its rows"(send, project_id, there) {
-    const { digest } = await send("/table/create_from_digests", { project_id, row_digests: [there.row, there.row] });
-    await send("/table/query", { project_id, digest });
-    await send("/table/query_stats", { project_id, digest });
-    await send("/table/query_stats_batch", { project_id, digests: [digest, there.table], include_storage_size: true });
-    await send("/table/update", { project_id, base_digest: there.table, updates: [{ append: { row: {} } }] });
-    await send("/table/query", { project_id, digest: there.table, filter: { row_digests: [there.row] } });
+  async "an own table is made of its rows"(send, projectId, there) {
+    const { digest } = await send("/table/create_from_digests", {
+      project_id: projectId,
+      row_digests: [there.row, there.row],
+    });
+    await send("/table/query", { project_id: projectId, digest });
+    await send("/table/query_stats", { project_id: projectId, digest });
+    await send("/table/query_stats_batch", {
+      project_id: projectId,
+      digests: [digest, there.table],
+      include_storage_size: true,
+    });
+    await send("/table/update", {
+      project_id: projectId,
+      base_digest: there.table,
+      updates: [{ append: { row: {} } }],
+    });
+    await send("/table/query", { project_id: projectId, digest: there.table, filter: { row_digests: [there.row] } });
   },
 
-  async "own calls are children of its call, and have its id"(send, project_id, { call }) {
-    const start = { ...plain(project_id), trace_id: call };
+  async "own calls are children of its call, and have its id"(send, projectId, { call }) {
+    const start = { ...plain(projectId), trace_id: call };
     await send("/call/start", { start: { ...start, id: "child", parent_id: call } });
-    await send("/call/end", { end: { project_id, id: call, ended_at: "2026-04-10T09:00:01Z", summary: {} } });
-    await send("/calls/query", { project_id, filter: { trace_ids: [call], parent_ids: [call] } });
-    await send("/trace/usage", { project_id, filter: { trace_ids: [call] } });
-    await send("/calls/usage", { project_id, call_ids: [call, "child"] });
-    await send("/call/update", { project_id, call_id: call, display_name: "renamed" });
-    await send("/calls/delete", { project_id, call_ids: [call] });
-    await send("/call/read", { project_id, id: call });
+    await send("/call/end", {
+      end: { project_id: projectId, id: call, ended_at: "2026-04-10T09:00:01Z", summary: {} },
+    });
+    await send("/calls/query", { project_id: projectId, filter: { trace_ids: [call], parent_ids: [call] } });
+    await send("/trace/usage", { project_id: projectId, filter: { trace_ids: [call] } });
+    await send("/calls/usage", { project_id: projectId, call_ids: [call, "child"] });
+    await send("/call/update", { project_id: projectId, call_id: call, display_name: "renamed" });
+    await send("/calls/delete", { project_id: projectId, call_ids: [call] });
+    await send("/call/read", { project_id: projectId, id: call });
   },
 
-  async "ops and refs of calls name its project"(send, project_id, there) {
-    const op_name = `weave:///${there.project_id}/op/o:${there.object}`;
-    await send("/call/start", { start: { ...plain(project_id), id: "c", trace_id: "t", op_name } });
-    await send("/calls/query", { project_id, filter: { op_names: [op_name, `weave:///${there.project_id}/op/o:*`] } });
+  async "ops and refs of calls name its project"(send, projectId, there) {
+    const opName = `weave:///${there.project_id}/op/o:${there.object}`;
+    await send("/call/start", { start: { ...plain(projectId), id: "c", trace_id: "t", op_name: opName } });
+    await send("/calls/query", {
+      project_id: projectId,
+      filter: { op_names: [opName, `weave:///${there.project_id}/op/o:*`] },
+    });
     const query = { $expr: { $eq: [{ $getField: "project_id" }, { $literal: there.project_id }] } };
-    await send("/calls/query_stats", { project_id, query });
+    await send("/calls/query_stats", { project_id: projectId, query });
   },
 
-  async "its internal id stands in refs"(send, project_id, { internal_id, object }) {
+  async "its internal id stands in refs"(send, projectId, { internal_id, object }) {
     const ref = `weave-trace-internal:///${internal_id}/object/o:${object}`;
-    const start = { ...plain(project_id), id: "c", trace_id: "t" };
+    const start = { ...plain(projectId), id: "c", trace_id: "t" };
     await send("/call/start", { start: { ...start, inputs: { ref } } });
     await send("/call/start", { start: { ...start, op_name: ref } });
     await send("/call/upsert_batch", { batch: [{ mode: "start", req: { start: { ...start, attributes: { ref } } } }] });
-    await send("/obj/create", { obj: { project_id, object_id: "o", val: [ref] } });
-    await send("/table/create", { table: { project_id, rows: [{ ref }] } });
+    await send("/obj/create", { obj: { project_id: projectId, object_id: "o", val: [ref] } });
+    await send("/table/create", { table: { project_id: projectId, rows: [{ ref }] } });
     await send("/refs/read_batch", { refs: [ref] });
   },
 
-  async "a batch and an export have items for it"(send, project_id, there) {
+  async "a batch and an export have items for it"(send, projectId, there) {
     const item = (target: string) => ({ req: { start: { ...plain(target), id: "c", trace_id: "t" } } });
-    await send("/call/upsert_batch", { batch: [item(there.project_id), item(project_id)] });
+    await send("/call/upsert_batch", { batch: [item(there.project_id), item(projectId)] });
     const resource = (target: string) => ({
       resource: {
         attributes: ["entity", "project"].map((name, index) => ({
@@ -148,7 +177,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
         { spans: [{ traceId: "ab".repeat(16), spanId: "cd".repeat(8), name: "chat", startTimeUnixNano: "1" }] },
       ],
     });
-    await send("/otel/v1/traces", { resourceSpans: [resource(there.project_id), resource(project_id)] });
+    await send("/otel/v1/traces", { resourceSpans: [resource(there.project_id), resource(projectId)] });
   },
 
   async "SDKs that start up ask for it"(send, _, { project_id }) {

@@ -1,14 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import {
-  operations,
-  sampleOf,
-  sampleRequest,
-  toRequest,
-  writes,
-  type RequestParts,
-  type SpecOperation,
-} from "../spec-requests.js";
+import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-requests.js";
+import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
 
 /** What the samples of the spec speak of, under other names: one project with everything they make in it. */
@@ -42,10 +35,10 @@ export function withoutNames(text: string): string {
 }
 
 /** Names that nothing in the service has. */
-export function emptyTenant(project_id: string): Tenant {
+export function emptyTenant(projectId: string): Tenant {
   const names = new Map<string, string>();
   const missing = (found: string) => remembered(names, found, () => look(found));
-  return tenantOf(project_id, randomUUID().slice(0, 8), (text) => text.replace(ids.digest, missing), missing);
+  return tenantOf(projectId, randomUUID().slice(0, 8), (text) => text.replace(ids.digest, missing), missing);
 }
 
 export interface SeedOptions {
@@ -58,13 +51,13 @@ export interface SeedOptions {
 /** A project in which every sample that makes or changes something was sent. */
 export async function seededTenant(
   service: TestService,
-  project_id: string,
+  projectId: string,
   { hidden = false, group }: SeedOptions = {},
 ): Promise<Tenant> {
   const names = new Map<string, string>();
   const digests = new Map<string, string>();
   const digest = (text: string) => text.replace(ids.digest, (found) => digests.get(found) ?? found);
-  const tenant = tenantOf(project_id, randomUUID().slice(0, 8), digest, (found) =>
+  const tenant = tenantOf(projectId, randomUUID().slice(0, 8), digest, (found) =>
     remembered(names, found, () => look(found)),
   );
   const seeds = operations.filter(
@@ -101,14 +94,14 @@ export async function send(
 }
 
 function tenantOf(
-  project_id: string,
+  projectId: string,
   mark: string,
   digest: (text: string) => string,
   name: (found: string) => string,
 ): Tenant {
   return {
-    project_id,
-    request: (operation, target = project_id) => {
+    project_id: projectId,
+    request: (operation, target = projectId) => {
       const [entity = "", project = ""] = target.split("/");
       return renamed(sampleRequest(operation), (text) =>
         digest(text)

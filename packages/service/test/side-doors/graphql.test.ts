@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 beforeAll(async () => {

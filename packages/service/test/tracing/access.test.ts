@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 beforeAll(async () => {
@@ -12,9 +13,9 @@ const status = (promise: Promise<unknown>) =>
     () => 200,
     (error: { status: number }) => error.status,
   );
-const startOf = (project_id: string) => ({
+const startOf = (projectId: string) => ({
   start: {
-    project_id,
+    project_id: projectId,
     id: "c",
     trace_id: "t",
     op_name: "op",
@@ -25,27 +26,27 @@ const startOf = (project_id: string) => ({
 });
 
 test("without a key, with a wrong one and with a revoked one the answer is 401", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const anonymous = await service.fetch("http://in-process/call/read", {
     method: "POST",
-    body: JSON.stringify({ project_id, id: "x" }),
+    body: JSON.stringify({ project_id: projectId, id: "x" }),
   });
   expect(anonymous.status).toBe(401);
   expect(anonymous.headers.get("www-authenticate")).toMatch(/^Basic/);
-  expect(await status(service.tracing("x".repeat(40)).callRead({ project_id, id: "x" }))).toBe(401);
+  expect(await status(service.tracing("x".repeat(40)).callRead({ project_id: projectId, id: "x" }))).toBe(401);
 
   const { key, secret } = await service.services.control.keys.create({
     user_name: "bob",
     entity: "acme",
     role: "write",
   });
-  expect(await status(service.tracing(secret).callRead({ project_id, id: "x" }))).toBe(200);
+  expect(await status(service.tracing(secret).callRead({ project_id: projectId, id: "x" }))).toBe(200);
   await service.services.control.keys.revoke(key.id);
-  expect(await status(service.tracing(secret).callRead({ project_id, id: "x" }))).toBe(401);
+  expect(await status(service.tracing(secret).callRead({ project_id: projectId, id: "x" }))).toBe(401);
 });
 
 test("every form of credential is taken", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const forms: Record<string, string>[] = [
     { authorization: `Basic ${btoa(`api:${service.owner_key}`)}` },
     { authorization: `Basic ${btoa(`somebody:${service.owner_key}`)}` },
@@ -53,24 +54,24 @@ test("every form of credential is taken", async () => {
     { "wandb-api-key": service.owner_key },
   ];
   for (const headers of forms) {
-    const body = JSON.stringify({ project_id, id: "x" });
+    const body = JSON.stringify({ project_id: projectId, id: "x" });
     expect((await service.fetch("http://in-process/call/read", { method: "POST", body, headers })).status).toBe(200);
   }
 });
 
 test("roles, entities and projects bound what a key may do, and a foreign project looks the same whether it exists or not", async () => {
-  const project_id = newProject("acme");
-  const [, name = ""] = project_id.split("/");
-  await service.tracing().callStart(startOf(project_id));
+  const projectId = newProject("acme");
+  const [, name = ""] = projectId.split("/");
+  await service.tracing().callStart(startOf(projectId));
   const reader = await service.key({ role: "read" });
   const writer = await service.key({ role: "write", projects: [name] });
   const stranger = await service.key({ entity: "other" });
 
-  expect(await status(service.tracing(reader).callRead({ project_id, id: "c" }))).toBe(200);
-  expect(await status(service.tracing(reader).callStart(startOf(project_id)))).toBe(403);
-  expect(await status(service.tracing(writer).callStart(startOf(project_id)))).toBe(200);
+  expect(await status(service.tracing(reader).callRead({ project_id: projectId, id: "c" }))).toBe(200);
+  expect(await status(service.tracing(reader).callStart(startOf(projectId)))).toBe(403);
+  expect(await status(service.tracing(writer).callStart(startOf(projectId)))).toBe(200);
   expect(await status(service.tracing(writer).callStart(startOf("acme/elsewhere")))).toBe(403);
-  expect(await status(service.tracing(stranger).callRead({ project_id, id: "c" }))).toBe(403);
+  expect(await status(service.tracing(stranger).callRead({ project_id: projectId, id: "c" }))).toBe(403);
   expect(await status(service.tracing(stranger).callRead({ project_id: "acme/never-made", id: "c" }))).toBe(403);
 });
 
@@ -99,7 +100,7 @@ test("a project comes into being with the first write that succeeds", async () =
 test("an item of a project that the key may not write is refused alone", async () => {
   const mine = newProject("acme");
   const writer = service.tracing(await service.key({ entity: "acme" }));
-  const item = (project_id: string) => ({ mode: "start" as const, req: startOf(project_id) });
+  const item = (projectId: string) => ({ mode: "start" as const, req: startOf(projectId) });
   const { res } = await writer.callStartBatch({ batch: [item("other/theirs"), item(mine)] });
   expect(res).toEqual([{ error: expect.objectContaining({ type: "forbidden" }) }, { id: "c", trace_id: "t" }]);
   expect(await status(writer.callStartBatch({ batch: [item("other/theirs")] }))).toBe(403);

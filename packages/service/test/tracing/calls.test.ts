@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newProject, openTestService, type TestService } from "../test-service.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
 
 let service: TestService;
 beforeAll(async () => {
@@ -11,9 +12,9 @@ afterEach(() => expect(service.unexpected).toEqual([]));
 
 const at = (second: number) => new Date(Date.UTC(2026, 3, 10, 9, 0, second)).toISOString();
 
-function startOf(project_id: string, id: string, more: object = {}) {
+function startOf(projectId: string, id: string, more: object = {}) {
   return {
-    project_id,
+    project_id: projectId,
     id,
     trace_id: `t-${id}`,
     op_name: "answer",
@@ -23,12 +24,12 @@ function startOf(project_id: string, id: string, more: object = {}) {
     ...more,
   };
 }
-function endOf(project_id: string, id: string, more: object = {}) {
-  return { project_id, id, ended_at: at(2), output: "hello", summary: {}, ...more };
+function endOf(projectId: string, id: string, more: object = {}) {
+  return { project_id: projectId, id, ended_at: at(2), output: "hello", summary: {}, ...more };
 }
-async function list(project_id: string, more: object = {}) {
+async function list(projectId: string, more: object = {}) {
   const calls = [];
-  for await (const call of service.tracing().callsQueryStream({ project_id, ...more })) calls.push(call);
+  for await (const call of service.tracing().callsQueryStream({ project_id: projectId, ...more })) calls.push(call);
   return calls;
 }
 /** One request as text, for what an ordinary client would normalise away. */
@@ -41,56 +42,56 @@ async function post(path: string, body: string, headers: Record<string, string> 
 }
 
 test("a call is readable at once, running first and finished later", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const tracing = service.tracing();
   const id = randomUUID();
-  await tracing.callStart({ start: startOf(project_id, id) });
-  expect((await tracing.callRead({ project_id, id })).call).toMatchObject({
+  await tracing.callStart({ start: startOf(projectId, id) });
+  expect((await tracing.callRead({ project_id: projectId, id })).call).toMatchObject({
     id,
     ended_at: null,
     summary: { weave: { status: "running", trace_name: "answer" } },
   });
-  await tracing.callEnd({ end: endOf(project_id, id, { summary: { usage: { m: { prompt_tokens: 3 } } } }) });
-  expect((await tracing.callRead({ project_id, id })).call).toMatchObject({
+  await tracing.callEnd({ end: endOf(projectId, id, { summary: { usage: { m: { prompt_tokens: 3 } } } }) });
+  expect((await tracing.callRead({ project_id: projectId, id })).call).toMatchObject({
     output: "hello",
     started_at: "2026-04-10T09:00:00.000000Z",
     ended_at: "2026-04-10T09:00:02.000000Z",
     wb_user_id: expect.any(String),
     summary: { usage: { m: { prompt_tokens: 3 } }, weave: { status: "success", latency_ms: 2000 } },
   });
-  expect(await list(project_id)).toHaveLength(1);
+  expect(await list(projectId)).toHaveLength(1);
 });
 
 test("an end may come before its start, and a repeated batch changes nothing", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const tracing = service.tracing();
   const batch = [
-    { mode: "end" as const, req: { end: endOf(project_id, "a") } },
-    { mode: "start" as const, req: { start: startOf(project_id, "b") } },
+    { mode: "end" as const, req: { end: endOf(projectId, "a") } },
+    { mode: "start" as const, req: { start: startOf(projectId, "b") } },
   ];
   expect((await tracing.callStartBatch({ batch })).res).toEqual([{}, { id: "b", trace_id: "t-b" }]);
-  expect((await list(project_id)).map((call) => call.id)).toEqual(["b"]);
-  await tracing.callStartBatch({ batch: [{ mode: "start", req: { start: startOf(project_id, "a") } }] });
+  expect((await list(projectId)).map((call) => call.id)).toEqual(["b"]);
+  await tracing.callStartBatch({ batch: [{ mode: "start", req: { start: startOf(projectId, "a") } }] });
   await tracing.callStartBatch({ batch });
   await tracing.callStartBatch({ batch });
-  expect((await list(project_id)).map((call) => [call.id, call.output])).toEqual([
+  expect((await list(projectId)).map((call) => [call.id, call.output])).toEqual([
     ["a", "hello"],
     ["b", null],
   ]);
-  expect(await tracing.callsQueryStats({ project_id })).toMatchObject({ count: 2 });
+  expect(await tracing.callsQueryStats({ project_id: projectId })).toMatchObject({ count: 2 });
 });
 
 test("a bad item of a batch is answered at its place and its neighbours are stored", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const answer = await post(
     "/call/upsert_batch",
     JSON.stringify({
       batch: [
-        { mode: "start", req: { start: startOf(project_id, "good") } },
-        { mode: "start", req: { start: { project_id, id: "bad" } } },
-        { mode: "start", req: { start: startOf(project_id, "x".repeat(257)) } },
-        { mode: "start", req: { start: startOf(project_id, "early", { started_at: "1812-01-01T00:00:00Z" }) } },
-        { req: { end: endOf(project_id, "good") } },
+        { mode: "start", req: { start: startOf(projectId, "good") } },
+        { mode: "start", req: { start: { project_id: projectId, id: "bad" } } },
+        { mode: "start", req: { start: startOf(projectId, "x".repeat(257)) } },
+        { mode: "start", req: { start: startOf(projectId, "early", { started_at: "1812-01-01T00:00:00Z" }) } },
+        { req: { end: endOf(projectId, "good") } },
         "nonsense",
         { req: { end: endOf("no project id", "bad") } },
       ],
@@ -109,11 +110,11 @@ test("a bad item of a batch is answered at its place and its neighbours are stor
   ]);
   expect(res[3]?.error?.loc).toEqual(["body", "batch", 3, "req", "start", "started_at"]);
   expect(res[6]?.error?.loc).toEqual(["body", "batch", 6, "req", "end", "project_id"]);
-  expect((await list(project_id)).map((call) => call.id)).toEqual(["good"]);
+  expect((await list(projectId)).map((call) => call.id)).toEqual(["good"]);
 });
 
 test("free JSON comes back exactly as it was sent", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const texts = [
     `{"b": 1.0,"a":18446744073709551616, "c":[ 1e400 ]}`,
     `{"k":1,"k":2,"__proto__":{"x":1},"constructor":null}`,
@@ -121,11 +122,11 @@ test("free JSON comes back exactly as it was sent", async () => {
     `{"big":-0.0,"e":1E-07}`,
   ];
   for (const [index, text] of texts.entries()) {
-    const start = `{"project_id":"${project_id}","id":"c${index}","trace_id":"t","op_name":"op","started_at":${index},"attributes":${text},"inputs":${text}}`;
+    const start = `{"project_id":"${projectId}","id":"c${index}","trace_id":"t","op_name":"op","started_at":${index},"attributes":${text},"inputs":${text}}`;
     expect((await post("/call/start", `{"start":${start}}`)).status).toBe(200);
-    const end = `{"project_id":"${project_id}","id":"c${index}","ended_at":10,"output":${text},"summary":{}}`;
+    const end = `{"project_id":"${projectId}","id":"c${index}","ended_at":10,"output":${text},"summary":{}}`;
     expect((await post("/call/end", `{"end":${end}}`)).status).toBe(200);
-    const read = await (await post("/call/read", JSON.stringify({ project_id, id: `c${index}` }))).text();
+    const read = await (await post("/call/read", JSON.stringify({ project_id: projectId, id: `c${index}` }))).text();
     expect(read).toContain(`"attributes":${text}`);
     expect(read).toContain(`"inputs":${text}`);
     expect(read).toContain(`"output":${text}`);
@@ -133,17 +134,17 @@ test("free JSON comes back exactly as it was sent", async () => {
 });
 
 test("bare NaN and Infinity are accepted and read back as null", async () => {
-  const project_id = newProject();
-  const start = `{"project_id":"${project_id}","id":"n","trace_id":"t","op_name":"op","started_at":1,"attributes":{},"inputs":{"x":NaN,"y":[-Infinity,"NaN"]}}`;
+  const projectId = newProject();
+  const start = `{"project_id":"${projectId}","id":"n","trace_id":"t","op_name":"op","started_at":1,"attributes":{},"inputs":{"x":NaN,"y":[-Infinity,"NaN"]}}`;
   expect((await post("/call/start", `{"start":${start}}`)).status).toBe(200);
-  const read = await (await post("/call/read", JSON.stringify({ project_id, id: "n" }))).text();
+  const read = await (await post("/call/read", JSON.stringify({ project_id: projectId, id: "n" }))).text();
   expect(read).toContain(`"inputs":{"x":null,"y":[null,"NaN"]}`);
 });
 
 test("nulls, unknown keys, a missing Content-Type, double slashes and the /traces prefix are all fine", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const start = {
-    ...startOf(project_id, "n"),
+    ...startOf(projectId, "n"),
     parent_id: null,
     display_name: null,
     wb_run_step: null,
@@ -154,62 +155,62 @@ test("nulls, unknown keys, a missing Content-Type, double slashes and the /trace
     const answer = await post(path, body, { "content-type": "" });
     expect([path, answer.status]).toEqual([path, 200]);
   }
-  expect(await list(project_id)).toHaveLength(1);
+  expect(await list(projectId)).toHaveLength(1);
 });
 
 test("a retried request without ids is the same request", async () => {
-  const project_id = newProject();
-  const { id: _id, trace_id: _trace, ...start } = startOf(project_id, "unused");
+  const projectId = newProject();
+  const { id: _id, trace_id: _trace, ...start } = startOf(projectId, "unused");
   const send = async () => (await post("/call/start", JSON.stringify({ start }), { "X-Weave-Retry-Id": "r-1" })).json();
   expect(await send()).toEqual(await send());
-  expect(await list(project_id)).toHaveLength(1);
+  expect(await list(projectId)).toHaveLength(1);
 });
 
 test("rename, delete with descendants, and a late part of a deleted call", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const tracing = service.tracing();
   const batch = ["root", "child", "grandchild", "other"].map((id, index, ids) => ({
     mode: "start" as const,
     req: {
-      start: startOf(project_id, id, {
+      start: startOf(projectId, id, {
         trace_id: "t",
         parent_id: index === 1 || index === 2 ? ids[index - 1] : undefined,
       }),
     },
   }));
   await tracing.callStartBatch({ batch });
-  await tracing.callUpdate({ project_id, call_id: "other", display_name: "my name" });
-  expect((await tracing.callRead({ project_id, id: "other" })).call).toMatchObject({
+  await tracing.callUpdate({ project_id: projectId, call_id: "other", display_name: "my name" });
+  expect((await tracing.callRead({ project_id: projectId, id: "other" })).call).toMatchObject({
     display_name: "my name",
     summary: { weave: { trace_name: "my name" } },
   });
-  await tracing.callUpdate({ project_id, call_id: "other", display_name: "" });
-  expect((await tracing.callRead({ project_id, id: "other" })).call?.display_name).toBeNull();
+  await tracing.callUpdate({ project_id: projectId, call_id: "other", display_name: "" });
+  expect((await tracing.callRead({ project_id: projectId, id: "other" })).call?.display_name).toBeNull();
 
-  expect(await tracing.callsDelete({ project_id, call_ids: ["root"] })).toEqual({ num_deleted: 3 });
-  await tracing.callEnd({ end: endOf(project_id, "child") });
-  expect((await list(project_id)).map((call) => call.id)).toEqual(["other"]);
-  expect((await tracing.callRead({ project_id, id: "child" })).call).toBeNull();
+  expect(await tracing.callsDelete({ project_id: projectId, call_ids: ["root"] })).toEqual({ num_deleted: 3 });
+  await tracing.callEnd({ end: endOf(projectId, "child") });
+  expect((await list(projectId)).map((call) => call.id)).toEqual(["other"]);
+  expect((await tracing.callRead({ project_id: projectId, id: "child" })).call).toBeNull();
   await expect(
-    tracing.callsDelete({ project_id, call_ids: Array.from({ length: 1001 }, String) }),
+    tracing.callsDelete({ project_id: projectId, call_ids: Array.from({ length: 1001 }, String) }),
   ).rejects.toMatchObject({ status: 413 });
 });
 
 test("query, filter and sort over a stream, with a page", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const tracing = service.tracing();
   const batch = Array.from({ length: 20 }, (_, n) => [
     {
       mode: "start" as const,
-      req: { start: startOf(project_id, `c${n}`, { started_at: at(n), inputs: { n, kind: n % 2 ? "odd" : "even" } }) },
+      req: { start: startOf(projectId, `c${n}`, { started_at: at(n), inputs: { n, kind: n % 2 ? "odd" : "even" } }) },
     },
     {
       mode: "end" as const,
-      req: { end: endOf(project_id, `c${n}`, { ended_at: at(n + 1), ...(n === 7 && { exception: "boom" }) }) },
+      req: { end: endOf(projectId, `c${n}`, { ended_at: at(n + 1), ...(n === 7 && { exception: "boom" }) }) },
     },
   ]).flat();
   await tracing.callStartBatch({ batch });
-  const ids = async (more: object) => (await list(project_id, more)).map((call) => call.id);
+  const ids = async (more: object) => (await list(projectId, more)).map((call) => call.id);
 
   expect(await ids({ sort_by: [{ field: "started_at", direction: "desc" }], limit: 3, offset: 1 })).toEqual([
     "c18",
@@ -233,7 +234,9 @@ test("query, filter and sort over a stream, with a page", async () => {
     }),
   ).toEqual(["c19", "c17"]);
   expect(await ids({ filter: { call_ids: ["c3", "c4", "missing"] } })).toEqual(["c3", "c4"]);
-  expect(await tracing.callsQuery({ project_id, limit: 2 })).toMatchObject({ calls: [{ id: "c0" }, { id: "c1" }] });
+  expect(await tracing.callsQuery({ project_id: projectId, limit: 2 })).toMatchObject({
+    calls: [{ id: "c0" }, { id: "c1" }],
+  });
 
   const long = Array.from(
     { length: 1000 },
@@ -243,9 +246,9 @@ test("query, filter and sort over a stream, with a page", async () => {
 });
 
 test("an unknown field, an empty $and and a negative limit are told apart", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const refused = (more: object) =>
-    list(project_id, more).then(
+    list(projectId, more).then(
       () => "accepted",
       (error: { status: number }) => error.status,
     );
@@ -255,26 +258,26 @@ test("an unknown field, an empty $and and a negative limit are told apart", asyn
   expect(await refused({ query: { $expr: { $and: [] } } })).toBe(400);
   expect(await refused({ filter: { unknown: 1 } })).toBe(422);
   expect(await refused({ sort_by: [{ field: "started_at", order: "asc" }] })).toBe(422);
-  await expect(service.tracing().callStats({ project_id, start: "yesterday" })).rejects.toMatchObject({
+  await expect(service.tracing().callStats({ project_id: projectId, start: "yesterday" })).rejects.toMatchObject({
     status: 422,
     body: { detail: [{ loc: ["body", "start"] }] },
   });
 });
 
 test("statistics and usage", async () => {
-  const project_id = newProject();
+  const projectId = newProject();
   const tracing = service.tracing();
   const usage = { m: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8, requests: 1 } };
   await tracing.callStartBatch({
     batch: [
-      { mode: "start", req: { start: startOf(project_id, "p", { trace_id: "t" }) } },
-      { mode: "end", req: { end: endOf(project_id, "p", { summary: { usage } }) } },
-      { mode: "start", req: { start: startOf(project_id, "k", { trace_id: "t", parent_id: "p" }) } },
-      { mode: "end", req: { end: endOf(project_id, "k", { summary: { usage }, exception: "x" }) } },
+      { mode: "start", req: { start: startOf(projectId, "p", { trace_id: "t" }) } },
+      { mode: "end", req: { end: endOf(projectId, "p", { summary: { usage } }) } },
+      { mode: "start", req: { start: startOf(projectId, "k", { trace_id: "t", parent_id: "p" }) } },
+      { mode: "end", req: { end: endOf(projectId, "k", { summary: { usage }, exception: "x" }) } },
     ],
   });
   const stats = await tracing.callStats({
-    project_id,
+    project_id: projectId,
     start: at(0),
     end: at(300),
     usage_metrics: [{ metric: "total_tokens" }],
@@ -291,11 +294,11 @@ test("statistics and usage", async () => {
     count: 2,
   });
 
-  expect((await tracing.callsUsage({ project_id, call_ids: ["p", "gone"] })).call_usage).toMatchObject({
+  expect((await tracing.callsUsage({ project_id: projectId, call_ids: ["p", "gone"] })).call_usage).toMatchObject({
     p: { m: { total_tokens: 16 } },
     gone: {},
   });
-  expect((await tracing.traceUsage({ project_id, filter: { trace_ids: ["t"] } })).call_usage).toMatchObject({
+  expect((await tracing.traceUsage({ project_id: projectId, filter: { trace_ids: ["t"] } })).call_usage).toMatchObject({
     p: { m: { total_tokens: 16 } },
     k: { m: { total_tokens: 8 } },
   });
@@ -303,9 +306,9 @@ test("statistics and usage", async () => {
 
 test("complete calls are stored item by item, and eager starts and ends join them", async () => {
   const [entity, project] = ["acme", `p-${randomUUID()}`];
-  const project_id = `${entity}/${project}`;
+  const projectId = `${entity}/${project}`;
   const tracing = service.tracing();
-  const complete = { ...startOf(project_id, "c"), ...endOf(project_id, "c") };
+  const complete = { ...startOf(projectId, "c"), ...endOf(projectId, "c") };
   expect(await tracing.callsComplete({ entity, project, batch: [complete] })).toEqual({});
   const answer = await post(
     `/v2/${entity}/${project}/calls/complete`,
@@ -313,9 +316,9 @@ test("complete calls are stored item by item, and eager starts and ends join the
   );
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ errors: [{ index: 0, type: expect.any(String) }] });
-  await tracing.callStartV2({ entity, project, start: startOf(project_id, "e") });
-  await tracing.callEndV2({ entity, project, end: endOf(project_id, "e", { started_at: at(0) }) });
-  expect((await list(project_id)).map((call) => [call.id, call.output])).toEqual([
+  await tracing.callStartV2({ entity, project, start: startOf(projectId, "e") });
+  await tracing.callEndV2({ entity, project, end: endOf(projectId, "e", { started_at: at(0) }) });
+  expect((await list(projectId)).map((call) => [call.id, call.output])).toEqual([
     ["c", "hello"],
     ["d", "hello"],
     ["e", "hello"],

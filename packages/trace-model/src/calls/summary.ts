@@ -17,13 +17,13 @@ export function statusOf(call: {
 }
 
 /** Microseconds from start to end; undefined while running, negative when the clocks disagree. */
-export function latencyOf(started_at: bigint, ended_at?: bigint | null): bigint | undefined {
-  return ended_at === undefined || ended_at === null ? undefined : ended_at - started_at;
+export function latencyOf(startedAt: bigint, endedAt?: bigint | null): bigint | undefined {
+  return endedAt === undefined || endedAt === null ? undefined : endedAt - startedAt;
 }
 
 /** Whole milliseconds of a latency, cut toward zero. */
-export function wholeMilliseconds(latency_us: bigint): number {
-  return Number(latency_us / 1000n);
+export function wholeMilliseconds(latencyUs: bigint): number {
+  return Number(latencyUs / 1000n);
 }
 
 /** The name shown for a call: its display name, else the readable part of its op name. */

@@ -1,7 +1,8 @@
 import { compareCodePoints } from "./code-points.js";
 import { decodeString } from "./members.js";
 import { pythonNumber } from "./python-number.js";
-import { type JsonText, notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
+import { notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
+import type { JsonText } from "./scan.js";
 
 /** Deeper texts are refused long before they get here; the bound keeps a hostile one from exhausting the stack. */
 const maxNesting = 1000;

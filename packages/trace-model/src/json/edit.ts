@@ -1,5 +1,6 @@
 import { forEachMember, jsonType } from "./members.js";
-import { type JsonText, spaceEnd } from "./scan.js";
+import { spaceEnd } from "./scan.js";
+import type { JsonText } from "./scan.js";
 
 /**
  * The object text with these members set: present keys get the new value in place, others are appended, and every

@@ -1,4 +1,5 @@
-import { type JsonText, notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
+import { notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
+import type { JsonText } from "./scan.js";
 
 export type JsonType = "object" | "array" | "string" | "number" | "boolean" | "null";
 

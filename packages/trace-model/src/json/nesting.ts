@@ -1,4 +1,5 @@
-import { type JsonText, stringEnd } from "./scan.js";
+import { stringEnd } from "./scan.js";
+import type { JsonText } from "./scan.js";
 
 /** Whether lists and objects stand inside each other more than `limit` deep (`{}` is 1 deep, `1` is 0). */
 export function exceedsNesting(text: JsonText, limit: number): boolean {

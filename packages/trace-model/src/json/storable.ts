@@ -1,7 +1,8 @@
 import { holdsGreatNumbers } from "./great-numbers.js";
 import { decodeString } from "./members.js";
 import { exceedsNesting } from "./nesting.js";
-import { type JsonText, stringEnd, valueEnd } from "./scan.js";
+import { stringEnd, valueEnd } from "./scan.js";
+import type { JsonText } from "./scan.js";
 
 /**
  * The store's JSON functions give up on a whole document that holds one token they cannot read. What such a token

@@ -41,18 +41,18 @@ const builtinClasses = new Set([
 ]);
 
 /** The value as stored when the client named a built-in class for it. Throws `invalid` when it cannot be one. */
-export function asBuiltinClass(val: JsonText, class_name: string): JsonText {
-  if (!builtinClasses.has(class_name)) {
-    throw invalid(`there is no built-in object class ${class_name}`);
+export function asBuiltinClass(val: JsonText, className: string): JsonText {
+  if (!builtinClasses.has(className)) {
+    throw invalid(`there is no built-in object class ${className}`);
   }
   if (jsonType(val) !== "object") {
-    throw invalid(`a value of class ${class_name} must be an object`);
+    throw invalid(`a value of class ${className} must be an object`);
   }
   const own = textMember(val, "_class_name");
-  if (own !== undefined && own !== class_name) {
-    throw invalid(`the value is of class ${own}, not ${class_name}`);
+  if (own !== undefined && own !== className) {
+    throw invalid(`the value is of class ${own}, not ${className}`);
   }
-  const name = JSON.stringify(class_name);
+  const name = JSON.stringify(className);
   return withMembers(val, {
     _type: memberOf(val, "_type") ?? name,
     _class_name: name,

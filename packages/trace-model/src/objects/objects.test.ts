@@ -16,8 +16,12 @@ describe("what a stored value is", () => {
     ['{"_bases":["Object","BaseModel"]}', "object", null, null],
     ["[1]", "object", null, null],
     ["null", "object", null, null],
-  ])("%s", (val, kind, base_object_class, leaf_object_class) => {
-    expect(objectClasses(val)).toEqual({ kind, base_object_class, leaf_object_class });
+  ])("%s", (val, kind, baseObjectClass, leafObjectClass) => {
+    expect(objectClasses(val)).toEqual({
+      kind,
+      base_object_class: baseObjectClass,
+      leaf_object_class: leafObjectClass,
+    });
   });
 
   test("a built-in class is written into the value", () => {

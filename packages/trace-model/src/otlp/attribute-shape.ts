@@ -1,4 +1,5 @@
-import { type AttributeLayout, layoutOf } from "./attribute-layout.js";
+import { layoutOf } from "./attribute-layout.js";
+import type { AttributeLayout } from "./attribute-layout.js";
 
 /** What all shapes may take before they are forgotten, in roughly bytes. */
 const maxSize = 8_000_000;

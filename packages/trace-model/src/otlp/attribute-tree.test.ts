@@ -4,7 +4,9 @@ import { leafAt } from "../query/leaf.js";
 import { emptyShape } from "./attribute-shape.js";
 import { attributeTree, isJson, treeJson } from "./attribute-tree.js";
 import { first, sources } from "./sources.js";
-import { type Attributes, type AttributeValue, noAttributes } from "./traces.js";
+import { noAttributes } from "./traces.js";
+import type { Attributes } from "./traces.js";
+import type { AttributeValue } from "./value-json.js";
 import { textJson } from "./value-json.js";
 
 type Entry = readonly [key: string, value: AttributeValue];

@@ -2,9 +2,11 @@ import { exceedsNesting } from "../json/nesting.js";
 import type { JsonText } from "../json/scan.js";
 import { readable, storable } from "../json/storable.js";
 import { findRefs } from "../refs/find.js";
-import { type AttributeLayout, nodeJson } from "./attribute-layout.js";
-import type { Attributes, AttributeValue } from "./traces.js";
+import { nodeJson } from "./attribute-node.js";
+import type { AttributeLayout } from "./attribute-layout.js";
+import type { Attributes } from "./traces.js";
 import { maxValueNesting, valueJson } from "./value-json.js";
+import type { AttributeValue } from "./value-json.js";
 
 /** Attributes unfolded: `values` are the JSON texts for the places of the layout. */
 export interface AttributeTree {

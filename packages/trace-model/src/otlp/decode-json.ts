@@ -2,18 +2,9 @@ import { HeddleError } from "@heddle/errors";
 import { stringEnd } from "../json/scan.js";
 import { fromNanoseconds } from "../time.js";
 import { attempt } from "./rejection.js";
-import {
-  type Attributes,
-  type AttributeValue,
-  emptySpan,
-  noAttributes,
-  type RejectedSpan,
-  type ResourceSpans,
-  type Span,
-  spanKinds,
-  statusCodes,
-  type Traces,
-} from "./traces.js";
+import { emptySpan, noAttributes, spanKinds, statusCodes } from "./traces.js";
+import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
+import type { AttributeValue } from "./value-json.js";
 import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
 
 type Fields = Record<string, unknown>;
@@ -31,8 +22,8 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
     throw new HeddleError("invalid", "the body is not a JSON document");
   }
   // The bytes hold no surrogates, but escapes may.
-  const well_formed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
-  const traces: Traces = { resources: [], rejected: [], well_formed };
+  const wellFormed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
+  const traces: Traces = { resources: [], rejected: [], well_formed: wellFormed };
   for (const item of list(fields(request), "resourceSpans")) {
     traces.resources.push(resourceSpans(fields(item), traces.rejected));
   }

@@ -2,20 +2,10 @@ import { HeddleError } from "@heddle/errors";
 import type { AttributeShape } from "./attribute-shape.js";
 import { ProtobufReader } from "./protobuf-reader.js";
 import { attempt } from "./rejection.js";
-import {
-  type Attributes,
-  type AttributeValue,
-  emptyResource,
-  emptySpan,
-  noAttributes,
-  type RejectedSpan,
-  type ResourceSpans,
-  type Span,
-  type SpanEvent,
-  type SpanLink,
-  type Traces,
-} from "./traces.js";
+import { emptyResource, emptySpan, noAttributes } from "./traces.js";
+import type { Attributes, RejectedSpan, ResourceSpans, Span, SpanEvent, SpanLink, Traces } from "./traces.js";
 import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
+import type { AttributeValue } from "./value-json.js";
 
 /* Field numbers are those of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto. */
 

@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keysOf } from "./attribute-shape.js";
 import { decodeTraces } from "./export.js";
-import { noAttributes, type Span } from "./traces.js";
+import { noAttributes } from "./traces.js";
+import type { Span } from "./traces.js";
 
 type Field = [number, 0 | 1 | 2 | 5, bigint | number | Buffer | string];
 

@@ -6,16 +6,16 @@ import type { RejectedSpan, Traces } from "./traces.js";
 const maxMessages = 20;
 
 /** Decodes an OTLP export request. Throws `invalid` when the body as a whole cannot be read. */
-export function decodeTraces(bytes: Uint8Array, media_type: string): Traces {
-  return encodingOf(media_type) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
+export function decodeTraces(bytes: Uint8Array, mediaType: string): Traces {
+  return encodingOf(mediaType) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
 }
 
 /** The answer to an export in the encoding of the request; empty when every span was taken. */
 export function encodeTracesResponse(
   rejected: readonly RejectedSpan[],
-  media_type: string,
+  mediaType: string,
 ): { bytes: Uint8Array; media_type: string } {
-  const json = encodingOf(media_type) === "json";
+  const json = encodingOf(mediaType) === "json";
   const errorMessage = rejected
     .slice(0, maxMessages)
     .map(({ message }) => message)
@@ -30,13 +30,13 @@ export function encodeTracesResponse(
   return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), media_type: "application/x-protobuf" };
 }
 
-function encodingOf(media_type: string): "json" | "protobuf" {
-  const type = media_type.split(";", 1)[0]?.trim().toLowerCase();
+function encodingOf(mediaType: string): "json" | "protobuf" {
+  const type = mediaType.split(";", 1)[0]?.trim().toLowerCase();
   if (type === "application/json") return "json";
   if (type === "application/x-protobuf" || type === "application/protobuf") return "protobuf";
   throw new HeddleError(
     "invalid",
-    `OpenTelemetry traces are application/x-protobuf or application/json, not ${media_type}`,
+    `OpenTelemetry traces are application/x-protobuf or application/json, not ${mediaType}`,
   );
 }
 

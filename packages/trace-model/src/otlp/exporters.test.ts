@@ -5,7 +5,8 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { describe, expect, test } from "vitest";
 import { formatTime } from "../time.js";
 import { decodeTraces, encodeTracesResponse } from "./export.js";
-import { type SpanCall, spansToCalls } from "./to-calls.js";
+import { spansToCalls } from "./to-calls.js";
+import type { SpanCall } from "./to-calls.js";
 
 type Encoding = [string, typeof ProtobufTraceSerializer, string];
 
@@ -74,10 +75,10 @@ function exportedSpans() {
 
 function callsOf(
   spans: ReturnType<typeof exportedSpans>,
-  [, serializer, media_type]: (typeof encodings)[number],
+  [, serializer, mediaType]: (typeof encodings)[number],
 ): SpanCall[] {
   const bytes = serializer.serializeRequest(spans) ?? new Uint8Array();
-  const { calls, rejected } = spansToCalls(decodeTraces(bytes, media_type));
+  const { calls, rejected } = spansToCalls(decodeTraces(bytes, mediaType));
   expect(rejected).toEqual([]);
   return calls;
 }
@@ -172,13 +173,13 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
   });
 
   test("are answered in their own encoding", () => {
-    const [, serializer, media_type] = encoding;
-    const all = encodeTracesResponse([], media_type);
-    expect(all.media_type).toBe(media_type.split(";")[0]);
-    expect(Buffer.from(all.bytes).toString()).toBe(media_type.includes("json") ? "{}" : "");
+    const [, serializer, mediaType] = encoding;
+    const all = encodeTracesResponse([], mediaType);
+    expect(all.media_type).toBe(mediaType.split(";")[0]);
+    expect(Buffer.from(all.bytes).toString()).toBe(mediaType.includes("json") ? "{}" : "");
     const some = encodeTracesResponse(
       Array.from({ length: 300 }, (_, index) => ({ message: `span ${index}` })),
-      media_type,
+      mediaType,
     );
     const { partialSuccess } = serializer.deserializeResponse(some.bytes);
     expect(Number(partialSuccess?.rejectedSpans)).toBe(300);

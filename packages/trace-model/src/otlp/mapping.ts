@@ -2,9 +2,12 @@ import { withOtelSpan } from "../calls/otel-span.js";
 import { withMembers } from "../json/edit.js";
 import { jsonType, objectEntries, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
-import { emptyUsage, type UsageRow } from "../usage/usage.js";
-import { isList } from "./attribute-layout.js";
-import { first, type Hit, type SpanData, sources, type Sources } from "./sources.js";
+import { emptyUsage } from "../usage/usage.js";
+import type { UsageRow } from "../usage/usage.js";
+import { isList } from "./attribute-node.js";
+import { first, sources } from "./sources.js";
+import type { Hit, SpanData } from "./sources.js";
+import type { Sources } from "./source-path.js";
 import { textJson } from "./value-json.js";
 
 /* Which attributes mean what. */
@@ -76,7 +79,7 @@ export interface SpanContent {
  * Maps the attributes and events of a span. When nothing is recognised, all attributes go into `attributes`. The whole
  * span stands there too, where `all` and `otel_span` are the texts of the two.
  */
-export function spanContent(data: SpanData, all: JsonText, otel_span: JsonText): SpanContent {
+export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): SpanContent {
   const input = first(inputSources, data);
   const output = first(outputSources, data);
   const recognised = recognisedAttributes(data);
@@ -86,7 +89,7 @@ export function spanContent(data: SpanData, all: JsonText, otel_span: JsonText):
   return {
     inputs: input ? unwrappedInput(input) : "{}",
     output: output && unwrappedOutput(output),
-    attributes: nothing ? withSpan(all, data, otel_span) : recognisedJson(recognised, data, otel_span),
+    attributes: nothing ? withSpan(all, data, otelSpan) : recognisedJson(recognised, data, otelSpan),
     summary: counts ? `{"usage":{${textJson(model)}:${countsJson(counts)}}}` : "{}",
     usage: counts ? usageRows(model, counts) : [],
   };
@@ -103,19 +106,19 @@ function recognisedAttributes(data: SpanData): Members {
   return recognised;
 }
 
-function recognisedJson(recognised: Members, data: SpanData, otel_span: JsonText): JsonText {
+function recognisedJson(recognised: Members, data: SpanData, otelSpan: JsonText): JsonText {
   const own = ownAttributes(data);
-  if (own.length > 0) return withOtelSpan(membersJson("{}", [...recognised, ...own]), otel_span);
-  return `{${recognised.map(([name, value]) => `"${name}":${value},`).join("")}"otel_span":${otel_span}}`;
+  if (own.length > 0) return withOtelSpan(membersJson("{}", [...recognised, ...own]), otelSpan);
+  return `{${recognised.map(([name, value]) => `"${name}":${value},`).join("")}"otel_span":${otelSpan}}`;
 }
 
-function withSpan(all: JsonText, data: SpanData, otel_span: JsonText): JsonText {
+function withSpan(all: JsonText, data: SpanData, otelSpan: JsonText): JsonText {
   const own = ownAttributes(data);
   const { root } = data.tree.layout;
   if (own.length > 0 || isList(root) || root.children.has("otel_span")) {
-    return withOtelSpan(membersJson(all, own), otel_span);
+    return withOtelSpan(membersJson(all, own), otelSpan);
   }
-  return `${all.slice(0, -1)}${root.children.size === 0 ? "" : ","}"otel_span":${otel_span}}`;
+  return `${all.slice(0, -1)}${root.children.size === 0 ? "" : ","}"otel_span":${otelSpan}}`;
 }
 
 /** What the user set as `wandb.attributes` wins over what the conventions say. */
@@ -183,8 +186,17 @@ function countJson(count: TokenCount | undefined): string {
 }
 
 function usageRows(model: string, { sent, received, total }: TokenCounts): UsageRow[] {
-  const prompt_tokens = Math.max(sent?.value ?? 0, 0);
-  const completion_tokens = Math.max(received?.value ?? 0, 0);
-  const total_tokens = Math.min(Math.max(total, 0) || prompt_tokens + completion_tokens, Number.MAX_SAFE_INTEGER);
-  return total_tokens === 0 ? [] : [{ ...emptyUsage(model), prompt_tokens, completion_tokens, total_tokens }];
+  const promptTokens = Math.max(sent?.value ?? 0, 0);
+  const completionTokens = Math.max(received?.value ?? 0, 0);
+  const totalTokens = Math.min(Math.max(total, 0) || promptTokens + completionTokens, Number.MAX_SAFE_INTEGER);
+  return totalTokens === 0
+    ? []
+    : [
+        {
+          ...emptyUsage(model),
+          prompt_tokens: promptTokens,
+          completion_tokens: completionTokens,
+          total_tokens: totalTokens,
+        },
+      ];
 }

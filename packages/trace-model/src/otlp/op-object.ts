@@ -12,7 +12,7 @@ export function spanOpName(name: string): string {
 }
 
 /** Name of the op object that stands for an op name: what an object id may not hold becomes `-`. */
-export function opObjectId(op_name: string): string {
-  const id = op_name.replace(/[^A-Za-z0-9_.-]+/g, "-").slice(0, maxNameLength);
+export function opObjectId(opName: string): string {
+  const id = opName.replace(/[^A-Za-z0-9_.-]+/g, "-").slice(0, maxNameLength);
   return id === "" ? "span" : id;
 }

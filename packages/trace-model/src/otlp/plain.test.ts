@@ -4,7 +4,8 @@ import { storable } from "../json/storable.js";
 import { findRefs } from "../refs/find.js";
 import { usageOf } from "../usage/usage.js";
 import { decodeTraces } from "./export.js";
-import { type SpanCall, spansToCalls } from "./to-calls.js";
+import { spansToCalls } from "./to-calls.js";
+import type { SpanCall } from "./to-calls.js";
 
 type Value = Record<string, unknown>;
 

@@ -1,23 +1,10 @@
 import type { JsonText } from "../json/scan.js";
 import { leafAt } from "../query/leaf.js";
-import { type AttributeLayout, type AttributeNode, nodeJson } from "./attribute-layout.js";
+import type { AttributeLayout } from "./attribute-layout.js";
+import { nodeJson } from "./attribute-node.js";
+import type { AttributeNode } from "./attribute-node.js";
 import type { AttributeTree } from "./attribute-tree.js";
-
-/** Where something may be told: at a path in the attributes, also inside a JSON value, or by events of that name. */
-interface Source {
-  name: string;
-  path?: readonly string[];
-}
-
-/** The first one that is present wins. */
-export type Sources = readonly Source[];
-
-/** A source that the keys of a span allow: a node, and what is left of the path below it. No node means events. */
-export interface PresentSource {
-  name: string;
-  node?: AttributeNode;
-  rest: readonly string[];
-}
+import type { PresentSource, Source, Sources } from "./source-path.js";
 
 /** A span as far as sources look into it; the attributes of its events are JSON texts. */
 export interface SpanData {

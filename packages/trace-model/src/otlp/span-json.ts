@@ -1,15 +1,8 @@
 import type { JsonText } from "../json/scan.js";
 import { formatTime } from "../time.js";
 import { attributeTree, treeJson } from "./attribute-tree.js";
-import {
-  type Attributes,
-  type ResourceSpans,
-  type Span,
-  type SpanEvent,
-  type SpanLink,
-  spanKinds,
-  statusCodes,
-} from "./traces.js";
+import { spanKinds, statusCodes } from "./traces.js";
+import type { Attributes, ResourceSpans, Span, SpanEvent, SpanLink } from "./traces.js";
 import { textJson } from "./value-json.js";
 
 /** A JSON text beside the attributes of a span, and whether the attributes in it are plain (see `AttributeTree`). */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { opObjectId, spanOpName } from "./op-object.js";
 import { spansToCalls } from "./to-calls.js";
-import { type Attributes, emptyResource, emptySpan, noAttributes, type Span, type Traces } from "./traces.js";
+import { emptyResource, emptySpan, noAttributes } from "./traces.js";
+import type { Attributes, Span, Traces } from "./traces.js";
 
 function attributes(values: Record<string, unknown>): Attributes {
   const result = noAttributes();

@@ -8,7 +8,9 @@ import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
 import { opObjectId, spanOpName } from "./op-object.js";
 import { attempt } from "./rejection.js";
-import { first, type SpanData, sources, type Sources } from "./sources.js";
+import { first, sources } from "./sources.js";
+import type { SpanData } from "./sources.js";
+import type { Sources } from "./source-path.js";
 import { eventPart, linkPart, originJson, resourcePart, spanJson } from "./span-json.js";
 import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
 
@@ -47,12 +49,12 @@ export function spansToCalls(
   }
   for (const resource of traces.resources) {
     const { json, plain } = resourcePart(resource);
-    const project_id = projectOf(resource, options.project_id);
-    const wb_run_id = attributeText(resource.attributes, "wandb.wb_run_id");
+    const projectId = projectOf(resource, options.project_id);
+    const wbRunId = attributeText(resource.attributes, "wandb.wb_run_id");
     for (const scope of resource.scopes) {
       const context: Context = {
-        project_id,
-        wb_run_id,
+        project_id: projectId,
+        wb_run_id: wbRunId,
         origin: originJson(json, scope),
         plain: plain && traces.well_formed === true,
       };
@@ -92,29 +94,29 @@ function spanCall(span: Span, context: Context): SpanCall {
   const events = span.events.map(eventPart);
   const links = span.links.map(linkPart);
   const data: SpanData = { tree, events };
-  const started_at = overriddenTime(startTimes, data) ?? span.start_us;
-  const ended_at = overriddenTime(endTimes, data) ?? (span.end_us || span.start_us);
-  if (!isStorableTime(started_at) || !isStorableTime(ended_at)) {
+  const startedAt = overriddenTime(startTimes, data) ?? span.start_us;
+  const endedAt = overriddenTime(endTimes, data) ?? (span.end_us || span.start_us);
+  if (!isStorableTime(startedAt) || !isStorableTime(endedAt)) {
     throw new HeddleError("invalid", `span ${span.name}: its times are outside the years 1900 to 2299`);
   }
   const attributes = treeJson(tree);
-  const otel_span = spanJson(span, { attributes, events, links, origin: context.origin });
-  const content = spanContent(data, attributes, otel_span);
+  const otelSpan = spanJson(span, { attributes, events, links, origin: context.origin });
+  const content = spanContent(data, attributes, otelSpan);
   const plain = context.plain && tree.plain && [...events, ...links].every((part) => part.plain) ? true : undefined;
-  const op_name = spanOpName(span.name);
+  const opName = spanOpName(span.name);
   const session = text(sessionIds, data);
-  const thread_id = text(threadIds, data) ?? session;
+  const threadId = text(threadIds, data) ?? session;
   const isTurn = session !== undefined || first(turnMarks, data)?.value === "true";
   const start: CallStart = {
     project_id,
     id: span.span_id,
     trace_id: span.trace_id,
     parent_id: span.parent_span_id || undefined,
-    op_name,
-    started_at,
+    op_name: opName,
+    started_at: startedAt,
     display_name: text(displayNames, data)?.slice(0, 1024),
-    thread_id,
-    turn_id: thread_id !== undefined && isTurn ? span.span_id : undefined,
+    thread_id: threadId,
+    turn_id: threadId !== undefined && isTurn ? span.span_id : undefined,
     wb_run_id: runId(project_id, context.wb_run_id ?? text(runIds, data)),
     wb_run_step: runStep(runSteps, data),
     attributes: content.attributes,
@@ -125,8 +127,8 @@ function spanCall(span: Span, context: Context): SpanCall {
   const end: CallEnd = {
     project_id,
     id: span.span_id,
-    ended_at,
-    started_at,
+    ended_at: endedAt,
+    started_at: startedAt,
     output: content.output,
     summary: content.summary,
     exception: exceptionOf(span),
@@ -134,7 +136,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     plain,
     usage: content.usage,
   };
-  return { start, end, op_object_id: opObjectId(op_name) };
+  return { start, end, op_object_id: opObjectId(opName) };
 }
 
 const noTraceId = "0".repeat(32);
@@ -179,8 +181,8 @@ function text(candidates: Sources, data: SpanData): string | undefined {
 }
 
 /** Run ids are `entity/project/run`; exporters usually know the last part only. */
-function runId(project_id: string, id: string | undefined): string | undefined {
-  return id === undefined || id.includes("/") ? id : `${project_id}/${id}`;
+function runId(projectId: string, id: string | undefined): string | undefined {
+  return id === undefined || id.includes("/") ? id : `${projectId}/${id}`;
 }
 
 function runStep(candidates: Sources, data: SpanData): number | undefined {

@@ -1,8 +1,6 @@
-import type { JsonText } from "../json/scan.js";
-import { type AttributeShape, emptyShape } from "./attribute-shape.js";
-
-/** Text stays text, as it may hold JSON of its own; every other value is kept as JSON text, exact to the digit. */
-export type AttributeValue = string | { json: JsonText };
+import { emptyShape } from "./attribute-shape.js";
+import type { AttributeShape } from "./attribute-shape.js";
+import type { AttributeValue } from "./value-json.js";
 
 /** In the order they were sent: each key of the shape has its value. */
 export interface Attributes {

@@ -1,5 +1,8 @@
 import { pythonFloat } from "../json/python-number.js";
-import type { AttributeValue } from "./traces.js";
+import type { JsonText } from "../json/scan.js";
+
+/** Text stays text, as it may hold JSON of its own; every other value is kept as JSON text, exact to the digit. */
+export type AttributeValue = string | { json: JsonText };
 
 /** Values of values of values…: what a request may nest before a span is refused. */
 export const maxValueNesting = 64;

@@ -1,12 +1,6 @@
 import { parseTime } from "../time.js";
-import {
-  type CastTarget,
-  type Comparison,
-  type Expression,
-  typeOf,
-  type TypedField,
-  type ValueType,
-} from "./expression.js";
+import { typeOf } from "./expression.js";
+import type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./expression.js";
 
 /** A comparison with its implied casts. `eq` with null asks for absence; any other comparison with null is unknown. */
 export function compare<F extends TypedField>(

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matches, type QueryableCall } from "./evaluate.js";
+import { matches } from "./evaluate.js";
+import type { QueryableCall } from "./evaluate.js";
 import { parseCallField } from "./field.js";
 import { parseQuery } from "./parse.js";
 
@@ -26,8 +27,8 @@ const eq = (path: string, value: unknown) => ({ $eq: [get(path), lit(value)] });
 const gt = (path: string, value: unknown) => ({ $gt: [get(path), lit(value)] });
 const not = (condition: unknown) => ({ $not: [condition] });
 const convert = (path: string, to: string) => ({ $convert: { input: get(path), to } });
-const contains = (path: string, substr: string, case_insensitive = false) => ({
-  $contains: { input: get(path), substr: lit(substr), case_insensitive },
+const contains = (path: string, substr: string, caseInsensitive = false) => ({
+  $contains: { input: get(path), substr: lit(substr), case_insensitive: caseInsensitive },
 });
 const holds = (condition: unknown, of = call) => matches(parseQuery({ $expr: condition }, parseCallField), of);
 

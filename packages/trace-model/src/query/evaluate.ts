@@ -1,10 +1,13 @@
-import { type CallStatus, latencyOf, statusOf, traceNameOf, wholeMilliseconds } from "../calls/summary.js";
+import { latencyOf, statusOf, traceNameOf, wholeMilliseconds } from "../calls/summary.js";
+import type { CallStatus } from "../calls/summary.js";
 import { compareCodePoints } from "../json/code-points.js";
 import { arrayItems, jsonType } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { storable } from "../json/storable.js";
-import { convertValue, type Value } from "./convert.js";
-import { type Expression, typeOf } from "./expression.js";
+import { convertValue } from "./convert.js";
+import type { Value } from "./convert.js";
+import { typeOf } from "./expression.js";
+import type { Expression } from "./expression.js";
 import type { CallColumn, CallField } from "./field.js";
 import { leafAt, leafText } from "./leaf.js";
 

@@ -95,14 +95,14 @@ export function splitPath(text: string): string[] {
 
 function parseFeedbackField(text: string): CallField | undefined {
   const match = /^feedback\.\[([^\]]+)\]\.(payload|runnable_ref|trigger_ref)(?:\.(.+))?$/s.exec(text);
-  const [, feedback_type, part, rest] = match ?? [];
-  if (feedback_type === undefined) return undefined;
+  const [, feedbackType, part, rest] = match ?? [];
+  if (feedbackType === undefined) return undefined;
   if (part === "payload") {
     const path = rest === undefined ? [] : splitPath(rest);
-    return { kind: "feedback", feedback_type, part, path, text, type: "text" };
+    return { kind: "feedback", feedback_type: feedbackType, part, path, text, type: "text" };
   }
   if (rest !== undefined || (part !== "runnable_ref" && part !== "trigger_ref")) return undefined;
-  return { kind: "feedback", feedback_type, part, path: [], text, type: "text" };
+  return { kind: "feedback", feedback_type: feedbackType, part, path: [], text, type: "text" };
 }
 
 function isColumn(name: string): name is CallColumn {

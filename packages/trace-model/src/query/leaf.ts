@@ -1,5 +1,6 @@
 import { arrayItems, decodeString, forEachMember, jsonType, stringValue } from "../json/members.js";
-import { type JsonText, spaceEnd, stringEnd, valueEnd } from "../json/scan.js";
+import { spaceEnd, stringEnd, valueEnd } from "../json/scan.js";
+import type { JsonText } from "../json/scan.js";
 
 /**
  * Follows a query path: a numeric segment selects from a list, any segment a key of an object. Of repeated keys the

@@ -307,7 +307,7 @@ describe("sorting", () => {
     [[{ field: "id", direction: "asc", order: "asc" }], "invalid", "sort_by.0.order"],
     [[{ field: "storage_size_bytes", direction: "asc" }], "unprocessable", "sort_by.0.field"],
     [Array.from({ length: 21 }, () => ({ field: "id", direction: "asc" })), "invalid", "sort_by"],
-  ])("%j is refused", (sort_by, code, loc) => {
-    expect(failure(() => parseSort(sort_by, parseCallField))).toEqual({ code, loc });
+  ])("%j is refused", (sortBy, code, loc) => {
+    expect(failure(() => parseSort(sortBy, parseCallField))).toEqual({ code, loc });
   });
 });

@@ -1,6 +1,8 @@
-import { HeddleError, withLoc, type Loc } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
+import type { Loc } from "@heddle/errors";
 import { cast, compare, unknown, within } from "./cast.js";
-import { type CastTarget, type Expression, typeOf, type TypedField } from "./expression.js";
+import { typeOf } from "./expression.js";
+import type { CastTarget, Expression, TypedField } from "./expression.js";
 
 /** Reads a field path of the queried resource. Throws `unprocessable` with an empty loc for one that cannot be queried. */
 export type FieldParser<F extends TypedField> = (path: string) => F;

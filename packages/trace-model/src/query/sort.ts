@@ -11,12 +11,12 @@ export interface SortKey<F extends TypedField> {
 export const maxSortKeys = 20;
 
 /** Reads a list of `{field, direction}`. Throws like `parseQuery`, with locs that begin with `sort_by`. */
-export function parseSort<F extends TypedField>(sort_by: unknown, parseField: FieldParser<F>): Array<SortKey<F>> {
+export function parseSort<F extends TypedField>(sortBy: unknown, parseField: FieldParser<F>): Array<SortKey<F>> {
   const loc = ["sort_by"];
-  if (!Array.isArray(sort_by)) throw new HeddleError("invalid", "sort_by must be a list", { loc });
-  if (sort_by.length > maxSortKeys)
+  if (!Array.isArray(sortBy)) throw new HeddleError("invalid", "sort_by must be a list", { loc });
+  if (sortBy.length > maxSortKeys)
     throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc });
-  return sort_by.map((item: unknown, index) => {
+  return sortBy.map((item: unknown, index) => {
     const at = [...loc, index];
     if (typeof item !== "object" || item === null) {
       throw new HeddleError("invalid", "a sort key is an object with field and direction", { loc: at });

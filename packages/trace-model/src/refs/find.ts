@@ -1,5 +1,6 @@
 import { decodeString } from "../json/members.js";
-import { type JsonText, spaceEnd, stringEnd } from "../json/scan.js";
+import { spaceEnd, stringEnd } from "../json/scan.js";
+import type { JsonText } from "../json/scan.js";
 import { parseRef } from "./ref.js";
 
 /**

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { decodeString } from "../json/members.js";
-import { type JsonText, spaceEnd, stringEnd } from "../json/scan.js";
+import { spaceEnd, stringEnd } from "../json/scan.js";
+import type { JsonText } from "../json/scan.js";
 
 const internalScheme = "weave-trace-internal:///";
 

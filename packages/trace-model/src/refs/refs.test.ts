@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { findRefs } from "./find.js";
 import { externalRef, externalRefs } from "./internal.js";
 import { isOpName, opKey, opNamePart } from "./op-name.js";
-import { formatRef, parseRef, projectIdOf, type Ref } from "./ref.js";
+import { formatRef, parseRef, projectIdOf } from "./ref.js";
+import type { Ref } from "./ref.js";
 
 describe("refs", () => {
   test.each([
@@ -147,10 +148,10 @@ describe("op names", () => {
     ["weave:///e/p/op/Evaluation.evaluate:*", "weave:///e/p/op/Evaluation.evaluate", "Evaluation.evaluate"],
     ["plain name: with colon", "plain name: with colon", "plain name: with colon"],
     ["weave:///e/p/op/noversion", "weave:///e/p/op/noversion", "noversion"],
-  ])("%s", (op_name, key, name) => {
-    expect(opKey(op_name)).toBe(key);
-    expect(opNamePart(op_name)).toBe(name);
-    expect(isOpName(op_name)).toBe(true);
+  ])("%s", (opName, key, name) => {
+    expect(opKey(opName)).toBe(key);
+    expect(opNamePart(opName)).toBe(name);
+    expect(isOpName(opName)).toBe(true);
   });
 
   test("are at most 128 characters of free text", () => {

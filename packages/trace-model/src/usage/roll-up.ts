@@ -1,4 +1,5 @@
-import { emptyUsage, type UsageRow } from "./usage.js";
+import { emptyUsage } from "./usage.js";
+import type { UsageRow } from "./usage.js";
 
 /**
  * Usage of every call plus that of its descendants among the given calls, by model. Sums are plain: a client that

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { rollUpUsage } from "./roll-up.js";
-import { emptyUsage, usageOf, type UsageRow } from "./usage.js";
+import { emptyUsage, usageOf } from "./usage.js";
+import type { UsageRow } from "./usage.js";
 
 const row = (model: string, counts: Partial<UsageRow>) => ({ ...emptyUsage(model), ...counts });
 

@@ -36,8 +36,8 @@ const parts = ({ normalizer, pre_tokenizer }: Record<string, unknown>): unknown[
 
 /** The same tokenizer for text in the middle of a text. */
 export function withoutPrefixSpace(tokenizer: Record<string, unknown>): Record<string, unknown> {
-  const [normalizer, pre_tokenizer] = parts(tokenizer).map(removePrefixSpace);
-  return { ...tokenizer, normalizer, pre_tokenizer };
+  const [normalizer, preTokenizer] = parts(tokenizer).map(removePrefixSpace);
+  return { ...tokenizer, normalizer, pre_tokenizer: preTokenizer };
 }
 
 function removePrefixSpace(component: unknown): unknown {

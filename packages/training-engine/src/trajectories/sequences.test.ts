@@ -107,12 +107,12 @@ describe("without recorded prompts", () => {
 
   test("a turn that called tools is not shown a second time", async () => {
     const call = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>';
-    const tool_calls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];
+    const toolCalls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];
     const elements = [
       user("hello"),
-      choice(`${call}<|im_end|>`, { message: { role: "assistant", content: null, tool_calls } }),
+      choice(`${call}<|im_end|>`, { message: { role: "assistant", content: null, tool_calls: toolCalls } }),
       { role: "tool", tool_call_id: "1", content: "3" },
-      { role: "assistant", content: "", tool_calls },
+      { role: "assistant", content: "", tool_calls: toolCalls },
       { role: "tool", tool_call_id: "1", content: "4" },
       choice("no<|im_end|>"),
     ];
@@ -231,8 +231,8 @@ describe("training without log-probabilities", () => {
   });
 
   test("cannot be done for tool calls", async () => {
-    const tool_calls = [{ function: { name: "f", arguments: "{}" } }];
-    const elements = [user("hello"), { role: "assistant", content: "x", tool_calls }];
+    const toolCalls = [{ function: { name: "f", arguments: "{}" } }];
+    const elements = [user("hello"), { role: "assistant", content: "x", tool_calls: toolCalls }];
     const { sequences, reasons } = await sequencesOf(elements, { allowTrainingWithoutLogprobs: true });
     expect(sequences).toEqual([]);
     expect(reasons).toMatchObject([{ code: "tool_calls", path: "t.messages_and_choices.1" }]);

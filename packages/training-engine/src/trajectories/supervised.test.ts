@@ -37,13 +37,13 @@ describe("every turn of the assistant is trained, its end included", () => {
   });
 
   test("tool calls, and not the results of tools", async () => {
-    const tool_calls = [{ function: { name: "f", arguments: '{"a":1}' } }];
+    const toolCalls = [{ function: { name: "f", arguments: '{"a":1}' } }];
     const messages = [
       user("a"),
-      assistant(null, { tool_calls }),
+      assistant(null, { tool_calls: toolCalls }),
       { role: "tool", content: "3" },
       { role: "tool", content: "4" },
-      assistant("", { tool_calls }),
+      assistant("", { tool_calls: toolCalls }),
       { role: "tool", content: "5" },
       assistant("no"),
     ];

@@ -1,0 +1,17 @@
+import type { AttributeNode } from "./attribute-node.js";
+
+/** Where something may be: at a path in the attributes, also inside a JSON value, or by events of that name. */
+export interface Source {
+  name: string;
+  path?: readonly string[];
+}
+
+/** The first one that is present wins. */
+export type Sources = readonly Source[];
+
+/** A source that the keys of a span allow: a node, and what is left of the path below it. No node means events. */
+export interface PresentSource {
+  name: string;
+  node?: AttributeNode;
+  rest: readonly string[];
+}

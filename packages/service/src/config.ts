@@ -31,6 +31,10 @@ export const variables = {
     default: "<data dir>/blobs",
     meaning: "directory or s3://bucket/prefix that keeps the bytes of files; S3 is set up by the usual AWS_* variables",
   },
+  HEDDLE_PRICES_FILE: {
+    default: "the list that comes with Heddle",
+    meaning: "JSON file with prices of models that replace those of the list, or add to it",
+  },
 } as const;
 
 type Variable = keyof typeof variables;
@@ -49,6 +53,8 @@ export interface Config {
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobs_url: string;
   s3: S3Access | undefined;
+  /** Prices of models that replace those that come with Heddle. */
+  prices_file: string | undefined;
 }
 
 /** A setting that cannot work; `message` is one line that says which and what to do. */
@@ -93,6 +99,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouse_url: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engine_memory_bytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     database_url: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    prices_file: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
@@ -103,6 +110,10 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
     throw new ConfigError(`${name} must be an http or https URL, for example http://user:password@clickhouse:8123.`);
   }
   return text;
+}
+
+function pathIn(directory: string, path: string | undefined): string | undefined {
+  return path === undefined ? undefined : resolve(directory, path);
 }
 
 /** Below this the engine's own start takes nearly all of it. */

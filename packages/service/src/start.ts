@@ -13,6 +13,7 @@ import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { loadPrices } from "./prices.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -43,6 +44,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     for (const step of closing.splice(0).toReversed()) await step();
   };
   try {
+    const prices = loadPrices(config.prices_file);
     const directory = openDataDirectory(config.data_dir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.api_key);
@@ -64,6 +66,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
       client: host?.clientOptions() ?? { url: config.clickhouse_url },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
+      prices,
     });
     store = opened;
     closing.push(() => opened.close());

@@ -13,6 +13,7 @@ import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
 import { outageLog } from "../src/outages.js";
+import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
 
 const ownerKey = "o".repeat(40);
@@ -29,7 +30,10 @@ export async function openTestService(env: Record<string, string> = {}) {
     owner: { secret: ownerKey, entity: config.default_entity },
   });
   const database = testDatabase();
-  const store = await database.open({ controlPlaneId: control.identity });
+  const store = await database.open({
+    controlPlaneId: control.identity,
+    prices: loadPrices(config.prices_file),
+  });
   const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
   const services: Services = { config, control, store, blobs, version: "1.2.3" };
   const unexpected: unknown[] = [];

@@ -17,6 +17,9 @@ import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
 import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
+import { openCosts } from "./costs/costs.js";
+import type { Costs } from "./costs/costs.js";
+import type { Price } from "./costs/price.js";
 import { openFiles } from "./files/files.js";
 import type { Files } from "./files/files.js";
 import { openObjects } from "./objects/objects.js";
@@ -37,6 +40,8 @@ export interface TraceStoreOptions {
   controlPlaneId: string;
   /** Microseconds since 1970. */
   now?: () => bigint;
+  /** Prices of models for projects that have none of their own. */
+  prices?: readonly Price[];
   /** What ingest keeps in memory. */
   limits?: Partial<IngestLimits>;
   /**
@@ -66,6 +71,7 @@ export interface TraceStore {
   tables: Tables;
   files: Files;
   refs: Refs;
+  costs: Omit<Costs, "book">;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
   /** Rejects, with the reason, while writes do not work. */
@@ -115,12 +121,19 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     throw error;
   });
   const inFlight = guardReads(ingest.inFlight, mayWrite);
+  const { prices = [] } = options;
   const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: {
-      ...callReads({ ...context, lookups, inFlight, refs: openRefs({ ...context, engine: lookups }) }),
+      ...callReads({
+        ...context,
+        lookups,
+        inFlight,
+        refs: openRefs({ ...context, engine: lookups }),
+        costs: openCosts({ ...context, engine: lookups }, prices),
+      }),
       delete: ingest.delete,
       rename: ingest.rename,
     },
@@ -128,6 +141,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     tables: openTables(context),
     files: openFiles(context),
     refs: openRefs(context),
+    costs: openCosts(context, prices),
     brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),
     engineRestarted() {

@@ -20,7 +20,9 @@ export function wireCall(call: StoredCall, userName?: string): Schemas["CallSche
     ended_at: call.ended_at === null ? null : formatTime(call.ended_at),
     exception: call.exception,
     output: rawJson(call.output),
-    summary: rawJson(summaryWithWeave(call.summary, weaveBlock(call))),
+    summary: rawJson(
+      summaryWithWeave(call.summary, weaveBlock(call, call.costs === undefined ? {} : { costs: call.costs })),
+    ),
     wb_user_id: call.wb_user_id,
     ...(userName !== undefined && { wb_username: userName }),
     wb_run_id: call.wb_run_id,

@@ -55,6 +55,16 @@ const field = fc.oneof(
   ),
 );
 
+const costField = fc.constantFrom(
+  "id",
+  "llm_id",
+  "provider_id",
+  "effective_date",
+  "prompt_token_cost",
+  "completion_token_cost",
+  "prompt_token_cost_unit",
+);
+
 /** Mostly one of these, now and then one that is refused. */
 function mostly<Value>(good: fc.Arbitrary<Value>, ...refused: Value[]): fc.Arbitrary<Value> {
   return fc.oneof({ arbitrary: good, weight: 15 }, fc.constantFrom(...refused));
@@ -107,8 +117,9 @@ export function wordsOf(
     ref,
     columns: field,
     expand_columns: fc.constantFrom("inputs.a", "output", "inputs"),
-    $getField: field,
-    field,
+    fields: mostly(costField, "nonsense"),
+    $getField: group === "costs" ? mostly(costField, "nonsense") : field,
+    field: group === "costs" ? mostly(costField, "nonsense") : field,
     display_name: fc.constantFrom("a", "Zoë", "", "two words"),
     limit: mostly(fc.integer({ min: 1, max: 50 }), 0, -1, 2 ** 53),
     offset: mostly(fc.integer({ min: 0, max: 5 }), -1, 2 ** 53),

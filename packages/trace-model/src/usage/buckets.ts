@@ -48,7 +48,10 @@ interface Form {
   reasoningApart: boolean;
 }
 
-function formOf({ input, output, reasoning, total, cache_apart, reasoning_apart }: ReportedCounts, cached: number): Form {
+function formOf(
+  { input, output, reasoning, total, cache_apart, reasoning_apart }: ReportedCounts,
+  cached: number,
+): Form {
   const forms = [cache_apart, !cache_apart].flatMap((cacheApart): Form[] => [
     { cacheApart, reasoningApart: reasoning_apart },
     { cacheApart, reasoningApart: !reasoning_apart },

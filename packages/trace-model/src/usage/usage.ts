@@ -46,19 +46,6 @@ export function usageOf(summary: JsonText): UsageRow[] {
   return [...rows.values()];
 }
 
-/** A row of zeros, to add to. */
-export function emptyUsage(model: string): UsageRow {
-  return {
-    model,
-    requests: 0,
-    prompt_tokens: 0,
-    completion_tokens: 0,
-    total_tokens: 0,
-    cache_read_tokens: 0,
-    cache_creation_tokens: 0,
-  };
-}
-
 /** The row of buckets; undefined when nothing was counted. */
 export function usageRow(model: string, buckets: TokenBuckets): UsageRow | undefined {
   const { requests, uncached_input, cache_read, cache_creation, output, reasoning, total } = buckets;

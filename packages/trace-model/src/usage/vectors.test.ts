@@ -52,7 +52,12 @@ function endOfSpan(values: Record<string, unknown>) {
     attributes.shape = attributes.shape.with(key);
     attributes.values.push(typeof value === "string" ? value : { json: JSON.stringify(value) });
   }
-  const span = { ...emptySpan(), trace_id: "4bf92f3577b34da6a3ce929d0e0e4736", span_id: "00f067aa0ba902b7", attributes };
+  const span = {
+    ...emptySpan(),
+    trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+    span_id: "00f067aa0ba902b7",
+    attributes,
+  };
   const scopes = [{ name: "", version: "", spans: [span] }];
   const resources = [{ ...emptyResource(), scopes }];
   return spansToCalls({ resources, rejected: [] }, { project_id: "acme/demo" }).calls[0]?.end;

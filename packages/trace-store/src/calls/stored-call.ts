@@ -35,6 +35,8 @@ export interface StoredCall {
   storage_size_bytes?: number;
   /** The same, summed over the trace; null for calls that have a parent. */
   total_storage_size_bytes?: number | null;
+  /** What each model cost, as `summary.weave.costs` shows it; undefined when no model has a price. */
+  costs?: JsonText;
 }
 
 /** A row of what `callColumns` selects; columns that were not asked for are missing. */

@@ -69,7 +69,8 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: Locat
   const sql = new CallSql(p);
   const filter = [...compileFilter(p, plan.filter), ...(located === undefined ? [] : at(p, located))];
   const source = jsonSource(sql, scope, plan.expand, filter);
-  const where = plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
+  const where =
+    plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
   // Joins and names are complete once everything else is compiled.
   const conditions = (): CallConditions => ({ where, joins: sql.joins, names: sql.names });
   return { sql, source, conditions };

@@ -11,7 +11,7 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   "ends first": endsFirst,
   OTLP: spans,
   "sent again": sentAgain,
-  "objects, tables, files": writeContents,
+  "objects, tables, files, prices": writeContents,
 };
 
 /** Runs a client of every kind until `stopped`. */

@@ -1,7 +1,7 @@
 /**
  * CPU time of whole training steps, one thread each; with `--python` in turns with TRL, which `bench/trl/compare.sh` prepares.
  *
- *   node --import tsx packages/training-engine/bench/steps.ts [--python <python with trl>] [--steps 20] [--rounds 3]
+ *   node --import tsx -C @heddle/source packages/training-engine/bench/steps.ts [--python <python with trl>] [--steps 20] [--rounds 3]
  *
  * A Llama of 1.1 million weights: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to
  * a prompt of 16, sampling, rewards and update together and apart. 32 bit floats, Adam, gradients clipped to norm 1.
@@ -67,7 +67,7 @@ async function compare(python: string | undefined, rounds: number): Promise<void
         versions = `${String(trl["versions"])}; `;
         theirs.push(numbersOf(trl));
       }
-      const started = ["--import", "tsx", self, "--task", task, "--steps", String(steps)];
+      const started = ["--import", "tsx", "--conditions", "@heddle/source", self, "--task", task, "--steps", String(steps)];
       ours.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
     }
     console.log(`\n${task}: CPU-ms, medians of the rounds (${versions}load ${loadavg()[0]?.toFixed(1) ?? "?"})`);

@@ -1,7 +1,7 @@
 /**
  * Speed and memory of training, beside the bare matrix product measured in the same run.
  *
- *   node --import tsx packages/training-engine/bench/train.ts [--steps 20]
+ *   node --import tsx -C @heddle/source packages/training-engine/bench/train.ts [--steps 20]
  *
  * With PROTOTYPE set to a directory that holds a `trainer.mjs` with a `createTrainer` of the shape below, its steps alternate with
  * ours. Times are CPU time of the process unless they say otherwise: other work on the machine disturbs it least.

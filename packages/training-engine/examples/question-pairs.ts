@@ -41,12 +41,12 @@ export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
   const { engine, template, baseModel, directory, steps, onStep } = run;
   const optimizer = optimizerDefaults(baseModel, "sft");
   const sequences: CrossEntropySequence[] = await Promise.all(
-    pairs.map(([question, answer], at) => {
+    pairs.map(([question, answer]) => {
       const messages = [
         { role: "user", content: question },
         { role: "assistant", content: answer },
       ];
-      return supervisedSequence({ messages }, { template, assistantTurns: "last" }, `rows.${at}`);
+      return supervisedSequence({ messages }, { template, assistantTurns: "last" });
     }),
   );
   const normalizer = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);

@@ -27,7 +27,7 @@ export function sequencesOf(
   options: Partial<SequenceOptions> = {},
   more: { tools?: unknown } = {},
 ) {
-  const histories = [{ path: "t", messagesAndChoices: elements, tools: more.tools }];
+  const histories = [{ loc: ["t"], messagesAndChoices: elements, tools: more.tools }];
   return trajectorySequences({ histories }, { template: model, ...options });
 }
 

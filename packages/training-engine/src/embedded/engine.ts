@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { availableParallelism, totalmem } from "node:os";
-import { EngineError } from "../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import { requireTrainingMemory } from "../model/memory.js";
 import type { TrainingEngine, SamplingFeature, TrainerSpec } from "../port.js";
 import type { BaseModelSettings } from "../weights/base-models.js";
@@ -94,7 +94,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   }
 
   async function startTrainer(spec: TrainerSpec, signal: AbortSignal): Promise<TrainerProcess> {
-    const { base, config, adapter } = await describeWeights(settings.models, spec.weights);
+    const { base, config, adapter } = await withLoc(["weights"], () => describeWeights(settings.models, spec.weights));
     const share = (memoryBytes * (1 - samplingShare)) / trainingProcesses;
     requireTrainingMemory(config, adapter ?? spec.adapter, share);
     const opening = { models: settings.models, spec, memoryBytes: share, workers: threads };
@@ -118,10 +118,10 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     async openTrainer(spec, signal) {
-      if (closing.signal.aborted) throw new EngineError("aborted", "the engine is closed");
+      if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
         const open = `${trainingProcesses} of ${trainingProcesses}`;
-        throw new EngineError("busy", `${open} trainers are open; close one before opening another`);
+        throw new HeddleError("busy", `${open} trainers are open; close one before opening another`);
       }
       const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
       trainers.add(started);
@@ -150,7 +150,7 @@ function samplingFeatures(): SamplingFeature[] {
 
 /** Returns an engine that rejects every call with `unsupported` and the reason. */
 function unavailableEngine(reason: string): TrainingEngine {
-  const refuse = (): Promise<never> => Promise.reject(new EngineError("unsupported", reason));
+  const refuse = (): Promise<never> => Promise.reject(new HeddleError("unsupported", reason));
   return {
     kind: "embedded",
     capabilities: async () => ({ models: [], fullFineTuning: false, adapters: false, sampling: [] }),

@@ -87,7 +87,7 @@ test("where the library is not installed, one sentence says so and what to do", 
     const program = `import { unavailableReason, openSession } from "./embedded/session.mts";
       console.log(await unavailableReason());
       openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;
-    const options = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program];
+    const options = ["--conditions", "@heddle/source", "--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program];
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: directory });
     expect(stdout).toMatch(
       /^The embedded .* onnxruntime-node, which is not installed: .* HEDDLE_TRAINER_URL\.\nunsupported\n$/,

@@ -184,7 +184,7 @@ describe("a training job", () => {
     const other = { ...policyJob(tableEngine({ vocabulary: 8 }), "b", { ppo: true }), workDirectory };
     await expect(run(other)).rejects.toThrow("belongs to another job");
     await writeFile(join(workDirectory, "job.json"), "{");
-    await expect(run(other)).rejects.toMatchObject({ code: "invalid", path: "job.json" });
+    await expect(run(other)).rejects.toMatchObject({ code: "corrupt", details: { file: "job.json" } });
 
     await writeFile(join(directory, "taken"), "");
     await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("already exists");

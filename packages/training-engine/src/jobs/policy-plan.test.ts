@@ -129,7 +129,7 @@ describe("learning from rollouts", () => {
     expect(toBase.data[0]?.["kl_policy_ref"]).not.toBeCloseTo(0, 2);
     await expect(learn(config)).rejects.toMatchObject({
       code: "unsupported",
-      path: "experimental_config.kl_penalty_reference_step",
+      loc: ["config", "kl_penalty_reference_step"],
     });
   });
 

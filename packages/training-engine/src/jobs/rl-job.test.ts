@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { cpuEngine } from "../../test/cpu-engine.js";
 import type { TrainingJobEvent } from "./training-job.js";
 import type { RlJob } from "./rl-job.js";
@@ -114,7 +115,7 @@ describe("a reinforcement learning job", () => {
     await expect(run(groups)).rejects.toMatchObject({
       code: "invalid",
       message: expect.stringContaining("no_logprobs: 2"),
-      path: expect.stringContaining("trajectory_groups.0.trajectories.0"),
+      loc: ["groups", 0, "trajectories", 0, "messages_and_choices", 1],
     });
     expect(events).toEqual([]);
     // The same with equal rewards teaches nothing anyway.
@@ -142,25 +143,17 @@ describe("a reinforcement learning job", () => {
   });
 
   it.each([
-    [
-      "a reward that is no number",
-      [{ trajectories: [trajectory(NaN, yes)] }],
-      "trajectory_groups.0.trajectories.0.reward",
-    ],
-    [
-      "a reward beyond all measure",
-      [{ trajectories: [trajectory(1e200, yes)] }],
-      "trajectory_groups.0.trajectories.0.reward",
-    ],
-    ["groups that are no list", { trajectories: [] }, "trajectory_groups"],
-  ])("refuses %s before anything is told", async (_, groups, path) => {
-    await expect(run(groups)).rejects.toMatchObject({ code: "invalid", path });
+    ["a reward that is no number", [{ trajectories: [trajectory(NaN, yes)] }], "groups.0.trajectories.0.reward"],
+    ["a reward beyond all measure", [{ trajectories: [trajectory(1e200, yes)] }], "groups.0.trajectories.0.reward"],
+    ["groups that are no list", { trajectories: [] }, "groups"],
+  ])("refuses %s before the first event", async (_, groups, path) => {
+    await expect(run(groups)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
     expect(events).toEqual([]);
   });
 
   it("refuses settings and models that there are not", async () => {
     await expect(run([], { config: { epsilon: "wide" } })).rejects.toMatchObject({
-      path: "experimental_config.epsilon",
+      loc: ["config", "epsilon"],
     });
     await expect(run([], { from: { baseModel: "random:huge" } })).rejects.toMatchObject({
       code: "not_found",

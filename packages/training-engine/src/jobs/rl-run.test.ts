@@ -17,7 +17,7 @@ let template: ChatTemplate;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "heddle-run-"));
   engine = cpuEngine();
-  ({ template } = await openBaseModel(engine, tiny.baseModel));
+  ({ template } = await openBaseModel({ engine, from: tiny }));
 });
 afterAll(async () => {
   await engine.close();

@@ -43,7 +43,7 @@ describe("the metrics of submitted groups", () => {
   it("name the place of a reward that is no number", () => {
     const groups = [{ trajectories: [trajectory(1), trajectory(NaN)] }];
     expect(() => splitMetrics(groups, "val")).toThrow(
-      expect.objectContaining({ code: "invalid", path: "trajectory_groups.0.trajectories.1.reward" }),
+      expect.objectContaining({ code: "invalid", loc: ["groups", 0, "trajectories", 1, "reward"] }),
     );
   });
 });

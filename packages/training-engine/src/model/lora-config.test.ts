@@ -15,7 +15,7 @@ test.each([
   ["targets", { targets: JSON.parse('["q", "lm_head"]') }],
 ] as [string, Partial<LoraConfig>][])("an adapter whose %s makes no sense is refused: %j", (field, change) => {
   expect(() => checkLoraConfig({ ...sound, ...change })).toThrow(
-    expect.objectContaining({ code: "invalid", path: `adapter.${field}` }),
+    expect.objectContaining({ code: "invalid", loc: [field] }),
   );
   expect(() => checkLoraConfig(sound)).not.toThrow();
 });

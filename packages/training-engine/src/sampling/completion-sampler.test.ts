@@ -177,7 +177,7 @@ test("settings that let nothing follow say so", () => {
   const settings = { allowedTokenIds: [3], badWords: [Int32Array.of(3)] };
   for (const temperature of [0, 1]) {
     expect(() => complete({ ...settings, temperature }).sample(spread, 0)).toThrow(
-      expect.objectContaining({ code: "invalid", path: "allowedTokenIds" }),
+      expect.objectContaining({ code: "invalid", loc: ["allowedTokenIds"] }),
     );
   }
 });

@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Completion, SampledToken } from "../port.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { createCompletionText } from "./completion-text.js";
@@ -130,7 +130,7 @@ export function createCompletionSampler(
       return { token: sampled, text: added.text, finished: end !== undefined };
     },
     result() {
-      if (!end) throw new EngineError("failed", "a completion was asked for before it was finished");
+      if (!end) throw new HeddleError("failed", "a completion was asked for before it was finished");
       const completion = { index, text, tokens, ...end };
       const closed = end.finishReason === "stop" && end.stopReason === null;
       return constraint && closed ? constraint.verify().then(() => completion) : completion;
@@ -147,12 +147,12 @@ function scratchRow(size: number): Float64Array {
   return scratch.subarray(0, size);
 }
 
-export function invalidLogits(): EngineError {
-  return new EngineError("failed", "the model's logits are not numbers: its weights are broken");
+export function invalidLogits(): HeddleError {
+  return new HeddleError("failed", "the model's logits are not numbers: its weights are broken");
 }
 
-function noTokenAllowed({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): EngineError {
-  const path = allowedTokenIds ? "allowedTokenIds" : badWords ? "badWords" : "structuredOutput";
-  const together = structuredOutput && path !== "structuredOutput" ? " together with the structured output" : "";
-  return new EngineError("invalid", `${path}${together} lets no token follow`, path);
+function noTokenAllowed({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): HeddleError {
+  const field = allowedTokenIds ? "allowedTokenIds" : badWords ? "badWords" : "structuredOutput";
+  const together = structuredOutput && field !== "structuredOutput" ? " together with the structured output" : "";
+  return new HeddleError("invalid", `${field}${together} allows no next token`, { loc: [field] });
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import type { SamplingRequest } from "./sampling-request.js";
 import { checkSamplingRequest } from "./sampling-request.js";
 
@@ -71,16 +72,16 @@ const bad: [path: string, settings: Partial<SamplingRequest>][] = [
 ];
 
 test.each(bad)("%s out of its range is refused by name: %j", (path, settings) => {
-  expect(check(settings)).toThrow(expect.objectContaining({ code: "invalid", path }));
+  expect(check(settings)).toThrow(expect.objectContaining({ code: "invalid", loc: locOf(path) }));
 });
 
 test("a prompt and completion over the context are refused with both numbers", () => {
-  expect(check({ maxTokens: 19 })).toThrow(/prompt has 2 tokens and 19 more .* context holds 20/);
+  expect(check({ maxTokens: 19 })).toThrow(/prompt has 2 tokens and 19 more .* context has 20/);
 });
 
 test("beam search names every field that does not go with it", () => {
   expect(check({ n: 4, beamSearch: { lengthPenalty: 1 }, temperature: 0 })).not.toThrow();
-  expect(check({ n: 5, beamSearch: { lengthPenalty: 1 } })).toThrow(expect.objectContaining({ path: "n" }));
+  expect(check({ n: 5, beamSearch: { lengthPenalty: 1 } })).toThrow(expect.objectContaining({ loc: ["n"] }));
   expect(check({ n: 2, beamSearch: { lengthPenalty: NaN } })).toThrow(/finite/);
   expect(
     check({

@@ -56,7 +56,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
     ["hides a method", "{% set f = 'x'.replace %}{{ f('x', 'y') }}", /called where they are named/],
   ])("one that %s", async (_, template, reason) => {
     const messages = [{ role: "user", content: "x".repeat(300_000) }];
-    const failure = { name: "EngineError", code: "invalid", message: expect.stringMatching(reason) };
+    const failure = { name: "HeddleError", code: "invalid", message: expect.stringMatching(reason) };
     const limits = { steps: 200_000 };
     await expect(render(template, { messages }, { limits, timeMs: 60_000 })).rejects.toMatchObject(failure);
     await expect(render(template, { messages }, { limits, trusted: true })).rejects.toMatchObject(failure);

@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { startThread } from "../start-thread.js";
 import type { TemplateLimits } from "./template-limits.js";
 
@@ -40,7 +40,7 @@ async function renderExclusive(request: TemplateRequest, timeMs: number): Promis
   };
   const current = await starting.catch((error: unknown) => {
     discardThread();
-    throw new EngineError("failed", `the thread for templates does not start: ${String(error)}`);
+    throw new HeddleError("failed", `the thread for templates does not start: ${String(error)}`);
   });
   const dead = (error: unknown): TemplateReply => {
     discardThread();
@@ -57,7 +57,7 @@ async function renderExclusive(request: TemplateRequest, timeMs: number): Promis
   });
   const reply = await Promise.race([current.call(request).catch(dead), timeout]);
   clearTimeout(timer);
-  if ("error" in reply) throw new EngineError("invalid", `chat template: ${reply.error}`);
+  if ("error" in reply) throw new HeddleError("invalid", `chat template: ${reply.error}`);
   return reply.text;
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "../../test/text-models.js";
 import type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.js";
@@ -131,7 +132,7 @@ describe("where templates come from", () => {
     ["names without templates", [{ name: "a" }], /chat_template\.0: not a name with a template/],
     ["endless", "x".repeat(300_000), /more than 262144 characters/],
   ])("refused: %s", async (_, template, reason) => {
-    await expect(open(template)).rejects.toMatchObject({ name: "EngineError", message: expect.stringMatching(reason) });
+    await expect(open(template)).rejects.toMatchObject({ name: "HeddleError", message: expect.stringMatching(reason) });
   });
 });
 
@@ -162,7 +163,7 @@ describe("what a conversation may be", () => {
     );
     await expect(render(walking, { messages: call("{a") })).rejects.toMatchObject({
       code: "invalid",
-      path: "messages.0.tool_calls.0.function.arguments",
+      loc: ["messages", 0, "tool_calls", 0, "function", "arguments"],
     });
   });
 
@@ -201,12 +202,12 @@ describe("what a conversation may be", () => {
     ["a tool without name", { tools: [{ type: "function", function: {} }] }, "invalid", "tools.0.function.name"],
     ["tools that are no list", { tools: "add" }, "invalid", "tools"],
     ["documents that are no list", { documents: {} }, "invalid", "documents"],
-    ["variables that are none", { kwargs: [] }, "invalid", "chat_template_kwargs"],
-    ["variables of ours", { kwargs: { messages: [] } }, "invalid", "chat_template_kwargs.messages"],
-    ["both ends", { addGenerationPrompt: true, continueFinalMessage: true }, "invalid", "continue_final_message"],
-    ["both ends by default", { continueFinalMessage: true }, "invalid", "continue_final_message"],
+    ["variables that are none", { kwargs: [] }, "invalid", "kwargs"],
+    ["variables of ours", { kwargs: { messages: [] } }, "invalid", "kwargs.messages"],
+    ["both ends", { addGenerationPrompt: true, continueFinalMessage: true }, "invalid", "continueFinalMessage"],
+    ["both ends by default", { continueFinalMessage: true }, "invalid", "continueFinalMessage"],
   ])("refused with its place: %s", async (_, request, code, path) => {
-    await expect(render(chatMl, request)).rejects.toMatchObject({ name: "EngineError", code, path });
+    await expect(render(chatMl, request)).rejects.toMatchObject({ name: "HeddleError", code, loc: locOf(path) });
   });
 
   test("the last message is left open, to be gone on with", async () => {

@@ -1,4 +1,5 @@
-import { EngineError } from "../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { templateMessages, templateTools, templateTraits } from "./chat-messages.js";
 import { isObject } from "./model-file.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
@@ -26,7 +27,7 @@ export interface ChatRequest {
   /** More tokens are refused as `too_large`. */
   maxTokens?: number;
   /** Where messages and tools stand in what the caller was given, for errors. Default `messages` and `tools`. */
-  paths?: { messages?: string; tools?: string };
+  locs?: { messages?: Loc; tools?: Loc };
 }
 
 interface RenderedChat {
@@ -68,25 +69,25 @@ export async function openChatTemplate(
     try {
       return renderTemplate(source, variables, { now: now(), limits });
     } catch (error) {
-      throw new EngineError("invalid", `chat template: ${error instanceof Error ? error.message : String(error)}`);
+      throw new HeddleError("invalid", `chat template: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
   async function renderText(request: ChatRequest): Promise<string> {
-    const { addGenerationPrompt = true, continueFinalMessage = false, paths = {} } = request;
+    const { addGenerationPrompt = true, continueFinalMessage = false, locs = {} } = request;
     if (addGenerationPrompt && continueFinalMessage) {
-      throw new EngineError(
-        "invalid",
-        "add_generation_prompt and continue_final_message cannot both be true",
-        "continue_final_message",
-      );
+      throw new HeddleError("invalid", "a prompt cannot both begin a new message and continue the last one", {
+        loc: ["continueFinalMessage"],
+      });
     }
-    const tools = templateTools(request.tools, paths.tools);
+    const tools = templateTools(request.tools, locs.tools);
     const source = request.template ?? chooseTemplate(templates, { tools: tools !== null });
     if (source.length > maxTemplateLength) {
-      throw new EngineError("too_large", `chat_template: more than ${maxTemplateLength} characters`, "chat_template");
+      throw new HeddleError("too_large", `the chat template has more than ${maxTemplateLength} characters`, {
+        loc: ["template"],
+      });
     }
-    const messages = templateMessages(request.messages, { traits: templateTraits(source), path: paths.messages });
+    const messages = templateMessages(request.messages, { traits: templateTraits(source), loc: locs.messages });
     const variables = {
       ...tokenizer.specialTokens,
       ...extraVariables(request.kwargs),
@@ -96,7 +97,7 @@ export async function openChatTemplate(
       add_generation_prompt: addGenerationPrompt,
     };
     const text = await run(source, variables);
-    return continueFinalMessage ? cutAtMarker(text, paths.messages ?? "messages") : text;
+    return continueFinalMessage ? cutAtMarker(text, locs.messages ?? ["messages"]) : text;
   }
 
   return {
@@ -115,17 +116,22 @@ const reservedVariables = ["messages", "tools", "documents", "add_generation_pro
 function extraVariables(kwargs: unknown): Record<string, unknown> {
   if (kwargs === undefined || kwargs === null) return {};
   if (!isObject(kwargs))
-    throw new EngineError("invalid", "chat_template_kwargs: not an object", "chat_template_kwargs");
+    throw new HeddleError("invalid", "the variables for the chat template must be an object", { loc: ["kwargs"] });
   const taken = reservedVariables.find((name) => Object.hasOwn(kwargs, name));
   if (taken === undefined) return kwargs;
-  const path = `chat_template_kwargs.${taken}`;
-  throw new EngineError("invalid", `${path}: is a field of the request itself`, path);
+  throw new HeddleError(
+    "invalid",
+    `${taken} cannot be a variable for the chat template: the request has a field of that name`,
+    {
+      loc: ["kwargs", taken],
+    },
+  );
 }
 
 function documentList(documents: unknown): unknown[] | null {
   if (documents === undefined || documents === null) return null;
   if (Array.isArray(documents)) return documents;
-  throw new EngineError("invalid", "documents: not a list", "documents");
+  throw new HeddleError("invalid", "documents must be a list", { loc: ["documents"] });
 }
 
 /** The space tells whether the template trims what it shows. */
@@ -137,13 +143,13 @@ function appendMarker(messages: Record<string, unknown>[]): Record<string, unkno
   );
 }
 
-function cutAtMarker(text: string, path: string): string {
+function cutAtMarker(text: string, loc: Loc): string {
   const at = text.lastIndexOf(continuationMarker.trimEnd());
   if (at < 0) {
-    throw new EngineError(
+    throw new HeddleError(
       "invalid",
-      "continue_final_message: the chat template does not show the last message as it is",
-      path,
+      "the chat template does not contain the last message unchanged, so it cannot be continued",
+      { loc },
     );
   }
   const trimmed = !text.startsWith(continuationMarker, at);

@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "./model-file.js";
 
 /** How the spelling of a token in `tokenizer.json` stands for bytes. */
@@ -82,7 +82,7 @@ function byteLevelBytes(token: string): Uint8Array {
   for (let index = 0; index < token.length; index++) {
     const byte = byteOfCharacter.get(token.charAt(index));
     if (byte === undefined) {
-      throw new EngineError("invalid", `token ${JSON.stringify(token)} is not spelled in the byte-level alphabet`);
+      throw new HeddleError("invalid", `token ${JSON.stringify(token)} is not spelled in the byte-level alphabet`);
     }
     bytes[index] = byte;
   }

@@ -182,7 +182,7 @@ describe("a broken directory is answered with the file and the reason", () => {
     ],
   ])("%s", async (_, files: Record<string, unknown>, reason) => {
     await expect(openFrom(files)).rejects.toMatchObject({
-      name: "EngineError",
+      name: "HeddleError",
       message: expect.stringMatching(reason),
     });
   });

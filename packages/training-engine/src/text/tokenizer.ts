@@ -1,6 +1,5 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
-import { join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject, readModelJson } from "./model-file.js";
 import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
 import type { Vocabulary } from "./vocabulary.js";
@@ -52,8 +51,8 @@ const maxTextLength = 4 * 1024 * 1024;
  */
 export async function openTokenizer(directory: string): Promise<Tokenizer> {
   const definition = await readModelJson(directory, "tokenizer.json", maxTokenizerBytes);
-  const path = join(directory, "tokenizer.json");
-  if (!definition) throw new EngineError("not_found", `${path}: no such file`);
+  if (!definition)
+    throw new HeddleError("not_found", "there is no tokenizer.json", { details: { file: "tokenizer.json" } });
   const [config = {}, map = {}, generation = {}, model = {}] = await Promise.all(
     ["tokenizer_config.json", "special_tokens_map.json", "generation_config.json", "config.json"].map((name) =>
       readModelJson(directory, name, maxConfigBytes),
@@ -65,8 +64,9 @@ export async function openTokenizer(directory: string): Promise<Tokenizer> {
     const eosIds = endIds(vocabulary, specialTokens["eos_token"], generation["eos_token_id"] ?? model["eos_token_id"]);
     return tokenizerOf(definition, config, { vocabulary, specialTokens, eosIds });
   } catch (error) {
-    if (error instanceof EngineError) throw new EngineError(error.code, `${path}: ${error.message}`);
-    throw new EngineError("invalid", `${path}: ${error instanceof Error ? error.message : String(error)}`);
+    const code = error instanceof HeddleError ? error.code : "invalid";
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HeddleError(code, `tokenizer.json: ${reason}`, { details: { file: "tokenizer.json" } });
   }
 }
 
@@ -85,7 +85,7 @@ function tokenizerOf(
   }: { vocabulary: Vocabulary; specialTokens: Record<string, string>; eosIds: number[] },
 ): Tokenizer {
   const spelling = spellingOf(definition);
-  if (!spelling) throw new EngineError("unsupported", "only byte-level and SentencePiece-like decoders are known");
+  if (!spelling) throw new HeddleError("unsupported", "only byte-level and SentencePiece-like decoders are known");
   const library: Encoder = new HuggingFaceTokenizer(definition, config);
   // Made when it is needed, and only where it would do anything else: a big vocabulary takes its time and memory.
   let continuedLibrary: Encoder | undefined;
@@ -112,7 +112,7 @@ function tokenizerOf(
     vocabularySize: vocabulary.tokens.length,
     encode(text, { addSpecialTokens = false, continued = false, maxTokens = Number.POSITIVE_INFINITY } = {}) {
       if (text.length > maxTextLength) {
-        throw new EngineError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
+        throw new HeddleError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
       }
       const minTokens = Math.ceil(Buffer.byteLength(text) / longest);
       // Twice, since white space around some control tokens is dropped.
@@ -125,7 +125,7 @@ function tokenizerOf(
         add_special_tokens: addSpecialTokens,
       });
       const missing = ids.findIndex((id) => !Number.isInteger(id));
-      if (missing >= 0) throw new EngineError("invalid", "the vocabulary has no token for a part of the text");
+      if (missing >= 0) throw new HeddleError("invalid", "the vocabulary has no token for a part of the text");
       if (ids.length > maxTokens) throw tooManyTokens(String(ids.length), maxTokens);
       return Int32Array.from(ids);
     },
@@ -149,8 +149,8 @@ function tokenizerOf(
 
 const noBytes = new Uint8Array();
 
-function tooManyTokens(count: string, limit: number): EngineError {
-  return new EngineError("too_large", `the text has ${count} tokens; at most ${limit} are allowed`);
+function tooManyTokens(count: string, limit: number): HeddleError {
+  return new HeddleError("too_large", `the text has ${count} tokens; at most ${limit} are allowed`);
 }
 
 function key(bytes: Uint8Array): string {

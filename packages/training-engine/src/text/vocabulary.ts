@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "./model-file.js";
 
 export interface Vocabulary {
@@ -16,38 +16,38 @@ const maxVocabularySize = 1 << 21;
 /** Checks the parts of a `tokenizer.json` that the tokenizer library takes on trust. */
 export function readVocabulary(definition: Record<string, unknown>): Vocabulary {
   const model = definition["model"];
-  if (!isObject(model)) throw new EngineError("invalid", "model: not an object");
+  if (!isObject(model)) throw new HeddleError("invalid", "model: not an object");
   // Old files have no type.
   const type = model["type"] ?? (Array.isArray(model["merges"]) ? "BPE" : undefined);
-  if (type !== "BPE") throw new EngineError("unsupported", `model.type: ${JSON.stringify(type)}; only BPE is known`);
-  if (!isObject(model["vocab"])) throw new EngineError("invalid", "model.vocab: not an object");
+  if (type !== "BPE") throw new HeddleError("unsupported", `model.type: ${JSON.stringify(type)}; only BPE is known`);
+  if (!isObject(model["vocab"])) throw new HeddleError("invalid", "model.vocab: not an object");
   if (!Array.isArray(model["merges"]) || !model["merges"].every(isMerge)) {
-    throw new EngineError("invalid", "model.merges: not a list of pairs");
+    throw new HeddleError("invalid", "model.merges: not a list of pairs");
   }
-  if (!Array.isArray(definition["added_tokens"])) throw new EngineError("invalid", "added_tokens: not a list");
+  if (!Array.isArray(definition["added_tokens"])) throw new HeddleError("invalid", "added_tokens: not a list");
 
   const vocabulary: Vocabulary = { tokens: [], ids: new Map(), added: new Set(), special: new Set() };
   for (const [token, id] of Object.entries(model["vocab"]))
     addToken(vocabulary, `model.vocab ${JSON.stringify(token)}`, token, id);
   for (const [index, each] of definition["added_tokens"].entries()) {
-    const path = `added_tokens.${index}`;
+    const field = `added_tokens.${index}`;
     if (!isObject(each) || typeof each["content"] !== "string" || each["content"] === "") {
-      throw new EngineError("invalid", `${path}.content: not a text`);
+      throw new HeddleError("invalid", `${field}.content: not a text`);
     }
-    const id = addToken(vocabulary, `${path}.id`, each["content"], each["id"]);
+    const id = addToken(vocabulary, `${field}.id`, each["content"], each["id"]);
     vocabulary.added.add(id);
     if (each["special"] === true) vocabulary.special.add(id);
   }
-  if (vocabulary.ids.size === 0) throw new EngineError("invalid", "model.vocab: empty");
+  if (vocabulary.ids.size === 0) throw new HeddleError("invalid", "model.vocab: empty");
   return vocabulary;
 }
 
-function addToken({ tokens, ids }: Vocabulary, path: string, token: string, id: unknown): number {
+function addToken({ tokens, ids }: Vocabulary, field: string, token: string, id: unknown): number {
   if (typeof id !== "number" || !Number.isInteger(id) || id < 0 || id >= maxVocabularySize) {
-    throw new EngineError("invalid", `${path}: ${JSON.stringify(id)} is not a token id`);
+    throw new HeddleError("invalid", `${field}: ${JSON.stringify(id)} is not a token id`);
   }
   if (tokens[id] !== undefined && tokens[id] !== token) {
-    throw new EngineError("invalid", `${path}: id ${id} is ${JSON.stringify(tokens[id])} already`);
+    throw new HeddleError("invalid", `${field}: id ${id} is ${JSON.stringify(tokens[id])} already`);
   }
   while (tokens.length <= id) tokens.push(undefined);
   tokens[id] = token;

@@ -20,7 +20,7 @@ describe("with recorded token ids", () => {
     ]);
     expect(reasons).toEqual([]);
     expect(sequences).toHaveLength(1);
-    const { tokens, mask, oldLogprobs, exceedsContext, path } = sequences[0]!;
+    const { tokens, mask, oldLogprobs, exceedsContext, loc } = sequences[0]!;
     expect([...tokens]).toEqual(ids(`${prompt}yes<|im_end|>`));
     expect([...mask]).toEqual(
       ids(prompt)
@@ -28,7 +28,7 @@ describe("with recorded token ids", () => {
         .concat([1, 1]),
     );
     expect(Array.from(oldLogprobs.subarray(-3))).toEqual([Number.NaN, -0.1, -0.2]);
-    expect({ exceedsContext, path }).toEqual({ exceedsContext: false, path: "t.messages_and_choices.1" });
+    expect({ exceedsContext, loc }).toEqual({ exceedsContext: false, loc: ["t", "messages_and_choices", 1] });
   });
 
   test("turns whose prompts go on are one sequence, another prompt begins a new one", async () => {
@@ -49,15 +49,15 @@ describe("with recorded token ids", () => {
   });
 
   test("additional histories are trained as well, each turn once", async () => {
-    const main = { path: "t", messagesAndChoices: [recorded(prompt, "yes<|im_end|>")], tools: null };
+    const main = { loc: ["t"], messagesAndChoices: [recorded(prompt, "yes<|im_end|>")], tools: null };
     const rest = {
-      path: "t.additional_histories.0",
+      loc: ["t", "additional_histories", 0],
       messagesAndChoices: [user("hello"), choice("no<|im_end|>")],
       tools: [],
     };
     const { sequences } = await trajectorySequences({ histories: [main, rest] }, { template: model });
     expect(sequences.map(decoded)).toEqual([`${prompt}yes<|im_end|>`, `${prompt}no<|im_end|>`]);
-    expect(sequences[1]?.path).toBe("t.additional_histories.0.messages_and_choices.1");
+    expect(sequences[1]?.loc).toEqual(["t", "additional_histories", 0, "messages_and_choices", 1]);
   });
 
   test("exact log-probabilities go before those of the tokens, and -9999 is unknown", async () => {
@@ -220,7 +220,7 @@ describe("training without log-probabilities", () => {
     const { sequences, reasons } = await sequencesOf(answered);
     expect(sequences).toEqual([]);
     expect(reasons).toEqual([
-      { code: "no_logprobs", path: "t.messages_and_choices.3", message: "the choice has no log-probabilities" },
+      { code: "no_logprobs", loc: ["t", "messages_and_choices", 3], message: "the choice has no log-probabilities" },
     ]);
   });
 
@@ -235,7 +235,7 @@ describe("training without log-probabilities", () => {
     const elements = [user("hello"), { role: "assistant", content: "x", tool_calls: toolCalls }];
     const { sequences, reasons } = await sequencesOf(elements, { allowTrainingWithoutLogprobs: true });
     expect(sequences).toEqual([]);
-    expect(reasons).toMatchObject([{ code: "tool_calls", path: "t.messages_and_choices.1" }]);
+    expect(reasons).toMatchObject([{ code: "tool_calls", loc: ["t", "messages_and_choices", 1] }]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { openChatModel, trainedTexts } from "../../test/chat-model.js";
 import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
 import { sentencePieceTokenizer } from "../../test/text-models.js";
@@ -10,7 +11,7 @@ const twoTurns = [user("hello"), assistant("yes"), user("hello\n\nhello"), assis
 
 async function trained(template: string, messages: unknown[], assistantTurns: "all" | "last", more: object = {}) {
   const model = await openChatModel(template);
-  const sequence = await supervisedSequence({ messages, ...more }, { template: model, assistantTurns }, "line 1");
+  const sequence = await supervisedSequence({ messages, ...more }, { template: model, assistantTurns });
   return { texts: trainedTexts(model, sequence), whole: model.tokenizer.decode(sequence.tokens), model, sequence };
 }
 
@@ -100,7 +101,7 @@ describe("tokens", () => {
     const lines = "{% for m in messages %}{{ m.content }}{{ eos_token if m.role == 'assistant' }}{% endfor %}";
     const model = await openChatModel(lines, sentencePieceTokenizer());
     const row = { messages: [user("hello"), assistant("hello")] };
-    const sequence = await supervisedSequence(row, { template: model, assistantTurns: "all" }, "line 1");
+    const sequence = await supervisedSequence(row, { template: model, assistantTurns: "all" });
     expect([...sequence.tokens].map((id) => model.tokenizer.tokenText(id)).slice(0, 5)).toEqual([
       " hello",
       "he",
@@ -113,31 +114,31 @@ describe("tokens", () => {
 
   test("over the context are flagged", async () => {
     const template = await openChatModel(chatMl);
-    const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" }, "line 1");
+    const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" });
     for (const [contextLength, exceedsContext] of [
       [tokens.length, false],
       [tokens.length - 1, true],
     ] as const) {
       const options = { template, assistantTurns: "all", contextLength } as const;
-      expect(await supervisedSequence({ messages: twoTurns }, options, "line 1")).toMatchObject({ exceedsContext });
+      expect(await supervisedSequence({ messages: twoTurns }, options)).toMatchObject({ exceedsContext });
     }
   });
 });
 
 describe("rows that cannot be trained are refused with their line", () => {
   test.each<[string, string, unknown, "all" | "last", string]>([
-    ["a list", chatMl, [], "all", "line 7"],
-    ["no messages", chatMl, {}, "all", "line 7.messages"],
-    ["nobody answers", chatMl, { messages: [user("a")] }, "all", "line 7.messages"],
-    ["the last is not the answer", chatMl, { messages: [...twoTurns, user("a")] }, "last", "line 7.messages.4"],
-    ["nothing before the answer", chatMl, { messages: [assistant("a")] }, "last", "line 7.messages.0"],
-    ["a message without role", chatMl, { messages: [{}, assistant("a")] }, "all", "line 7.messages.0.role"],
-    ["tools that are none", chatMl, { messages: twoTurns, tools: 5 }, "all", "line 7.tools"],
-    ["a turn that is not shown", "{{ messages[0].content }}", { messages: twoTurns }, "all", "line 7.messages.3"],
-    ["a prompt that changes", "{{ messages | length }}", { messages: twoTurns }, "last", "line 7.messages.3"],
+    ["a list", chatMl, [], "all", "row"],
+    ["no messages", chatMl, {}, "all", "row.messages"],
+    ["nobody answers", chatMl, { messages: [user("a")] }, "all", "row.messages"],
+    ["the last is not the answer", chatMl, { messages: [...twoTurns, user("a")] }, "last", "row.messages.4"],
+    ["nothing before the answer", chatMl, { messages: [assistant("a")] }, "last", "row.messages.0"],
+    ["a message without role", chatMl, { messages: [{}, assistant("a")] }, "all", "row.messages.0.role"],
+    ["tools that are none", chatMl, { messages: twoTurns, tools: 5 }, "all", "row.tools"],
+    ["a turn that is not shown", "{{ messages[0].content }}", { messages: twoTurns }, "all", "row.messages.3"],
+    ["a prompt that changes", "{{ messages | length }}", { messages: twoTurns }, "last", "row.messages.3"],
   ])("%s", async (_, source, row, assistantTurns, path) => {
     const template = await openChatModel(source);
-    const refused = supervisedSequence(row, { template, assistantTurns }, "line 7");
-    await expect(refused).rejects.toMatchObject({ name: "EngineError", code: "invalid", path });
+    const refused = supervisedSequence(row, { template, assistantTurns });
+    await expect(refused).rejects.toMatchObject({ name: "HeddleError", code: "invalid", loc: locOf(path) });
   });
 });

@@ -1,3 +1,4 @@
+import type { Loc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 import type { ChatRequest, ChatTemplate } from "../text/template.js";
 import { isObject } from "../text/model-file.js";
@@ -14,25 +15,24 @@ export interface SupervisedOptions {
 }
 
 /**
- * A row `{ messages, tools? }` as tokens, the assistant's masked as trained. `path` is where the row stands (`line 12`).
+ * A row `{ messages, tools? }` as tokens, the assistant's masked as trained.
  * Rejects with `invalid` and the place: no turn of the assistant, a template that does not show a turn as it is, or whose
  * text with the answer does not go on where the prompt ended (`last`).
  */
 export async function supervisedSequence(
   row: unknown,
   options: SupervisedOptions,
-  path: string,
 ): Promise<TokenSequence & { exceedsContext: boolean }> {
   const { template, contextLength = Number.POSITIVE_INFINITY } = options;
-  const { messages: given, tools } = objectAt(row, path);
-  const messages = listAt(given, `${path}.messages`);
-  const paths = { messages: `${path}.messages`, tools: `${path}.tools` };
+  const { messages: given, tools } = objectAt(row, ["row"]);
+  const locs = { messages: ["row", "messages"], tools: ["row", "tools"] };
+  const messages = listAt(given, locs.messages);
   const render = (messages: unknown, more: Partial<ChatRequest> = {}): Promise<string> =>
-    template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, paths, ...more });
+    template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, locs, ...more });
   const pieces =
     options.assistantTurns === "last"
-      ? await lastTurn(messages, render, paths.messages)
-      : await allTurns(messages, render, { tokenizer: template.tokenizer, path: paths.messages });
+      ? await lastTurn(messages, render, locs.messages)
+      : await allTurns(messages, render, { tokenizer: template.tokenizer, loc: locs.messages });
   const sequence = tokenized(pieces, template.tokenizer);
   return { ...sequence, exceedsContext: sequence.tokens.length > contextLength };
 }
@@ -44,14 +44,14 @@ interface Piece {
 
 type Render = (messages: unknown[], more?: Partial<ChatRequest>) => Promise<string>;
 
-async function lastTurn(messages: unknown[], render: Render, path: string): Promise<Piece[]> {
-  const place = `${path}.${messages.length - 1}`;
-  if (!isAssistant(messages.at(-1))) throw invalidAt(place, "the last message is not the assistant's");
-  if (messages.length === 1) throw invalidAt(place, "there is nothing before the answer");
+async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<Piece[]> {
+  const answer = [...loc, messages.length - 1];
+  if (!isAssistant(messages.at(-1))) throw invalidAt(answer, "the last message is not the assistant's");
+  if (messages.length === 1) throw invalidAt(answer, "there is nothing before the answer");
   const prompt = await render(messages.slice(0, -1), { addGenerationPrompt: true });
   const full = await render(messages);
   if (!full.startsWith(prompt)) {
-    throw invalidAt(place, "with the chat template, the text with this answer does not go on where the prompt ended");
+    throw invalidAt(answer, "with the chat template, the text with this answer does not go on where the prompt ended");
   }
   return [
     { text: prompt, trained: false },
@@ -67,26 +67,26 @@ async function lastTurn(messages: unknown[], render: Render, path: string): Prom
 async function allTurns(
   messages: unknown[],
   render: Render,
-  { tokenizer, path }: { tokenizer: Tokenizer; path: string },
+  { tokenizer, loc }: { tokenizer: Tokenizer; loc: Loc },
 ): Promise<Piece[]> {
   const turns = messages.flatMap((message, index) => (isAssistant(message) ? [index] : []));
   const last = turns.at(-1);
-  if (last === undefined) throw invalidAt(path, "no message of the assistant");
+  if (last === undefined) throw invalidAt(loc, "no message of the assistant");
   const full = await render(messages);
   const asked = await render(messages, { addGenerationPrompt: true });
   const opening = asked.startsWith(full) ? asked.slice(full.length) : "";
-  const ending = (await textAround(messages.slice(0, last + 1), last, render, path)).after;
+  const ending = (await textAround(messages.slice(0, last + 1), last, render, loc)).after;
 
   const pieces: Piece[] = [];
   let at = 0;
   for (const index of turns) {
-    const { before, after } = await textAround(messages, index, render, path);
+    const { before, after } = await textAround(messages, index, render, loc);
     const shared = commonPrefix(full, before);
     const start = turnStart(full, { opening, from: at, shared });
     const closing = turnEnd(after.slice(0, commonPrefix(after, ending)), tokenizer);
     const end = full.length - after.length + closing.length;
     if (!full.endsWith(after) || start < at || end < start) {
-      throw invalidAt(`${path}.${index}`, "the chat template does not show this turn as it is");
+      throw invalidAt([...loc, index], "the chat template does not show this turn as it is");
     }
     pieces.push({ text: full.slice(at, start), trained: false }, { text: full.slice(start, end), trained: true });
     at = end;
@@ -101,12 +101,12 @@ async function textAround(
   messages: unknown[],
   index: number,
   render: Render,
-  path: string,
+  loc: Loc,
 ): Promise<{ before: string; after: string }> {
   const text = await render(messages.with(index, { role: "assistant", content: marker }));
   const at = text.indexOf(marker);
   if (at < 0 || at !== text.lastIndexOf(marker)) {
-    throw invalidAt(`${path}.${index}`, "the chat template does not show this turn as it is");
+    throw invalidAt([...loc, index], "the chat template does not show this turn as it is");
   }
   return { before: text.slice(0, at), after: text.slice(at + marker.length) };
 }

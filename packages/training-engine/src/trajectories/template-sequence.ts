@@ -1,3 +1,4 @@
+import type { Loc } from "@heddle/errors";
 import { invalidAt } from "./field-checks.js";
 import type { ChatTemplate } from "../text/template.js";
 import type { SequenceBuilder } from "./training-sequence.js";
@@ -14,10 +15,10 @@ import type { Turn } from "./turns.js";
  */
 export async function templateSequence(
   turns: Turn[],
-  { template, tools, kwargs, path }: { template: ChatTemplate; tools: unknown; kwargs: unknown; path: string },
+  { template, tools, kwargs, loc }: { template: ChatTemplate; tools: unknown; kwargs: unknown; loc: Loc },
 ): Promise<SequenceBuilder> {
   const { tokenizer } = template;
-  const trained = turns.flatMap(({ trained, path }) => (trained ? [{ path, ...trained.tokens }] : []));
+  const trained = turns.flatMap(({ trained, loc }) => (trained ? [{ loc, ...trained.tokens }] : []));
   let markerCount = 0;
   const messages = turns.map(({ message, trained }) =>
     trained ? { role: "assistant", content: marker(markerCount++) } : message,
@@ -27,16 +28,16 @@ export async function templateSequence(
     tools,
     kwargs,
     addGenerationPrompt: false,
-    paths: { messages: `${path}.messages_and_choices`, tools: `${path}.tools` },
+    locs: { messages: [...loc, "messages_and_choices"], tools: [...loc, "tools"] },
   });
 
-  const sequence = sequenceBuilder(trained[0]?.path ?? path);
+  const sequence = sequenceBuilder(trained[0]?.loc ?? loc);
   let at = 0;
   let before: number | undefined;
-  for (const [index, { ids, logprobs, path }] of trained.entries()) {
+  for (const [index, { ids, logprobs, loc }] of trained.entries()) {
     const found = text.indexOf(marker(index), at);
     if (found < 0 || text.indexOf(marker(index)) !== text.lastIndexOf(marker(index))) {
-      throw invalidAt(path, "the chat template does not show this turn once and in its place");
+      throw invalidAt(loc, "the chat template does not contain this turn exactly once and in order");
     }
     let between = text.slice(at, found);
     if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");

@@ -19,7 +19,7 @@ describe("a training file", () => {
     ["no message", '{"messages": []}', /^line 1\.messages: not a list of messages/],
     ["other bytes", Uint8Array.of(0x22, 0xff, 0x22), /^line 1: not valid UTF-8/],
   ])("is refused at its first bad line: %s", (_, file, reason) => {
-    expect(() => readTrainingRows(file)).toThrow(expect.objectContaining({ name: "EngineError", code: "invalid" }));
+    expect(() => readTrainingRows(file)).toThrow(expect.objectContaining({ name: "HeddleError", code: "invalid" }));
     expect(() => readTrainingRows(file)).toThrow(reason);
   });
 

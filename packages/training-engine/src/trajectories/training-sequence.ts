@@ -1,3 +1,4 @@
+import type { Loc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 
 export interface TrainingSequence extends TokenSequence {
@@ -6,7 +7,7 @@ export interface TrainingSequence extends TokenSequence {
   /** Longer than the model's context. */
   exceedsContext: boolean;
   /** The first turn in it that is trained. */
-  path: string;
+  loc: Loc;
 }
 
 /** Tokens put together piece by piece. */
@@ -19,7 +20,7 @@ export interface SequenceBuilder {
   build(contextLength: number): TrainingSequence;
 }
 
-export function sequenceBuilder(path: string): SequenceBuilder {
+export function sequenceBuilder(loc: Loc): SequenceBuilder {
   const tokens: number[] = [];
   const mask: number[] = [];
   const oldLogprobs: number[] = [];
@@ -46,7 +47,7 @@ export function sequenceBuilder(path: string): SequenceBuilder {
       mask: Uint8Array.from(mask),
       oldLogprobs: Float64Array.from(oldLogprobs),
       exceedsContext: tokens.length > contextLength,
-      path,
+      loc,
     }),
   };
 }

@@ -73,7 +73,10 @@ const refused: [change: Record<string, unknown>, code: string, field: string][] 
 test.each(refused)("an adapter is refused that says %j", async (change, code, field) => {
   const directory = await copyOfFixture();
   await editJson(join(directory, "adapter_config.json"), change);
-  await expect(readAdapter(directory, model)).rejects.toMatchObject({ code, path: `adapter_config.json.${field}` });
+  await expect(readAdapter(directory, model)).rejects.toMatchObject({
+    code,
+    details: { file: "adapter_config.json", field },
+  });
 });
 
 test("an adapter for another shape, with more or with fewer tensors, is refused with the tensor's name", async () => {

@@ -45,7 +45,7 @@ export async function readAdapterConfig(directory: string): Promise<LoraConfig> 
  * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the given
  * shape.
  *
- * @throws EngineError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods besides
+ * @throws HeddleError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods besides
  *   plain LoRA.
  */
 export async function readAdapter(directory: string, model: ModelConfig): Promise<Adapter> {

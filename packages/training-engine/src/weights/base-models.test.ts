@@ -37,7 +37,7 @@ test.each([
   directory,
   "",
 ])("%j is no base model", async (name) => {
-  await expect(describeBaseModel(settings, name)).rejects.toMatchObject({ code: "not_found", path: "base_model" });
+  await expect(describeBaseModel(settings, name)).rejects.toMatchObject({ code: "not_found", loc: ["baseModel"] });
   await expect(loadWeights(settings, { baseModel: name })).rejects.toMatchObject({ code: "not_found" });
 });
 

@@ -67,7 +67,7 @@ test("a checkpoint never replaces what is there", async () => {
   const directory = join(await scratch(), "7");
   await writeCheckpoint(directory, adapter);
   const before = await readFile(join(directory, "training_state.json"), "utf8");
-  await expect(writeCheckpoint(directory, full)).rejects.toMatchObject({ code: "invalid", path: "directory" });
+  await expect(writeCheckpoint(directory, full)).rejects.toMatchObject({ code: "conflict", loc: ["directory"] });
   await expect(writeCheckpoint("relative", full)).rejects.toMatchObject({ code: "invalid" });
   expect(await readFile(join(directory, "training_state.json"), "utf8")).toBe(before);
 });
@@ -127,8 +127,8 @@ test("damage to any file is found, and the file named", async () => {
           );
         await expect(readCheckpoint(directory, config, { optimizer: true }), `${name} ${damage}`).rejects.toMatchObject(
           {
-            code: "invalid",
-            path: name,
+            code: "corrupt",
+            details: { file: name },
           },
         );
       }
@@ -138,14 +138,14 @@ test("damage to any file is found, and the file named", async () => {
 
 test("a state that makes no sense, or that a newer version wrote, is refused with its field", async () => {
   const cases: [change: Record<string, unknown>, code: string, field: string][] = [
-    [{ format: 2 }, "unsupported", "format"],
-    [{ training: "half" }, "invalid", "training"],
-    [{ steps: -1 }, "invalid", "steps"],
-    [{ seed: "x" }, "invalid", "seed"],
-    [{ base_model: undefined }, "invalid", "base_model"],
-    [{ files: undefined }, "invalid", "files"],
-    [{ files: { "../outside": { bytes: 1, sha256: "" } } }, "invalid", "files"],
-    [{ files: { "adapter_config.json": null } }, "invalid", "files"],
+    [{ format: 2 }, "incompatible", "format"],
+    [{ training: "half" }, "corrupt", "training"],
+    [{ steps: -1 }, "corrupt", "steps"],
+    [{ seed: "x" }, "corrupt", "seed"],
+    [{ base_model: undefined }, "corrupt", "base_model"],
+    [{ files: undefined }, "corrupt", "files"],
+    [{ files: { "../outside": { bytes: 1, sha256: "" } } }, "corrupt", "files"],
+    [{ files: { "adapter_config.json": null } }, "corrupt", "files"],
   ];
   const parent = await scratch();
   for (const [at, [change, code, field]] of cases.entries()) {
@@ -154,7 +154,7 @@ test("a state that makes no sense, or that a newer version wrote, is refused wit
     await editJson(join(directory, "training_state.json"), change);
     await expect(readCheckpoint(directory, config)).rejects.toMatchObject({
       code,
-      path: `training_state.json.${field}`,
+      details: { file: "training_state.json", field },
     });
   }
   await expect(readCheckpoint(join(parent, "none"), config)).rejects.toMatchObject({ code: "not_found" });
@@ -165,8 +165,8 @@ test("a state that does not list the weights is no proof of them", async () => {
   await writeCheckpoint(directory, adapter);
   await editJson(join(directory, "training_state.json"), { files: {} });
   await expect(readCheckpoint(directory, config)).rejects.toMatchObject({
-    code: "invalid",
-    path: "adapter_config.json",
+    code: "corrupt",
+    details: { file: "adapter_config.json" },
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { fixtures } from "../../test/weight-files.js";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { presets } from "../model/presets.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
@@ -178,10 +178,15 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
 
 test.each(refused)("what would be computed wrongly is refused: %#", (base, change, code, field, message) => {
   const read = () => parseModelConfig({ ...base, ...change });
-  expect(read).toThrow(EngineError);
+  expect(read).toThrow(HeddleError);
   expect(read).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   expect(read).toThrow(
-    expect.objectContaining({ path: expect.stringMatching(new RegExp(`^config\\.json\\b.*\\.${field}$`)) }),
+    expect.objectContaining({
+      details: {
+        file: "config.json",
+        field: expect.stringMatching(new RegExp(`(^|\\.)${field}$`)),
+      },
+    }),
   );
 });
 
@@ -204,7 +209,7 @@ test("any value in any field gives a configuration or a typed error", () => {
       try {
         parseModelConfig({ ...base, [field]: value });
       } catch (error) {
-        expect(error).toBeInstanceOf(EngineError);
+        expect(error).toBeInstanceOf(HeddleError);
       }
     }),
     { numRuns: 500 },

@@ -14,11 +14,11 @@ const maxContext = 2 ** 24;
  * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`; rotary
  * settings are read in its old spelling (`rope_theta`, `rope_scaling`) and its new one (`rope_parameters`).
  *
- * @throws EngineError naming the field: `invalid` when it makes no sense, `unsupported` when the model needs what the
+ * @throws HeddleError naming the field: `invalid` when it makes no sense, `unsupported` when the model needs what the
  *   engine does not compute (other activations, sliding windows, further biases, quantised weights…).
  */
-export function parseModelConfig(json: JsonObject, section = "config.json"): ModelConfig {
-  const fields = configFields(json, section);
+export function parseModelConfig(json: JsonObject): ModelConfig {
+  const fields = configFields(json, "config.json");
   const architecture = readArchitecture(fields);
   const family = families[architecture];
   refuseUnsupportedComputation(fields);

@@ -1,3 +1,4 @@
+import { withLoc } from "@heddle/errors";
 import { checkLoraConfig } from "../model/lora-config.js";
 import type { ModelConfig } from "../model/config.js";
 import type { LoraConfig, ParameterSet } from "../model/parameters.js";
@@ -34,10 +35,10 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
  * with a negative slope of sqrt 5), `b` zero.
  *
  * @param seed unsigned 32 bit.
- * @throws EngineError `invalid` for an adapter that makes no sense.
+ * @throws HeddleError `invalid` for an adapter that makes no sense.
  */
 export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: number): ParameterSet {
-  checkLoraConfig(adapter);
+  withLoc(["adapter"], () => checkLoraConfig(adapter));
   const set = parameterSet(adapterParameters(config, adapter));
   const random = seededRandom(seed);
   for (const { name, shape } of set.parameters) {

@@ -77,7 +77,7 @@ test("missing, unexpected and misshapen tensors are named", async () => {
   await expect(loadModel(directory)).rejects.toMatchObject({
     code: "invalid",
     message: `model.safetensors: tensor "${key}" is missing`,
-    path: `model.safetensors:${key}`,
+    details: { file: "model.safetensors", tensor: key },
   });
 
   const more = await copyOf("llama-tied");

@@ -39,7 +39,7 @@ const carriedFields = ["bos_token_id", "eos_token_id", "pad_token_id", "initiali
 /**
  * Reads the shape of the model in a Hugging Face directory (Llama, Qwen2 and Qwen3).
  *
- * @throws EngineError naming file and field: `not_found`, `invalid` or `unsupported`.
+ * @throws HeddleError naming file and field: `not_found`, `invalid` or `unsupported`.
  */
 export async function readModelConfig(directory: string): Promise<ModelConfig> {
   return parseModelConfig(await readJsonFile(directory, "config.json"));
@@ -49,7 +49,7 @@ export async function readModelConfig(directory: string): Promise<ModelConfig> {
  * Loads a Hugging Face directory: single or sharded safetensors in F32, F16 or BF16. Needs the memory of the weights in f32
  * and of the largest tensor besides; nothing is allocated before every tensor's name and shape are checked.
  *
- * @throws EngineError naming file and tensor or field.
+ * @throws HeddleError naming file and tensor or field.
  */
 export async function loadModel(directory: string): Promise<ModelWeights> {
   const config = await readModelConfig(directory);

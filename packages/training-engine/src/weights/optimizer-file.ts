@@ -36,7 +36,7 @@ export async function writeOptimizer(
 /**
  * Reads `optimizer.safetensors` of a directory for the given parameters.
  *
- * @throws EngineError `not_found` or `invalid`, naming the tensor.
+ * @throws HeddleError `not_found` or `invalid`, naming the tensor.
  */
 export async function readOptimizer(
   directory: string,

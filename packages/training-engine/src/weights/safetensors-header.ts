@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isJsonObject, parseJsonObject } from "./json-object.js";
 
 /** Bytes of one element of each type that the format knows, without those of less than a byte. */
@@ -46,7 +46,7 @@ export interface SafetensorsHeader {
  *
  * @param dataBytes what follows the header in the file.
  * @param file its name, for messages.
- * @throws EngineError `invalid`, naming file and tensor.
+ * @throws HeddleError `invalid`, naming file and tensor.
  */
 export function parseHeader(header: Uint8Array, dataBytes: number, file: string): SafetensorsHeader {
   const entries = parseJsonObject(header, file);
@@ -61,9 +61,11 @@ export function parseHeader(header: Uint8Array, dataBytes: number, file: string)
 }
 
 /** The error for one tensor of a file. */
-export function tensorError(file: string, tensor: string, what: string): EngineError {
+export function tensorError(file: string, tensor: string, what: string): HeddleError {
   const name = tensor.length > 200 ? `${tensor.slice(0, 200)}…` : tensor;
-  return new EngineError("invalid", `${file}: tensor ${JSON.stringify(name)} ${what}`, `${file}:${name}`);
+  return new HeddleError("invalid", `${file}: tensor ${JSON.stringify(name)} ${what}`, {
+    details: { file, tensor: name },
+  });
 }
 
 function readMetadata(entry: unknown, file: string): Record<string, string> {
@@ -105,7 +107,9 @@ function checkCoverage(tensors: TensorInfo[], dataBytes: number, file: string): 
     covered = end;
   }
   if (covered !== dataBytes) {
-    throw new EngineError("invalid", `${file} has ${dataBytes} bytes of data, its tensors only ${covered}`, file);
+    throw new HeddleError("invalid", `${file} has ${dataBytes} bytes of data, its tensors only ${covered}`, {
+      details: { file },
+    });
   }
 }
 

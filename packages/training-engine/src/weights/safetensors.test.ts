@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { rawSafetensors, scratchDirectories } from "../../test/weight-files.js";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { narrowBF16, widenBF16 } from "./number-formats.js";
 import { openSafetensors, writeSafetensors } from "./safetensors.js";
 
@@ -92,9 +92,9 @@ test.each(broken)("a header with %s is refused", async (_what, header, dataBytes
   if (header === "\u0000") bytes[8] = 0xff;
   await writeFile(path, bytes);
   const error: unknown = await openSafetensors(path).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(EngineError);
+  expect(error).toBeInstanceOf(HeddleError);
   expect(error).toMatchObject({ code: "invalid", message: expect.stringMatching(message) });
-  expect(error).toMatchObject({ path: expect.stringContaining("model.safetensors") });
+  expect(error).toMatchObject({ details: { file: "model.safetensors" } });
 });
 
 test("files too short for their header, headers too long to read and what is no file are refused", async () => {
@@ -150,7 +150,7 @@ test("a file with flipped bits is refused, or holds as many numbers as its shape
           await file.close();
         }
       } catch (error) {
-        expect(error).toBeInstanceOf(EngineError);
+        expect(error).toBeInstanceOf(HeddleError);
       }
     }),
     { numRuns: 250 },

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { WeightFormat } from "./number-formats.js";
 import { narrowBF16, weightFormats, widenBF16, widenF16 } from "./number-formats.js";
 import type { SafetensorsHeader, TensorInfo } from "./safetensors-header.js";
@@ -25,14 +25,14 @@ export interface SafetensorsFile extends SafetensorsHeader {
 /**
  * Opens a safetensors file and checks its header. No tensor is read yet.
  *
- * @throws EngineError `not_found` when there is no such file, `invalid` for everything wrong in it.
+ * @throws HeddleError `not_found` when there is no such file, `invalid` for everything wrong in it.
  */
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const file = basename(path);
   const found = await stat(path).catch(() => undefined);
-  if (!found) throw new EngineError("not_found", `there is no ${file}`, file);
+  if (!found) throw new HeddleError("not_found", `there is no ${file}`, { details: { file } });
   // Opening a pipe would wait for its writer.
-  if (!found.isFile()) throw new EngineError("invalid", `${file} is not a file`, file);
+  if (!found.isFile()) throw new HeddleError("invalid", `${file} is not a file`, { details: { file } });
   const handle = await open(path, "r");
   try {
     const { header, dataStart } = await readHeader(handle, file);
@@ -50,24 +50,25 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
 
 async function readHeader(handle: FileHandle, file: string): Promise<{ header: SafetensorsHeader; dataStart: number }> {
   const { size } = await handle.stat();
-  if (size < 8) throw new EngineError("invalid", `${file} has ${size} bytes; a safetensors file has at least 8`, file);
+  if (size < 8)
+    throw new HeddleError("invalid", `${file} has ${size} bytes; a safetensors file has at least 8`, {
+      details: { file },
+    });
   const prefix = new Uint8Array(8);
   await readFully(handle, prefix, 0, file);
   const length = new DataView(prefix.buffer).getBigUint64(0, true);
   if (length > BigInt(maxHeaderBytes)) {
-    throw new EngineError(
+    throw new HeddleError(
       "invalid",
       `${file} says that its header has ${length} bytes; at most ${maxHeaderBytes} are read`,
-      file,
+      { details: { file } },
     );
   }
   const dataStart = 8 + Number(length);
   if (dataStart > size) {
-    throw new EngineError(
-      "invalid",
-      `${file} has ${size} bytes but says that its header ends at byte ${dataStart}`,
-      file,
-    );
+    throw new HeddleError("invalid", `${file} has ${size} bytes but says that its header ends at byte ${dataStart}`, {
+      details: { file },
+    });
   }
   const bytes = new Uint8Array(Number(length));
   await readFully(handle, bytes, 8, file);
@@ -107,7 +108,8 @@ async function readTensor(
 async function readFully(handle: FileHandle, into: Uint8Array, position: number, file: string): Promise<void> {
   for (let at = 0; at < into.length;) {
     const { bytesRead } = await handle.read(into, at, Math.min(into.length - at, 2 ** 26), position + at);
-    if (bytesRead === 0) throw new EngineError("invalid", `${file} ends at byte ${position + at}; it was cut`, file);
+    if (bytesRead === 0)
+      throw new HeddleError("invalid", `${file} ends at byte ${position + at}; it was cut`, { details: { file } });
     at += bytesRead;
   }
 }

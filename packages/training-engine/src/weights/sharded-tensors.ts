@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { formatValue } from "./config-fields.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
 import type { SafetensorsFile } from "./safetensors.js";
@@ -13,7 +13,7 @@ export interface Tensors {
   /** Throws `invalid`, naming file and tensor, when it is missing or has another shape. */
   require(name: string, shape: number[]): void;
   read(name: string, into?: Float32Array): Promise<Float32Array>;
-  error(name: string, what: string): EngineError;
+  error(name: string, what: string): HeddleError;
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ const maxShards = 1000;
 /**
  * Opens `<stem>.safetensors` of a directory or, where there is none, the shards that `<stem>.safetensors.index.json` names.
  *
- * @throws EngineError `not_found` when there is neither, `invalid` for a broken file or an index that does not fit.
+ * @throws HeddleError `not_found` when there is neither, `invalid` for a broken file or an index that does not fit.
  */
 export async function openTensors(directory: string, stem: string): Promise<Tensors> {
   const name = await findTensors(directory, stem);
@@ -39,13 +39,15 @@ export async function findTensors(directory: string, stem: string): Promise<stri
   for (const name of [single, index]) {
     if (await stat(join(directory, name)).catch(() => undefined)) return name;
   }
-  throw new EngineError("not_found", `there is neither ${single} nor ${index}`, single);
+  throw new HeddleError("not_found", `there is neither ${single} nor ${index}`, { details: { file: single } });
 }
 
 async function openShards(directory: string, index: string): Promise<Tensors> {
   const weightMap = (await readJsonFile(directory, index, maxIndexBytes))["weight_map"];
   if (!isJsonObject(weightMap))
-    throw new EngineError("invalid", `${index}: weight_map is missing`, `${index}.weight_map`);
+    throw new HeddleError("invalid", `${index}: weight_map is missing`, {
+      details: { file: index, field: "weight_map" },
+    });
   const files = new Map<string, SafetensorsFile>();
   const fileOfTensor = new Map<string, SafetensorsFile>();
   try {
@@ -58,7 +60,8 @@ async function openShards(directory: string, index: string): Promise<Tensors> {
         );
       }
       if (!files.has(shard)) {
-        if (files.size === maxShards) throw new EngineError("invalid", `${index} names over ${maxShards} files`, index);
+        if (files.size === maxShards)
+          throw new HeddleError("invalid", `${index} names over ${maxShards} files`, { details: { file: index } });
         files.set(shard, await openSafetensors(join(directory, shard)));
       }
       const file = files.get(shard)!;

@@ -230,7 +230,7 @@ test("structured output says only what its constraint lets it", async () => {
   expect(choices).not.toContain(free.completions[0]!.text);
   await expect(sampler.generate({ ...request, weights: "model" })).rejects.toMatchObject({
     code: "unsupported",
-    path: "structuredOutput",
+    loc: ["structuredOutput"],
   });
   const broken = sampler.generate({ ...request, structuredOutput: { type: "regex", regex: "(" } });
   await expect(broken).rejects.toMatchObject({ code: "invalid" });

@@ -1,3 +1,4 @@
+import type { HeddleError } from "@heddle/errors";
 import { expect, test } from "vitest";
 import { requestOf, serveSmallModel } from "../../../test/served-model.js";
 import { randomWeights, smallModels } from "../../../test/small-models.js";
@@ -180,12 +181,12 @@ test("wrong requests are refused before anything runs", async () => {
   const refused = async (settings: Parameters<typeof requestOf>[0]) =>
     sampler.generate(requestOf(settings)).then(
       () => undefined,
-      (error: { code: string; path?: string }) => [error.code, error.path],
+      (error: HeddleError) => [error.code, error.loc],
     );
   expect(await refused({ weights: "nothing" })).toEqual(["not_found", undefined]);
-  expect(await refused({ maxTokens: config.contextLength })).toEqual(["invalid", "maxTokens"]);
-  expect(await refused({ prompt: Int32Array.of(40) })).toEqual(["invalid", "prompt.0"]);
-  expect(await refused({ stop: [""] })).toEqual(["invalid", "stop.0"]);
+  expect(await refused({ maxTokens: config.contextLength })).toEqual(["invalid", ["maxTokens"]]);
+  expect(await refused({ prompt: Int32Array.of(40) })).toEqual(["invalid", ["prompt", 0]]);
+  expect(await refused({ stop: [""] })).toEqual(["invalid", ["stop", 0]]);
   expect(sampler.stats().prefills).toBe(0);
   await sampler.close();
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
+import type { WireError } from "../../wire-error.js";
 import { pendingCalls } from "./pending-calls.js";
 import type { ParentMessage } from "./protocol.js";
 
@@ -11,11 +12,17 @@ function table(): { sent: ParentMessage[]; calls: ReturnType<typeof pendingCalls
 describe("a call to a child process", () => {
   it("brings an error of the child back with code, message and place", async () => {
     const { calls } = table();
+    const wire: WireError = {
+      code: "corrupt",
+      message: "the checkpoint is corrupt",
+      loc: ["weights", "checkpoint"],
+      details: { file: "model.safetensors" },
+    };
     const call = calls.call("logprobs", []);
-    calls.receive({ type: "error", id: 1, error: { code: "invalid", message: "not a token", path: "sequences.0" } });
+    calls.receive({ type: "error", id: 1, error: wire });
     const error: unknown = await call.catch((error: unknown) => error);
-    expect(error).toBeInstanceOf(EngineError);
-    expect(error).toMatchObject({ code: "invalid", message: "not a token", path: "sequences.0" });
+    expect(error).toBeInstanceOf(HeddleError);
+    expect(error).toMatchObject(wire);
   });
 
   it("tells the child of an abort and waits for what it says", async () => {
@@ -56,7 +63,7 @@ describe("a call to a child process", () => {
   it("rejects when the child has ended, and so does every later one", async () => {
     const { calls } = table();
     const call = calls.call("optimStep", {});
-    const why = new EngineError("failed", "the training process ended by SIGKILL");
+    const why = new HeddleError("failed", "the training process ended by SIGKILL");
     calls.end(why);
     await expect(call).rejects.toBe(why);
     await expect(calls.call("optimStep", {})).rejects.toBe(why);

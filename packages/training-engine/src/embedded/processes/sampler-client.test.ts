@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { expect, it } from "vitest";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { GenerateRequest } from "../../port.js";
 import { restartingSampler } from "./sampler-client.js";
 
@@ -18,7 +18,7 @@ it("turns requests away, with the reason and for how long, while the process end
   const sampler = restartingSampler(
     async () => {
       starts++;
-      throw new EngineError("failed", "the sampling process exited with code 7");
+      throw new HeddleError("failed", "the sampling process exited with code 7");
     },
     (line) => ends.emit(`end ${lines.push(line)}`),
   );

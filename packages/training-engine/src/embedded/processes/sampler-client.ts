@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Sampler } from "../../port.js";
 import type { Child } from "./child.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
@@ -76,7 +76,7 @@ export function restartingSampler(
   async function ready(signal?: AbortSignal): Promise<Child<SamplerMethods>> {
     if (closing.signal.aborted) throw closed();
     const reason = failureReason();
-    if (reason !== undefined && Date.now() < nextStartAt) throw new EngineError("busy", reason);
+    if (reason !== undefined && Date.now() < nextStartAt) throw new HeddleError("busy", reason);
     return untilAborted(current ?? launch(0), signal);
   }
 
@@ -125,6 +125,6 @@ export function restartingSampler(
   };
 }
 
-function closed(): EngineError {
-  return new EngineError("aborted", "the engine is closed");
+function closed(): HeddleError {
+  return new HeddleError("aborted", "the engine is closed");
 }

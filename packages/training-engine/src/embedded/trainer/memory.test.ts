@@ -6,6 +6,8 @@ import { expect, test } from "vitest";
 test("memory does not grow over hundreds of steps of ever other shapes", async () => {
   const program = fileURLToPath(new URL("../../../test/varied-shapes.ts", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [
+    "--conditions",
+    "@heddle/source",
     "--import",
     import.meta.resolve("tsx"),
     program,

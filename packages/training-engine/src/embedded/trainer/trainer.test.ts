@@ -1,5 +1,7 @@
+import type { Loc } from "@heddle/errors";
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
+import { locOf } from "../../../test/loc-of.js";
 import { randomWeights, smallLlama, uniform } from "../../../test/random-models.js";
 import type { ParameterSet } from "../../model/parameters.js";
 import { adapterParameters, modelParameters } from "../../model/parameters.js";
@@ -190,7 +192,7 @@ describe("where memory is short", () => {
     const trainer = await open({ config: long, memoryBytes: 3_000_000 });
     await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({
       code: "too_large",
-      path: "sequences.0.tokens",
+      loc: ["sequences", 0, "tokens"],
       message: expect.stringMatching(/400 tokens .* \d+ bytes, and \d+/),
     });
     expect((await trainer.forwardBackward(supervised([30]))).loss).toBeGreaterThan(0);
@@ -202,7 +204,7 @@ describe("where memory is short", () => {
 });
 
 describe("what cannot be trained on is refused with its place, and the trainer goes on", () => {
-  const cases: [string, (objective: Objective & { name: "policy" }) => void, { code: string; path: string }][] = [
+  const cases: [string, (objective: Objective & { name: "policy" }) => void, { code: string; loc: Loc }][] = [
     ["a token outside the vocabulary", ({ sequences }) => (sequences[1]!.tokens[4] = 40), at("sequences.1.tokens.4")],
     ["a negative token", ({ sequences }) => (sequences[0]!.tokens[2] = -1), at("sequences.0.tokens.2")],
     [
@@ -211,7 +213,7 @@ describe("what cannot be trained on is refused with its place, and the trainer g
         sequences[1]!.tokens = new Int32Array(65);
         sequences[1]!.mask = new Uint8Array(65);
       },
-      { code: "too_large", path: "sequences.1.tokens" },
+      { code: "too_large", loc: ["sequences", 1, "tokens"] },
     ],
     ["a mask of another length", ({ sequences }) => (sequences[0]!.mask = new Uint8Array(3)), at("sequences.0.mask")],
     ["a mask of neither 0 nor 1", ({ sequences }) => (sequences[0]!.mask[2] = 2), at("sequences.0.mask.2")],
@@ -258,14 +260,14 @@ describe("what cannot be trained on is refused with its place, and the trainer g
   test("optimizer numbers that make no sense", async () => {
     const trainer = await open();
     await trainer.forwardBackward(supervised([8]));
-    await expect(trainer.optimStep({ ...adam, beta2: 1 })).rejects.toMatchObject({ code: "invalid", path: "beta2" });
-    await expect(trainer.optimStep({ ...adam, learningRate: NaN })).rejects.toMatchObject({ path: "learningRate" });
+    await expect(trainer.optimStep({ ...adam, beta2: 1 })).rejects.toMatchObject({ code: "invalid", loc: ["beta2"] });
+    await expect(trainer.optimStep({ ...adam, learningRate: NaN })).rejects.toMatchObject({ loc: ["learningRate"] });
     expect((await trainer.optimStep(adam)).gradientNorm).toBeGreaterThan(0);
   });
 
   test("moments of another model", async () => {
     const optimizer = { steps: 1, first: new Float32Array(3), second: new Float32Array(3) };
-    await expect(open({ optimizer })).rejects.toMatchObject({ code: "invalid", path: "optimizer" });
+    await expect(open({ optimizer })).rejects.toMatchObject({ code: "invalid", loc: ["optimizer"] });
   });
 
   test("weights that have become useless fail the call, and the step changes nothing", async () => {
@@ -377,8 +379,8 @@ describe("several threads", () => {
   });
 });
 
-function at(path: string): { code: string; path: string } {
-  return { code: "invalid", path };
+function at(path: string): { code: string; loc: Loc } {
+  return { code: "invalid", loc: locOf(path) };
 }
 
 function copied({ parameters, flat }: ParameterSet): ParameterSet {

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 import { constraintSource } from "./constraint-source.js";
 import type { JsonValidator } from "./json-validator.js";
@@ -69,7 +69,7 @@ function validatorFor(schema: unknown): JsonValidator {
     return jsonValidator(schema);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new EngineError("invalid", `The JSON schema cannot be used: ${reason}.`, "schema");
+    throw new HeddleError("invalid", `The JSON schema cannot be used: ${reason}.`, { loc: ["schema"] });
   }
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, expect, test } from "vitest";
+import { locOf } from "../../../test/loc-of.js";
 import type { StructuredOutput } from "../../port.js";
 import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
 import { openConstraints } from "./constraints.js";
@@ -163,8 +164,11 @@ const refused: [string, unknown, string][] = [
   ["a value that contains itself", { type: "object", properties: { a: { $ref: "#" } }, required: ["a"] }, "#"],
 ];
 
-test.each(refused)("a JSON schema with %s is refused with its place", async (_, schema, place) => {
-  await expect(shared.compile(schemaOutput(schema))).rejects.toMatchObject({ code: "invalid", path: `schema${place}` });
+test.each(refused)("a JSON schema with %s is refused with its location", async (_, schema, pointer) => {
+  await expect(shared.compile(schemaOutput(schema))).rejects.toMatchObject({
+    code: "invalid",
+    loc: locOf(`schema${pointer.slice(1).replaceAll("/", ".")}`),
+  });
 });
 
 test.each<[StructuredOutput, string]>([
@@ -192,7 +196,7 @@ test.each<[StructuredOutput, string]>([
   [{ type: "structural_tag", tag: { format: { type: "qwen_xml_parameter" } } }, "tag.format.type"],
   [
     { type: "structural_tag", tag: { structures: [{ begin: "<a>", schema: { not: {} }, end: "" }], triggers: ["<a"] } },
-    "tag.tags.0.content.json_schema#/not",
+    "tag.tags.0.content.json_schema.not",
   ],
   [
     { type: "structural_tag", tag: { structures: [{ begin: "x", schema: {}, end: "" }], triggers: ["<a"] } },
@@ -200,8 +204,8 @@ test.each<[StructuredOutput, string]>([
   ],
   [{ type: "json_schema", schema: true, whitespacePattern: "\\s*" }, "whitespacePattern"],
   [{ type: "json_schema", schema: true, whitespace: false, whitespacePattern: " " }, "whitespacePattern"],
-])("%j is refused with its place", async (output, path) => {
-  await expect(shared.compile(output)).rejects.toMatchObject({ code: "invalid", path });
+])("%j is refused with its location", async (output, path) => {
+  await expect(shared.compile(output)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
 });
 
 test("a grammar with a mistake names it, without the library's own files", async () => {
@@ -219,7 +223,7 @@ test("what is too large to compile is refused, and every other completion goes o
     constraints.compile(exploding),
     constraints.compile({ type: "choice", choices: ["x"] }),
   ]);
-  expect(tooLarge).toMatchObject({ status: "rejected", reason: { code: "too_large", path: "grammar" } });
+  expect(tooLarge).toMatchObject({ status: "rejected", reason: { code: "too_large", loc: ["grammar"] } });
   expect(beside.status).toBe("fulfilled");
   expect(await nextTexts(waiting)).toEqual(["b"]);
   write(waiting, "bc");
@@ -232,7 +236,7 @@ test("what takes too long to compile is refused, and the next constraint works",
   write(waiting, "x");
   // Its automaton doubles with every count.
   const endless = constraints.compile({ type: "regex", regex: "[ab]*a[ab]{60}" });
-  await expect(endless).rejects.toMatchObject({ code: "too_large", path: "regex" });
+  await expect(endless).rejects.toMatchObject({ code: "too_large", loc: ["regex"] });
   expect(await nextTexts(waiting)).toEqual(["y"]);
 });
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 import type { GrammarThread, ThreadSession, TimeLimits } from "./grammar-thread.js";
 import { grammarThread } from "./grammar-thread.js";
@@ -84,7 +84,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
   return {
     async compile(given) {
       if ((options.eosIds ?? vocabulary.eosIds).length === 0) {
-        throw new EngineError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
+        throw new HeddleError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
       }
       const text = constraintJson(given, limits.characters);
       const { slow, fast } = openThreads();
@@ -105,7 +105,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
   };
 
   function openThreads() {
-    if (closed) throw new EngineError("aborted", "The constraints of this sampler are closed.");
+    if (closed) throw new HeddleError("aborted", "The constraints of this sampler are closed.");
     if (threads) return threads;
     const data = workerData(vocabulary, options, limits);
     threads = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
@@ -137,7 +137,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
     return {
       async next() {
         const { mask, onlyEos } = await nextTokens;
-        if (!mask) throw new EngineError("failed", "The constraint gave no mask.");
+        if (!mask) throw new HeddleError("failed", "The constraint gave no mask.");
         return { mask: mask.slice(), onlyEos: onlyEos === true };
       },
       accept(token) {
@@ -210,9 +210,9 @@ function constraintJson(output: StructuredOutput, limit: number): string {
   } catch {
     // Said below.
   }
-  if (text === undefined) throw new EngineError("invalid", "The constraint must be plain JSON.");
+  if (text === undefined) throw new HeddleError("invalid", "The constraint must be plain JSON.");
   if (text.length > limit) {
-    throw new EngineError("too_large", `The constraint has ${text.length} characters, ${limit} are allowed.`);
+    throw new HeddleError("too_large", `The constraint has ${text.length} characters, ${limit} are allowed.`);
   }
   return text;
 }

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ByteRange, CodePointRange } from "./utf8-ranges.js";
 import { byteSequences, complementRanges } from "./utf8-ranges.js";
 
@@ -71,7 +71,7 @@ export function grammarBuilder(maxCharacters: number): GrammarBuilder {
     characters += line.length;
     if (characters > maxCharacters) {
       const limit = `${maxCharacters} characters`;
-      throw new EngineError("too_large", `The constraint grows to a grammar of more than ${limit}.`);
+      throw new HeddleError("too_large", `The constraint grows to a grammar of more than ${limit}.`);
     }
     lines.push(line);
   };

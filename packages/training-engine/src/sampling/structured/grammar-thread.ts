@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
+import { fromWireError } from "../../wire-error.js";
 import type { StructuredOutput } from "../../port.js";
 import type {
   GrammarWorkerData,
@@ -113,20 +114,20 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
       if (thread === worker) restart(exitError(error));
     });
     thread.on("exit", () => {
-      if (thread === worker) restart(new EngineError("failed", "The thread that reads constraints ended by itself."));
+      if (thread === worker) restart(new HeddleError("failed", "The thread that reads constraints ended by itself."));
     });
     return thread;
   }
 
   function settle(reply: GrammarWorkerReply): void {
     if ("error" in reply && (reply.broken || reply.id === 0)) {
-      restart(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+      restart(fromWireError(reply.error));
       return;
     }
     const request = pending.shift();
     watch();
     if ("value" in reply) request?.resolve(reply.value);
-    else request?.reject(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+    else request?.reject(fromWireError(reply.error));
   }
 
   /** Gives the oldest request its time. */
@@ -148,7 +149,7 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     pending = [];
   }
 
-  function restart(error: EngineError): void {
+  function restart(error: HeddleError): void {
     const ending = worker;
     const [oldest, ...others] = pending;
     reset();
@@ -158,10 +159,7 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
       for (const request of others) request.reject(error);
       return;
     }
-    const field = constraintField(oldest?.session?.output);
-    oldest?.reject(
-      error.path === undefined && oldest.compiles ? new EngineError(error.code, error.message, field) : error,
-    );
+    oldest?.reject(oldest.compiles ? atConstraint(error, oldest.session?.output) : error);
     for (const request of others) {
       if (request.session?.closed) request.reject(closedError());
       else send(request);
@@ -169,7 +167,13 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
   }
 }
 
-/** The field of a constraint that holds what the user wrote. */
+/** Returns an error without a location with that of the field that holds the user's constraint. */
+function atConstraint(error: HeddleError, output: StructuredOutput | undefined): HeddleError {
+  const field = constraintField(output);
+  if (error.loc !== undefined || field === undefined) return error;
+  return new HeddleError(error.code, error.message, { loc: [field], details: error.details });
+}
+
 function constraintField(output: StructuredOutput | undefined): string | undefined {
   const fields = {
     json_schema: "schema",
@@ -181,24 +185,24 @@ function constraintField(output: StructuredOutput | undefined): string | undefin
   return output && (output.type === "structural_tag" ? "tag" : fields[output.type]);
 }
 
-function closedError(): EngineError {
-  return new EngineError("aborted", "The constraint was closed.");
+function closedError(): HeddleError {
+  return new HeddleError("aborted", "The constraint was closed.");
 }
 
-function timeoutError({ what, compiles }: Pending, limit: number): EngineError {
+function timeoutError({ what, compiles }: Pending, limit: number): HeddleError {
   const seconds = `${limit / 1000} s`;
-  if (what === "start") return new EngineError("failed", `The grammar library was not ready after ${seconds}.`);
+  if (what === "start") return new HeddleError("failed", `The grammar library was not ready after ${seconds}.`);
   const work = compiles ? "compile" : what === "verify" ? "check" : "follow";
-  return new EngineError("too_large", `The constraint is too large: it took more than ${seconds} to ${work}.`);
+  return new HeddleError("too_large", `The constraint is too large: it took more than ${seconds} to ${work}.`);
 }
 
-function exitError(error: unknown): EngineError {
+function exitError(error: unknown): HeddleError {
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
-    return new EngineError(
+    return new HeddleError(
       "too_large",
       "The constraint is too large: reading it took more memory than there is for it.",
     );
   }
   const reason = error instanceof Error ? error.message : String(error);
-  return new EngineError("failed", `The thread that reads constraints died: ${reason}`);
+  return new HeddleError("failed", `The thread that reads constraints died: ${reason}`);
 }

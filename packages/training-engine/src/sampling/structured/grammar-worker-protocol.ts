@@ -1,5 +1,5 @@
-import type { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
+import type { WireError } from "../../wire-error.js";
 
 // Requests are answered in their order, one reply each; `close` has none. The first reply, for the request 0, says that the
 // thread is ready.
@@ -29,14 +29,8 @@ export interface GrammarWorkerValue {
   tookMs?: number;
 }
 
-export interface GrammarWorkerFailure {
-  code: EngineError["code"];
-  message: string;
-  path?: string;
-}
-
 /** `broken`: the grammar library ended itself and must not be used again. */
 export type GrammarWorkerReply = { id: number } & (
   | { value: GrammarWorkerValue }
-  | { error: GrammarWorkerFailure; broken: boolean }
+  | { error: WireError; broken: boolean }
 );

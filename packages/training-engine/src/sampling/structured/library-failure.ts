@@ -1,14 +1,10 @@
-import type { GrammarWorkerFailure } from "./grammar-worker-protocol.js";
+import type { WireError } from "../../wire-error.js";
 
 /**
  * What an abort of the grammar library means to the one who wrote the constraint. `printed` is what the library wrote to the console;
  * `memoryLimit` is set when it asked for more memory than that.
  */
-export function libraryFailure(
-  error: unknown,
-  printed: readonly string[],
-  memoryLimit: number | undefined,
-): GrammarWorkerFailure {
+export function libraryFailure(error: unknown, printed: readonly string[], memoryLimit: number | undefined): WireError {
   if (memoryLimit !== undefined) {
     const limit = `${Math.round(memoryLimit / 2 ** 20)} MB`;
     return {

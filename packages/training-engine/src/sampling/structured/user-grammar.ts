@@ -1,4 +1,5 @@
-import { EngineError } from "../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { characterClass } from "./ebnf.js";
 import type { CodePointRange } from "./utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "./utf8-ranges.js";
@@ -20,9 +21,9 @@ const controls: Readonly<Record<string, number>> = {
  * A grammar as the user wrote it, its character classes spelt out in bytes: xgrammar reads a class beyond ASCII as something else,
  * and a negated one allows bytes that are no text. Everything else is left to xgrammar to judge.
  */
-export function userGrammarSource(grammar: unknown, path: string): string {
+export function userGrammarSource(grammar: unknown, loc: Loc): string {
   if (typeof grammar !== "string" || grammar.trim() === "") {
-    throw new EngineError("invalid", "The grammar must be text that is not empty.", path);
+    throw new HeddleError("invalid", "The grammar must be text that is not empty.", { loc });
   }
   let depth = 0;
   // Strings, comments and classes, in which the other signs mean nothing.
@@ -64,8 +65,8 @@ export function userGrammarSource(grammar: unknown, path: string): string {
     return codePoint;
   }
 
-  function failure(reason: string, offset: number): EngineError {
+  function failure(reason: string, offset: number): HeddleError {
     const line = (typeof grammar === "string" ? grammar : "").slice(0, offset).split("\n").length;
-    return new EngineError("invalid", `The grammar cannot be used: ${reason} (line ${line}).`, path);
+    return new HeddleError("invalid", `The grammar cannot be used: ${reason} (line ${line}).`, { loc });
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type * as Library from "@mlc-ai/web-xgrammar";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 export type XGrammar = typeof Library;
 export type { CompiledGrammar, GrammarMatcher } from "@mlc-ai/web-xgrammar";
@@ -17,7 +17,7 @@ export function loadXGrammar(print: (line: string) => void, name = "@mlc-ai/web-
     file = require.resolve(name);
   } catch {
     const reason = `Structured outputs need the package ${name}, which is not installed.`;
-    throw new EngineError("unsupported", reason);
+    throw new HeddleError("unsupported", reason);
   }
   const log = (...parts: unknown[]): void => print(parts.map(String).join(" "));
   const module = { exports: {} };

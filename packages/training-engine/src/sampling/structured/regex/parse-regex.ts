@@ -1,4 +1,5 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
 import { anyCharacter, classEscapes, controlEscapes } from "./character-escapes.js";
@@ -11,12 +12,12 @@ const maxCount = 10_000;
 /**
  * Reads the part of ECMAScript's regular expressions that describes a regular language character by character: no
  * look-around, no back references, no `\b`, no Unicode properties, no flags. Lazy quantifiers mean the same as greedy ones.
- * Rejects with `invalid`, `path` and the position in the expression.
+ * Rejects with `invalid`, `loc` and the position in the expression.
  */
-export function parseRegex(source: string, path: string): Regex {
+export function parseRegex(source: string, loc: Loc): Regex {
   if (source.length > maxCharacters) {
     const sizes = `${source.length} characters, ${maxCharacters} are allowed`;
-    throw new EngineError("too_large", `The regular expression is too long: ${sizes}.`, path);
+    throw new HeddleError("too_large", `The regular expression is too long: ${sizes}.`, { loc });
   }
   const characters = Array.from(source);
   let at = 0;
@@ -27,7 +28,7 @@ export function parseRegex(source: string, path: string): Regex {
 
   function fail(reason: string, position = at): never {
     const location = `at position ${position} of the regular expression`;
-    throw new EngineError("invalid", `Regular expression not usable: ${reason} (${location}).`, path);
+    throw new HeddleError("invalid", `Regular expression not usable: ${reason} (${location}).`, { loc });
   }
 
   function take(character: string): boolean {

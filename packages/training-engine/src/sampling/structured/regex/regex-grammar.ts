@@ -1,4 +1,5 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { GrammarBuilder } from "../ebnf.js";
 import { literal, alternation } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
@@ -19,14 +20,14 @@ export function textWriter(builder: GrammarBuilder): CharacterWriter {
 
 /**
  * A grammar expression for the texts that match `source` as a whole (as if between `^` and `$`).
- * Rejects with `invalid` or `too_large` and `path`.
+ * Rejects with `invalid` or `too_large` and `loc`.
  */
-export function regexExpression(source: string, path: string, writer: CharacterWriter): string {
-  const regex = withoutAnchors(parseRegex(source, path), true, true, path);
+export function regexExpression(source: string, loc: Loc, writer: CharacterWriter): string {
+  const regex = withoutAnchors(parseRegex(source, loc), true, true, loc);
   const positions = countPositions(regex);
   if (positions > maxPositions) {
     const sizes = `${positions} positions when its counts are multiplied out, ${maxPositions} are allowed`;
-    throw new EngineError("too_large", `The regular expression is too large: ${sizes}.`, path);
+    throw new HeddleError("too_large", `The regular expression is too large: ${sizes}.`, { loc });
   }
   return write(regex, writer);
 }
@@ -50,26 +51,26 @@ function countPositions(regex: Regex): number {
 const isAnchor = (regex: Regex) => regex.kind === "start" || regex.kind === "end";
 
 /** Anchors at the edges say what holds anyway; anywhere else nothing could match. */
-function withoutAnchors(regex: Regex, atStart: boolean, atEnd: boolean, path: string): Regex {
+function withoutAnchors(regex: Regex, atStart: boolean, atEnd: boolean, loc: Loc): Regex {
   switch (regex.kind) {
     case "start":
     case "end": {
       if (regex.kind === "start" ? atStart : atEnd) return { kind: "sequence", parts: [] };
       const reason = `Regular expression not usable: ${regex.kind === "start" ? "^" : "$"} stands in the middle.`;
-      throw new EngineError("invalid", reason, path);
+      throw new HeddleError("invalid", reason, { loc });
     }
     case "sequence": {
       const first = regex.parts.findIndex((part) => !isAnchor(part));
       const last = regex.parts.findLastIndex((part) => !isAnchor(part));
       const parts = regex.parts.map((part, index) =>
-        withoutAnchors(part, atStart && (first < 0 || index <= first), atEnd && index >= last, path),
+        withoutAnchors(part, atStart && (first < 0 || index <= first), atEnd && index >= last, loc),
       );
       return { kind: "sequence", parts };
     }
     case "choice":
-      return { kind: "choice", options: regex.options.map((each) => withoutAnchors(each, atStart, atEnd, path)) };
+      return { kind: "choice", options: regex.options.map((each) => withoutAnchors(each, atStart, atEnd, loc)) };
     case "repeat":
-      return { ...regex, part: withoutAnchors(regex.part, false, false, path) };
+      return { ...regex, part: withoutAnchors(regex.part, false, false, loc) };
     default:
       return regex;
   }

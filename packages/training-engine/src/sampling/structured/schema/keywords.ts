@@ -1,4 +1,5 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 
 /** A JSON schema that is an object. */
 export type SchemaObject = Record<string, unknown>;
@@ -56,8 +57,23 @@ export function pointerTo(pointer: string, ...steps: (string | number)[]): strin
   return [pointer, ...steps.map((step) => String(step).replaceAll("~", "~0").replaceAll("/", "~1"))].join("/");
 }
 
-export function invalidSchema(pointer: string, reason: string): EngineError {
-  return new EngineError("invalid", `The JSON schema cannot be used: ${reason} (at ${pointer}).`, `schema${pointer}`);
+/** Keywords whose value is a list: the step after one of them is a position. */
+const listKeywords = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "enum", "type", "required", "items"]);
+
+/** Returns the location of a JSON pointer fragment in a constraint: `#/properties/a` is `schema`, `properties`, `a`. */
+export function schemaLoc(pointer: string): Loc {
+  const steps = pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const isPosition = (step: string, index: number) => /^\d+$/.test(step) && listKeywords.has(steps[index - 1] ?? "");
+  return ["schema", ...steps.map((step, index) => (isPosition(step, index) ? Number(step) : step))];
+}
+
+export function invalidSchema(pointer: string, reason: string): HeddleError {
+  return new HeddleError("invalid", `The JSON schema cannot be used: ${reason} (at ${pointer}).`, {
+    loc: schemaLoc(pointer),
+  });
 }
 
 export function isObject(value: unknown): value is SchemaObject {

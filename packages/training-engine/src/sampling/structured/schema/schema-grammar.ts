@@ -14,6 +14,7 @@ import {
   isObject,
   schemaTypes,
   pointerTo,
+  schemaLoc,
   typeKeywords,
   exclusiveKeywords,
 } from "./keywords.js";
@@ -177,7 +178,7 @@ function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder
   }
   const quote = literal('"');
   if (source !== undefined) {
-    return `${quote} ${regexExpression(source, `schema${pointerTo(pointer, "pattern")}`, jsonString(builder))} ${quote}`;
+    return `${quote} ${regexExpression(source, schemaLoc(pointerTo(pointer, "pattern")), jsonString(builder))} ${quote}`;
   }
   const minLength = countKeyword(schema, "minLength", pointer, maxLength) ?? 0;
   const max = countKeyword(schema, "maxLength", pointer, maxLength);
@@ -212,7 +213,7 @@ function numberBody(
   const low = tighterBound(bound(schema, "minimum", pointer), bound(schema, "exclusiveMinimum", pointer), 1);
   const high = tighterBound(bound(schema, "maximum", pointer), bound(schema, "exclusiveMaximum", pointer), -1);
   if (!low && !high) return type === "integer" ? json.integer() : json.number();
-  const location = `schema${pointer}`;
+  const location = schemaLoc(pointer);
   return type === "integer" ? integerRange(low, high, location) : numberRange(low, high, location);
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -78,12 +78,14 @@ test("discarded arrays are gone at once, and their memory does not pile up", asy
 });
 
 test("where the library is not installed, one sentence says so and what to do", async () => {
-  // The module itself, in a place from which no package is found.
+  // The module in a directory from which only the package of errors is found.
+  const errors = fileURLToPath(new URL("../../../errors", import.meta.url));
   const directory = await mkdtemp(join(tmpdir(), "heddle-missing-"));
   try {
     await mkdir(join(directory, "embedded"));
     await copyFile(new URL("session.ts", import.meta.url), join(directory, "embedded/session.mts"));
-    await copyFile(new URL("../engine-error.ts", import.meta.url), join(directory, "engine-error.ts"));
+    await mkdir(join(directory, "node_modules/@heddle"), { recursive: true });
+    await symlink(errors, join(directory, "node_modules/@heddle/errors"));
     const program = `import { unavailableReason, openSession } from "./embedded/session.mts";
       console.log(await unavailableReason());
       openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;

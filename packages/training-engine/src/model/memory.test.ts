@@ -49,7 +49,7 @@ test("what would not fit is refused with what it needs, what there is and what w
   );
   expect(() => requireTrainingMemory(large, adapter, 1e8)).toThrow(/^training an adapter of rank 8/);
   expect(() => requireSamplingMemory(large, samplingMemory(large).total)).not.toThrow();
-  expect(() => requireSamplingMemory(large, 1e9)).toThrow(/^sampling from this model needs .* and 1.00 GB may be used/);
+  expect(() => requireSamplingMemory(large, 1e9)).toThrow(/^sampling from this model needs .* 1.00 GB are available/);
 });
 
 test("the model that a refusal speaks of would indeed fit", () => {

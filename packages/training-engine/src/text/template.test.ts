@@ -128,8 +128,8 @@ describe("where templates come from", () => {
   });
 
   test.each([
-    ["a number", 5, /chat_template: neither a text nor a list/],
-    ["names without templates", [{ name: "a" }], /chat_template\.0: not a name with a template/],
+    ["a number", 5, /chat_template must be text or a list/],
+    ["names without templates", [{ name: "a" }], /chat_template\[0\] must have a name and a template/],
     ["endless", "x".repeat(300_000), /more than 262144 characters/],
   ])("refused: %s", async (_, template, reason) => {
     await expect(open(template)).rejects.toMatchObject({ name: "HeddleError", message: expect.stringMatching(reason) });
@@ -215,7 +215,7 @@ describe("what a conversation may be", () => {
     const open = { messages, addGenerationPrompt: false, continueFinalMessage: true };
     expect(await render(chatMl, open)).toMatch(/<\|im_start\|>assistant\nWell, $/);
     expect(await render(headers, open)).toMatch(/\n\nWell,$/);
-    await expect(render("nothing of it", open)).rejects.toThrow("does not show the last message");
+    await expect(render("nothing of it", open)).rejects.toThrow("does not contain the last message");
   });
 });
 

@@ -29,11 +29,11 @@ export function readTrainingRows(file: string | Uint8Array, given: Partial<Train
   for (let start = 0, line = 1; start < bytes.length; line++) {
     const found = bytes.indexOf(0x0a, start);
     const end = found < 0 ? bytes.length : found;
-    if (end - start > limits.lineBytes) throw invalidFile(`line ${line} has more than ${limits.lineBytes} bytes`);
+    if (end - start > limits.lineBytes) throw invalidFile(`line ${line}: more than ${limits.lineBytes} bytes`);
     const row = readRow(bytes.subarray(start, end), line);
     if (row) rows.push({ line, row });
     if (rows.length > limits.rows)
-      throw invalidFile(`line ${line}: the training file has more than ${limits.rows} rows`);
+      throw invalidFile(`line ${line}: more than ${limits.rows} rows`);
     start = end + 1;
   }
   if (rows.length === 0) throw invalidFile("the training file has no rows");
@@ -50,10 +50,10 @@ function readRow(bytes: Uint8Array, line: number): Record<string, unknown> | und
   } catch (error) {
     const utf8 = error instanceof TypeError;
     throw invalidFile(
-      `line ${line} is not valid ${utf8 ? "UTF-8" : `JSON: ${error instanceof Error ? error.message : ""}`}`,
+      `line ${line}: not valid ${utf8 ? "UTF-8" : `JSON: ${error instanceof Error ? error.message : ""}`}`,
     );
   }
-  if (!isObject(row)) throw invalidFile(`line ${line} is not a JSON object`);
+  if (!isObject(row)) throw invalidFile(`line ${line}: not a JSON object`);
   if (!Array.isArray(row["messages"]) || row["messages"].length === 0)
     throw invalidFile(`line ${line}: messages must be a list that is not empty`);
   return row;

@@ -76,7 +76,7 @@ test("of two writers of one directory one wins, and nothing of the other stays",
   const parent = await scratch();
   const both = await Promise.allSettled([1, 2].map((seed) => writeCheckpoint(join(parent, "7"), { ...adapter, seed })));
   expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "invalid" } });
+  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "conflict" } });
   expect(await readdir(parent)).toEqual(["7"]);
   await readCheckpoint(join(parent, "7"), config, { optimizer: true });
 });

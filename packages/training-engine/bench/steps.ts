@@ -67,7 +67,17 @@ async function compare(python: string | undefined, rounds: number): Promise<void
         versions = `${String(trl["versions"])}; `;
         theirs.push(numbersOf(trl));
       }
-      const started = ["--import", "tsx", "--conditions", "@heddle/source", self, "--task", task, "--steps", String(steps)];
+      const started = [
+        "--import",
+        "tsx",
+        "--conditions",
+        "@heddle/source",
+        self,
+        "--task",
+        task,
+        "--steps",
+        String(steps),
+      ];
       ours.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
     }
     console.log(`\n${task}: CPU-ms, medians of the rounds (${versions}load ${loadavg()[0]?.toFixed(1) ?? "?"})`);

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { Graph } from "./graph/onnx.js";
@@ -89,7 +90,15 @@ test("where the library is not installed, one sentence says so and what to do", 
     const program = `import { unavailableReason, openSession } from "./embedded/session.mts";
       console.log(await unavailableReason());
       openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;
-    const options = ["--conditions", "@heddle/source", "--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program];
+    const options = [
+      "--conditions",
+      "@heddle/source",
+      "--import",
+      import.meta.resolve("tsx"),
+      "--input-type=module",
+      "-e",
+      program,
+    ];
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: directory });
     expect(stdout).toMatch(
       /^The embedded .* onnxruntime-node, which is not installed: .* HEDDLE_TRAINER_URL\.\nunsupported\n$/,

@@ -2,11 +2,11 @@ import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 import { isObject } from "./model-file.js";
 
-/** What of a template's source decides how messages are shown to it. */
+/** Properties of a chat template that decide how messages are passed to it. */
 export interface TemplateTraits {
-  /** It knows the role `developer`; else such messages are system messages. */
+  /** It supports the role `developer`. Otherwise such messages become system messages. */
   developerRole: boolean;
-  /** It goes through the arguments of a tool call or writes them as JSON itself; else they stay the text they are. */
+  /** It iterates over the arguments of a tool call or writes them as JSON. Otherwise they are passed as text. */
   argumentObjects: boolean;
 }
 
@@ -18,8 +18,9 @@ export function templateTraits(source: string): TemplateTraits {
 }
 
 /**
- * Messages as a chat template wants them: text for content (its parts joined by line ends, null is empty), reasoning under
- * both of its names, the old function messages as tool messages. Other fields stay. Errors name the place under `loc`.
+ * Converts messages to the form that chat templates expect: content as text (parts are joined by line breaks, null is empty),
+ * reasoning under both of its field names, and messages of the deprecated role `function` as tool messages. Keeps other fields.
+ * Errors have a location that starts with `loc`.
  */
 export function templateMessages(
   messages: unknown,
@@ -111,7 +112,10 @@ function callArguments(given: unknown, { argumentObjects }: TemplateTraits, loc:
   return value;
 }
 
-/** Tools as `{ type, function: { name, description, parameters, strict } }` in this order; a bare function is wrapped; none is null. */
+/**
+ * Converts tools to `{ type, function: { name, description, parameters, strict } }`, with the fields in this order. Wraps a
+ * function without `type`. Returns null for no tools.
+ */
 export function templateTools(tools: unknown, loc: Loc = ["tools"]): Record<string, unknown>[] | null {
   if (tools === undefined || tools === null) return null;
   if (!Array.isArray(tools)) throw new HeddleError("invalid", "tools must be a list", { loc });

@@ -53,7 +53,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
       /lists of more|text of more/,
     ],
     ["holds itself", "{% set n = namespace() %}{% set n.n = n %}{{ n.n | tojson }}", /nested/],
-    ["hides a method", "{% set f = 'x'.replace %}{{ f('x', 'y') }}", /called where they are named/],
+    ["hides a method", "{% set f = 'x'.replace %}{{ f('x', 'y') }}", /called directly/],
   ])("one that %s", async (_, template, reason) => {
     const messages = [{ role: "user", content: "x".repeat(300_000) }];
     const failure = { name: "HeddleError", code: "invalid", message: expect.stringMatching(reason) };

@@ -9,24 +9,24 @@ import { renderTemplate } from "./template-render.js";
 import { renderInThread } from "./template-thread.js";
 import type { Tokenizer } from "./tokenizer.js";
 
-/** A conversation as it came in: nothing of it was checked yet. */
+/** A submitted conversation, not validated yet. */
 export interface ChatRequest {
   messages: unknown;
   tools?: unknown;
   documents?: unknown;
-  /** Ends with the beginning of the answer. Default true. */
+  /** End the prompt with the start of an assistant message. Default true. */
   addGenerationPrompt?: boolean;
-  /** Ends in the middle of the last message, which the model then goes on with. Not with `addGenerationPrompt`. */
+  /** End the prompt inside the last message, so that the model continues it. Excludes `addGenerationPrompt`. */
   continueFinalMessage?: boolean;
-  /** More variables for the template (`enable_thinking`); names it does not know do nothing. */
+  /** Additional variables for the template, such as `enable_thinking`. */
   kwargs?: unknown;
-  /** Instead of the model's own. */
+  /** Template to use instead of the model's. */
   template?: string;
-  /** Default false: chat templates write the beginning token themselves. */
+  /** Default false, because chat templates write the beginning-of-text token themselves. */
   addSpecialTokens?: boolean;
-  /** More tokens are refused as `too_large`. */
+  /** Maximum tokens; a longer prompt is `too_large`. */
   maxTokens?: number;
-  /** Where messages and tools stand in what the caller was given, for errors. Default `messages` and `tools`. */
+  /** Locations of messages and tools in the caller's arguments, for errors. Default `messages` and `tools`. */
   locs?: { messages?: Loc; tools?: Loc };
 }
 
@@ -37,23 +37,26 @@ interface RenderedChat {
 
 export interface ChatTemplate {
   readonly tokenizer: Tokenizer;
-  /** `invalid` or `unsupported` with the place, or with what the template says; `too_large` when the text is endless. */
+  /**
+   * Renders and tokenizes a request. Rejects with `invalid` or `unsupported` and the location or the message of the template,
+   * and with `too_large` for a text over the limits.
+   */
   render(request: ChatRequest): Promise<RenderedChat>;
-  /** The text alone. */
+  /** Renders a request without tokenizing it. */
   renderText(request: ChatRequest): Promise<string>;
 }
 
 export interface ChatTemplateOptions {
-  /** The directory was packaged by us: its own template is rendered in this thread. */
+  /** The directory is part of this package: its template is rendered in the calling thread. */
   trusted?: boolean;
-  /** For a template in a thread. Default 5,000. */
+  /** Maximum time of a rendering in a worker thread, in milliseconds. Default 5,000. */
   timeMs?: number;
   limits?: Partial<TemplateLimits>;
-  /** For `strftime_now`. */
+  /** Time for `strftime_now`. */
   now?: () => Date;
 }
 
-/** The chat template of a model directory. Reads the files once; a directory without a template renders those of requests only. */
+/** Opens the chat template of a model directory. A directory without a template can only render templates of requests. */
 export async function openChatTemplate(
   directory: string,
   tokenizer: Tokenizer,
@@ -134,7 +137,7 @@ function documentList(documents: unknown): unknown[] | null {
   throw new HeddleError("invalid", "documents must be a list", { loc: ["documents"] });
 }
 
-/** The space tells whether the template trims what it shows. */
+/** The trailing space is missing from the rendered text if the template trims messages. */
 const continuationMarker = "\u{F0000}heddle:the message goes on\u{F0000} ";
 
 function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {

@@ -155,20 +155,28 @@ describe("a broken directory is answered with the file and the reason", () => {
   const model = good["model"] as Record<string, unknown>;
 
   test.each([
-    ["no tokenizer", {}, /tokenizer\.json: no such file/],
+    ["no tokenizer", {}, /there is no tokenizer\.json/],
     ["half a file", { "tokenizer.json": '{"model": {"type": "BPE", "voc' }, /tokenizer\.json: not valid JSON/],
     ["a list", { "tokenizer.json": "[]" }, /tokenizer\.json: not a JSON object/],
-    ["a word model", { "tokenizer.json": { ...good, model: { type: "WordPiece", vocab: {} } } }, /only BPE is known/],
+    [
+      "a word model",
+      { "tokenizer.json": { ...good, model: { type: "WordPiece", vocab: {} } } },
+      /only BPE is supported/,
+    ],
     ["ids that are not", { "tokenizer.json": { ...good, model: { ...model, vocab: { a: -1 } } } }, /model\.vocab "a"/],
     ["a huge id", { "tokenizer.json": { ...good, model: { ...model, vocab: { a: 4e9 } } } }, /model\.vocab "a"/],
     [
       "one id twice",
       { "tokenizer.json": { ...good, model: { ...model, vocab: { a: 0, b: 0 } } } },
-      /id 0 is "a" already/,
+      /id 0 is already used by "a"/,
     ],
     ["merges that are not", { "tokenizer.json": { ...good, model: { ...model, merges: [["a"]] } } }, /model\.merges/],
     ["tokens without text", { "tokenizer.json": { ...good, added_tokens: [{ id: 3 }] } }, /added_tokens\.0\.content/],
-    ["an unknown decoder", { "tokenizer.json": { ...good, decoder: null, pre_tokenizer: null } }, /decoders are known/],
+    [
+      "an unknown decoder",
+      { "tokenizer.json": { ...good, decoder: null, pre_tokenizer: null } },
+      /decoders are supported/,
+    ],
     ["a foreign step", { "tokenizer.json": { ...good, normalizer: { type: "Magic" } } }, /tokenizer\.json: .*Magic/],
     [
       "broken settings",
@@ -178,7 +186,7 @@ describe("a broken directory is answered with the file and the reason", () => {
     [
       "foreign letters",
       { "tokenizer.json": { ...good, model: { ...model, vocab: { 日: 0 } } } },
-      /"日" is not spelled/,
+      /"日" has a character outside/,
     ],
   ])("%s", async (_, files: Record<string, unknown>, reason) => {
     await expect(openFrom(files)).rejects.toMatchObject({

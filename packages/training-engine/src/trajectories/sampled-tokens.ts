@@ -2,29 +2,29 @@ import type { Loc } from "@heddle/errors";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { listAt, invalidAt, objectAt, optionalListAt, optionalObjectAt } from "./field-checks.js";
 
-/** What a model sampled in one turn, as the chat endpoint reported it. */
+/** Tokens sampled in one turn, as reported by the chat endpoint. */
 export interface SampledTokens {
   ids: Int32Array;
   /** NaN where unknown. */
   logprobs: Float64Array;
-  /** Log-probabilities were reported at all. */
+  /** Whether log-probabilities were reported. */
   reported: boolean;
 }
 
-/** Tokens that may stand in a trajectory. */
+/** Tokens that a trajectory may contain. */
 export interface KnownTokens {
   tokenizer: Tokenizer;
-  /** Rows of the model's output, when it has more than the tokenizer has tokens. */
+  /** Rows of the model's output, if there are more than tokens in the tokenizer. */
   vocabularySize: number;
 }
 
-/** Stands for minus infinity or for nothing in what inference servers report. */
+/** Inference servers report this value for minus infinity or an unknown log-probability. */
 const unknownLogprob = -9000;
 
 /**
- * The sampled tokens of a choice (or of an assistant message that carries the same fields): `token_ids`, else the tokens of
- * `logprobs.content` (`token_id:17`, or plain text, where what is unknown becomes the end-of-text token). Undefined when there
- * is neither. `invalid` with the place: unknown ids, counts that disagree.
+ * Reads the sampled tokens of a choice, or of an assistant message with the same fields: `token_ids`, else the tokens of
+ * `logprobs.content` (`token_id:17` or text; an unknown text becomes the end-of-text token). Returns undefined without either.
+ * Throws `invalid`, with the location, for unknown ids and for lists of different lengths.
  */
 export function readSampledTokens(
   source: Record<string, unknown>,
@@ -60,14 +60,14 @@ export function readSampledTokens(
   };
 }
 
-/** A list of token ids that the model has. */
+/** Reads a list of token ids of the model. */
 export function readIds(value: unknown, loc: Loc, known: KnownTokens): Int32Array {
   return Int32Array.from(listAt(value, loc), (id, index) => checkedId(id, () => [...loc, index], known));
 }
 
 function tokenEntries(value: unknown, loc: Loc): { entries?: Record<string, unknown>[]; listLoc: Loc } {
   const logprobs = optionalObjectAt(value, loc);
-  // A refusal has its tokens in another list.
+  // The tokens of a refusal are in another list.
   for (const name of ["content", "refusal"]) {
     const listLoc = [...loc, name];
     const entries = optionalListAt(logprobs[name], listLoc);
@@ -86,7 +86,7 @@ function entryId(entry: Record<string, unknown>, loc: Loc, known: KnownTokens): 
   const { tokenizer } = known;
   const id = tokenizer.idOf(token) ?? idOfBytes(entry["bytes"], tokenizer) ?? tokenizer.eosIds[0];
   if (id === undefined)
-    throw invalidAt([...loc, "token"], `no token ${JSON.stringify(token)}, and no end-of-text token`);
+    throw invalidAt([...loc, "token"], `there is no token ${JSON.stringify(token)}, and no end-of-text token`);
   return id;
 }
 
@@ -103,7 +103,7 @@ function checkedId(id: unknown, loc: () => Loc, { tokenizer, vocabularySize }: K
 
 function logprobAt(value: unknown, loc: Loc): number {
   if (typeof value !== "number" || Number.isNaN(value)) throw invalidAt(loc, "a log-probability must be a number");
-  // Rounding may put a certain token a little above zero.
+  // Rounding may make the log-probability of a certain token slightly positive.
   if (value > 1e-3) throw invalidAt(loc, `${value} is not a log-probability: it is above 0`);
   return value <= unknownLogprob ? Number.NaN : Math.min(value, 0);
 }

@@ -9,21 +9,21 @@ import { readTurns } from "./turns.js";
 
 export interface SequenceOptions {
   template: ChatTemplate;
-  /** Rows of the model's output. Default: tokens of the tokenizer. */
+  /** Rows of the model's output. Default: number of tokens of the tokenizer. */
   vocabularySize?: number;
   /** Longer sequences are flagged. Default: no limit. */
   contextLength?: number;
-  /** Assistant turns without log-probabilities are trained too. */
+  /** Train assistant turns without log-probabilities as well. */
   allowTrainingWithoutLogprobs?: boolean;
   /** Variables for the chat template. */
   kwargs?: unknown;
 }
 
 /**
- * What a trajectory teaches: its trained turns as token sequences, each turn once. Where every trained turn of a history has its
- * prompt's token ids on record, those are taken, and turns whose prompts go on with the sequence so far stay in one sequence; else the
- * chat template is rendered. `reasons` say with their places what cannot be trained; wrong values (token ids, counts of
- * log-probabilities, elements that are no messages) reject with `invalid` and the place.
+ * Returns the trained turns of a trajectory as token sequences, each turn once. If every trained turn of a history has the
+ * recorded token ids of its prompt, those are used, and turns whose prompt extends the previous sequence share one sequence.
+ * Otherwise the chat template is rendered. `reasons` lists what cannot be trained, with locations. Rejects with `invalid` and
+ * the location for wrong token ids, numbers of log-probabilities and messages.
  */
 export async function trajectorySequences(
   { histories }: Pick<Trajectory, "histories">,
@@ -70,7 +70,7 @@ async function renderSequence(
   try {
     return await templateSequence(turns, { template, tools, kwargs, loc });
   } catch (error) {
-    // That the engine has no thread to render in is no fault of the trajectory.
+    // A failure of the engine is not a property of the trajectory.
     if (!(error instanceof HeddleError) || error.code === "failed") throw error;
     return { code: "template", loc: error.loc ?? loc, message: error.message };
   }

@@ -6,12 +6,12 @@ import { sequenceBuilder } from "./training-sequence.js";
 import type { Turn } from "./turns.js";
 
 /**
- * The tokens of a history whose prompts were not recorded. The chat template is rendered with a mark in place of every trained
- * turn (and without its tool calls: the sampled tokens have them), the text between the marks is tokenized, and the sampled
- * tokens go in place of the marks. What follows the last mark is left out.
+ * Returns the tokens of a history whose prompts were not recorded. The chat template is rendered with a marker instead of every
+ * trained turn (without its tool calls, which the sampled tokens contain). The text between the markers is tokenized, and the
+ * sampled tokens replace the markers. The text after the last marker is omitted.
  *
- * Two repairs: a token that ended a turn and that the template writes as well stands there once; an empty think block
- * that the template put in front of a turn which begins with its own is taken away.
+ * An end-of-turn token that was sampled and is also written by the template is included once. An empty think block that the
+ * template adds before a turn with a think block of its own is removed.
  */
 export async function templateSequence(
   turns: Turn[],
@@ -52,7 +52,7 @@ export async function templateSequence(
 
 const emptyThoughts = /<think>\s*<\/think>\s*$/;
 
-/** Of characters for private use: nothing that a template looks for or trims. */
+/** Returns text of private-use characters, which templates neither search for nor trim. */
 function marker(index: number): string {
   return `\u{F0000}heddle:turn ${index}\u{F0001}`;
 }

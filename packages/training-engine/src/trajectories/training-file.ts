@@ -16,8 +16,8 @@ export interface TrainingFileLimits {
 const defaultLimits: TrainingFileLimits = { bytes: 256 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
 
 /**
- * JSON Lines: an object with a list of `messages` on each line, blank lines ignored. `invalid` names the first bad line and
- * what is wrong with it, or the limit that the file is over.
+ * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Throws `invalid` with the first
+ * invalid line and the reason, or with the exceeded limit.
  */
 export function readTrainingRows(file: string | Uint8Array, given: Partial<TrainingFileLimits> = {}): TrainingRow[] {
   const limits = { ...defaultLimits, ...given };
@@ -32,8 +32,7 @@ export function readTrainingRows(file: string | Uint8Array, given: Partial<Train
     if (end - start > limits.lineBytes) throw invalidFile(`line ${line}: more than ${limits.lineBytes} bytes`);
     const row = readRow(bytes.subarray(start, end), line);
     if (row) rows.push({ line, row });
-    if (rows.length > limits.rows)
-      throw invalidFile(`line ${line}: more than ${limits.rows} rows`);
+    if (rows.length > limits.rows) throw invalidFile(`line ${line}: more than ${limits.rows} rows`);
     start = end + 1;
   }
   if (rows.length === 0) throw invalidFile("the training file has no rows");

@@ -5,14 +5,14 @@ import type { History } from "./groups.js";
 import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
 import { readIds, readSampledTokens } from "./sampled-tokens.js";
 
-/** Why a history, or a turn of it, is not trained. */
+/** The reason why a history or a turn is not trained. */
 export interface Reason {
   code: "no_choices" | "no_logprobs" | "no_tokens" | "tool_calls" | "template" | "too_long";
   loc: Loc;
   message: string;
 }
 
-/** An element of a history: a message that is context, or one that is trained with these tokens. */
+/** An element of a history: a message that is context, or one that is trained. */
 export interface Turn {
   loc: Loc;
   message: Record<string, unknown>;
@@ -20,8 +20,8 @@ export interface Turn {
 }
 
 /**
- * The turns of a history up to the last that is trained; none when nothing is, with the reasons. Trained are choices (and
- * assistant messages with the same fields) whose log-probabilities were recorded; `withoutLogprobs`: all assistant turns.
+ * Returns the turns of a history up to the last trained one, and the reasons for untrained ones. Choices, and assistant messages
+ * with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all assistant turns are.
  */
 export function readTurns(
   { loc, messagesAndChoices }: History,
@@ -52,7 +52,7 @@ export function readTurns(
     const learned = tokens ?? encodedContent(message, at, known, reasons);
     if (!learned) return turn;
     if (learned.ids.length === 0) {
-      reasons.push({ code: "no_tokens", loc: at, message: "nothing was sampled" });
+      reasons.push({ code: "no_tokens", loc: at, message: "no token was sampled" });
       return turn;
     }
     const prompt = element["prompt_token_ids"];
@@ -62,7 +62,8 @@ export function readTurns(
   });
   const last = turns.findLastIndex(({ trained }) => trained);
   if (last < 0 && reasons.length === 0) {
-    const message = choices > 0 ? "no choice can be trained" : "no choices of chat completions, only messages";
+    const message =
+      choices > 0 ? "no choice can be trained" : "there are only messages, no choices of chat completions";
     reasons.push({ code: "no_choices", loc, message });
   }
   return { turns: turns.slice(0, last + 1), reasons };
@@ -75,7 +76,7 @@ function choiceMessage(value: unknown, loc: Loc): Record<string, unknown> {
   return { ...message, role };
 }
 
-/** Without recorded tokens: the content, with unknown log-probabilities. */
+/** Returns the tokens of the content, with unknown log-probabilities, for a message without recorded tokens. */
 function encodedContent(
   message: Record<string, unknown>,
   loc: Loc,

@@ -82,7 +82,7 @@ interface ModelLocation {
 
 async function describe(name: BaseModelName, { directory, preset }: ModelLocation): Promise<BaseModel> {
   if (!preset) await findTensors(directory, "model");
-  // Read for a preset as well: where the starter is missing, so is the preset's tokenizer.
+  // Read for a preset as well, which needs the tokenizer in the directory.
   const found = await readModelConfig(directory);
   const config = preset ?? found;
   const info = {

@@ -17,12 +17,12 @@ import { readTrainingState, stateFile, trainingStateJson, verifyFiles } from "./
 
 export interface CheckpointSource {
   baseModel: string;
-  /** Directory of the base model: its tokenizer and template go along with full weights. */
+  /** Directory of the base model. Its tokenizer and template are copied with full weights. */
   baseDirectory: string;
   config: ModelConfig;
   /** Seed that the trainer was opened with. */
   seed: number;
-  /** What was trained: all weights or an adapter. */
+  /** The trained parameters: all weights or an adapter. */
   trained: { weights: ParameterSet } | { adapter: Adapter };
   /** Optimizer steps so far. */
   steps: number;
@@ -31,10 +31,10 @@ export interface CheckpointSource {
 
 /**
  * Writes a checkpoint: a Hugging Face directory or a PEFT one, in f32, with `training_state.json` and, when given,
- * `optimizer.safetensors`. The directory appears whole or not at all: everything is written and forced to disk under a
- * temporary name beside it, which then is renamed. What crashed writers left in the same parent is removed.
+ * `optimizer.safetensors`. Writes atomically: all files are written and synced in a temporary directory of the same parent,
+ * which is then renamed. Removes temporary directories of crashed writers from the parent.
  *
- * @param directory absolute; must not exist. Missing parents are made.
+ * @param directory absolute; must not exist. Missing parents are created.
  * @throws HeddleError `conflict` when the directory exists, `failed` for an error of the file system.
  */
 export async function writeCheckpoint(directory: string, source: CheckpointSource): Promise<void> {
@@ -97,7 +97,7 @@ export async function readCheckpoint(
 
 const optimizerFile = "optimizer.safetensors";
 
-/** What a checkpoint must have, whatever its state lists. */
+/** Files that every checkpoint must have, also if its state does not list them. */
 const weightFiles = {
   full: ["config.json", "model.safetensors"],
   adapter: ["adapter_config.json", "adapter_model.safetensors"],

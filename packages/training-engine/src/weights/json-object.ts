@@ -5,8 +5,8 @@ import { HeddleError } from "@heddle/errors";
 export type JsonObject = Record<string, unknown>;
 
 /**
- * Reads the text of a file that holds one JSON object. A key that appears twice in one object is refused: readers differ
- * in which of the two they take.
+ * Parses a file with one JSON object. Refuses a key that appears twice in an object, because parsers differ in which of the two
+ * values they use.
  *
  * @throws HeddleError `invalid` naming the file.
  */
@@ -30,9 +30,9 @@ export function parseJsonObject(bytes: Uint8Array, file: string): JsonObject {
 }
 
 /**
- * Reads a file of a directory that holds one JSON object.
+ * Reads a file of a directory with one JSON object.
  *
- * @throws HeddleError `not_found`, or `invalid` when it is something else or longer than `maxBytes` bytes.
+ * @throws HeddleError `not_found`, or `invalid` when it is not a JSON object or longer than `maxBytes` bytes.
  */
 export async function readJsonFile(directory: string, name: string, maxBytes = 2 ** 20): Promise<JsonObject> {
   const path = join(directory, name);
@@ -52,7 +52,7 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 200) : String(error);
 }
 
-/** The first key that appears twice in one object of `json`, which is known to be valid. */
+/** Returns the first key that appears twice in one object of `json`, which must be valid JSON. */
 function duplicateKey(json: string): string | undefined {
   const seen: (Set<string> | undefined)[] = [];
   for (let at = 0; at < json.length; at++) {

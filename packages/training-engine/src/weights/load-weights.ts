@@ -11,23 +11,23 @@ import { readModelConfig } from "./model-directory.js";
 import type { OptimizerState } from "./optimizer-file.js";
 import { readTrainingState } from "./training-state.js";
 
-/** What can be said of weights without loading them: enough to compute the memory they need. */
+/** Properties of weights that are known without loading them, from which the required memory is computed. */
 export interface WeightsDescription {
-  /** Of the base model; its directory has tokenizer and template. */
+  /** The base model. Its directory has the tokenizer and the chat template. */
   base: BaseModelInfo;
   config: ModelConfig;
-  /** Of a checkpoint that holds an adapter. */
+  /** Present for a checkpoint of an adapter. */
   adapter?: LoraConfig;
 }
 
 export interface LoadedWeights {
   base: BaseModelInfo;
   config: ModelConfig;
-  /** Of the base model, or the trained ones of a checkpoint of full weights. */
+  /** Weights of the base model, or the trained ones of a checkpoint of full weights. */
   weights: ParameterSet;
-  /** Of a checkpoint that holds an adapter. */
+  /** Present for a checkpoint of an adapter. */
   adapter?: Adapter;
-  /** Of a checkpoint that has one, when it was asked for. */
+  /** Present if it was requested and the checkpoint has one. */
   optimizer?: OptimizerState;
 }
 

@@ -5,13 +5,13 @@ import type { WrittenFile } from "./safetensors.js";
 import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
 
-/** What Adam remembers of the numbers it trains (all weights, or an adapter's factors), in the order of their flat array. */
+/** State of Adam for the trained parameters (all weights, or an adapter's factors), in the order of their flat array. */
 export interface OptimizerState {
   /** Optimizer steps so far. */
   steps: number;
   /** Running mean of the gradient. */
   first: Float32Array;
-  /** Running mean of its square. */
+  /** Running mean of the squared gradient. */
   second: Float32Array;
 }
 

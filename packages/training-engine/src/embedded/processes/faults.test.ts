@@ -13,7 +13,12 @@ import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../../te
 // Training gives way to whatever else the machine does.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const fromSource = ["--conditions", "@heddle/source", "--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
+const fromSource = [
+  "--conditions",
+  "@heddle/source",
+  "--import",
+  pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href,
+];
 
 describe("when a process of the engine", () => {
   let open: OpenEngine;

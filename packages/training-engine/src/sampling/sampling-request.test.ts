@@ -91,5 +91,5 @@ test("beam search names every field that does not go with it", () => {
       topK: 3,
       structuredOutput: { type: "json_object" },
     }),
-  ).toThrow("beam search does not go with topK, presencePenalty, stop, structuredOutput");
+  ).toThrow("beam search cannot be combined with topK, presencePenalty, stop, structuredOutput");
 });

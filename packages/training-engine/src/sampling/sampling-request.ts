@@ -2,10 +2,10 @@ import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 import type { GenerateRequest } from "../port.js";
 
-/** A request whose weights are known by a name of their own. */
+/** A request without its weights, which are resolved separately. */
 export type SamplingRequest = Omit<GenerateRequest, "weights">;
 
-/** What a request is checked against. */
+/** Limits that requests are validated against. */
 export interface SamplingLimits {
   /** Logits per row. */
   vocabularySize: number;
@@ -14,12 +14,12 @@ export interface SamplingLimits {
   maxBeams: number;
 }
 
-/** Of one request. */
+/** Maximum of completions of a request. */
 const maxCompletions = 1024;
 
 /**
- * Refuses (`invalid`, with the field) what can never be sampled: empty or unknown tokens, settings out of their range,
- * prompt and `maxTokens` beyond the context, fields that beam search does not go with.
+ * Validates a request. Throws `invalid`, with the field, for empty or unknown tokens, settings out of range, a prompt and
+ * `maxTokens` that exceed the context, and fields that beam search excludes.
  */
 export function checkSamplingRequest(request: SamplingRequest, limits: SamplingLimits): void {
   const { prompt, n, maxTokens, minTokens = 0 } = request;

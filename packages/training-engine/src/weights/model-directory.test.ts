@@ -86,7 +86,7 @@ test("missing, unexpected and misshapen tensors are named", async () => {
 
   const turned = await copyOf("llama-tied");
   await rewrite(turned, (tensors) => (tensors.get(key)!.shape = [32, 40]));
-  await expect(loadModel(turned)).rejects.toThrow(/has the shape \[32,40\]; the configuration makes it \[40,32\]/);
+  await expect(loadModel(turned)).rejects.toThrow(/has the shape \[32,40\]; the configuration requires \[40,32\]/);
 });
 
 test("weights that are no numbers are refused with the tensor's name", async () => {
@@ -122,10 +122,10 @@ test("an index that leads out of the directory or does not fit its shards is ref
   const name = "model.embed_tokens.weight";
   const broken: [weightMap: unknown, message: RegExp][] = [
     [undefined, /weight_map is missing/],
-    [{ [name]: "../secret.safetensors" }, /is said to be in "\.\.\/secret\.safetensors", which is no file name/],
+    [{ [name]: "../secret.safetensors" }, /is listed in "\.\.\/secret\.safetensors", which is not a file name/],
     [{ [name]: "/etc/passwd" }, /no file name of this directory/],
     [{ [name]: "..\\up.safetensors" }, /no file name/],
-    [{ [name]: 3 }, /is said to be in 3/],
+    [{ [name]: 3 }, /is listed in 3/],
     [{ [name]: "model-00009-of-00009.safetensors" }, /there is no model-00009-of-00009.safetensors/],
     [
       { "model.norm.bias": "model-00001-of-00004.safetensors" },

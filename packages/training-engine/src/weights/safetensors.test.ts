@@ -72,7 +72,7 @@ const broken: [what: string, header: unknown, dataBytes: number, message: RegExp
   ["no dtype", { a: { ...entry, dtype: undefined } }, 8, /unknown dtype nothing/],
   ["a negative length", { a: { ...entry, shape: [-2] } }, 8, /not a list of counts/],
   ["a length with a fraction", { a: { ...entry, shape: [2.5] } }, 8, /not a list of counts/],
-  ["a product beyond counting", { a: { ...entry, shape: [2 ** 30, 2 ** 30] } }, 8, /impossible shape/],
+  ["a product beyond counting", { a: { ...entry, shape: [2 ** 30, 2 ** 30] } }, 8, /invalid shape/],
   ["an endless shape", { a: { ...entry, shape: [1e308, 1e308] } }, 8, /not a list of counts/],
   ["a shape that its bytes do not fit", { a: { ...entry, shape: [3] } }, 8, /needs 12 bytes .* its range has 8/],
   ["a range beyond the end", { a: { ...entry, data_offsets: [4, 12] } }, 8, /lies at bytes 4 to 12, but .* 8 bytes/],
@@ -103,7 +103,7 @@ test("files too short for their header, headers too long to read and what is no 
   const opened = (bytes: Uint8Array) => writeFile(path, bytes).then(() => openSafetensors(path));
   await expect(opened(new Uint8Array(3))).rejects.toMatchObject({ code: "invalid", message: /has 3 bytes/ });
   await expect(opened(rawSafetensors({ a: entry }, new Uint8Array(8)).subarray(0, 20))).rejects.toThrow(
-    /header ends at/,
+    /header that ends at/,
   );
   const long = new Uint8Array(8).fill(0xff);
   await expect(opened(long)).rejects.toThrow(/its header has 18446744073709551615 bytes; at most 16777216/);
@@ -120,7 +120,7 @@ test("reading asks for numbers that are there", async () => {
   await expect(file.read("b", new Float32Array(3))).rejects.toThrow(/has 2 numbers where 3 are needed/);
   await expect(file.read("c")).rejects.toThrow(/tensor "c" is missing/);
   await writeFile(path, rawSafetensors(header, new Uint8Array(4)));
-  await expect(file.read("b")).rejects.toThrow(/it was cut/);
+  await expect(file.read("b")).rejects.toThrow(/it is truncated/);
   await file.close();
 });
 

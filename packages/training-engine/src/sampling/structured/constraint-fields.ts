@@ -10,7 +10,7 @@ const fieldsOf: Record<StructuredOutput["type"], Record<string, "string" | "bool
   structural_tag: { tag: "any" },
 };
 
-/** One constraint and nothing of another: what a type does not know would be ignored, and the text not be what was asked for. */
+/** Checks that a constraint has the fields of its type and no others, which would be ignored. Throws `invalid` with the field. */
 export function checkFields({ type, ...fields }: StructuredOutput): void {
   if (!Object.hasOwn(fieldsOf, type)) {
     throw new HeddleError("invalid", `There is no constraint of the type ${JSON.stringify(type)}.`, { loc: ["type"] });

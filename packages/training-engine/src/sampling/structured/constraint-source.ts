@@ -13,12 +13,12 @@ import { userGrammarSource } from "./user-grammar.js";
 const maxGrammarCharacters = 2_000_000;
 const maxChoices = 1_024;
 
-/** What xgrammar is given, and the schema that the finished text must satisfy. */
+/** Input of xgrammar, and the schema that the finished text must satisfy. */
 export type ConstraintSource = ({ grammar: string } | { structuralTag: string }) & { schema?: unknown };
 
 /**
- * Translates a constraint. JSON schemas and regular expressions become grammars written here, because xgrammar's own translation
- * silently widens what it does not know. Rejects with `invalid` or `too_large` and the place.
+ * Translates a constraint. JSON schemas and regular expressions are translated to grammars here, because xgrammar ignores what it
+ * does not support. Throws `invalid` or `too_large` with the location.
  */
 export function constraintSource(output: StructuredOutput): ConstraintSource {
   checkFields(output);
@@ -78,7 +78,7 @@ function withSchemaLoc<Result>(loc: Loc, work: () => Result): Result {
 
 function choiceExpression(choices: unknown): string {
   if (!Array.isArray(choices) || choices.length === 0) {
-    throw new HeddleError("invalid", "A choice needs at least one text to choose.", { loc: ["choices"] });
+    throw new HeddleError("invalid", "A choice needs at least one text.", { loc: ["choices"] });
   }
   if (choices.length > maxChoices) {
     const sizes = `${choices.length} are given, ${maxChoices} are allowed`;
@@ -105,7 +105,7 @@ function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): 
   const { whitespace, whitespacePattern } = output;
   if (whitespacePattern === undefined) return whitespace === false ? pythonSeparators : jsonWhitespace;
   if (whitespace === false) {
-    throw new HeddleError("invalid", "A whitespace pattern needs whitespace to be allowed.", {
+    throw new HeddleError("invalid", "A whitespace pattern requires whitespace to be allowed.", {
       loc: ["whitespacePattern"],
     });
   }
@@ -128,6 +128,6 @@ function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): 
 
 function invalidWhitespace(): HeddleError {
   const reason =
-    "A whitespace pattern may match only blanks, tabs and ends of lines: JSON knows no others (\\s has more).";
+    "A whitespace pattern may match only spaces, tabs and line breaks, the white space of JSON (\\s matches more).";
   return new HeddleError("invalid", reason, { loc: ["whitespacePattern"] });
 }

@@ -15,8 +15,8 @@ import type {
 import type { GrammarMatcher } from "./xgrammar-library.js";
 import { limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
 
-// The thread that compiles grammars and says which tokens may follow. Whatever a user wrote is read here, and only here: it may
-// hang, abort the library or use up the memory, and then only this thread is lost.
+// Entry point of the thread that compiles grammars and computes the allowed tokens. User input is parsed only here: it may hang,
+// abort the library or exhaust the memory, and then only this thread is lost.
 
 interface Session {
   compiled: Compiled;
@@ -31,7 +31,7 @@ let memoryRefused = false;
 const sessions = new Map<number, Session>();
 const bits = tokenBits(data.bytes, data.ends, data.vocabularySize, data.eosIds);
 const opened = open();
-let queue: Promise<void> = answer(0, async () => {
+let queue: Promise<void> = respond(0, async () => {
   await opened;
   return {};
 });
@@ -56,7 +56,7 @@ async function serve(request: GrammarWorkerRequest): Promise<void> {
     sessions.delete(request.session);
     return;
   }
-  await answer(request.id, async () => {
+  await respond(request.id, async () => {
     const session = request.output ? await start(request.session, request.output) : sessions.get(request.session);
     if (!session) throw new HeddleError("failed", "The constraint of this completion is closed.");
     for (const token of request.tokens) accept(session, token);
@@ -93,7 +93,7 @@ async function next(session: Session): Promise<GrammarWorkerValue> {
     mask[index] = (mask[index] ?? 0) & word & ~(forbidden?.[index] ?? 0);
   const onlyEos = !hasOtherBits(mask, bits.end);
   if (onlyEos && mask.every((word) => word === 0)) {
-    const reason = "No token of the vocabulary can continue the text as the constraint wants it.";
+    const reason = "No token of the vocabulary can continue the text under the constraint.";
     throw new HeddleError("invalid", reason);
   }
   return { mask, onlyEos };
@@ -107,7 +107,7 @@ function verify({ compiled, tokens }: Session): GrammarWorkerValue {
   throw new HeddleError("failed", `The finished text does not satisfy the JSON schema: ${reason}.`);
 }
 
-async function answer(id: number, work: () => Promise<GrammarWorkerValue> | GrammarWorkerValue): Promise<void> {
+async function respond(id: number, work: () => Promise<GrammarWorkerValue> | GrammarWorkerValue): Promise<void> {
   printed.length = 0;
   const start = performance.now();
   try {

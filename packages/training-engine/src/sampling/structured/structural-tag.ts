@@ -3,7 +3,7 @@ import { HeddleError } from "@heddle/errors";
 
 type TagObject = Record<string, unknown>;
 
-/** Turns the constrained parts of a structural tag into grammars; `loc` is the location of the part. */
+/** Compiles the constrained parts of a structural tag to grammars. `loc` is the location of the part. */
 export interface TagCompilers {
   jsonSchema(schema: unknown, loc: Loc): string;
   regex(pattern: string, loc: Loc): string;
@@ -14,8 +14,8 @@ const maxDepth = 16;
 const maxNodes = 1_000;
 
 /**
- * Checks a structural tag, in its own form (`format`) or in the older one (`structures` and `triggers`), and gives the form that
- * xgrammar reads, every schema and pattern being a grammar of ours. Rejects with `invalid` and the place.
+ * Validates a structural tag in the current form (`format`) or the older one (`structures` and `triggers`). Returns the form that
+ * xgrammar reads, with every schema and pattern translated to a grammar. Throws `invalid` with the location.
  */
 export function structuralTagSource(tag: unknown, compilers: TagCompilers): string {
   if (!isObject(tag)) throw invalid(["tag"], "a structural tag is an object");
@@ -80,7 +80,7 @@ export function structuralTagSource(tag: unknown, compilers: TagCompilers): stri
   function tagList(value: TagObject, loc: Loc, depth: number): TagObject[] {
     return list(value, "tags", loc).map((tag, index) => {
       const at = [...loc, "tags", index];
-      if (!isObject(tag) || ("type" in tag && tag.type !== "tag")) throw invalid(at, "only tags may stand here");
+      if (!isObject(tag) || ("type" in tag && tag.type !== "tag")) throw invalid(at, "only tags are allowed here");
       return tagNode(tag, at, depth + 1);
     });
   }
@@ -105,7 +105,7 @@ export function structuralTagSource(tag: unknown, compilers: TagCompilers): stri
   }
 }
 
-/** `structures: [{ begin, schema, end }]` with `triggers`: JSON between tags, free text elsewhere. */
+/** `structures: [{ begin, schema, end }]` with `triggers`: JSON between tags, free text outside them. */
 function fromLegacy(tag: TagObject): TagObject {
   allowOnly(tag, ["structures", "triggers"], ["tag"]);
   const tags = list(tag, "structures", ["tag"]).map((structure, index) => {
@@ -127,7 +127,7 @@ function flags(value: TagObject, loc: Loc): TagObject {
 
 function allowOnly(value: TagObject, keys: string[], loc: Loc): void {
   const other = Object.keys(value).find((key) => key !== "type" && !keys.includes(key));
-  if (other !== undefined) throw invalid([...loc, other], "it is not known here");
+  if (other !== undefined) throw invalid([...loc, other], "it is not a supported field");
 }
 
 function text(value: TagObject, key: string, loc: Loc, mayBeEmpty = false): string {

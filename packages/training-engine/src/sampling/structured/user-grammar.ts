@@ -18,15 +18,15 @@ const controls: Readonly<Record<string, number>> = {
 };
 
 /**
- * A grammar as the user wrote it, its character classes spelt out in bytes: xgrammar reads a class beyond ASCII as something else,
- * and a negated one allows bytes that are no text. Everything else is left to xgrammar to judge.
+ * Rewrites the character classes of a user's grammar as bytes: xgrammar misreads classes beyond ASCII, and its negated classes
+ * allow invalid UTF-8. xgrammar validates the rest.
  */
 export function userGrammarSource(grammar: unknown, loc: Loc): string {
   if (typeof grammar !== "string" || grammar.trim() === "") {
     throw new HeddleError("invalid", "The grammar must be text that is not empty.", { loc });
   }
   let depth = 0;
-  // Strings, comments and classes, in which the other signs mean nothing.
+  // Strings, comments and classes, in which other characters have no meaning.
   return grammar.replaceAll(/"(?:\\.|[^"\\\n])*"|#[^\n]*|\[(?:\\.|[^\]\\\n])*\]|[()]/gsu, (part, offset: number) => {
     if (part === "(" && ++depth > maxDepth) throw failure("parentheses nest too deeply", offset);
     if (part === ")") depth--;
@@ -56,7 +56,7 @@ export function userGrammarSource(grammar: unknown, loc: Loc): string {
     const hexadecimal = /^\\[uUx]([0-9a-fA-F]+)$/.exec(member)?.[1];
     const named = member.startsWith("\\") ? controls[member[1] ?? ""] : undefined;
     if (hexadecimal === undefined && named === undefined && /^\\[A-Za-z0-9]/.test(member)) {
-      throw failure(`${member} is not known in a character class`, offset);
+      throw failure(`${member} is not supported in a character class`, offset);
     }
     const unescaped = member.startsWith("\\") ? member.slice(1) : member;
     const codePoint =

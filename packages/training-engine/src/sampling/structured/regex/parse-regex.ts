@@ -10,9 +10,8 @@ const maxDepth = 64;
 const maxCount = 10_000;
 
 /**
- * Reads the part of ECMAScript's regular expressions that describes a regular language character by character: no
- * look-around, no back references, no `\b`, no Unicode properties, no flags. Lazy quantifiers mean the same as greedy ones.
- * Rejects with `invalid`, `loc` and the position in the expression.
+ * Parses an ECMAScript regular expression without look-around, back references, `\b`, Unicode properties and flags. Lazy
+ * quantifiers are equivalent to greedy ones. Throws `invalid` with `loc` and the position in the expression.
  */
 export function parseRegex(source: string, loc: Loc): Regex {
   if (source.length > maxCharacters) {
@@ -23,7 +22,7 @@ export function parseRegex(source: string, loc: Loc): Regex {
   let at = 0;
   let depth = 0;
   const regex = choice();
-  if (at < characters.length) fail("this parenthesis closes nothing");
+  if (at < characters.length) fail("this parenthesis has no opening one");
   return regex;
 
   function fail(reason: string, position = at): never {
@@ -169,7 +168,7 @@ export function parseRegex(source: string, loc: Loc): Regex {
 
   function hexadecimal(length: number, start: number): CodePointRange[] {
     const text = characters.slice(at, at + length).join("");
-    if (!new RegExp(`^[0-9a-fA-F]{${length}}$`).test(text)) fail(`${length} hexadecimal digits should follow`, start);
+    if (!new RegExp(`^[0-9a-fA-F]{${length}}$`).test(text)) fail(`${length} hexadecimal digits must follow`, start);
     at += length;
     return point(Number.parseInt(text, 16), start);
   }
@@ -177,7 +176,7 @@ export function parseRegex(source: string, loc: Loc): Regex {
   function braced(start: number): CodePointRange[] {
     const end = characters.indexOf("}", at);
     const text = characters.slice(at, Math.max(at, end)).join("");
-    if (!/^[0-9a-fA-F]{1,6}$/.test(text)) fail("a code point should stand between the braces", start);
+    if (!/^[0-9a-fA-F]{1,6}$/.test(text)) fail("a code point must be between the braces", start);
     at = end + 1;
     return point(Number.parseInt(text, 16), start);
   }

@@ -8,7 +8,7 @@ import type { Regex } from "./regex-syntax.js";
 
 const maxPositions = 50_000;
 
-/** How one character of a set is written; text writes it as it is, a JSON string escapes some. */
+/** Writes one character of a set: unchanged in text, with escapes in a JSON string. */
 export interface CharacterWriter {
   set(ranges: readonly CodePointRange[]): string;
   grammar(text: string): string;
@@ -19,8 +19,8 @@ export function textWriter(builder: GrammarBuilder): CharacterWriter {
 }
 
 /**
- * A grammar expression for the texts that match `source` as a whole (as if between `^` and `$`).
- * Rejects with `invalid` or `too_large` and `loc`.
+ * Returns a grammar expression for texts that match `source` completely, as if between `^` and `$`. Throws `invalid` or
+ * `too_large` with `loc`.
  */
 export function regexExpression(source: string, loc: Loc, writer: CharacterWriter): string {
   const regex = withoutAnchors(parseRegex(source, loc), true, true, loc);
@@ -32,7 +32,7 @@ export function regexExpression(source: string, loc: Loc, writer: CharacterWrite
   return write(regex, writer);
 }
 
-/** Characters when every repetition is written out: what the automaton grows with. */
+/** Counts the characters with every repetition written out, which determine the size of the automaton. */
 function countPositions(regex: Regex): number {
   switch (regex.kind) {
     case "characters":
@@ -50,13 +50,13 @@ function countPositions(regex: Regex): number {
 
 const isAnchor = (regex: Regex) => regex.kind === "start" || regex.kind === "end";
 
-/** Anchors at the edges say what holds anyway; anywhere else nothing could match. */
+/** Removes anchors at the ends, which are redundant. Throws `invalid` for other anchors, which could not match. */
 function withoutAnchors(regex: Regex, atStart: boolean, atEnd: boolean, loc: Loc): Regex {
   switch (regex.kind) {
     case "start":
     case "end": {
       if (regex.kind === "start" ? atStart : atEnd) return { kind: "sequence", parts: [] };
-      const reason = `Regular expression not usable: ${regex.kind === "start" ? "^" : "$"} stands in the middle.`;
+      const reason = `Regular expression not usable: ${regex.kind === "start" ? "^" : "$"} is in the middle of the expression.`;
       throw new HeddleError("invalid", reason, { loc });
     }
     case "sequence": {
@@ -91,7 +91,7 @@ function write(regex: Regex, writer: CharacterWriter): string {
   }
 }
 
-/** Neighbouring single characters become one literal: fewer states. */
+/** Merges adjacent single characters into one literal, which needs fewer states. */
 function writeSequence(parts: Regex[], writer: CharacterWriter): string {
   const written: string[] = [];
   let text = "";
@@ -131,7 +131,7 @@ function writeRepeat({ part, min, max }: Extract<Regex, { kind: "repeat" }>, wri
   return `${quantifiable}{${min},${max}}`;
 }
 
-/** A quantifier may follow it directly: a rule, a class, a literal, or one pair of parentheses (all others are written with blanks). */
+/** Returns whether a quantifier may follow directly: after a rule, a class, a literal, or one pair of parentheses. */
 function isUnit(expression: string): boolean {
   return /^(r[0-9]+|\[[^\]]*\])$/.test(expression);
 }

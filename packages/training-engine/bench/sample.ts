@@ -3,8 +3,8 @@
  *
  *   npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/training-engine/bench/sample.ts [--rounds 7] [--shapes A,C] [--rows 1,8,64]
  *
- * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`> that sampler runs beside
- * ours, round by round in the same process; the ratio is ours to its. CPU seconds say more than the clock on a shared machine.
+ * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`>, that sampler alternates with
+ * the current one in the same process; the ratio is current to earlier. CPU time is less affected by other load than elapsed time.
  */
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { median } from "./median.js";
 const shapes: Readonly<Record<string, LlamaShape>> = llamaShapes;
 const [promptTokens, sampledTokens, perPrompt] = [16, 112, 8];
 
-/** Samples `rows` completions of the whole length; answers with how many tokens that were. */
+/** Samples `rows` completions of the maximum length. Returns the number of tokens. */
 type Round = (round: number) => Promise<number>;
 interface Measurements {
   wall: number[];
@@ -54,7 +54,7 @@ async function ours(shape: LlamaShape, rows: number): Promise<{ round: Round; sa
   return { round, sampler };
 }
 
-/** The prototype's sampler as its own bench drives it. */
+/** Opens the sampler of the prototype. */
 interface Prototype {
   createSplit(shape: object, weights: object, options: object): Promise<PrototypeSampler>;
   randomWeights(shape: object, seed: number): object;

@@ -8,7 +8,7 @@ import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
 import { loadWeights } from "../src/weights/load-weights.js";
 
-/** The real trainer and sampler behind the port, in this process: no child to wait for. */
+/** An engine with the real trainer and sampler in this process, without child processes. */
 export function cpuEngine(): TrainingEngine {
   const models = {};
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });

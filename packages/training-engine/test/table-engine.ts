@@ -31,7 +31,7 @@ export interface TableEngine extends TrainingEngine {
 }
 
 /**
- * An engine whose model is a table of what follows what: gradients, Adam and checkpoints as the port wants them, in
+ * An engine whose model is a table of bigram logits, with the gradients, Adam and checkpoints of the port, in
  * microseconds. `directory` has the tokenizer and the chat template.
  */
 export function tableEngine({ vocabulary = 272, contextLength = 64, directory = "" } = {}): TableEngine {

@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Three groups of four answers, as our chat endpoint gives them to clients; answers with many different tokens are good. */
+/** Three groups of four answers as returned by the chat endpoint. Answers with many different tokens have high rewards. */
 async function rollouts(weights: WeightsRef, round: number) {
   const groups = [];
   for (const group of [0, 1, 2]) {
@@ -81,7 +81,7 @@ async function bits(directory: string): Promise<string[]> {
 }
 
 describe("five rounds of sampling and learning", () => {
-  it("have the same bits with the same seed, also when they go on from the middle; sampler and trainer agree", async () => {
+  it("are bitwise reproducible for a seed, also when resumed; sampler and trainer agree", async () => {
     const reported = await run("whole", 0, 5);
     expect(reported).toHaveLength(5);
     for (const step of reported) {

@@ -3,7 +3,7 @@ import { rlConfig } from "./rl-config.js";
 import { sftConfig } from "./sft-config.js";
 
 describe("the settings of a reinforcement learning job", () => {
-  it("have their defaults where the client wrote null, for the whole or for each", () => {
+  it("have their defaults for null, as a whole or for each", () => {
     const defaults = {
       policy: { ppo: false, epsilon: 1, epsilonHigh: 4, importanceSamplingLevel: "token", maskProbRatio: false },
       scaleRewards: true,
@@ -28,7 +28,7 @@ describe("the settings of a reinforcement learning job", () => {
     expect(rlConfig(Object.fromEntries(names.map((name) => [name, null])))).toEqual(defaults);
   });
 
-  it("are all read", () => {
+  it("are read", () => {
     expect(
       rlConfig({
         learning_rate: 1e-5,

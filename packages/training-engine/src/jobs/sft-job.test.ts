@@ -47,7 +47,7 @@ describe("a supervised job", () => {
     expect(result.weights.checkpoint).toBe(join(directory, "checkpoint"));
   });
 
-  it("trains the last answer alone when asked to", async () => {
+  it("trains only the last answer if configured", async () => {
     await run([conversation]);
     const all = steps()[0]?.["num_trainable_tokens"];
     events = [];

@@ -12,7 +12,7 @@ async function render(
   return (await openChatModel(template, undefined, options)).renderText({ messages });
 }
 
-describe("templates that misbehave are ended, and the next one is rendered", () => {
+describe("templates over the limits are stopped, and the next one is rendered", () => {
   afterAll(async () => {
     expect(await render("{{ messages | length }}", {}, {})).toBe("1");
   });
@@ -71,7 +71,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
     });
   });
 
-  test("those that wait behind it are rendered", async () => {
+  test("queued ones are rendered", async () => {
     const endless = "{% for a in range(9999) %}{% for b in range(9999) %}{{ a }}{% endfor %}{% endfor %}";
     const model = await openChatModel(endless, undefined, {
       timeMs: 1500,
@@ -102,7 +102,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
     "{{ namespace().constructor }}",
     "{{ messages[0].toString }}{{ messages[0].hasOwnProperty }}",
     "{{ process }}{{ globalThis }}{{ require }}",
-  ])("finds nothing behind %s", async (template) => {
+  ])("exposes nothing through %s", async (template) => {
     const text = await render(template, {}).catch((error: unknown) => String(error));
     expect(text).toMatch(/^$|Cannot call something that is not a function/);
   });

@@ -24,7 +24,7 @@ async function openFrom(files: Record<string, unknown>): Promise<Tokenizer> {
 const chat = () => openFrom({ "tokenizer.json": byteLevelTokenizer(chatMerges, chatTokens) });
 
 describe("a byte-level tokenizer", () => {
-  test("gives every text back, whatever is in it", async () => {
+  test("decodes every encoded text", async () => {
     const tokenizer = await chat();
     assert(
       property(anyText, (text) => {
@@ -95,7 +95,7 @@ describe("a byte-level tokenizer", () => {
     }
   });
 
-  test("has nothing to say of ids without a token", async () => {
+  test("ignores ids without a token", async () => {
     const tokenizer = await chat();
     for (const id of [-1, tokenizer.vocabularySize, 1.5, Number.NaN]) {
       expect(tokenizer.has(id)).toBe(false);
@@ -105,8 +105,8 @@ describe("a byte-level tokenizer", () => {
   });
 });
 
-describe("a tokenizer as SentencePiece spells it", () => {
-  test("gives text back, the leading space included", async () => {
+describe("a SentencePiece tokenizer", () => {
+  test("decodes encoded text, including the leading space", async () => {
     const tokenizer = await openFrom({ "tokenizer.json": sentencePieceTokenizer() });
     for (const text of ["hello", " hello", "  hello world ", "ünï 👍", "é"]) {
       expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
@@ -117,7 +117,7 @@ describe("a tokenizer as SentencePiece spells it", () => {
     expect(tokenizer.encode("👍").subarray(-4)).toHaveLength(4);
   });
 
-  test("puts no space in front of text that goes on", async () => {
+  test("prepends no space to continued text", async () => {
     const tokenizer = await openFrom({ "tokenizer.json": sentencePieceTokenizer() });
     const continued = tokenizer.encode("a hello", { continued: true });
     expect([...continued].map((id) => tokenizer.tokenText(id))).toEqual(["a", " hello"]);
@@ -150,7 +150,7 @@ describe("the tokens that end a completion", () => {
   });
 });
 
-describe("a broken directory is answered with the file and the reason", () => {
+describe("a broken directory is refused with the file and the reason", () => {
   const good = byteLevelTokenizer(chatMerges, chatTokens);
   const model = good["model"] as Record<string, unknown>;
 
@@ -195,7 +195,7 @@ describe("a broken directory is answered with the file and the reason", () => {
     });
   });
 
-  test("a directory in the place of the file, and no directory at all", async () => {
+  test("a directory instead of the file, and no directory", async () => {
     const directory = await mkdtemp(join(tmpdir(), "heddle-text-"));
     await mkdir(join(directory, "tokenizer.json"));
     await expect(openTokenizer(directory)).rejects.toThrow("not a regular file");

@@ -5,7 +5,7 @@ import { readTrajectoryGroups } from "./groups.js";
 const trajectory = { messages_and_choices: [{ role: "user", content: "hello" }], reward: 1 };
 
 describe("trajectory groups", () => {
-  test("are read with all that clients send along", () => {
+  test("are read with all fields that clients send", () => {
     const tools = [{ type: "function", function: { name: "f" } }];
     const groups = readTrajectoryGroups([
       {
@@ -72,12 +72,12 @@ describe("trajectory groups", () => {
     ["no reward", withTrajectory({ reward: undefined }), "0.trajectories.1.reward"],
     ["a reward of null", withTrajectory({ reward: null }), "0.trajectories.1.reward"],
     ["a reward that is NaN", withTrajectory({ reward: Number.NaN }), "0.trajectories.1.reward"],
-    ["an endless reward", withTrajectory({ reward: Number.POSITIVE_INFINITY }), "0.trajectories.1.reward"],
+    ["an infinite reward", withTrajectory({ reward: Number.POSITIVE_INFINITY }), "0.trajectories.1.reward"],
     ["a reward in words", withTrajectory({ reward: "1" }), "0.trajectories.1.reward"],
     ["a metric that is NaN", withTrajectory({ metrics: { a: Number.NaN } }), "0.trajectories.1.metrics.a"],
     ["metrics that are none", withTrajectory({ metrics: [1] }), "0.trajectories.1.metrics"],
     [
-      "half a policy version",
+      "a fractional policy version",
       withTrajectory({ initial_policy_version: 1.5 }),
       "0.trajectories.1.initial_policy_version",
     ],
@@ -91,7 +91,7 @@ describe("trajectory groups", () => {
       withTrajectory({ additional_histories: [[]] }),
       "0.trajectories.1.additional_histories.0",
     ],
-  ])("refused with its place: %s", (_, groups, path) => {
+  ])("refused with its location: %s", (_, groups, path) => {
     expect(() => readTrajectoryGroups(groups)).toThrow(
       expect.objectContaining({ name: "HeddleError", code: "invalid", loc: locOf(path) }),
     );

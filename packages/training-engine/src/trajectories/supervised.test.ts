@@ -26,7 +26,7 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(whole).toBe(await model.renderText({ messages: twoTurns, addGenerationPrompt: false }));
   });
 
-  test("thoughts where the template shows them", async () => {
+  test("reasoning where the template includes it", async () => {
     const messages = [
       user("a"),
       assistant("A", { reasoning_content: "old" }),
@@ -53,7 +53,7 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(texts).toEqual([call, call, "no<|im_end|>"]);
   });
 
-  test("turns that are alike, or quote the template, are told apart", async () => {
+  test("equal turns, and turns that quote the template, are distinguished", async () => {
     const quote = "<|im_start|>assistant\nyes";
     const messages = [user(quote), assistant("yes"), user("yes"), assistant("yes"), assistant(""), user(quote)];
     const { texts, whole } = await trained(chatMl, messages, "all");
@@ -61,12 +61,12 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(whole.endsWith(`user\n${quote}<|im_end|>\n`)).toBe(true);
   });
 
-  test("a token that ends the conversation is no end of the turns before", async () => {
+  test("a token that ends the conversation is not an end of earlier turns", async () => {
     const template = `${chatMl}{%- if not add_generation_prompt %}{{- "<|endoftext|>" }}{%- endif %}`;
     expect((await trained(template, twoTurns, "all")).texts).toEqual(["yes<|im_end|>", "no<|im_end|>\n<|endoftext|>"]);
   });
 
-  test("a template that asks in other words than it shows answers with", async () => {
+  test("a template whose generation prompt differs from its assistant header", async () => {
     const other =
       "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant> {% endif %}";
     const messages = [user("assistant> what"), assistant("yes"), user("b"), assistant("no")];
@@ -90,7 +90,7 @@ describe("only the last turn is trained", () => {
 });
 
 describe("tokens", () => {
-  test("are cut where the prompt ends, as they are when the model answers", async () => {
+  test("are split at the end of the prompt, as in sampling", async () => {
     const { sequence, model } = await trained(chatMl, [user("a"), assistant("\nb")], "last");
     const prompt = model.tokenizer.encode("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
     expect(Array.from(sequence.tokens.subarray(0, prompt.length))).toEqual([...prompt]);
@@ -125,7 +125,7 @@ describe("tokens", () => {
   });
 });
 
-describe("rows that cannot be trained are refused with their line", () => {
+describe("rows that cannot be trained are refused with their location", () => {
   test.each<[string, string, unknown, "all" | "last", string]>([
     ["a list", chatMl, [], "all", "row"],
     ["no messages", chatMl, {}, "all", "row.messages"],

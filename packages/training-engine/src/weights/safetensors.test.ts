@@ -23,7 +23,7 @@ function valuesOf({ shape, seed }: { shape: number[]; seed: number }): Float32Ar
   return Float32Array.from({ length: size }, (_, at) => Math.fround(Math.sin(seed + at) * 10 ** (at % 7)));
 }
 
-test("what is written is read again, in f32 and rounded to bfloat16", async () => {
+test("tensors are written and read in f32 and rounded to bfloat16", async () => {
   const directory = await scratch();
   let count = 0;
   await fc.assert(
@@ -50,7 +50,7 @@ test("what is written is read again, in f32 and rounded to bfloat16", async () =
   );
 });
 
-test("more numbers than are converted at a time arrive in order", async () => {
+test("tensors longer than a chunk are read in order", async () => {
   const path = join(await scratch(), "large.safetensors");
   const values = Float32Array.from({ length: 2 ** 20 + 3 }, (_, at) => at % 251);
   await writeSafetensors(path, [{ name: "x", shape: [values.length], values: () => values }], "BF16");
@@ -97,7 +97,7 @@ test.each(broken)("a header with %s is refused", async (_what, header, dataBytes
   expect(error).toMatchObject({ details: { file: "model.safetensors" } });
 });
 
-test("files too short for their header, headers too long to read and what is no file are refused", async () => {
+test("files too short for their header, headers over the limit and non-files are refused", async () => {
   const directory = await scratch();
   const path = join(directory, "model.safetensors");
   const opened = (bytes: Uint8Array) => writeFile(path, bytes).then(() => openSafetensors(path));
@@ -111,7 +111,7 @@ test("files too short for their header, headers too long to read and what is no 
   await expect(openSafetensors(join(directory, "none"))).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("reading asks for numbers that are there", async () => {
+test("a missing tensor, a wrong length and a truncated file are refused", async () => {
   const path = join(await scratch(), "model.safetensors");
   const header = { a: { dtype: "I64", shape: [1], data_offsets: [0, 8] }, b: { ...entry, data_offsets: [8, 16] } };
   await writeFile(path, rawSafetensors(header, new Uint8Array(16)));
@@ -124,7 +124,7 @@ test("reading asks for numbers that are there", async () => {
   await file.close();
 });
 
-test("a file with flipped bits is refused, or holds as many numbers as its shapes say", async () => {
+test("a file with flipped bits is refused or read with the lengths of its shapes", async () => {
   const path = join(await scratch(), "model.safetensors");
   const sources = ["first", "second"].map((name) => ({
     name,
@@ -132,14 +132,14 @@ test("a file with flipped bits is refused, or holds as many numbers as its shape
     values: () => new Float32Array(6).fill(1),
   }));
   await writeSafetensors(path, sources, "F32");
-  const sound = await readFile(path);
-  const flips = fc.array(fc.tuple(fc.nat(sound.length - 1), fc.integer({ min: 0, max: 7 })), {
+  const valid = await readFile(path);
+  const flips = fc.array(fc.tuple(fc.nat(valid.length - 1), fc.integer({ min: 0, max: 7 })), {
     minLength: 1,
     maxLength: 4,
   });
   await fc.assert(
-    fc.asyncProperty(flips, fc.nat(sound.length), async (flipped, cut) => {
-      const bytes = Buffer.from(sound);
+    fc.asyncProperty(flips, fc.nat(valid.length), async (flipped, cut) => {
+      const bytes = Buffer.from(valid);
       for (const [at, bit] of flipped) bytes[at]! ^= 1 << bit;
       await writeFile(path, cut % 4 ? bytes : bytes.subarray(0, cut));
       try {

@@ -10,7 +10,7 @@ function table(): { sent: ParentMessage[]; calls: ReturnType<typeof pendingCalls
 }
 
 describe("a call to a child process", () => {
-  it("brings an error of the child back with code, message and place", async () => {
+  it("rejects with the code, message, location and details of the child's error", async () => {
     const { calls } = table();
     const wire: WireError = {
       code: "corrupt",
@@ -25,7 +25,7 @@ describe("a call to a child process", () => {
     expect(error).toMatchObject(wire);
   });
 
-  it("tells the child of an abort and waits for what it says", async () => {
+  it("forwards an abort to the child and waits for its response", async () => {
     const { sent, calls } = table();
     const controller = new AbortController();
     const call = calls.call("generate", {}, { signal: controller.signal });
@@ -35,7 +35,7 @@ describe("a call to a child process", () => {
     await expect(call).rejects.toMatchObject({ code: "aborted", message: "stopped" });
   });
 
-  it("is not sent at all when it was aborted before", async () => {
+  it("is not sent if it was already aborted", async () => {
     const { sent, calls } = table();
     await expect(calls.call("generate", {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: "aborted",
@@ -43,7 +43,7 @@ describe("a call to a child process", () => {
     expect(sent).toEqual([]);
   });
 
-  it("rejects with what its listener threw, and ends in the child", async () => {
+  it("rejects with the error of its listener, and is aborted in the child", async () => {
     const { sent, calls } = table();
     const call = calls.call(
       "generate",
@@ -60,7 +60,7 @@ describe("a call to a child process", () => {
     await expect(call).rejects.toThrow("the socket is closed");
   });
 
-  it("rejects when the child has ended, and so does every later one", async () => {
+  it("rejects when the child has exited, and so does every later one", async () => {
     const { calls } = table();
     const call = calls.call("optimStep", {});
     const why = new HeddleError("failed", "the training process ended by SIGKILL");

@@ -11,7 +11,7 @@ const request: GenerateRequest = {
   maxTokens: 1,
 };
 
-it("turns requests away, with the reason and for how long, while the process ends again and again", async () => {
+it("rejects requests with the reason during a crash loop of the process", async () => {
   let starts = 0;
   const lines: string[] = [];
   const ends = new EventEmitter();
@@ -38,7 +38,7 @@ it("turns requests away, with the reason and for how long, while the process end
   expect(starts).toBe(4);
 });
 
-it("lets go of a request that is aborted while the process starts", async () => {
+it("rejects a request that is aborted while the process starts", async () => {
   const sampler = restartingSampler(
     () => new Promise(() => undefined),
     () => undefined,

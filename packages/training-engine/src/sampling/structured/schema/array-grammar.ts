@@ -1,12 +1,12 @@
 import { literal } from "../ebnf.js";
 import type { SchemaLocation, SchemaObject } from "./keywords.js";
 import { countKeyword, invalidSchema, pointerTo } from "./keywords.js";
-import type { SchemaContext } from "./schema-context.js";
+import type { GrammarContext } from "./grammar-context.js";
 
 const maxItems = 10_000;
 
 /** Writes arrays: the items of `prefixItems` up to `maxItems`, then as many of `items` as the counts allow. */
-export function arrayBody(location: SchemaLocation<SchemaObject>, depth: number, context: SchemaContext): string {
+export function arrayBody(location: SchemaLocation<SchemaObject>, depth: number, context: GrammarContext): string {
   const { schema, pointer } = location;
   const { json } = context;
   if (schema.uniqueItems === true)
@@ -49,7 +49,7 @@ function repeated(unit: string, minItems: number, maxCount: number | undefined):
 function prefixRules(
   { schema, pointer }: SchemaLocation<SchemaObject>,
   depth: number,
-  context: SchemaContext,
+  context: GrammarContext,
 ): string[] {
   if (!("prefixItems" in schema)) return [];
   const at = pointerTo(pointer, "prefixItems");

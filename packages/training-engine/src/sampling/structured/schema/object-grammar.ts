@@ -3,7 +3,7 @@ import { unescapedCharacters } from "./json-grammar.js";
 import type { SchemaLocation, SchemaObject } from "./keywords.js";
 import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 import { undeclaredKey } from "./undeclared-key.js";
-import type { SchemaContext } from "./schema-context.js";
+import type { GrammarContext } from "./grammar-context.js";
 
 interface Member {
   expression: string;
@@ -11,7 +11,7 @@ interface Member {
 }
 
 /** Writes objects: the declared members in their order, then additional ones if the schema allows them explicitly. */
-export function objectBody(location: SchemaLocation<SchemaObject>, depth: number, context: SchemaContext): string {
+export function objectBody(location: SchemaLocation<SchemaObject>, depth: number, context: GrammarContext): string {
   const { pointer } = location;
   const { builder, json } = context;
   const properties = propertiesOf(location);
@@ -67,7 +67,7 @@ function extraSchema({ schema, pointer }: SchemaLocation<SchemaObject>, declares
  * Builds from the last member to the first the expressions for the rest of the object before any member (`first`) and after a
  * member (`after`): two small rules per member, independent of the number of optional ones.
  */
-function membersBody(members: Member[], extra: string | undefined, { builder, json }: SchemaContext): string {
+function membersBody(members: Member[], extra: string | undefined, { builder, json }: GrammarContext): string {
   const more = extra === undefined ? "" : `(${json.comma} ${extra})* `;
   let after = builder.rule(`${more}${json.space}`);
   let first = extra === undefined ? undefined : builder.rule(`${extra} ${after}`);

@@ -23,7 +23,7 @@ import { integerRange, numberRange } from "./number-range.js";
 import { objectBody } from "./object-grammar.js";
 import { checkOneOf } from "./one-of.js";
 import { references } from "./references.js";
-import type { SchemaContext } from "./schema-context.js";
+import type { GrammarContext } from "./grammar-context.js";
 
 const maxDepth = 64;
 const maxLength = 10_000;
@@ -37,7 +37,7 @@ const maxLength = 10_000;
 export function schemaRule(schema: unknown, builder: GrammarBuilder, json: JsonGrammar): string {
   const refs = references(schema);
   const names = new Map<string, string>();
-  const context: SchemaContext = {
+  const context: GrammarContext = {
     builder,
     json,
     refs,
@@ -57,7 +57,7 @@ export function schemaRule(schema: unknown, builder: GrammarBuilder, json: JsonG
   return name;
 }
 
-function schemaBody({ schema, pointer }: SchemaLocation, depth: number, context: SchemaContext): string {
+function schemaBody({ schema, pointer }: SchemaLocation, depth: number, context: GrammarContext): string {
   if (schema === true) return context.json.value();
   if (schema === false) throw invalidSchema(pointer, "false allows no value");
   if (!isObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
@@ -90,7 +90,7 @@ function branches(
   { schema, pointer }: SchemaLocation<SchemaObject>,
   keyword: string,
   depth: number,
-  context: SchemaContext,
+  context: GrammarContext,
 ): string {
   const list = schema[keyword];
   const at = pointerTo(pointer, keyword);
@@ -119,7 +119,7 @@ function typeBody(
   type: SchemaType,
   location: SchemaLocation<SchemaObject>,
   depth: number,
-  context: SchemaContext,
+  context: GrammarContext,
 ): string {
   switch (type) {
     case "object":
@@ -166,7 +166,7 @@ function hasType(value: unknown, type: SchemaType): boolean {
   }
 }
 
-function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder, json }: SchemaContext): string {
+function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder, json }: GrammarContext): string {
   const source = patternOf({ schema, pointer });
   const bounded = "minLength" in schema || "maxLength" in schema;
   if (source === undefined && !bounded) return json.string();

@@ -4,7 +4,7 @@ import type { SchemaLocation } from "./keywords.js";
 import type { References } from "./references.js";
 
 /** State that is shared while the grammar of a schema is written. */
-export interface SchemaContext {
+export interface GrammarContext {
   builder: GrammarBuilder;
   json: JsonGrammar;
   refs: References;

@@ -22,10 +22,10 @@ export interface OperationEntry {
   public: boolean;
   /** What a key needs; absent where the operation is public. */
   access?: AccessEntry;
-  /** Parameters that the operation reads; absent where it reads none. */
-  path?: Parameters;
-  query?: Parameters;
-  header?: Parameters;
+  /** ParametersEntry that the operation reads; absent where it reads none. */
+  path?: ParametersEntry;
+  query?: ParametersEntry;
+  header?: ParametersEntry;
   body?: BodyEntry;
   response: ResponseEntry;
 }
@@ -36,7 +36,7 @@ export interface AccessEntry {
   project: { in: "body" | "query" | "header" | "path"; at: readonly string[] } | "items" | "several" | "none";
 }
 
-export interface Parameters {
+export interface ParametersEntry {
   entries: readonly ParameterEntry[];
   /** Name of the validator of all of them as one object. */
   validator: string;

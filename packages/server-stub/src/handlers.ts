@@ -17,7 +17,7 @@ declare const none: unique symbol;
 export interface RawBody {
   bytes: Uint8Array;
   /** Lower case, without parameters. */
-  media_type: string;
+  mediaType: string;
 }
 
 /** A response that is neither JSON nor a stream of it. */

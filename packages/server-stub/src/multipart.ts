@@ -4,7 +4,7 @@ import { Problem } from "./problem.js";
 export interface FilePart {
   bytes: Uint8Array;
   filename: string | undefined;
-  media_type: string;
+  mediaType: string;
 }
 
 const maxParts = 100;
@@ -43,7 +43,7 @@ export function readMultipart(
     if (part.name !== undefined) {
       Object.defineProperty(result, part.name, {
         value: files.includes(part.name)
-          ? { bytes: content, filename: part.filename, media_type: part.mediaType }
+          ? { bytes: content, filename: part.filename, mediaType: part.mediaType }
           : utf8.decode(content),
         enumerable: true,
         configurable: true,

@@ -1,4 +1,4 @@
-import type { ParameterEntry, Parameters } from "./definition.js";
+import type { ParameterEntry, ParametersEntry } from "./definition.js";
 import { Problem } from "./problem.js";
 import { detailsOf } from "./validation.js";
 import type { Validator } from "./validation.js";
@@ -9,7 +9,7 @@ import type { Validator } from "./validation.js";
  */
 export function readParameters(
   location: "path" | "query" | "header",
-  { entries, validator }: Parameters,
+  { entries, validator }: ParametersEntry,
   validators: Readonly<Record<string, Validator>>,
   read: (name: string) => string[],
 ): Record<string, unknown> {

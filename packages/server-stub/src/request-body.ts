@@ -19,7 +19,7 @@ export async function readRequestBody(
 ): Promise<unknown> {
   checkMediaType(request, entry, kind);
   const bytes = await readBody(request, entry.maxBytes);
-  if (entry.kind === "raw") return { bytes, media_type: mediaTypeOf(request) };
+  if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
   const value =

@@ -152,7 +152,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       const { seen, headers: returned } = await send(echo, "/lists/import", post(gzipSync(bytes), headers));
       expect(seen?.body).toEqual({
         bytes: expect.objectContaining({ length: 3 }),
-        media_type: "application/x-protobuf",
+        mediaType: "application/x-protobuf",
       });
       expect(returned.get("content-type")).toBe("application/x-protobuf");
     });
@@ -166,7 +166,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
         file: {
           bytes: expect.objectContaining({ 0: 13, 4: 0, length: 5 }),
           filename: 'a "b".png',
-          media_type: "image/png",
+          mediaType: "image/png",
         },
         book_id: "b\u00e4r",
       });

@@ -10,7 +10,7 @@ export interface Manifest {
   heddle: string;
   /** ISO 8601, UTC. */
   made_at: string;
-  /** Parts that were in the data directory; the others are kept, and backed up, elsewhere. */
+  /** Parts that were in the data directory; the others are on other servers and are backed up there. */
   parts: Part[];
 }
 

@@ -91,7 +91,7 @@ test("a second start, a newer tracing database, one that is damaged; a first sta
     truncateSync(join(part ?? "", "data.bin"), 1);
     await running.start();
     expect(await engine("EXISTS trace.calls")).toEqual(["1"]);
-    expect(running.log()).toMatch(/the table call_names misses what was in 1 damaged part\(s\), kept as .*detached/);
+    expect(running.log()).toMatch(/the table call_names lacks the rows of 1 corrupt part\(s\), kept as .*detached/);
 
     await engine("INSERT INTO trace.schema_migrations (version, name, checksum) VALUES (9999, 'later', 'x')");
     await running.end("SIGTERM");

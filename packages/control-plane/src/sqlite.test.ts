@@ -37,7 +37,7 @@ test("every commit is on disk before it is answered, and foreign keys hold", asy
 test("a database URL without a back end is refused by name", async () => {
   await expect(openControlPlane({ url: "mysql://host/heddle" })).rejects.toMatchObject({
     code: "invalid",
-    message: expect.stringContaining("no back end for mysql:"),
+    message: expect.stringContaining("no backend for mysql:"),
   });
 });
 
@@ -53,7 +53,7 @@ test("a database file that cannot be opened or is none is named", async () => {
   await writeFile(file, "no database at all, but long enough to have a header that could be read as one ".repeat(20));
   await expect(openControlPlane({ url: pathToFileURL(file).href })).rejects.toMatchObject({
     code: "busy",
-    message: "the control plane is damaged",
+    message: "the control plane is corrupt",
     cause: { message: `${file}: restore it from a backup` },
   });
 });

@@ -54,7 +54,7 @@ test("a control plane that is no database: half-written, or cut short", async ()
   const path = temporary();
   writeFileSync(join(path, "control.db"), "SQLite format 3\0and then the power went");
   expect(await refusal({ HEDDLE_DATA_DIR: path })).toMatch(
-    /^heddle: the control plane is damaged: .*control\.db: restore it from a backup\n$/,
+    /^heddle: the control plane is corrupt: .*control\.db: restore it from a backup\n$/,
   );
 });
 

@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { describeMachine } from "./figures.js";
+import { describeMachine } from "./results.js";
 
 const packages = fileURLToPath(new URL("../../", import.meta.url));
 /** The option and its value, as they are handed on; nothing when it was not given. */
@@ -20,7 +20,7 @@ interface Bench {
   file: string;
   subject: string;
   args?: string[];
-  /** Takes the other packages as they are built: a compiler in the process makes every inner function dearer. */
+  /** Imports the built packages: the TypeScript loader in the process slows down every inner function. */
   built?: boolean;
 }
 
@@ -33,8 +33,12 @@ const benches: Bench[] = [
     subject: "ingest over HTTP, beside the bare insert",
     args: [...given("--rounds"), ...given("--size")],
   },
-  { file: "trace-store/bench/ingest.ts", subject: "ingest of the store alone" },
-  { file: "trace-store/bench/reads.ts", subject: "reads, beside the same statements and the plain table", args: calls },
+  { file: "trace-store/bench/ingest.ts", subject: "ingest of the store without the service" },
+  {
+    file: "trace-store/bench/reads.ts",
+    subject: "reads, compared with the same statements and the bare table",
+    args: calls,
+  },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
   { file: "training-engine/bench/train.ts", subject: "training steps, beside the matmul peak of this machine" },
   { file: "training-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },

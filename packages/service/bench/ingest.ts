@@ -1,5 +1,5 @@
 /**
- * Ingest over HTTP, beside the bare insert of the same rows into a table like `calls` of the same engine, with the
+ * Ingest over HTTP, compared with the bare insert of the same rows into a table like `calls` of the same engine, with the
  * engine's own settings and with those of the store. Rounds alternate, so that all see the same machine; what is sent
  * is made before the clock starts. Medians over rounds.
  * Then, from a profile of a second service under the same load, where the time of the service goes.
@@ -9,11 +9,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeMachine, median, option, quantile, short, text } from "./figures.js";
+import { describeMachine, median, option, quantile, short, text } from "./results.js";
 import { eachOf, sendAll } from "./load.js";
 import type { ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
-import { cpuMs, mainThreadMs } from "./process-figures.js";
+import { cpuMs, mainThreadMs } from "./process-usage.js";
 import { startServiceProcess, storeSettings } from "./service-process.js";
 import type { ServiceProcess } from "./service-process.js";
 import { stages, stageTimes } from "./stages.js";
@@ -161,7 +161,7 @@ async function timed({ calls }: Workload, work: () => Promise<number[]>): Promis
 interface Stored {
   rows: string[];
   inserts: number;
-  /** The greatest version. */
+  /** The largest version. */
   newest: string;
 }
 

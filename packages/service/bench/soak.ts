@@ -1,6 +1,6 @@
 /**
  * Mixed load for minutes, and what it does to memory, threads, file descriptors and parts: batches, single calls,
- * starts that end later, spans, lists, counts, streams that are left early, renames, deletes, bad requests.
+ * starts that end later, spans, lists, counts, streams that the client aborts, renames, deletes, bad requests.
  * Linux only (reads /proc).
  *
  *   pnpm bench:soak [--minutes 10] [--rows 20]
@@ -8,11 +8,11 @@
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "@heddle/trace-model";
-import { describeMachine, megabytes, option } from "./figures.js";
+import { describeMachine, megabytes, option } from "./results.js";
 import { send } from "./load.js";
 import type { ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
-import { openFiles, resident } from "./process-figures.js";
+import { openFiles, resident } from "./process-usage.js";
 import { startServiceProcess } from "./service-process.js";
 
 const minutes = option("minutes", 10);
@@ -155,6 +155,6 @@ async function refusedRequest(): Promise<void> {
     body: '{"start": {"project_id": 1',
   });
   await response.text();
-  if (response.status !== 400) throw new Error(`a broken body was answered ${response.status}`);
+  if (response.status !== 400) throw new Error(`a broken body got ${response.status}`);
   done.requests++;
 }

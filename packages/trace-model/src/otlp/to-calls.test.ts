@@ -78,7 +78,7 @@ describe("inputs and output", () => {
     expect(callOf(values).end?.output).toBe(output);
   });
 
-  test("events count in their turn", () => {
+  test("events count in their order", () => {
     const events = [
       event("gen_ai.user.message", { content: "hi" }),
       event("gen_ai.choice", { index: 0 }),

@@ -34,7 +34,7 @@ test("every commit is on disk before it is answered, and foreign keys hold", asy
   await database.close();
 });
 
-test("a database URL without a back end is refused by name", async () => {
+test("a database URL without a backend is refused by name", async () => {
   await expect(openControlPlane({ url: "mysql://host/heddle" })).rejects.toMatchObject({
     code: "invalid",
     message: expect.stringContaining("no backend for mysql:"),

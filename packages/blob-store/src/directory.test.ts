@@ -77,7 +77,7 @@ describe("a directory of blobs", () => {
     await expect(drain()).rejects.toMatchObject({ code: "corrupt" });
   });
 
-  test("a blob cut short on disk is repaired by the next put", async () => {
+  test("a truncated blob is repaired by the next put", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });
     const { key } = await store.put(Buffer.from("hello"));

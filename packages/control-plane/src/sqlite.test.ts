@@ -21,7 +21,7 @@ async function path(): Promise<string> {
 
 controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
 
-test("every commit is on disk before it is answered, and foreign keys hold", async () => {
+test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());
   const [synchronous] = await database.rows("PRAGMA synchronous");
   const [journal] = await database.rows("PRAGMA journal_mode");

@@ -38,11 +38,11 @@ export function openSqlite(path: string): Database {
   };
 
   return {
-    rows: async (sql, params) => await queued(async () => await patiently(() => execute(sql, params))),
-    run: async (sql, params) => void (await queued(async () => await patiently(() => execute(sql, params)))),
+    rows: async (sql, params) => await queued(async () => await retryWhileLocked(() => execute(sql, params))),
+    run: async (sql, params) => void (await queued(async () => await retryWhileLocked(() => execute(sql, params)))),
     transaction: async (work) =>
       await queued(async () => {
-        await patiently(() => connection.exec("BEGIN IMMEDIATE"));
+        await retryWhileLocked(() => connection.exec("BEGIN IMMEDIATE"));
         try {
           const result = await work(direct);
           connection.exec("COMMIT");
@@ -62,10 +62,10 @@ export function openSqlite(path: string): Database {
 }
 
 /**
- * SQLite's own waiting blocks the thread, and with it the one it waits for when both are in this process: so it is told
- * to give up at once, and the waiting is done here.
+ * Retries while the database is locked. The busy timeout of SQLite blocks the thread, also for the lock holder when it is in
+ * this process; so it is 0.
  */
-async function patiently<T>(attempt: () => T): Promise<T> {
+async function retryWhileLocked<T>(attempt: () => T): Promise<T> {
   const deadline = performance.now() + 5000;
   for (;;) {
     try {

@@ -216,11 +216,11 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await next.release();
     });
 
-    test("the lease of a holder that died is taken over when it has expired, not before, and by one only", async () => {
+    test("the lease of a crashed holder is taken over when it has expired, not before, and by one only", async () => {
       const url = await make();
-      const dead = await openControlPlane({ url });
-      await dead.leases.acquire("thing", { holder: "dead", durationMs: 600_000 });
-      await dead.close(); // It cannot renew any more.
+      const crashed = await openControlPlane({ url });
+      await crashed.leases.acquire("thing", { holder: "crashed", durationMs: 600_000 });
+      await crashed.close(); // It cannot renew any more.
       const heirs = [await open({ url }), await open({ url })];
       const started = performance.now();
       const waits: string[] = [];
@@ -229,7 +229,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         heirs.map(async (heir, i) => await heir.leases.acquire("thing", { ...options, holder: `heir ${i}` })),
       );
       expect(performance.now() - started).toBeGreaterThan(900);
-      expect(waits).toEqual(["dead", "dead"]);
+      expect(waits).toEqual(["crashed", "crashed"]);
       const refused = outcomes.find(({ status }) => status === "rejected");
       expect(refused).toMatchObject({
         reason: { message: expect.stringMatching(/^the thing is in use by heir [01]$/) },
@@ -237,7 +237,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       for (const outcome of outcomes) if (outcome.status === "fulfilled") await outcome.value.release();
     });
 
-    test("a holder that sleeps too long does not rely on its lease, learns who took it, and never gets it back", async () => {
+    test("a holder that sleeps too long does not rely on its lease, is notified of the new holder, and never gets it back", async () => {
       const url = await make();
       const [sleeper, heir] = [await open({ url }), await open({ url })];
       const old = await sleeper.leases.acquire("thing", { holder: "sleeper", durationMs: 600_000 });

@@ -78,7 +78,7 @@ await profileAll();
 console.log(describeMachine());
 
 async function compare(workload: Workload): Promise<void> {
-  const ours: Round[] = [];
+  const overHttp: Round[] = [];
   const alike: Round[] = [];
   const tuned: Round[] = [];
   const rowsPerInsert: number[] = [];
@@ -90,7 +90,7 @@ async function compare(workload: Workload): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     const requests = workload.requests(project);
     bytes = requests.reduce((sum, request) => sum + request.bytes.length, 0) / workload.calls;
-    const ourRound = await timed(workload, () => sendAll(service, requests, workload.connections));
+    const httpRound = await timed(workload, () => sendAll(service, requests, workload.connections));
     const { rows, inserts, newest } = await stored(project, last);
     last = newest;
     if (rows.length !== workload.calls) throw new Error(`${rows.length} of ${workload.calls} calls are stored`);
@@ -99,7 +99,7 @@ async function compare(workload: Workload): Promise<void> {
     const tunedRound = await timed(workload, () => insertAll(blocks, workload.connections, storeSettings));
     // The first round warms up the engine.
     if (round < 0) continue;
-    ours.push(ourRound);
+    overHttp.push(httpRound);
     alike.push(alikeRound);
     tuned.push(tunedRound);
     rowsPerInsert.push(rows.length / inserts);
@@ -111,7 +111,7 @@ async function compare(workload: Workload): Promise<void> {
   );
   const base = median(alike.map(({ perSecond }) => perSecond));
   console.table({
-    "over HTTP": summary(ours, base),
+    "over HTTP": summary(overHttp, base),
     "bare, one insert per request": summary(alike, base),
     "bare, with the store's settings": summary(tuned, base),
   });

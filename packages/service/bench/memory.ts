@@ -41,10 +41,10 @@ console.log(describeMachine());
 await service.stop();
 
 function note(name: string, more: Record<string, number | string> = {}): void {
-  const [ours, engine] = [resident(service.pid), resident(service.enginePid())];
+  const [serviceUsage, engine] = [resident(service.pid), resident(service.enginePid())];
   table[name] = {
-    service: megabytes(ours.bytes),
-    "service peak": megabytes(ours.peak),
+    service: megabytes(serviceUsage.bytes),
+    "service peak": megabytes(serviceUsage.peak),
     engine: megabytes(engine.bytes),
     "engine peak": megabytes(engine.peak),
     threads: engine.threads,
@@ -115,6 +115,6 @@ async function measureHungryQueries(): Promise<void> {
     bytes: Buffer.from(JSON.stringify({ project_id: project })),
   });
   agent.destroy();
-  const died = service.enginePid() !== enginePid;
-  note("6 large sorts at once", { refused: `${refused}${died ? ", host restarted" : ""}` });
+  const restarted = service.enginePid() !== enginePid;
+  note("6 large sorts at once", { refused: `${refused}${restarted ? ", host restarted" : ""}` });
 }

@@ -72,7 +72,7 @@ function socketOf(socketPath: string) {
 /** Any insert waits until it is on disk. */
 const durableSettings = { async_insert: "0", max_partitions_per_insert_block: "0" };
 
-/** What the store's inserts ask for besides. */
+/** The further settings of the store's inserts. */
 export const storeSettings = {
   input_format_parallel_parsing: "0",
   max_insert_block_size: "1000000",

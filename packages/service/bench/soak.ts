@@ -81,14 +81,14 @@ async function work({ restMs, round }: { restMs: number; round: () => Promise<un
 }
 
 async function note(): Promise<void> {
-  const [ours, engine] = [resident(service.pid), resident(service.enginePid())];
+  const [serviceUsage, engine] = [resident(service.pid), resident(service.enginePid())];
   const sql = "SELECT count(), sum(rows) FROM system.parts WHERE database = 'trace' AND active FORMAT TabSeparated";
   const [parts, rows] = (await service.engine(sql)).trim().split("\t").map(Number);
   table.push({
     minute: Math.round((performance.now() - began) / 6000) / 10,
-    "service MB": megabytes(ours.bytes),
+    "service MB": megabytes(serviceUsage.bytes),
     "engine MB": megabytes(engine.bytes),
-    "service threads": ours.threads,
+    "service threads": serviceUsage.threads,
     "engine threads": engine.threads,
     "service files": openFiles(service.pid),
     "engine files": openFiles(service.enginePid()),

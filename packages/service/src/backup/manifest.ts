@@ -36,7 +36,7 @@ export function readManifest(directory: string): Manifest {
   try {
     manifest = JSON.parse(readFileSync(join(directory, name), "utf8")) as Manifest | null;
   } catch {
-    // Missing, or cut short.
+    // Missing or truncated.
   }
   if (manifest === null) {
     throw new ConfigError(`${directory} has no ${name}: it is no backup, or one that did not finish.`);

@@ -1,6 +1,6 @@
 /**
  * The few GraphQL operations with which SDKs start up (`weave.init` of the Python SDK asks them before its first
- * trace). There is no schema behind it: the root field decides, and each response holds a superset of what the known
+ * trace). It has no schema: the root field decides, and each response holds a superset of what the known
  * releases select.
  */
 export interface GraphqlRequest {
@@ -99,7 +99,7 @@ async function readProject(variables: Record<string, unknown>, context: GraphqlC
 }
 
 function projectFields(entity: string, name: string): Record<string, unknown> {
-  // Ids are base64 text because SDKs decode them in a few places.
+  // Ids are base64 text because SDKs decode them.
   const id = Buffer.from(`Project:v1:${name}:${entity}`).toString("base64");
   return {
     id,

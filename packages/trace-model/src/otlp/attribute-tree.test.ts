@@ -95,7 +95,7 @@ describe("attributes unfolded by their shape", () => {
     );
   });
 
-  test("of ever new keys are forgotten, and stay right meanwhile", () => {
+  test("of ever new keys are dropped, and stay correct until then", () => {
     const before = emptyShape();
     const used = attributesOf([["a.b", "x"]]);
     for (let index = 0; emptyShape() === before; index++) {

@@ -7,7 +7,7 @@ import type { ServerError } from "../engine/server-error.js";
 import { statusOfError } from "./error-status.js";
 import { contentTypeOf } from "./formats.js";
 
-export interface ReplyHead {
+export interface QueryResponseHead {
   queryId: string;
   format: string;
   /** The request set `enable_http_compression`. */
@@ -25,17 +25,21 @@ interface Summary {
   elapsedNs: number;
 }
 
-/** Writes the answer of one query; the head goes out with the first byte or at the end. */
-export interface Reply {
+/** Writes the response of one query; the head is sent with the first byte or at the end. */
+export interface QueryResponse {
   begin(summary: Summary): void;
-  /** Waits for the client when it reads slower than the engine answers. */
+  /** Waits for the client when it reads slower than the engine writes. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   end(): void;
-  /** Before `begin`: an error answer. After it: the frame that tells the client that the result is broken off. */
+  /** Before `begin`: an error response. After it: the frame that marks the result as incomplete. */
   fail(error: ServerError): void;
 }
 
-export function createReply(request: IncomingMessage, response: ServerResponse, head: ReplyHead): Reply {
+export function createQueryResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  head: QueryResponseHead,
+): QueryResponse {
   const exceptionTag = randomBytes(8).toString("hex");
   let output: Writable | undefined;
 

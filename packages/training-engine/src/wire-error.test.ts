@@ -5,9 +5,15 @@ import { fromWireError, toWireError } from "./wire-error.js";
 const received = (error: unknown) => fromWireError(structuredClone(toWireError(error)));
 
 test("an error keeps its code, message, location and details in another process", () => {
-  const details = { file: "model.safetensors", tensor: "lm_head.weight" };
-  const error = new HeddleError("corrupt", "the checkpoint is corrupt", { loc: ["weights", "checkpoint"], details });
-  expect(received(error)).toMatchObject({ ...error, message: error.message });
+  const sent = {
+    code: "corrupt",
+    message: "the checkpoint is corrupt",
+    loc: ["weights", "checkpoint"],
+    details: { file: "model.safetensors", tensor: "lm_head.weight" },
+  } as const;
+  const error = received(new HeddleError(sent.code, sent.message, sent));
+  expect(error).toBeInstanceOf(HeddleError);
+  expect(error).toMatchObject(sent);
   expect(received(new HeddleError("busy", "try again"))).toMatchObject({ loc: undefined, details: undefined });
 });
 

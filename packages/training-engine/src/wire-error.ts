@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { ErrorCode, Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 
@@ -19,7 +20,7 @@ const outOfMemory = /allocation failed|bad_alloc|failed to allocate memory|out o
 export function toWireError(error: unknown): WireError {
   if (error instanceof HeddleError && !(error.code === "failed" && outOfMemory.test(error.message))) {
     const { code, message, loc, details, cause } = error;
-    if (cause !== undefined) process.stderr.write(`${message}: ${String(cause)}\n`);
+    if (cause !== undefined) process.stderr.write(`${message}: ${inspect(cause)}\n`);
     return { code, message, ...(loc && { loc }), ...(details && { details }) };
   }
   const message = error instanceof Error ? error.message : String(error);

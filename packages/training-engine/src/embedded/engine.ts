@@ -6,7 +6,7 @@ import type { TrainingEngine, SamplingFeature, TrainerSpec } from "../port.js";
 import type { BaseModelSettings } from "../weights/base-models.js";
 import { listBaseModels } from "../weights/base-models.js";
 import { describeWeights } from "../weights/load-weights.js";
-import type { Child } from "./processes/child.js";
+import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
@@ -83,7 +83,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     log,
   });
 
-  async function startSampler(signal: AbortSignal): Promise<Child<SamplerMethods>> {
+  async function startSampler(signal: AbortSignal): Promise<EngineProcess<SamplerMethods>> {
     const { models } = await listBaseModels(settings.models);
     const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
     return openChild<SamplerOpening, SamplerMethods>(

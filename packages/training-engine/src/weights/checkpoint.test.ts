@@ -125,12 +125,13 @@ test("corruption of any file is detected, and the file is named", async () => {
             path,
             corruption === "cut" ? bytes.subarray(1) : corruption === "grow" ? Buffer.concat([bytes, bytes]) : bytes,
           );
-        await expect(readCheckpoint(directory, config, { optimizer: true }), `${name} ${corruption}`).rejects.toMatchObject(
-          {
-            code: "corrupt",
-            details: { file: name },
-          },
-        );
+        await expect(
+          readCheckpoint(directory, config, { optimizer: true }),
+          `${name} ${corruption}`,
+        ).rejects.toMatchObject({
+          code: "corrupt",
+          details: { file: name },
+        });
       }
     }
   }

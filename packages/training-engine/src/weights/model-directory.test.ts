@@ -123,7 +123,7 @@ test("an index with paths outside the directory or with other shards is refused"
   const broken: [weightMap: unknown, message: RegExp][] = [
     [undefined, /weight_map is missing/],
     [{ [name]: "../secret.safetensors" }, /is listed in "\.\.\/secret\.safetensors", which is not a file name/],
-    [{ [name]: "/etc/passwd" }, /no file name of this directory/],
+    [{ [name]: "/etc/passwd" }, /not a file name of this directory/],
     [{ [name]: "..\\up.safetensors" }, /no file name/],
     [{ [name]: 3 }, /is listed in 3/],
     [{ [name]: "model-00009-of-00009.safetensors" }, /there is no model-00009-of-00009.safetensors/],

@@ -106,7 +106,7 @@ test("files too short for their header, headers over the limit and non-files are
     /header that ends at/,
   );
   const long = new Uint8Array(8).fill(0xff);
-  await expect(opened(long)).rejects.toThrow(/its header has 18446744073709551615 bytes; at most 16777216/);
+  await expect(opened(long)).rejects.toThrow(/a header of 18446744073709551615 bytes; at most 16777216/);
   await expect(openSafetensors(directory)).rejects.toThrow(/is not a file/);
   await expect(openSafetensors(join(directory, "none"))).rejects.toMatchObject({ code: "not_found" });
 });

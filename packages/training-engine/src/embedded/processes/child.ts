@@ -37,7 +37,7 @@ export interface ChildOptions {
 }
 
 /** A child process, from start to exit. */
-export interface Child<M extends Methods<M>> {
+export interface EngineProcess<M extends Methods<M>> {
   readonly pid: number | undefined;
   /** Calls a method of the process. Rejects with `failed` and the reason if the process exits before it responds. */
   call: Call<M>;
@@ -61,7 +61,13 @@ const stderrDrainMs = 1000;
  * Starts a process that cannot outlive this one: it exits when the message channel closes or its heartbeat pipe has no
  * reader. When running from TypeScript source, the process is started through tsx.
  */
-export function startChild<M extends Methods<M>>({ entry, title, niceness, limits, log }: ChildOptions): Child<M> {
+export function startChild<M extends Methods<M>>({
+  entry,
+  title,
+  niceness,
+  limits,
+  log,
+}: ChildOptions): EngineProcess<M> {
   const oomKillsBefore = oomKillCount();
   const child = forkChild(entry, niceness);
   log(`${title} started (${child.pid})`);

@@ -31,7 +31,7 @@ const option = (name: string, otherwise: string): string[] => {
 };
 const rounds = Number(option("rounds", "7")[0]);
 
-async function ours(shape: LlamaShape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
+async function currentSampler(shape: LlamaShape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
   const config = llama(shape, 1024);
   const sampler = createCpuSampler({ memoryBytes: 2 ** 32 });
   const nothing = new Uint8Array();
@@ -124,18 +124,18 @@ for (const name of option("shapes", "A,C")) {
   const shape = shapes[name];
   if (!shape) throw new Error(`no shape ${name}`);
   for (const rows of option("rows", "1,8,64").map(Number)) {
-    const { round, sampler } = await ours(shape, rows);
-    const beside = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
+    const { round, sampler } = await currentSampler(shape, rows);
+    const earlier = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
     const [own, other]: Measurements[] = [
       { wall: [], cpu: [] },
       { wall: [], cpu: [] },
     ];
     for (let index = 0; index <= rounds; index++) {
       await measure(round, index, own!);
-      if (beside) await measure(beside, index, other!);
+      if (earlier) await measure(earlier, index, other!);
     }
     await sampler.close();
-    const ratio = beside
+    const ratio = earlier
       ? `   prototype ${describe(other!)}   ratio ${(median(own!.wall) / median(other!.wall)).toFixed(2)}, of CPU ${(median(own!.cpu) / median(other!.cpu)).toFixed(2)}`
       : "";
     console.log(`${name} ${String(rows).padStart(2)} rows ${describe(own!)}${ratio}`);

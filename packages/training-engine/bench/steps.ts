@@ -57,7 +57,7 @@ async function compare(python: string | undefined, rounds: number): Promise<void
   console.log(`${(weights / 1e6).toFixed(2)} M weights, ${steps} steps a round, ${rounds} rounds, one thread`);
   console.log(`${cpus()[0]?.model ?? "unknown processor"}, Node ${process.version}`);
   for (const task of tasks) {
-    const ours: Measurements[] = [];
+    const heddle: Measurements[] = [];
     const theirs: Measurements[] = [];
     let versions = "";
     for (let round = 0; round < rounds; round++) {
@@ -78,13 +78,13 @@ async function compare(python: string | undefined, rounds: number): Promise<void
         "--steps",
         String(steps),
       ];
-      ours.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
+      heddle.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
     }
     console.log(`\n${task}: CPU-ms, medians of the rounds (${versions}load ${loadavg()[0]?.toFixed(1) ?? "?"})`);
-    for (const part of Object.keys(ours[0] ?? {})) {
-      const [our, their] = [medianOf(ours, part), medianOf(theirs, part)];
-      const beside = `, TRL ${their.toFixed(1)}: Heddle takes ${(our / their).toFixed(2)} of TRL`;
-      console.log(`  ${part.padEnd(9)} Heddle ${our.toFixed(1)}${python === undefined ? "" : beside}`);
+    for (const part of Object.keys(heddle[0] ?? {})) {
+      const [our, their] = [medianOf(heddle, part), medianOf(theirs, part)];
+      const comparison = `, TRL ${their.toFixed(1)}: Heddle takes ${(our / their).toFixed(2)} of TRL`;
+      console.log(`  ${part.padEnd(9)} Heddle ${our.toFixed(1)}${python === undefined ? "" : comparison}`);
     }
   }
 }

@@ -6,7 +6,7 @@ const promptWeight = 0.1;
 
 interface Row {
   examples: EncodedExample[];
-  room: number;
+  space: number;
 }
 
 /** Packs complete examples into rows of at most `length` tokens. */
@@ -23,10 +23,10 @@ export class RowPacker {
     const needed = example.tokens.length;
     if (needed > this.length) throw new RangeError(`an example of ${needed} tokens in rows of ${this.length}`);
     let best: Row | undefined;
-    for (const row of this.#rows) if (row.room >= needed && row.room < (best?.room ?? Infinity)) best = row;
-    if (!best) this.#rows.push((best = { examples: [], room: this.length }));
+    for (const row of this.#rows) if (row.space >= needed && row.space < (best?.space ?? Infinity)) best = row;
+    if (!best) this.#rows.push((best = { examples: [], space: this.length }));
     best.examples.push(example);
-    best.room -= needed;
+    best.space -= needed;
     if (this.#rows.length <= this.rowsPerBatch) return undefined;
     const batch = this.#rows.slice(0, this.rowsPerBatch).map((row) => asSequence(row.examples));
     this.#rows = this.#rows.slice(this.rowsPerBatch);

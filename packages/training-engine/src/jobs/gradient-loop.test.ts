@@ -159,10 +159,10 @@ describe("a training job", () => {
   it("interrupted before its end was reported only reports the end", async () => {
     const workDirectory = join(directory, "work");
     const job = { ...policyJob(tableEngine({ vocabulary: 8 }), "checkpoint"), workDirectory };
-    const tell = job.onEvent;
+    const report = job.onEvent;
     job.onEvent = (event) => {
       if (event.type === "training_ended") throw new Error("the database is away");
-      return tell(event);
+      return report(event);
     };
     await expect(run(job)).rejects.toThrow("the database is away");
     const engine = tableEngine({ vocabulary: 8 });

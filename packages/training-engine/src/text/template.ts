@@ -138,7 +138,7 @@ function documentList(documents: unknown): unknown[] | null {
 }
 
 /** The trailing space is missing from the rendered text if the template trims messages. */
-const continuationMarker = "\u{F0000}heddle:the message goes on\u{F0000} ";
+const continuationMarker = "\u{F0000}heddle:the message continues\u{F0000} ";
 
 function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {
   return messages.map((message, index) =>

@@ -129,7 +129,7 @@ describe("rows that cannot be trained are refused with their location", () => {
   test.each<[string, string, unknown, "all" | "last", string]>([
     ["a list", chatMl, [], "all", "row"],
     ["no messages", chatMl, {}, "all", "row.messages"],
-    ["nobody answers", chatMl, { messages: [user("a")] }, "all", "row.messages"],
+    ["no answer", chatMl, { messages: [user("a")] }, "all", "row.messages"],
     ["the last is not the answer", chatMl, { messages: [...twoTurns, user("a")] }, "last", "row.messages.4"],
     ["nothing before the answer", chatMl, { messages: [assistant("a")] }, "last", "row.messages.0"],
     ["a message without role", chatMl, { messages: [{}, assistant("a")] }, "all", "row.messages.0.role"],

@@ -26,8 +26,8 @@ test("an adapter written by PEFT is read, with each factor transposed", async ()
   const stored = await file.read("base_model.model.model.layers.1.mlp.down_proj.lora_B.weight");
   await file.close();
   // Stored as [outputs 32, rank 3]; the parameter is [rank, outputs].
-  const ours = set.views.get("layers.1.down.b")!;
-  expect(ours[2 * 32 + 7]).toBe(stored[7 * 3 + 2]);
+  const read = set.views.get("layers.1.down.b")!;
+  expect(read[2 * 32 + 7]).toBe(stored[7 * 3 + 2]);
 });
 
 test.each([

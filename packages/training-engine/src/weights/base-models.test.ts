@@ -76,9 +76,9 @@ test("a checkpoint loads its weights, or its adapter on its base model", async (
   expect(loaded.adapter).toEqual({ config: shape, set });
   expect((await describeWeights(settings, adapted)).adapter).toEqual(shape);
 
-  const elsewhere = { baseModel: "random:tiny", checkpoint: adapted.checkpoint };
-  await expect(loadWeights(settings, elsewhere)).rejects.toThrow("was trained from dir:tiny, not from random:tiny");
-  await expect(describeWeights(settings, elsewhere)).rejects.toMatchObject({ code: "invalid" });
+  const otherBase = { baseModel: "random:tiny", checkpoint: adapted.checkpoint };
+  await expect(loadWeights(settings, otherBase)).rejects.toThrow("was trained from dir:tiny, not from random:tiny");
+  await expect(describeWeights(settings, otherBase)).rejects.toMatchObject({ code: "invalid" });
   const gone = { baseModel: "dir:tiny", checkpoint: join(parent, "gone") };
   await expect(loadWeights(settings, gone)).rejects.toMatchObject({ code: "not_found" });
 });

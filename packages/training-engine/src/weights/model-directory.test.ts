@@ -124,12 +124,12 @@ test("an index with paths outside the directory or with other shards is refused"
     [undefined, /weight_map is missing/],
     [{ [name]: "../secret.safetensors" }, /is listed in "\.\.\/secret\.safetensors", which is not a file name/],
     [{ [name]: "/etc/passwd" }, /not a file name of this directory/],
-    [{ [name]: "..\\up.safetensors" }, /no file name/],
+    [{ [name]: "..\\up.safetensors" }, /not a file name/],
     [{ [name]: 3 }, /is listed in 3/],
     [{ [name]: "model-00009-of-00009.safetensors" }, /there is no model-00009-of-00009.safetensors/],
     [
       { "model.norm.bias": "model-00001-of-00004.safetensors" },
-      /"model.norm.bias" is missing, though .*index.json says/,
+      /"model.norm.bias" is missing, but .*index.json lists it/,
     ],
     [{ [name]: "model-00001-of-00004.safetensors" }, /is not listed in|is missing/],
   ];

@@ -145,9 +145,9 @@ const refused: [string, unknown, string][] = [
   ["unique items", { type: "array", uniqueItems: true }, "#/uniqueItems"],
   ["a required property that is not described", { properties: { a: true }, required: ["a", "b"] }, "#/required/1"],
   ["several schemas at once", { allOf: [{ type: "object" }, { required: [] }] }, "#/allOf"],
-  ["a reference beside other words", { $ref: "#/$defs/a", type: "object", $defs: { a: true } }, "#/type"],
+  ["a reference together with other keywords", { $ref: "#/$defs/a", type: "object", $defs: { a: true } }, "#/type"],
   ["oneOf that several may fit", { oneOf: [{ type: "number" }, { type: "integer" }] }, "#/oneOf/1"],
-  ["a format that nobody checks", { type: "string", format: "color" }, "#/format"],
+  ["an unsupported format", { type: "string", format: "color" }, "#/format"],
   ["a pattern with look-around", { type: "string", pattern: "(?!a)b" }, "#/pattern"],
   ["a pattern and a length", { type: "string", pattern: "a+", maxLength: 2 }, "#/maxLength"],
   ["an empty range", { type: "integer", minimum: 2, maximum: 1 }, "#"],
@@ -219,12 +219,12 @@ test("a constraint too large to compile is refused, and other completions contin
   const constraints = opened({ limits: { memoryBytes: 128 * 2 ** 20, slowMs: -1 } });
   const waiting = await constraints.compile({ type: "regex", regex: "(ab)+c" });
   write(waiting, "aba");
-  const [tooLarge, beside] = await Promise.allSettled([
+  const [tooLarge, other] = await Promise.allSettled([
     constraints.compile(exploding),
     constraints.compile({ type: "choice", choices: ["x"] }),
   ]);
   expect(tooLarge).toMatchObject({ status: "rejected", reason: { code: "too_large", loc: ["grammar"] } });
-  expect(beside.status).toBe("fulfilled");
+  expect(other.status).toBe("fulfilled");
   expect(await nextTexts(waiting)).toEqual(["b"]);
   write(waiting, "bc");
   expect(await waiting.next()).toMatchObject({ onlyEos: true });

@@ -62,8 +62,8 @@ export function openSqlite(path: string): Database {
 }
 
 /**
- * Retries while the database is locked. The busy timeout of SQLite blocks the thread, also for the lock holder when it is in
- * this process; so it is 0.
+ * Retries while the database is locked. The busy timeout of SQLite blocks the thread, also for the lock holder when it
+ * is in this process; so it is 0.
  */
 async function retryWhileLocked<T>(attempt: () => T): Promise<T> {
   const deadline = performance.now() + 5000;

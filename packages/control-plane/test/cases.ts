@@ -242,7 +242,8 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const [sleeper, heir] = [await open({ url }), await open({ url })];
       const old = await sleeper.leases.acquire("thing", { holder: "sleeper", durationMs: 600_000 });
       const lease = await heir.leases.acquire("thing", { holder: "heir", durationMs: 300 });
-      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not release the heir's.
+      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not release the
+      // heir's.
       await old.release();
       await expect.poll(() => lease.held()).toBe(true);
       const third = await open({ url });

@@ -27,9 +27,9 @@ const unleased: WriterLease = {
 };
 
 /**
- * Takes the lease. Waits 12 s for a lease that is not renewed, because a holder that has crashed cannot be distinguished
- * from one that is unreachable or suspended. Throws {@link ConfigError} when another service renews it. A tracing
- * database belongs to one control plane permanently, so one lease per control plane is enough.
+ * Takes the lease. Waits 12 s for a lease that is not renewed, because a holder that has crashed cannot be
+ * distinguished from one that is unreachable or suspended. Throws {@link ConfigError} when another service renews it. A
+ * tracing database belongs to one control plane permanently, so one lease per control plane is enough.
  */
 export async function takeWriterLease(
   config: Config,

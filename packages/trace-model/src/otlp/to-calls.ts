@@ -25,7 +25,10 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in its ref. */
+/**
+ * A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in
+ * its ref.
+ */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;

@@ -3,8 +3,9 @@
  *
  *   npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/training-engine/bench/sample.ts [--rounds 7] [--shapes A,C] [--rows 1,8,64]
  *
- * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`>, that sampler alternates with
- * the current one in the same process; the ratio is current to earlier. CPU time is less affected by other load than elapsed time.
+ * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`>, that sampler alternates
+ * with the current one in the same process; the ratio is current to earlier. CPU time is less affected by other load
+ * than elapsed time.
  */
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";

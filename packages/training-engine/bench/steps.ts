@@ -1,10 +1,11 @@
 /**
- * CPU time of complete training steps on one thread; with `--python`, alternating with TRL, which `bench/trl/compare.sh` installs.
+ * CPU time of complete training steps on one thread; with `--python`, alternating with TRL, which
+ * `bench/trl/compare.sh` installs.
  *
  *   node --import tsx -C @heddle/source packages/training-engine/bench/steps.ts [--python <python with trl>] [--steps 20] [--rounds 3]
  *
- * A Llama of 1.1 million weights: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to
- * a prompt of 16, sampling, rewards and update, in total and separately. 32 bit floats, Adam, gradients clipped to norm 1.
+ * A Llama of 1.1 million weights: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to a prompt of
+ * 16, sampling, rewards and update, in total and separately. 32 bit floats, Adam, gradients clipped to norm 1.
  */
 import { execFile } from "node:child_process";
 import { cpus, loadavg } from "node:os";

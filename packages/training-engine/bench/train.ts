@@ -3,8 +3,8 @@
  *
  *   node --import tsx -C @heddle/source packages/training-engine/bench/train.ts [--steps 20]
  *
- * With PROTOTYPE set to a directory with a `trainer.mjs` that exports a `createTrainer` of the type below, its steps alternate
- * with the current ones. Times are CPU times of the process, which other load affects least.
+ * With PROTOTYPE set to a directory with a `trainer.mjs` that exports a `createTrainer` of the type below, its steps
+ * alternate with the current ones. Times are CPU times of the process, which other load affects least.
  */
 import { pathToFileURL } from "node:url";
 import { Graph } from "../src/embedded/graph/onnx.js";

@@ -1,4 +1,6 @@
-/** Supervised training on sixteen answers through the engine's port, used by `sft.ts` and, in a shorter form, by a test. */
+/**
+ * Supervised training on sixteen answers through the engine's port, used by `sft.ts` and, in a shorter form, by a test.
+ */
 import { join } from "node:path";
 import { optimizerDefaults, scheduledLearningRate } from "../src/objective/optimizer-defaults.js";
 import { trainedTokens } from "../src/objective/trained-tokens.js";

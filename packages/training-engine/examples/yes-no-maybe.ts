@@ -1,4 +1,7 @@
-/** Reinforcement learning on one-word answers through the engine's port, used by `rl.ts` and, in a shorter form, by a test. */
+/**
+ * Reinforcement learning on one-word answers through the engine's port, used by `rl.ts` and, in a shorter form, by a
+ * test.
+ */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { groupAdvantages } from "../src/objective/group-advantages.js";
@@ -51,8 +54,8 @@ export interface LearningStep {
 }
 
 /**
- * One optimizer step for each round of answers: sample from the newest weights, reward, learn, save. The first step's reward
- * is that of the untrained starter.
+ * One optimizer step for each round of answers: sample from the newest weights, reward, learn, save. The first step's
+ * reward is that of the untrained starter.
  */
 export async function* learnFromRewards(run: LearningRun): AsyncGenerator<LearningStep, void> {
   const { engine, template, directory, steps, groups, samples, seed } = run;

@@ -1,6 +1,6 @@
 /**
- * Trains the starter model on its corpus and writes it in bf16 next to its tokenizer. Depends only on the seed. A stopped
- * run, for example by Ctrl-C, is resumed from its work directory.
+ * Trains the starter model on its corpus and writes it in bf16 next to its tokenizer. Depends only on the seed. A
+ * stopped run, for example by Ctrl-C, is resumed from its work directory.
  *
  *   pnpm --filter @heddle/training-engine starter [--size d128] [--steps 6500] [--decay 1725] [--peak 0.003]
  *     [--seed 1] [--work .heddle/starter] [--minutes 30] [--score-every 500] [--export]

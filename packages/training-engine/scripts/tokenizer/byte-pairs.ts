@@ -2,8 +2,8 @@
 export const piecePattern = String.raw` ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
- * The character that represents each byte in tokenizer files, as in GPT-2: itself if it is printable, else the next unused one
- * from U+0100.
+ * The character that represents each byte in tokenizer files, as in GPT-2: itself if it is printable, else the next
+ * unused one from U+0100.
  */
 const byteCharacters: readonly string[] = (() => {
   const visible = (byte: number) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -23,7 +23,10 @@ interface Piece {
   ids: number[];
 }
 
-/** Learns byte-pair merges until there are `size` tokens. Of equally frequent pairs, the one with lower ids is merged first. */
+/**
+ * Learns byte-pair merges until there are `size` tokens. Of equally frequent pairs, the one with lower ids is merged
+ * first.
+ */
 export function learnBytePairs(texts: Iterable<string>, size: number): BytePairs {
   const pieces = countPieces(texts);
   const vocabulary = [...byteCharacters];

@@ -1,7 +1,9 @@
 import type { BytePairs } from "./byte-pairs.js";
 import { piecePattern } from "./byte-pairs.js";
 
-/** Tokens that no merge produces. As in the Qwen3 family, the tags of tools and thoughts are text, not control tokens. */
+/**
+ * Tokens that no merge produces. As in the Qwen3 family, the tags of tools and thoughts are text, not control tokens.
+ */
 export const addedTokens = [
   { content: "<|endoftext|>", special: true },
   { content: "<|pad|>", special: true },

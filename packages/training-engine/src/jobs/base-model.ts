@@ -7,8 +7,8 @@ import { openTokenizer } from "../text/tokenizer.js";
 import type { TrainingJob } from "./training-job.js";
 
 /**
- * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for an unknown
- * name.
+ * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for
+ * an unknown name.
  */
 export async function openBaseModel({
   engine,

@@ -24,7 +24,9 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Three groups of four answers as returned by the chat endpoint. Answers with many different tokens have high rewards. */
+/**
+ * Three groups of four answers as returned by the chat endpoint. Answers with many different tokens have high rewards.
+ */
 async function rollouts(weights: WeightsRef, round: number) {
   const groups = [];
   for (const group of [0, 1, 2]) {
@@ -85,7 +87,8 @@ describe("five rounds of sampling and learning", () => {
     const reported = await run("whole", 0, 5);
     expect(reported).toHaveLength(5);
     for (const step of reported) {
-      // The policy that is trained is the one that sampled: nothing is clipped, and old and new probabilities are the same.
+      // The policy that is trained is the one that sampled: nothing is clipped, and old and new probabilities are the
+      // same.
       expect(step).toMatchObject({ clip_fraction: 0, importance_ratio_mean: expect.closeTo(1, 4) });
       expect(step).toMatchObject({ approx_kl: expect.closeTo(0, 4), num_dropped_trajectories: 0 });
     }

@@ -5,8 +5,8 @@ import { readTrajectoryGroups } from "../trajectories/groups.js";
 
 export interface GroupMetrics {
   /**
-   * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups of
-   * more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
+   * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups
+   * of more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
    */
   builtIn: Record<string, number>;
   /** Mean of each trajectory metric over the trajectories that have it. */

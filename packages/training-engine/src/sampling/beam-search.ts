@@ -27,16 +27,19 @@ interface BeamStep {
 }
 
 export interface BeamSearch {
-  /** Takes the logits of every continued beam in the order of the last `continues`, or one row for the prompt at first. */
+  /**
+   * Takes the logits of every continued beam in the order of the last `continues`, or one row for the prompt at first.
+   */
   step(rows: { logits: Float32Array; offset: number }[]): BeamStep;
   /** Returns the best `n` completions, best first, after a step that continues no beam. */
   result(): Completion[];
 }
 
 /**
- * Creates a beam search, which keeps the `n` most likely partial completions. A candidate is a beam with one more token. Each
- * beam offers its 2 n most likely candidates per step, so that n continue even if some end. The score of a completion is the sum
- * of its raw log-probabilities divided by `length ** lengthPenalty`; the end-of-text token counts in the sum, not in the length.
+ * Creates a beam search, which keeps the `n` most likely partial completions. A candidate is a beam with one more
+ * token. Each beam offers its 2 n most likely candidates per step, so that n continue even if some end. The score of a
+ * completion is the sum of its raw log-probabilities divided by `length ** lengthPenalty`; the end-of-text token counts
+ * in the sum, not in the length.
  */
 export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: CompletionContext): BeamSearch {
   const { n, maxTokens, ignoreEos = false, topLogprobs = 0 } = request;
@@ -51,7 +54,10 @@ export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: Comple
     finished.sort((a, b) => b.score - a.score);
     finished.length = Math.min(finished.length, n);
   };
-  /** Returns whether a continued beam could still exceed the worst of n finished ones: its sum only falls, its length only grows. */
+  /**
+   * Returns whether a continued beam could still exceed the worst of n finished ones: its sum only falls, its length
+   * only grows.
+   */
   const cannotImprove = (beam: Beam): boolean => {
     const worst = finished[n - 1];
     if (!worst) return false;

@@ -37,8 +37,8 @@ export interface CompletionSampler {
   /** Computes the next tokens that the constraint allows. Must be awaited before each `sample`. */
   next(): Promise<NextTokens> | undefined;
   /**
-   * Draws a token from the row that starts at `offset`. Throws `failed` if the model output is NaN, and `invalid` if no token is
-   * allowed.
+   * Draws a token from the row that starts at `offset`. Throws `failed` if the model output is NaN, and `invalid` if no
+   * token is allowed.
    */
   sample(output: Float32Array, offset: number, next?: NextTokens): CompletionStep;
   /** Verifies the constraint, then returns the completion. Must be called after the last step. */

@@ -6,8 +6,8 @@ import { createStopStrings } from "./stop-strings.js";
 /** The releasable text of a completion: without a possible start of a stop string and without incomplete characters. */
 export interface CompletionText {
   /**
-   * Adds a token. Returns the released text, and the stop string that the token completes. A `hidden` token adds no text.
-   * `watch` is whether stop strings are searched for in its text.
+   * Adds a token. Returns the released text, and the stop string that the token completes. A `hidden` token adds no
+   * text. `watch` is whether stop strings are searched for in its text.
    */
   push(
     token: number,

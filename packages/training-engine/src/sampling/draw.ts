@@ -1,6 +1,6 @@
 /**
- * Draws a token by inverse transform sampling in the order of token ids: returns the first token at which the sum of `weights`
- * from `offset` exceeds `uniform` times `sum`. Returns -1 if no weight is positive or one is NaN.
+ * Draws a token by inverse transform sampling in the order of token ids: returns the first token at which the sum of
+ * `weights` from `offset` exceeds `uniform` times `sum`. Returns -1 if no weight is positive or one is NaN.
  */
 export function drawToken(
   weights: Float32Array | Float64Array,
@@ -19,7 +19,9 @@ export function drawToken(
   return -1;
 }
 
-/** Returns the id of the largest weight, the lowest of equal ones. Returns -1 if one is NaN or none is above -Infinity. */
+/**
+ * Returns the id of the largest weight, the lowest of equal ones. Returns -1 if one is NaN or none is above -Infinity.
+ */
 export function argmax(
   weights: Float32Array | Float64Array,
   { offset = 0, size }: { offset?: number; size: number },

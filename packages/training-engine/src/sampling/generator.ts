@@ -2,8 +2,9 @@
 export type Generator = () => number;
 
 /**
- * Creates an xoshiro128++ generator (Blackman and Vigna), whose state is filled by splitmix32 from `seed` (unsigned 32 bit). Two
- * outputs make one number of 53 bits. Adjacent seeds give unrelated streams, so completion i of n can use `seed + i`.
+ * Creates an xoshiro128++ generator (Blackman and Vigna), whose state is filled by splitmix32 from `seed` (unsigned 32
+ * bit). Two outputs make one number of 53 bits. Adjacent seeds give unrelated streams, so completion i of n can use
+ * `seed + i`.
  */
 export function createGenerator(seed: number): Generator {
   let state = seed | 0;

@@ -13,7 +13,10 @@ export type LogitSettings = Pick<
 
 /** Changes the logits of one completion in place. A forbidden token becomes -Infinity. */
 export interface LogitControls {
-  /** Applies the controls. `mask` has the tokens that a constraint allows: bit t & 31 of word t >>> 5. With `onlyEos`, only end-of-text remains. */
+  /**
+   * Applies the controls. `mask` has the tokens that a constraint allows: bit t & 31 of word t >>> 5. With `onlyEos`,
+   * only end-of-text remains.
+   */
   apply(logits: Float64Array, mask?: Int32Array, onlyEos?: boolean): void;
   /** Records a sampled token, which later steps depend on. */
   recordToken(token: number): void;
@@ -23,8 +26,8 @@ export interface LogitControls {
  * Creates the controls of a request, in the order of vLLM: allowed tokens, constraint, bad words, minimum length, bias,
  * penalties. Temperature and truncation follow in `truncation.ts`. Returns undefined for a request without controls.
  *
- * The repetition penalty includes the prompt, the other two only sampled tokens. `ends` are the tokens that the minimum length
- * forbids: end-of-text and stop tokens.
+ * The repetition penalty includes the prompt, the other two only sampled tokens. `ends` are the tokens that the minimum
+ * length forbids: end-of-text and stop tokens.
  */
 export function logitControls(
   settings: LogitSettings,

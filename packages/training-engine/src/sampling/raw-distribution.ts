@@ -1,8 +1,8 @@
 import type { TokenLogprob } from "../port.js";
 
 /**
- * Reads the model's distribution over the vocabulary before any control of the request, from which log-probabilities, ranks
- * and alternatives are taken. `offset` is the start of the row in `logits`, `size` the number of tokens.
+ * Reads the model's distribution over the vocabulary before any control of the request, from which log-probabilities,
+ * ranks and alternatives are taken. `offset` is the start of the row in `logits`, `size` the number of tokens.
  */
 export interface RawDistribution {
   logprob(token: number): number;

@@ -4,9 +4,9 @@ import type { GenerateRequest } from "../port.js";
 export type RepetitionDetector = (token: number) => boolean;
 
 /**
- * Detects a pattern of `minPatternSize` to `maxPatternSize` tokens that is repeated `minCount` times at the end. Counts, per
- * size, how many of the last tokens equal the token `size` before them. A pattern longer than `maxTokens / minCount` cannot be
- * repeated often enough.
+ * Detects a pattern of `minPatternSize` to `maxPatternSize` tokens that is repeated `minCount` times at the end.
+ * Counts, per size, how many of the last tokens equal the token `size` before them. A pattern longer than `maxTokens /
+ * minCount` cannot be repeated often enough.
  */
 export function createRepetitionDetector(
   { minPatternSize, maxPatternSize, minCount }: NonNullable<GenerateRequest["repetitionDetection"]>,

@@ -18,8 +18,8 @@ export interface SamplingLimits {
 const maxCompletions = 1024;
 
 /**
- * Validates a request. Throws `invalid`, with the field, for empty or unknown tokens, settings out of range, a prompt and
- * `maxTokens` that exceed the context, and fields that beam search excludes.
+ * Validates a request. Throws `invalid`, with the field, for empty or unknown tokens, settings out of range, a prompt
+ * and `maxTokens` that exceed the context, and fields that beam search excludes.
  */
 export function checkSamplingRequest(request: SamplingRequest, limits: SamplingLimits): void {
   const { prompt, n, maxTokens, minTokens = 0 } = request;

@@ -12,8 +12,9 @@ interface StopMatch {
 }
 
 /**
- * Finds the match that ends first, and of those with the same end the one that starts first. One Knuth-Morris-Pratt automaton
- * per string: its state is the length of the longest prefix of the string that the text ends with, which must be held back.
+ * Finds the match that ends first, and of those with the same end the one that starts first. One Knuth-Morris-Pratt
+ * automaton per string: its state is the length of the longest prefix of the string that the text ends with, which must
+ * be held back.
  */
 export function createStopStrings(stops: readonly string[]): StopStrings {
   const automata = stops.map((stop) => ({ stop, fallback: fallbacks(stop), state: 0 }));

@@ -10,11 +10,11 @@ export interface Truncation {
 }
 
 /**
- * Converts logits in place to unnormalized probabilities: applies temperature, then min_p, top_k and top_p in this order.
- * Returns their sum, which is 0 or NaN if no token can be drawn.
+ * Converts logits in place to unnormalized probabilities: applies temperature, then min_p, top_k and top_p in this
+ * order. Returns their sum, which is 0 or NaN if no token can be drawn.
  *
- * min_p keeps tokens at least `minP` times as likely as the most likely one, top_k the k most likely ones, and top_p the
- * smallest set whose share reaches `topP`. Of equally likely tokens, those with lower ids are kept.
+ * min_p keeps tokens at least `minP` times as likely as the most likely one, top_k the k most likely ones, and top_p
+ * the smallest set whose share reaches `topP`. Of equally likely tokens, those with lower ids are kept.
  */
 export function truncatedWeights(logits: Float64Array, { temperature, topK, topP, minP }: Truncation): number {
   let maximum = -Infinity;

@@ -18,9 +18,9 @@ export function templateTraits(source: string): TemplateTraits {
 }
 
 /**
- * Converts messages to the form that chat templates expect: content as text (parts are joined by line breaks, null is empty),
- * reasoning under both of its field names, and messages of the deprecated role `function` as tool messages. Keeps other fields.
- * Errors have a location that starts with `loc`.
+ * Converts messages to the form that chat templates expect: content as text (parts are joined by line breaks, null is
+ * empty), reasoning under both of its field names, and messages of the deprecated role `function` as tool messages.
+ * Keeps other fields. Errors have a location that starts with `loc`.
  */
 export function templateMessages(
   messages: unknown,
@@ -113,8 +113,8 @@ function callArguments(given: unknown, { argumentObjects }: TemplateTraits, loc:
 }
 
 /**
- * Converts tools to `{ type, function: { name, description, parameters, strict } }`, with the fields in this order. Wraps a
- * function without `type`. Returns null for no tools.
+ * Converts tools to `{ type, function: { name, description, parameters, strict } }`, with the fields in this order.
+ * Wraps a function without `type`. Returns null for no tools.
  */
 export function templateTools(tools: unknown, loc: Loc = ["tools"]): Record<string, unknown>[] | null {
   if (tools === undefined || tools === null) return null;

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import { systemReason } from "../weights/file-errors.js";
 
-/** Reads a text file of a model directory. Returns undefined for a missing file. Errors name the file and the reason. */
+/**
+ * Reads a text file of a model directory. Returns undefined for a missing file. Errors name the file and the reason.
+ */
 export async function readModelText(directory: string, name: string, maxBytes: number): Promise<string | undefined> {
   const path = join(directory, name);
   const found = await stat(path).catch((error: unknown) => {

@@ -28,8 +28,8 @@ export function endsInReasoning(prompt: string): boolean {
 }
 
 /**
- * Separates reasoning, a block in think tags at the beginning of the text, from content. Line breaks next to the tags are
- * removed. A block without an end tag is reasoning up to the end.
+ * Separates reasoning, a block in think tags at the beginning of the text, from content. Line breaks next to the tags
+ * are removed. A block without an end tag is reasoning up to the end.
  */
 export function splitReasoning(
   text: string,

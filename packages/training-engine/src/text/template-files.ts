@@ -9,8 +9,8 @@ const maxConfigBytes = 16 * 1024 * 1024;
 export type ChatTemplates = ReadonlyMap<string, string>;
 
 /**
- * Reads `chat_template.jinja`, and `chat_template` of `tokenizer_config.json`: one text, or a list with names. The first takes
- * precedence.
+ * Reads `chat_template.jinja`, and `chat_template` of `tokenizer_config.json`: one text, or a list with names. The
+ * first takes precedence.
  */
 export async function readChatTemplates(directory: string): Promise<ChatTemplates> {
   const own = await readModelText(directory, "chat_template.jinja", maxTemplateLength);

@@ -11,9 +11,9 @@ interface EvaluatedNode extends Node {
 }
 
 /**
- * The template engine with limits on work and size. The engine evaluates every expression through `evaluate`, which counts
- * the work and measures the results. The operations whose result can be much larger than their input (`replace`, `join`,
- * `indent`, `split`, `tojson` with an indentation) are checked before they run.
+ * The template engine with limits on work and size. The engine evaluates every expression through `evaluate`, which
+ * counts the work and measures the results. The operations whose result can be much larger than their input (`replace`,
+ * `join`, `indent`, `split`, `tojson` with an indentation) are checked before they run.
  */
 export class LimitedInterpreter extends Interpreter {
   readonly #limits: TemplateLimits;

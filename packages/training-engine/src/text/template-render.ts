@@ -8,8 +8,8 @@ import { TemplateLimitError, templateLimits } from "./template-limits.js";
 const parsed = new Map<string, Node>();
 
 /**
- * Renders a Jinja template as `transformers` does: blocks trimmed, `raise_exception`, `strftime_now` (local time), `range`,
- * `namespace`. Throws an `Error` with the message of the template engine or of the template.
+ * Renders a Jinja template as `transformers` does: blocks trimmed, `raise_exception`, `strftime_now` (local time),
+ * `range`, `namespace`. Throws an `Error` with the message of the template engine or of the template.
  */
 export function renderTemplate(
   source: string,

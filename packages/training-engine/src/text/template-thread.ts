@@ -24,8 +24,8 @@ let thread: Promise<Thread> | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Renders an untrusted template in a worker thread, one at a time. Rejects with `invalid` if it fails, takes longer than
- * `timeMs` or exceeds the memory of the thread; the thread is then replaced.
+ * Renders an untrusted template in a worker thread, one at a time. Rejects with `invalid` if it fails, takes longer
+ * than `timeMs` or exceeds the memory of the thread; the thread is then replaced.
  */
 export function renderInThread(request: TemplateRequest, { timeMs }: { timeMs: number }): Promise<string> {
   const rendering = last.then(() => renderExclusive(request, timeMs));

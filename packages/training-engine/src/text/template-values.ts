@@ -25,8 +25,8 @@ interface Size {
 }
 
 /**
- * Measures values as they would be written out. Lists can share elements, so a small value in memory can have a very long
- * text: the size of each list is cached, and a value over the limits ends the rendering.
+ * Measures values as they would be written out. Lists can share elements, so a small value in memory can have a very
+ * long text: the size of each list is cached, and a value over the limits ends the rendering.
  */
 export function measure({
   characters,

@@ -38,8 +38,8 @@ interface RenderedChat {
 export interface ChatTemplate {
   readonly tokenizer: Tokenizer;
   /**
-   * Renders and tokenizes a request. Rejects with `invalid` or `unsupported` and the location or the message of the template,
-   * and with `too_large` for a text over the limits.
+   * Renders and tokenizes a request. Rejects with `invalid` or `unsupported` and the location or the message of the
+   * template, and with `too_large` for a text over the limits.
    */
   render(request: ChatRequest): Promise<RenderedChat>;
   /** Renders a request without tokenizing it. */
@@ -56,7 +56,9 @@ export interface ChatTemplateOptions {
   now?: () => Date;
 }
 
-/** Opens the chat template of a model directory. A directory without a template can only render templates of requests. */
+/**
+ * Opens the chat template of a model directory. A directory without a template can only render templates of requests.
+ */
 export async function openChatTemplate(
   directory: string,
   tokenizer: Tokenizer,

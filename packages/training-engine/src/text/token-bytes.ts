@@ -68,8 +68,8 @@ export function bytesOfToken(token: string, { kind, byteFallback }: Spelling): U
 const encoder = new TextEncoder();
 
 /**
- * The alphabet of byte-level BPE, as in GPT-2: a printable byte is its own character; the others are the code points from 256
- * in order.
+ * The alphabet of byte-level BPE, as in GPT-2: a printable byte is its own character; the others are the code points
+ * from 256 in order.
  */
 const byteOfCharacter = new Map<string, number>();
 for (let byte = 0, others = 0; byte < 256; byte++) {

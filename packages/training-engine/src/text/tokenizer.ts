@@ -15,9 +15,9 @@ export interface Tokenizer {
   /** Highest token id + 1. The output of a model may have more rows (padding). */
   readonly vocabularySize: number;
   /**
-   * Encodes text. The text of an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false) adds the
-   * tokenizer's tokens for the beginning and the end. `continued` means that the text follows other text: no space is
-   * prepended. Throws `too_large` above `maxTokens`, without encoding a text that is certain to exceed it.
+   * Encodes text. The text of an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false) adds
+   * the tokenizer's tokens for the beginning and the end. `continued` means that the text follows other text: no space
+   * is prepended. Throws `too_large` above `maxTokens`, without encoding a text that is certain to exceed it.
    */
   encode(text: string, options?: EncodeOptions): Int32Array;
   /** Decodes tokens. Bytes that are not UTF-8 become U+FFFD. Ids without a token are ignored. */
@@ -46,8 +46,9 @@ const maxTextLength = 4 * 1024 * 1024;
 
 /**
  * Opens the tokenizer of a Hugging Face directory: `tokenizer.json` (byte-level or SentencePiece BPE) and, if present,
- * `tokenizer_config.json`, `special_tokens_map.json`, `generation_config.json` and `config.json`. Rejects with `not_found`
- * without a tokenizer.json, `invalid` with file and reason, and `unsupported` for other kinds of tokenizers.
+ * `tokenizer_config.json`, `special_tokens_map.json`, `generation_config.json` and `config.json`. Rejects with
+ * `not_found` without a tokenizer.json, `invalid` with file and reason, and `unsupported` for other kinds of
+ * tokenizers.
  */
 export async function openTokenizer(directory: string): Promise<Tokenizer> {
   const definition = await readModelJson(directory, "tokenizer.json", maxTokenizerBytes);

@@ -11,8 +11,8 @@ const nameKeys = new Set(["name"]);
 const argumentKeys = new Set(["arguments", "parameters"]);
 
 /**
- * Reads `{"name": …, "arguments": …}` character by character. Does not validate: invalid JSON is kept as text up to the end of
- * the call.
+ * Reads `{"name": …, "arguments": …}` character by character. Does not validate: invalid JSON is kept as text up to the
+ * end of the call.
  */
 export function toolCallReader(): ToolCallReader {
   let name: string | undefined;

@@ -34,8 +34,9 @@ export interface ToolCallStream {
 }
 
 /**
- * Parses tool calls in the Hermes format, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. White space next to the tags is
- * removed from the remaining text. A block without a name remains text. The last block may lack its end tag.
+ * Parses tool calls in the Hermes format, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. White space next to
+ * the tags is removed from the remaining text. A block without a name remains text. The last block may lack its end
+ * tag.
  */
 export function parseToolCalls(text: string, newId?: () => string): { content: string; toolCalls: ToolCall[] } {
   const stream = toolCallStream(newId);

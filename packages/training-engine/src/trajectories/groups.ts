@@ -42,8 +42,9 @@ export interface History {
 }
 
 /**
- * Reads trajectory groups as clients send them. Unknown fields are ignored. Throws `invalid`, with the location in `value`, for
- * rewards and metrics that are not finite, for values of a wrong type and for groups without trajectories and exceptions.
+ * Reads trajectory groups as clients send them. Unknown fields are ignored. Throws `invalid`, with the location in
+ * `value`, for rewards and metrics that are not finite, for values of a wrong type and for groups without trajectories
+ * and exceptions.
  */
 export function readTrajectoryGroups(value: unknown): TrajectoryGroup[] {
   return listAt(value, []).map((group, index) => readGroup(group, [index]));

@@ -22,9 +22,9 @@ export interface KnownTokens {
 const unknownLogprob = -9000;
 
 /**
- * Reads the sampled tokens of a choice, or of an assistant message with the same fields: `token_ids`, else the tokens of
- * `logprobs.content` (`token_id:17` or text; an unknown text becomes the end-of-text token). Returns undefined without either.
- * Throws `invalid`, with the location, for unknown ids and for lists of different lengths.
+ * Reads the sampled tokens of a choice, or of an assistant message with the same fields: `token_ids`, else the tokens
+ * of `logprobs.content` (`token_id:17` or text; an unknown text becomes the end-of-text token). Returns undefined
+ * without either. Throws `invalid`, with the location, for unknown ids and for lists of different lengths.
  */
 export function readSampledTokens(
   source: Record<string, unknown>,

@@ -20,10 +20,10 @@ export interface SequenceOptions {
 }
 
 /**
- * Returns the trained turns of a trajectory as token sequences, each turn once. If every trained turn of a history has the
- * recorded token ids of its prompt, those are used, and turns whose prompt extends the previous sequence share one sequence.
- * Otherwise the chat template is rendered. `reasons` lists what cannot be trained, with locations. Rejects with `invalid` and
- * the location for wrong token ids, numbers of log-probabilities and messages.
+ * Returns the trained turns of a trajectory as token sequences, each turn once. If every trained turn of a history has
+ * the recorded token ids of its prompt, those are used, and turns whose prompt extends the previous sequence share one
+ * sequence. Otherwise the chat template is rendered. `reasons` lists what cannot be trained, with locations. Rejects
+ * with `invalid` and the location for wrong token ids, numbers of log-probabilities and messages.
  */
 export async function trajectorySequences(
   { histories }: Pick<Trajectory, "histories">,

@@ -15,9 +15,9 @@ export interface SupervisedOptions {
 }
 
 /**
- * Tokenizes a row `{ messages, tools? }`; the mask selects the tokens of the assistant. Rejects with `invalid` and the location
- * for a row without a turn of the assistant, and for a template that changes a turn, or whose text with the last message does
- * not start with the prompt (`last`).
+ * Tokenizes a row `{ messages, tools? }`; the mask selects the tokens of the assistant. Rejects with `invalid` and the
+ * location for a row without a turn of the assistant, and for a template that changes a turn, or whose text with the
+ * last message does not start with the prompt (`last`).
  */
 export async function supervisedSequence(
   row: unknown,
@@ -60,9 +60,10 @@ async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<
 }
 
 /**
- * Finds every turn in the rendered text by rendering the conversation again with a marker instead of that turn: the common
- * prefix and suffix of both texts are not part of the turn. The start of an assistant message (`<|im_start|>assistant\n`) is
- * the text that the template adds for a generation prompt; the end of a turn is the text after the marker of the last message.
+ * Finds every turn in the rendered text by rendering the conversation again with a marker instead of that turn: the
+ * common prefix and suffix of both texts are not part of the turn. The start of an assistant message
+ * (`<|im_start|>assistant\n`) is the text that the template adds for a generation prompt; the end of a turn is the text
+ * after the marker of the last message.
  */
 async function allTurns(
   messages: unknown[],
@@ -111,7 +112,10 @@ async function textAround(
   return { before: text.slice(0, at), after: text.slice(at + marker.length) };
 }
 
-/** Returns the position after the opening. Only think tags, which the template may add, can be between it and the marker. */
+/**
+ * Returns the position after the opening. Only think tags, which the template may add, can be between it and the
+ * marker.
+ */
 function turnStart(full: string, { opening, from, shared }: { opening: string; from: number; shared: number }): number {
   const start = opening === "" ? -1 : full.lastIndexOf(opening, shared - opening.length) + opening.length;
   const opened =

@@ -6,12 +6,12 @@ import { sequenceBuilder } from "./training-sequence.js";
 import type { Turn } from "./turns.js";
 
 /**
- * Returns the tokens of a history whose prompts were not recorded. The chat template is rendered with a marker instead of every
- * trained turn (without its tool calls, which the sampled tokens contain). The text between the markers is tokenized, and the
- * sampled tokens replace the markers. The text after the last marker is omitted.
+ * Returns the tokens of a history whose prompts were not recorded. The chat template is rendered with a marker instead
+ * of every trained turn (without its tool calls, which the sampled tokens contain). The text between the markers is
+ * tokenized, and the sampled tokens replace the markers. The text after the last marker is omitted.
  *
- * An end-of-turn token that was sampled and is also written by the template is included once. An empty think block that the
- * template adds before a turn with a think block of its own is removed.
+ * An end-of-turn token that was sampled and is also written by the template is included once. An empty think block that
+ * the template adds before a turn with a think block of its own is removed.
  */
 export async function templateSequence(
   turns: Turn[],

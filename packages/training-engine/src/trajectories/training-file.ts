@@ -16,8 +16,8 @@ export interface TrainingFileLimits {
 const defaultLimits: TrainingFileLimits = { bytes: 256 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
 
 /**
- * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Throws `invalid` with the first
- * invalid line and the reason, or with the exceeded limit.
+ * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Throws `invalid` with the
+ * first invalid line and the reason, or with the exceeded limit.
  */
 export function readTrainingRows(file: string | Uint8Array, given: Partial<TrainingFileLimits> = {}): TrainingRow[] {
   const limits = { ...defaultLimits, ...given };

@@ -20,8 +20,9 @@ export interface Turn {
 }
 
 /**
- * Returns the turns of a history up to the last trained one, and the reasons for untrained ones. Choices, and assistant messages
- * with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all assistant turns are.
+ * Returns the turns of a history up to the last trained one, and the reasons for untrained ones. Choices, and assistant
+ * messages with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all
+ * assistant turns are.
  */
 export function readTurns(
   { loc, messagesAndChoices }: History,

@@ -22,8 +22,8 @@ export interface Adapter {
 }
 
 /**
- * Fields that LoRA needs, and fields without effect on a trained adapter. Other fields that are set are refused, because new
- * releases of PEFT add methods.
+ * Fields that LoRA needs, and fields without effect on a trained adapter. Other fields that are set are refused,
+ * because new releases of PEFT add methods.
  */
 const supportedFields = new Set(
   (
@@ -42,8 +42,8 @@ export async function readAdapterConfig(directory: string): Promise<LoraConfig> 
 }
 
 /**
- * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the given
- * shape.
+ * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the
+ * given shape.
  *
  * @throws HeddleError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods other than
  *   LoRA.

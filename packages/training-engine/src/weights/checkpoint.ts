@@ -31,8 +31,8 @@ export interface CheckpointSource {
 
 /**
  * Writes a checkpoint: a Hugging Face directory or a PEFT one, in f32, with `training_state.json` and, when given,
- * `optimizer.safetensors`. Writes atomically: all files are written and synced in a temporary directory of the same parent,
- * which is then renamed. Removes temporary directories of crashed writers from the parent.
+ * `optimizer.safetensors`. Writes atomically: all files are written and synced in a temporary directory of the same
+ * parent, which is then renamed. Removes temporary directories of crashed writers from the parent.
  *
  * @param directory absolute; must not exist. Missing parents are created.
  * @throws HeddleError `conflict` when the directory exists, `failed` for an error of the file system.

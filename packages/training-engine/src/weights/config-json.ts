@@ -11,8 +11,8 @@ const maxVocabulary = 2 ** 22;
 const maxContext = 2 ** 24;
 
 /**
- * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. Rotary settings
- * are read in their old form (`rope_theta`, `rope_scaling`) and their new one (`rope_parameters`).
+ * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. Rotary
+ * settings are read in their old form (`rope_theta`, `rope_scaling`) and their new one (`rope_parameters`).
  *
  * @throws HeddleError naming the field: `invalid` for a wrong value, `unsupported` for a computation that the engine does not
  *   have (other activations, sliding windows, further biases, quantised weights…).

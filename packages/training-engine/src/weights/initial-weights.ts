@@ -8,9 +8,9 @@ import { adapterParameters, modelParameters, parameterSet } from "../model/param
  * Returns random initial weights. They depend only on the shape and the seed (unsigned 32 bit): only additions and
  * multiplications are used, so the result is the same on every machine.
  *
- * Norms are 1, biases 0. The standard deviation of a projection is 1 / sqrt(inputs), divided by sqrt(2 layers) for those that
- * write into the residual stream, whose size then does not grow with depth. That of the embedding is 1 / (2 sqrt(hidden)), so
- * that of the first logits is 0.5.
+ * Norms are 1, biases 0. The standard deviation of a projection is 1 / sqrt(inputs), divided by sqrt(2 layers) for
+ * those that write into the residual stream, whose size then does not grow with depth. That of the embedding is 1 / (2
+ * sqrt(hidden)), so that of the first logits is 0.5.
  */
 export function initialWeights(config: ModelConfig, seed: number): ParameterSet {
   const set = parameterSet(modelParameters(config));
@@ -31,8 +31,8 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
 }
 
 /**
- * Returns the factors of a new adapter without effect: `a` is uniform within 1 / sqrt(inputs), as in PEFT (Kaiming uniform with
- * a negative slope of sqrt 5); `b` is zero.
+ * Returns the factors of a new adapter without effect: `a` is uniform within 1 / sqrt(inputs), as in PEFT (Kaiming
+ * uniform with a negative slope of sqrt 5); `b` is zero.
  *
  * @param seed unsigned 32 bit.
  * @throws HeddleError `invalid` for an invalid adapter configuration.

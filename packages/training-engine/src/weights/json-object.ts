@@ -5,8 +5,8 @@ import { HeddleError } from "@heddle/errors";
 export type JsonObject = Record<string, unknown>;
 
 /**
- * Parses a file with one JSON object. Refuses a key that appears twice in an object, because parsers differ in which of the two
- * values they use.
+ * Parses a file with one JSON object. Refuses a key that appears twice in an object, because parsers differ in which of
+ * the two values they use.
  *
  * @throws HeddleError `invalid` naming the file.
  */

@@ -46,8 +46,8 @@ export async function readModelConfig(directory: string): Promise<ModelConfig> {
 }
 
 /**
- * Loads a Hugging Face directory: single or sharded safetensors in F32, F16 or BF16. Needs memory for the weights in f32
- * and for the largest tensor. Nothing is allocated before every tensor's name and shape are checked.
+ * Loads a Hugging Face directory: single or sharded safetensors in F32, F16 or BF16. Needs memory for the weights in
+ * f32 and for the largest tensor. Nothing is allocated before every tensor's name and shape are checked.
  *
  * @throws HeddleError naming file and tensor or field.
  */

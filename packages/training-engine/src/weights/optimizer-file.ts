@@ -5,7 +5,9 @@ import type { WrittenFile } from "./safetensors.js";
 import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
 
-/** State of Adam for the trained parameters (all weights, or an adapter's factors), in the order of their flat array. */
+/**
+ * State of Adam for the trained parameters (all weights, or an adapter's factors), in the order of their flat array.
+ */
 export interface OptimizerState {
   /** Optimizer steps so far. */
   steps: number;

@@ -41,8 +41,8 @@ export interface SafetensorsHeader {
 }
 
 /**
- * Parses the JSON header of a safetensors file, which is untrusted input. Checks that the ranges of the tensors fit their shapes
- * and cover the data of the file exactly once.
+ * Parses the JSON header of a safetensors file, which is untrusted input. Checks that the ranges of the tensors fit
+ * their shapes and cover the data of the file exactly once.
  *
  * @param dataBytes number of bytes after the header.
  * @param file name of the file, for messages.

@@ -15,8 +15,8 @@ export interface SafetensorsFile extends SafetensorsHeader {
   /** Base name, for messages. */
   file: string;
   /**
-   * Reads a tensor as f32 in the order of the file, into `into` if given, which must have the tensor's length. Rejects with
-   * `invalid` if the tensor is missing, has no floating-point type, or the file was truncated.
+   * Reads a tensor as f32 in the order of the file, into `into` if given, which must have the tensor's length. Rejects
+   * with `invalid` if the tensor is missing, has no floating-point type, or the file was truncated.
    */
   read(name: string, into?: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;
@@ -134,8 +134,8 @@ export interface WrittenFile {
 }
 
 /**
- * Writes a new safetensors file with the tensors in the given order and syncs it to disk. The data starts at a multiple of
- * eight bytes. BF16 is rounded to nearest, ties to even.
+ * Writes a new safetensors file with the tensors in the given order and syncs it to disk. The data starts at a multiple
+ * of eight bytes. BF16 is rounded to nearest, ties to even.
  */
 export async function writeSafetensors(
   path: string,

@@ -90,7 +90,9 @@ export function tensorValues(location: TensorLocation, parameter: Float32Array):
   return values;
 }
 
-/** Copies in tiles, which keep source and target in the cache: large matrices are several times faster than row by row. */
+/**
+ * Copies in tiles, which keep source and target in the cache: large matrices are several times faster than row by row.
+ */
 const tile = 32;
 
 function copyTransposed(

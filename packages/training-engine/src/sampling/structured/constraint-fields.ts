@@ -10,7 +10,10 @@ const fieldsOf: Record<StructuredOutput["type"], Record<string, "string" | "bool
   structural_tag: { tag: "any" },
 };
 
-/** Checks that a constraint has the fields of its type and no others, which would be ignored. Throws `invalid` with the field. */
+/**
+ * Checks that a constraint has the fields of its type and no others, which would be ignored. Throws `invalid` with the
+ * field.
+ */
 export function checkFields({ type, ...fields }: StructuredOutput): void {
   if (!Object.hasOwn(fieldsOf, type)) {
     throw new HeddleError("invalid", `There is no constraint of the type ${JSON.stringify(type)}.`, { loc: ["type"] });

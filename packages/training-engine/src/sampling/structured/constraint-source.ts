@@ -17,8 +17,8 @@ const maxChoices = 1_024;
 export type ConstraintSource = ({ grammar: string } | { structuralTag: string }) & { schema?: unknown };
 
 /**
- * Translates a constraint. JSON schemas and regular expressions are translated to grammars here, because xgrammar ignores what it
- * does not support. Throws `invalid` or `too_large` with the location.
+ * Translates a constraint. JSON schemas and regular expressions are translated to grammars here, because xgrammar
+ * ignores what it does not support. Throws `invalid` or `too_large` with the location.
  */
 export function constraintSource(output: StructuredOutput): ConstraintSource {
   checkFields(output);

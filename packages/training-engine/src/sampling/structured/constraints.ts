@@ -51,8 +51,8 @@ export interface ConstraintSession {
 
 export interface Constraints {
   /**
-   * Opens a session for one completion. Compiled constraints are cached. Rejects with `invalid` or `too_large` and the location in
-   * the constraint, or with `unsupported` if the grammar library is not installed.
+   * Opens a session for one completion. Compiled constraints are cached. Rejects with `invalid` or `too_large` and the
+   * location in the constraint, or with `unsupported` if the grammar library is not installed.
    */
   compile(output: StructuredOutput): Promise<ConstraintSession>;
   close(): Promise<void>;
@@ -202,7 +202,10 @@ function workerData(
   return { bytes: new Uint8Array(Buffer.concat(parts)), ends, vocabularySize, eosIds, memoryBytes, cachedGrammars };
 }
 
-/** Returns a copy of the constraint that is JSON, without functions, cycles and getters. Throws `too_large` above `limit` characters. */
+/**
+ * Returns a copy of the constraint that is JSON, without functions, cycles and getters. Throws `too_large` above
+ * `limit` characters.
+ */
 function constraintJson(output: StructuredOutput, limit: number): string {
   let text: string | undefined;
   try {

@@ -8,8 +8,8 @@ export function literal(text: string): string {
 }
 
 /**
- * Returns a grammar expression for one code point of `ranges`, which must not be empty. The classes of xgrammar are sets of bytes,
- * not of characters. Only negated ones support characters beyond ASCII, and then all of them or none.
+ * Returns a grammar expression for one code point of `ranges`, which must not be empty. The classes of xgrammar are
+ * sets of bytes, not of characters. Only negated ones support characters beyond ASCII, and then all of them or none.
  */
 export function characterClass(ranges: readonly CodePointRange[]): string {
   const ascii = ranges.filter(([first]) => first < 0x80);

@@ -33,8 +33,8 @@ export interface TimeLimits {
 }
 
 /**
- * A worker thread that is replaced when it hangs, aborts or exits. The oldest pending request is the cause and fails. The
- * sessions of the others are restarted in the next worker with their tokens.
+ * A worker thread that is replaced when it hangs, aborts or exits. The oldest pending request is the cause and fails.
+ * The sessions of the others are restarted in the next worker with their tokens.
  */
 export interface GrammarThread {
   /** Starts the worker before the first request. */

@@ -1,8 +1,8 @@
 import type { StructuredOutput } from "../../port.js";
 import type { WireError } from "../../wire-error.js";
 
-// Each request except `close` has one reply, in the order of the requests. The first reply, for the request 0, means that the
-// thread is ready.
+// Each request except `close` has one reply, in the order of the requests. The first reply, for the request 0, means
+// that the thread is ready.
 
 export interface GrammarWorkerData {
   /** The concatenated bytes of all tokens. A token that must not appear in text has none. */

@@ -15,8 +15,8 @@ import type {
 import type { GrammarMatcher } from "./xgrammar-library.js";
 import { limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
 
-// Entry point of the thread that compiles grammars and computes the allowed tokens. User input is parsed only here: it may hang,
-// abort the library or exhaust the memory, and then only this thread is lost.
+// Entry point of the thread that compiles grammars and computes the allowed tokens. User input is parsed only here: it
+// may hang, abort the library or exhaust the memory, and then only this thread is lost.
 
 interface Session {
   compiled: Compiled;

@@ -27,8 +27,8 @@ export function jsonValidator(schema: unknown): JsonValidator {
 }
 
 /**
- * Compiles patterns with the flag `u` if possible; some common escapes (`\-`) are valid only without it. A dot matches the two line
- * terminators that only ECMAScript has.
+ * Compiles patterns with the flag `u` if possible; some common escapes (`\-`) are valid only without it. A dot matches
+ * the two line terminators that only ECMAScript has.
  */
 function lenientRegExp(source: string): RegExp {
   try {

@@ -1,8 +1,8 @@
 import type { WireError } from "../../wire-error.js";
 
 /**
- * Converts an abort of the grammar library to an error about the constraint. `printed` is the console output of the library.
- * `memoryLimit` is set if the library tried to exceed it.
+ * Converts an abort of the grammar library to an error about the constraint. `printed` is the console output of the
+ * library. `memoryLimit` is set if the library tried to exceed it.
  */
 export function libraryFailure(error: unknown, printed: readonly string[], memoryLimit: number | undefined): WireError {
   if (memoryLimit !== undefined) {

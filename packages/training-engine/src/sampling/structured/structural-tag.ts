@@ -14,8 +14,8 @@ const maxDepth = 16;
 const maxNodes = 1_000;
 
 /**
- * Validates a structural tag in the current form (`format`) or the older one (`structures` and `triggers`). Returns the form that
- * xgrammar reads, with every schema and pattern translated to a grammar. Throws `invalid` with the location.
+ * Validates a structural tag in the current form (`format`) or the older one (`structures` and `triggers`). Returns the
+ * form that xgrammar reads, with every schema and pattern translated to a grammar. Throws `invalid` with the location.
  */
 export function structuralTagSource(tag: unknown, compilers: TagCompilers): string {
   if (!isObject(tag)) throw invalid(["tag"], "a structural tag is an object");

@@ -7,7 +7,9 @@ export interface TokenBits {
   notAfter: ReadonlyMap<number, Int32Array>;
 }
 
-/** Second bytes that UTF-8 forbids after some first bytes: overlong encodings, surrogates, and values beyond Unicode. */
+/**
+ * Second bytes that UTF-8 forbids after some first bytes: overlong encodings, surrogates, and values beyond Unicode.
+ */
 const invalidSecondBytes: ReadonlyMap<number, readonly [first: number, last: number]> = new Map([
   [0xe0, [0x80, 0x9f]],
   [0xed, [0xa0, 0xbf]],

@@ -18,8 +18,8 @@ const controls: Readonly<Record<string, number>> = {
 };
 
 /**
- * Rewrites the character classes of a user's grammar as bytes: xgrammar misreads classes beyond ASCII, and its negated classes
- * allow invalid UTF-8. xgrammar validates the rest.
+ * Rewrites the character classes of a user's grammar as bytes: xgrammar misreads classes beyond ASCII, and its negated
+ * classes allow invalid UTF-8. xgrammar validates the rest.
  */
 export function userGrammarSource(grammar: unknown, loc: Loc): string {
   if (typeof grammar !== "string" || grammar.trim() === "") {

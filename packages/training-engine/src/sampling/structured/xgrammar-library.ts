@@ -7,8 +7,8 @@ export type XGrammar = typeof Library;
 export type { CompiledGrammar, GrammarMatcher } from "@mlc-ai/web-xgrammar";
 
 /**
- * Loads xgrammar. Its file is a CommonJS script although the package declares an ES module, so it is run as a function. Its console
- * output is passed to `print`, because the reason of an abort is only printed.
+ * Loads xgrammar. Its file is a CommonJS script although the package declares an ES module, so it is run as a function.
+ * Its console output is passed to `print`, because the reason of an abort is only printed.
  */
 export function loadXGrammar(print: (line: string) => void, name = "@mlc-ai/web-xgrammar"): XGrammar {
   const require = createRequire(import.meta.url);

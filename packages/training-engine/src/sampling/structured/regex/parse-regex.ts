@@ -10,8 +10,8 @@ const maxDepth = 64;
 const maxCount = 10_000;
 
 /**
- * Parses an ECMAScript regular expression without look-around, back references, `\b`, Unicode properties and flags. Lazy
- * quantifiers are equivalent to greedy ones. Throws `invalid` with `loc` and the position in the expression.
+ * Parses an ECMAScript regular expression without look-around, back references, `\b`, Unicode properties and flags.
+ * Lazy quantifiers are equivalent to greedy ones. Throws `invalid` with `loc` and the position in the expression.
  */
 export function parseRegex(source: string, loc: Loc): Regex {
   if (source.length > maxCharacters) {

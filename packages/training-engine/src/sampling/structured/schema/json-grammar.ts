@@ -12,7 +12,9 @@ const mustEscape: CodePointRange[] = [
 /** Characters that need no escape in a JSON string. */
 export const unescapedCharacters = complementRanges(mustEscape);
 
-/** Writes characters of a JSON string. A backslash, a quote and control characters are escaped like in `JSON.stringify`. */
+/**
+ * Writes characters of a JSON string. A backslash, a quote and control characters are escaped like in `JSON.stringify`.
+ */
 export function jsonString(builder: GrammarBuilder): CharacterWriter {
   return {
     set(ranges) {
@@ -43,7 +45,9 @@ function intersection(ranges: readonly CodePointRange[], others: readonly CodePo
   );
 }
 
-/** Expressions for JSON without a schema, created on first use. Numbers have at most 15 digits, so that none is rounded. */
+/**
+ * Expressions for JSON without a schema, created on first use. Numbers have at most 15 digits, so that none is rounded.
+ */
 export interface JsonGrammar {
   /** White space where JSON allows it. May be empty. */
   space: string;

@@ -64,8 +64,8 @@ function extraSchema({ schema, pointer }: SchemaLocation<SchemaObject>, declares
 }
 
 /**
- * Builds from the last member to the first the expressions for the rest of the object before any member (`first`) and after a
- * member (`after`): two small rules per member, independent of the number of optional ones.
+ * Builds from the last member to the first the expressions for the rest of the object before any member (`first`) and
+ * after a member (`after`): two small rules per member, independent of the number of optional ones.
  */
 function membersBody(members: Member[], extra: string | undefined, { builder, json }: GrammarContext): string {
   const more = extra === undefined ? "" : `(${json.comma} ${extra})* `;

@@ -3,7 +3,9 @@ import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 
 /** Resolves `$ref` within one schema document. */
 export interface References {
-  /** Returns the target of the `$ref` of the schema at `pointer`. Throws `invalid` for a reference to another document. */
+  /**
+   * Returns the target of the `$ref` of the schema at `pointer`. Throws `invalid` for a reference to another document.
+   */
   target(reference: unknown, pointer: string): SchemaLocation;
 }
 

@@ -29,10 +29,10 @@ const maxDepth = 64;
 const maxLength = 10_000;
 
 /**
- * Defines a rule for JSON texts that satisfy `schema`, and returns its name. Every text of the rule satisfies the schema, but not
- * every valid text is included: properties are in the order of the schema, undeclared ones only where `additionalProperties`
- * allows them explicitly, `pattern` must match the whole string, and strings of bounded length contain no escapes. Throws
- * `invalid`, with the pointer, for an unsupported keyword.
+ * Defines a rule for JSON texts that satisfy `schema`, and returns its name. Every text of the rule satisfies the
+ * schema, but not every valid text is included: properties are in the order of the schema, undeclared ones only where
+ * `additionalProperties` allows them explicitly, `pattern` must match the whole string, and strings of bounded length
+ * contain no escapes. Throws `invalid`, with the pointer, for an unsupported keyword.
  */
 export function schemaRule(schema: unknown, builder: GrammarBuilder, json: JsonGrammar): string {
   const refs = references(schema);

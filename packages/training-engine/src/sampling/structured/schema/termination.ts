@@ -4,8 +4,8 @@ import type { References } from "./references.js";
 import { sameValueLocations } from "./references.js";
 
 /**
- * Refuses schemas with infinite recursion: `$ref` cycles on the same value, and values that must contain themselves. The keywords
- * of the schema must have been validated.
+ * Refuses schemas with infinite recursion: `$ref` cycles on the same value, and values that must contain themselves.
+ * The keywords of the schema must have been validated.
  */
 export function checkTermination(root: SchemaLocation, refs: References): void {
   const targets = reachableTargets(root, refs);

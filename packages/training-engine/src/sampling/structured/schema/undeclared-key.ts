@@ -9,8 +9,8 @@ interface KeyTrie {
 }
 
 /**
- * Returns an expression for the rest of a JSON string, including the closing quote, that differs from all `names`. It allows only
- * unescaped characters, so that no name can be written with escapes.
+ * Returns an expression for the rest of a JSON string, including the closing quote, that differs from all `names`. It
+ * allows only unescaped characters, so that no name can be written with escapes.
  */
 export function undeclaredKey(
   builder: GrammarBuilder,

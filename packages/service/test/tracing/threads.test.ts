@@ -129,7 +129,7 @@ describe("sessions of OpenTelemetry", () => {
       span("aaaaaaaaaaaaaaa3", "", [text("gen_ai.conversation.id", "talk")]),
     ];
     const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
-    await to.tracing().exportTrace({ project_id: projectId, media_type: "application/json", body });
+    await to.tracing().exportTrace({ project_id: projectId, mediaType: "application/json", body });
   }
 
   test("are threads with their root spans as turns", async () => {
@@ -145,11 +145,11 @@ describe("sessions of OpenTelemetry", () => {
 
   test("are no threads where HEDDLE_OTLP_SESSION_THREADS is off", async () => {
     const projectId = newProject();
-    service.services.config.otlp_session_threads = false;
+    service.services.config.otlpSessionThreads = false;
     try {
       await send(service, projectId);
     } finally {
-      service.services.config.otlp_session_threads = true;
+      service.services.config.otlpSessionThreads = true;
     }
     expect(await list(projectId)).toEqual([]);
     expect(await service.tracing().callsQueryStats({ project_id: projectId })).toMatchObject({ count: 3 });

@@ -13,7 +13,7 @@ const maxThreadId = 256;
 
 /** Where a span stands in a conversation. */
 export interface SpanThread {
-  thread_id: string | undefined;
+  threadId: string | undefined;
   /** `unknown`: a span of a session that has a parent; `topsOfSessions` decides. */
   turn: boolean | "unknown";
 }
@@ -30,13 +30,13 @@ export function spanThread(data: SpanData, isRoot: boolean, sessionThreads: bool
   const explicit = firstText(threadIds, data);
   if (explicit !== undefined) return threadOf(explicit, mark === "true");
   const session = sessionThreads ? firstText(sessions, data) : undefined;
-  if (session === undefined) return { thread_id: undefined, turn: false };
+  if (session === undefined) return { threadId: undefined, turn: false };
   if (mark !== undefined) return threadOf(session, mark === "true");
   return threadOf(session, isRoot || "unknown");
 }
 
 function threadOf(id: string, turn: SpanThread["turn"]): SpanThread {
-  return id.length > maxThreadId ? { thread_id: undefined, turn: false } : { thread_id: id, turn };
+  return id.length > maxThreadId ? { threadId: undefined, turn: false } : { threadId: id, turn };
 }
 
 /** Traces nest less; a hostile one must not cost the square of its spans. */

@@ -236,11 +236,11 @@ describe("sessions of OpenTelemetry are threads", () => {
   type SpanSketch = [id: number, values: Record<string, unknown>, parent?: number];
   const hex = (number: number) => String(number).padStart(16, "0");
   /** The spans of one export; returns the thread of each, and whether it is a turn. */
-  function threadsOf(sketches: SpanSketch[], session_threads?: boolean) {
+  function threadsOf(sketches: SpanSketch[], sessionThreads?: boolean) {
     const spans = sketches.map(([id, values, parent]) =>
       span(values, { span_id: hex(id), parent_span_id: parent === undefined ? "" : hex(parent) }),
     );
-    const { calls } = spansToCalls(traces(spans), { project_id: "acme/demo", session_threads });
+    const { calls } = spansToCalls(traces(spans), { project_id: "acme/demo", sessionThreads });
     for (const { start } of calls) expect([undefined, start.id]).toContain(start.turn_id);
     return calls.map(({ start }) => [start.thread_id, start.turn_id !== undefined]);
   }

@@ -22,22 +22,22 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still plain: the op object `op_object_id` is the store's to write. */
+/** A complete call made from a span. `op_name` is still plain: the op object `opObjectId` is the store's to write. */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;
-  op_object_id: string;
+  opObjectId: string;
 }
 
 /**
  * Turns spans into calls. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
  * `project_id`. Throws `invalid` when there are spans and none of them has a project; otherwise spans that cannot
  * be stored are listed in `rejected`, together with those the decoder gave up on. Sessions of OpenTelemetry are threads
- * unless `session_threads` is false.
+ * unless `sessionThreads` is false.
  */
 export function spansToCalls(
   traces: Traces,
-  options: { project_id?: string; session_threads?: boolean } = {},
+  options: { project_id?: string; sessionThreads?: boolean } = {},
 ): { calls: SpanCall[]; rejected: RejectedSpan[] } {
   const calls: SpanCall[] = [];
   const undecided: CallStart[] = [];
@@ -55,8 +55,8 @@ export function spansToCalls(
         project_id: projectId,
         wb_run_id: wbRunId,
         origin: originJson(json, scope),
-        plain: plain && traces.well_formed === true,
-        session_threads: options.session_threads ?? true,
+        plain: plain && traces.wellFormed === true,
+        sessionThreads: options.sessionThreads ?? true,
         undecided,
       };
       for (const span of scope.spans) {
@@ -85,7 +85,7 @@ interface Context {
   origin: JsonText;
   /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
   plain: boolean;
-  session_threads: boolean;
+  sessionThreads: boolean;
   /** Takes the spans of which only the whole export says whether they are turns. */
   undecided: CallStart[];
 }
@@ -110,7 +110,7 @@ function spanCall(span: Span, context: Context): SpanCall {
   const content = spanContent(data, attributes, otelSpan);
   const plain = context.plain && tree.plain && [...events, ...links].every((part) => part.plain) ? true : undefined;
   const opName = spanOpName(span.name);
-  const thread = spanThread(data, span.parent_span_id === "", context.session_threads);
+  const thread = spanThread(data, span.parent_span_id === "", context.sessionThreads);
   const start: CallStart = {
     project_id,
     id: span.span_id,
@@ -119,8 +119,8 @@ function spanCall(span: Span, context: Context): SpanCall {
     op_name: opName,
     started_at: startedAt,
     display_name: firstText(displayNames, data)?.slice(0, 1024),
-    thread_id: thread.thread_id,
-    turn_id: thread.turn === true && thread.thread_id !== undefined ? span.span_id : undefined,
+    thread_id: thread.threadId,
+    turn_id: thread.turn === true && thread.threadId !== undefined ? span.span_id : undefined,
     wb_run_id: runId(project_id, context.wb_run_id ?? firstText(runIds, data)),
     wb_run_step: runStep(runSteps, data),
     attributes: content.attributes,
@@ -141,7 +141,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     usage: content.usage,
   };
   if (thread.turn === "unknown") context.undecided.push(start);
-  return { start, end, op_object_id: opObjectId(opName) };
+  return { start, end, opObjectId: opObjectId(opName) };
 }
 
 const noTraceId = "0".repeat(32);

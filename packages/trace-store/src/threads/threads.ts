@@ -94,7 +94,7 @@ async function* queryThreads(
     const p = new Parameters();
     const turns = visibleCalls({ project_id, now: now(), inFlight }, p, {
       select: ["thread_id", "id", "toUnixTimestamp64Micro(started_at) AS us", "latency_us"],
-      where: turnConditions(p, request.filter),
+      ...turnConditions(p, request.filter),
     });
     return { sql: `${summary} FROM (${turns}) ${grouped} ORDER BY ${orderBy(order)}${page(p, request)}`, params: p };
   };
@@ -121,14 +121,18 @@ const summary = `SELECT thread_id, count() AS turn_count, min(us) AS start_us, m
   quantilesExactInclusive(0.5, 0.99)(latency_us) AS durations_us`;
 const grouped = "GROUP BY thread_id HAVING end_us IS NOT NULL";
 
-function turnConditions(p: Parameters, { thread_ids, after_datetime, before_datetime }: TurnFilter = {}): string[] {
-  return [
-    ...(thread_ids?.length ? [p.in("thread_id", "String", thread_ids)] : []),
-    "thread_id != ''",
-    "turn_id = id",
-    ...(after_datetime === undefined ? [] : [`started_at > ${p.time(after_datetime)}`]),
-    ...(before_datetime === undefined ? [] : [`started_at < ${p.time(before_datetime)}`]),
-  ];
+function turnConditions(p: Parameters, { thread_ids, after_datetime, before_datetime }: TurnFilter = {}) {
+  return {
+    prewhere: [
+      ...(thread_ids?.length ? [p.in("thread_id", "String", thread_ids)] : []),
+      "thread_id != ''",
+      "turn_id = id",
+    ],
+    where: [
+      ...(after_datetime === undefined ? [] : [`started_at > ${p.time(after_datetime)}`]),
+      ...(before_datetime === undefined ? [] : [`started_at < ${p.time(before_datetime)}`]),
+    ],
+  };
 }
 
 function page(p: Parameters, { limit, offset }: ThreadsQuery): string {

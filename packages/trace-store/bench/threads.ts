@@ -34,8 +34,7 @@ const store = await openTraceStore({
   controlPlaneId: "bench",
   wrapEngine: (inner) => ({
     ...inner,
-    stream: (source, options) =>
-      inner.stream(source, { ...options, settings: { ...options?.settings, ...fresh } }),
+    stream: (source, options) => inner.stream(source, { ...options, settings: { ...options?.settings, ...fresh } }),
   }),
 });
 const engine = connectEngine(client, databaseName);
@@ -57,7 +56,7 @@ await measure(
   `thread_id IN (${someThreads.map((id) => `'${id}'`).join(",")})`,
   "ORDER BY last_updated DESC",
 );
-const recent = firstUs + (BigInt(callCount) * 950_000n);
+const recent = firstUs + BigInt(callCount) * 950_000n;
 await measure(
   "newest 50 of the last 5 %",
   { limit: 50, filter: { after_datetime: recent } },

@@ -140,6 +140,7 @@ def objects(client):
     prompt = weave.publish(weave.StringPrompt("Answer {question}"), f"prompt-{name}")
     same(prompt.get().format(question="2+2?"), "Answer 2+2?", "prompt")
     op_ref = weave.publish(shout)
+    client.flush()  # The SDK uploads the source in the background.
     same(weave.ref(op_ref.uri).get()("op"), "OP", "op by ref")
     client.delete_object_version(second)
     try:

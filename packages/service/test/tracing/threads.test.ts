@@ -81,8 +81,8 @@ describe("any text may be the id of a thread", () => {
       projectId,
       texts.map((text, index) => turn(projectId, `t${index}`, text, [index, index + 1])),
     );
-    const sort_by = [{ field: "start_time", direction: "asc" as const }];
-    expect((await list(projectId, { sort_by })).map(({ thread_id }) => thread_id)).toEqual(texts);
+    const byStart = { sort_by: [{ field: "start_time", direction: "asc" }] };
+    expect((await list(projectId, byStart)).map(({ thread_id }) => thread_id)).toEqual(texts);
     for (const text of texts) {
       const found = await list(projectId, { filter: { thread_ids: [text] } });
       expect(found.map(({ thread_id }) => thread_id)).toEqual([text]);
@@ -98,7 +98,11 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     [by("inputs.x"), 400, /threads sort by/],
     [by("turn_count); DROP TABLE calls; --"), 400, /threads sort by/],
     [by("turn_count", "sideways"), 422, /"direction"/],
-    [{ sort_by: Array(21).fill(by("thread_id").sort_by[0]) }, 400, /sort_by has more than 20 keys/],
+    [
+      { sort_by: Array.from({ length: 21 }, () => ({ field: "thread_id", direction: "asc" })) },
+      400,
+      /sort_by has more than 20 keys/,
+    ],
     [{ limit: 0 }, 400, /limit must be at least 1/],
     [{ limit: 2 ** 60 }, 400, /limit must be at least 1 and at most 2\^53/],
     [{ limit: "many" }, 422, /"limit"/],
@@ -118,8 +122,13 @@ describe("sessions of OpenTelemetry", () => {
   const trace = "5b8efff798038103d269b633813fc60c";
   const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
   const span = (spanId: string, parentSpanId: string, attributes: object[]) => ({
-    ...{ traceId: trace, spanId, parentSpanId, name: "chat", attributes },
-    ...{ startTimeUnixNano: "1775811600000000000", endTimeUnixNano: "1775811601250000000" },
+    traceId: trace,
+    spanId,
+    parentSpanId,
+    name: "chat",
+    attributes,
+    startTimeUnixNano: "1775811600000000000",
+    endTimeUnixNano: "1775811601250000000",
   });
   async function send(to: TestService, projectId: string) {
     const session = [text("session.id", "visit")];
@@ -163,8 +172,8 @@ test("a bare run id means a run of this project, in lists and counts", async () 
     turn(projectId, "foreign", "t", [0, 1], { wb_run_id: "other/project/r1" }),
   ]);
   const tracing = service.tracing();
-  const found = async (wb_run_ids: string[]) => {
-    const request = { project_id: projectId, filter: { wb_run_ids } };
+  const found = async (runIds: string[]) => {
+    const request = { project_id: projectId, filter: { wb_run_ids: runIds } };
     const { calls } = await tracing.callsQuery(request);
     expect((await tracing.callsQueryStats(request)).count).toBe(calls.length);
     return calls.map(({ id }) => id).toSorted();

@@ -163,7 +163,11 @@ describe("order and pages", () => {
 it.each<[string, Omit<ThreadsQuery, "project_id">, Array<string | number>]>([
   ["a turn as sort field", { sort_by: [{ field: "first_turn_id", direction: "asc" }] }, ["sort_by", 0, "field"]],
   ["a sort field of JavaScript", { sort_by: [{ field: "constructor", direction: "asc" }] }, ["sort_by", 0, "field"]],
-  ["too many sort keys", { sort_by: Array(21).fill({ field: "thread_id", direction: "asc" }) }, ["sort_by"]],
+  [
+    "too many sort keys",
+    { sort_by: Array.from({ length: 21 }, () => ({ field: "thread_id", direction: "asc" as const })) },
+    ["sort_by"],
+  ],
   ["an empty page", { limit: 0 }, ["limit"]],
   ["a page beyond any", { limit: 2 ** 60 }, ["limit"]],
   ["a negative offset", { offset: -1 }, ["offset"]],

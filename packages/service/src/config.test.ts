@@ -30,7 +30,7 @@ test("sessions of OpenTelemetry are threads until that is switched off", () => {
   expect(readConfig({ HEDDLE_OTLP_SESSION_THREADS: "off" }).otlpSessionThreads).toBe(false);
 });
 
-test("keys go to Postgres and bytes to S3 when their URLs say so", () => {
+test("keys go to Postgres and bytes to S3 when their URLs name them", () => {
   const env = {
     HEDDLE_DATABASE_URL: "postgres://ann:hush@db/heddle",
     HEDDLE_BLOBS_URL: "s3://bucket/prefix",

@@ -4,7 +4,7 @@ import type { S3Access } from "@heddle/blob-store";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
- * The docs guide "Operating the service" is held against this table by a test.
+ * The docs guide "Operating the service" is checked against this table by a test.
  */
 export const variables = {
   HEDDLE_HOST: { default: "127.0.0.1", meaning: "address to listen on" },
@@ -49,7 +49,7 @@ export interface Config {
   clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
-  /** Where keys, users and projects are kept; undefined = in the data directory. */
+  /** Database of keys, users and projects; undefined = in the data directory. */
   databaseUrl: string | undefined;
   /** Whether sessions of OpenTelemetry are threads. */
   otlpSessionThreads: boolean;
@@ -58,7 +58,7 @@ export interface Config {
   s3: S3Access | undefined;
 }
 
-/** A setting that cannot work; `message` is one line that says which and what to do. */
+/** A setting that cannot work; `message` is one line that names it and what to do. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -101,7 +101,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
-    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
 
@@ -138,7 +138,7 @@ function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined):
   throw new ConfigError(`${name} must be on or off, not "${value}".`);
 }
 
-function blobsPlace(
+function blobsLocation(
   text: string | undefined,
   env: NodeJS.ProcessEnv,
   cwd: string,
@@ -172,6 +172,6 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-/** Where keys, users and projects are kept. */
+/** URL of the database of keys, users and projects. */
 export const controlPlaneUrl = (config: Config): string =>
   config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

@@ -22,7 +22,7 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still plain: the op object `opObjectId` is the store's to write. */
+/** A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in its ref. */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;
@@ -47,7 +47,7 @@ export function spansToCalls(
     throw new HeddleError("invalid", noProject);
   }
   for (const resource of traces.resources) {
-    const { json, plain } = resourcePart(resource);
+    const { json, storableAsIs } = resourcePart(resource);
     const projectId = projectOf(resource, options.project_id);
     const wbRunId = attributeText(resource.attributes, "wandb.wb_run_id");
     for (const scope of resource.scopes) {
@@ -55,7 +55,7 @@ export function spansToCalls(
         project_id: projectId,
         wb_run_id: wbRunId,
         origin: originJson(json, scope),
-        plain: plain && traces.wellFormed === true,
+        storableAsIs: storableAsIs && traces.wellFormed === true,
         sessionThreads: options.sessionThreads ?? true,
         undecided,
       };
@@ -84,7 +84,7 @@ interface Context {
   wb_run_id: string | undefined;
   origin: JsonText;
   /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
-  plain: boolean;
+  storableAsIs: boolean;
   sessionThreads: boolean;
   /** Takes the spans of which only the whole export says whether they are turns. */
   undecided: CallStart[];
@@ -108,7 +108,10 @@ function spanCall(span: Span, context: Context): SpanCall {
   const attributes = treeJson(tree);
   const otelSpan = spanJson(span, { attributes, events, links, origin: context.origin });
   const content = spanContent(data, attributes, otelSpan);
-  const plain = context.plain && tree.plain && [...events, ...links].every((part) => part.plain) ? true : undefined;
+  const storableAsIs =
+    context.storableAsIs && tree.storableAsIs && [...events, ...links].every((part) => part.storableAsIs)
+      ? true
+      : undefined;
   const opName = spanOpName(span.name);
   const thread = spanThread(data, span.parent_span_id === "", context.sessionThreads);
   const start: CallStart = {
@@ -126,7 +129,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     attributes: content.attributes,
     inputs: content.inputs,
     source: "otel",
-    plain,
+    storableAsIs,
   };
   const end: CallEnd = {
     project_id,
@@ -137,7 +140,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     summary: content.summary,
     exception: exceptionOf(span),
     wb_run_step_end: runStep(lastRunSteps, data),
-    plain,
+    storableAsIs,
     usage: content.usage,
   };
   if (thread.turn === "unknown") context.undecided.push(start);

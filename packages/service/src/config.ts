@@ -27,6 +27,11 @@ export const variables = {
     default: "SQLite in the data directory",
     meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
   },
+  HEDDLE_OTLP_SESSION_THREADS: {
+    default: "on",
+    meaning:
+      "whether spans of OpenTelemetry with session.id or gen_ai.conversation.id belong to that thread: on or off",
+  },
   HEDDLE_BLOBS_URL: {
     default: "<data dir>/blobs",
     meaning: "directory or s3://bucket/prefix that keeps the bytes of files; S3 is set up by the usual AWS_* variables",
@@ -46,6 +51,8 @@ export interface Config {
   engineMemoryBytes: number | undefined;
   /** Database of keys, users and projects; undefined = in the data directory. */
   databaseUrl: string | undefined;
+  /** Whether sessions of OpenTelemetry are threads. */
+  otlpSessionThreads: boolean;
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobsUrl: string;
   s3: S3Access | undefined;
@@ -93,6 +100,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
@@ -122,6 +130,12 @@ function databaseUrl(text: string | undefined): string | undefined {
   throw new ConfigError(
     "HEDDLE_DATABASE_URL must be a postgres: or file: URL, for example postgres://user:password@postgres:5432/heddle.",
   );
+}
+
+function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined): boolean {
+  const value = text ?? variables[name].default;
+  if (value === "on" || value === "off") return value === "on";
+  throw new ConfigError(`${name} must be on or off, not "${value}".`);
 }
 
 function blobsLocation(

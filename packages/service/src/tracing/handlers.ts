@@ -8,6 +8,7 @@ import { openTelemetryHandlers } from "./open-telemetry.js";
 import { refHandlers } from "./refs.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
+import { threadHandlers } from "./threads.js";
 
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
@@ -20,5 +21,6 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     refs: refHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),
+    threads: threadHandlers(services),
   };
 }

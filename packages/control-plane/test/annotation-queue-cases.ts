@@ -249,7 +249,7 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
         "c2",
         "c0",
       ]);
-      expect(await found({ sort_by: [desc("updated_at")], limit: 2 })).toEqual(["c0", "c4"]);
+      expect(await found({ sort_by: [desc("updated_at")], limit: 2 })).toEqual(["c0", "c2"]);
       expect(await found({ limit: 2, offset: 3 })).toEqual(["c3", "c4"]);
       expect(await found({ offset: 9 })).toEqual([]);
 

@@ -35,6 +35,7 @@ const benches: Bench[] = [
   },
   { file: "trace-store/bench/ingest.ts", subject: "ingest of the store alone" },
   { file: "trace-store/bench/reads.ts", subject: "reads, beside the same statements and the plain table", args: calls },
+  { file: "control-plane/bench/annotation-queues.ts", subject: "annotation queues, beside bare SQL" },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
   { file: "training-engine/bench/train.ts", subject: "training steps, beside the matmul peak of this machine" },
   { file: "training-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },

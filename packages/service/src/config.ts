@@ -25,7 +25,7 @@ export const variables = {
   },
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
-    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
+    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects and annotation queues",
   },
   HEDDLE_BLOBS_URL: {
     default: "<data dir>/blobs",
@@ -44,7 +44,7 @@ export interface Config {
   clickhouse_url: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engine_memory_bytes: number | undefined;
-  /** Where keys, users and projects are kept; undefined = in the data directory. */
+  /** Where keys, users, projects and annotation queues are kept; undefined = in the data directory. */
   database_url: string | undefined;
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobs_url: string;
@@ -158,6 +158,6 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-/** Where keys, users and projects are kept. */
+/** Where keys, users, projects and annotation queues are kept. */
 export const controlPlaneUrl = (config: Config): string =>
   config.database_url ?? pathToFileURL(join(config.data_dir, "control.db")).href;

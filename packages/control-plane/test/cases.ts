@@ -171,6 +171,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await database.rows("SELECT version, name FROM schema_migrations")).toEqual([
         { version: 1n, name: "foundation" },
         { version: 2n, name: "leases" },
+        { version: 3n, name: "annotation-queues" },
       ]);
     });
 
@@ -188,7 +189,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 3n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 4n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -25,7 +25,8 @@ export const variables = {
   },
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
-    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
+    meaning:
+      "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects and annotation queues",
   },
   HEDDLE_OTLP_SESSION_THREADS: {
     default: "on",
@@ -49,7 +50,7 @@ export interface Config {
   clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
-  /** Database of keys, users and projects; undefined = in the data directory. */
+  /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
   databaseUrl: string | undefined;
   /** Whether sessions of OpenTelemetry are threads. */
   otlpSessionThreads: boolean;
@@ -172,6 +173,6 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-/** URL of the database of keys, users and projects. */
+/** URL of the database of keys, users, projects and annotation queues. */
 export const controlPlaneUrl = (config: Config): string =>
   config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

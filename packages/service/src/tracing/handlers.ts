@@ -1,5 +1,6 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
+import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { fileHandlers } from "./files.js";
@@ -13,6 +14,7 @@ import { threadHandlers } from "./threads.js";
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
   return {
+    annotationQueues: annotationQueueHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
     files: fileHandlers(services),

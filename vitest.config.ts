@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 // Tests run from TypeScript source through the @heddle/source export condition; nothing is built first.
@@ -13,7 +12,7 @@ export default defineConfig({
   test: {
     include: ["spec/**/*.test.ts", "tools/**/*.test.ts", "packages/*/{src,test}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
-    globalSetup: ["packages/embedded-clickhouse/test/global-setup.ts"].filter((file) => existsSync(file)),
+    globalSetup: ["tools/src/compile/global-setup.ts", "packages/embedded-clickhouse/test/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { check } from "./check.js";
-import { openRig } from "./engine-rig.js";
+import { openHarness } from "./engine-harness.js";
 import { openHeddle } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
@@ -147,12 +147,12 @@ async function openMounted(): Promise<Disk> {
 }
 
 async function openInjected(): Promise<Disk> {
-  const rig = await openRig();
+  const harness = await openHarness();
   return {
-    heddle: rig.heddle,
-    fill: () => rig.setFull(true),
-    free: () => rig.setFull(false),
-    close: () => rig.close(),
+    heddle: harness.heddle,
+    fill: () => harness.setFull(true),
+    free: () => harness.setFull(false),
+    close: () => harness.close(),
   };
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { check } from "./check.js";
-import { openRig } from "./engine-rig.js";
+import { openHarness } from "./engine-harness.js";
 import { openHeddle } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
@@ -106,18 +106,18 @@ test.runIf(process.platform === "linux")(
 );
 
 describe("an engine that answers late or has no memory", () => {
-  let rig: Awaited<ReturnType<typeof openRig>>;
+  let harness: Awaited<ReturnType<typeof openHarness>>;
   let client: Wire;
   beforeAll(async () => {
-    rig = await openRig({ memory_bytes: 400_000_000 });
-    client = wire(rig.url);
+    harness = await openHarness({ memory_bytes: 400_000_000 });
+    client = wire(harness.url);
   }, 120_000);
-  afterAll(() => rig.close());
+  afterAll(() => harness.close());
 
   test("late: writes are told to come again within seconds, reads go on, writes resume by themselves", async () => {
     const call = oneCall();
     expect((await client.post("/call/start", call)).status).toBe(200);
-    const release = rig.holdInserts();
+    const release = harness.holdInserts();
     const [first, second] = await Promise.all([
       client.post("/call/start", oneCall()),
       delay(500).then(() => client.post("/call/start", oneCall())),
@@ -131,14 +131,14 @@ describe("an engine that answers late or has no memory", () => {
 
   test("no memory: writes are told so, and resume when there is some again", async () => {
     // Memory that somebody else keeps: the engine's cap counts all of it.
-    await rig.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
+    await harness.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
     let full = "";
     // Smaller pieces the engine does not count one by one.
     for (const rows of [5000, 1000]) {
       const insert = `INSERT INTO default.hog SELECT randomString(10000) FROM numbers(${rows})`;
       full = "";
       for (let tries = 0; tries < 100 && full === ""; tries++) {
-        full = await rig.query(insert).then(
+        full = await harness.query(insert).then(
           () => "",
           (error: unknown) => String(error),
         );
@@ -152,7 +152,7 @@ describe("an engine that answers late or has no memory", () => {
     // Health tries a small write, for which there may be memory left.
     const { status, error } = await health(client);
     if (status !== 200) expect({ status, error }).toEqual({ status: 503, error: expect.stringMatching(/memory/) });
-    await rig.query("DROP TABLE default.hog SYNC");
+    await harness.query("DROP TABLE default.hog SYNC");
     await expect.poll(async () => (await client.post("/call/start", large)).status, { timeout: 60_000 }).toBe(200);
     await resumes(client);
   }, 180_000);

@@ -7,9 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const ownerKey = "f".repeat(40);
 
 interface Exit {
@@ -46,9 +45,10 @@ export interface HeddleOptions {
 
 export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** One `heddle …` from source; nothing of this process's own settings reaches it. */
+/** One `heddle …`, compiled for this test run; nothing of this process's own settings reaches it. */
 export function heddle(args: readonly string[], env: Record<string, string>, as: { uid?: number } = {}): Child {
-  return spawn(process.execPath, ["--import", "tsx", "-C", "@heddle/source", main, ...args], {
+  const main = join(inject("compiled"), "@heddle/service/dist/main.js");
+  return spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...as,

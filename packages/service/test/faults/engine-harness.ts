@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { startEngineHost } from "@heddle/embedded-clickhouse";
+import { startCompiledEngineHost } from "@heddle/embedded-clickhouse/testing";
 import { engineQuery } from "./engine-query.js";
 import { openHeddle } from "./heddle-process.js";
 
@@ -13,9 +13,9 @@ import { openHeddle } from "./heddle-process.js";
  * A real service whose engine host belongs to the test: everything between the two passes through here, so that an
  * answer can be swallowed, or held back, at exactly one statement.
  */
-export async function openRig(options: { memory_bytes?: number } = {}) {
-  const directory = mkdtempSync(join(tmpdir(), "heddle-rig-"));
-  const host = await startEngineHost({ directory, ...options });
+export async function openHarness(options: { memory_bytes?: number } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "heddle-harness-"));
+  const host = await startCompiledEngineHost({ directory, ...options });
   const socketPath = host.socket_path ?? "";
   let killAt: string | undefined;
   let held: Promise<unknown> | undefined;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { openRig } from "./engine-rig.js";
+import { openHarness } from "./engine-harness.js";
 import { wire } from "./wire.js";
 import type { Answer, Wire } from "./wire.js";
 
@@ -8,13 +8,13 @@ import type { Answer, Wire } from "./wire.js";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 // The engine host dies between its commit and its answer; the client, told 503, sends the same request again.
-let rig: Awaited<ReturnType<typeof openRig>>;
+let harness: Awaited<ReturnType<typeof openHarness>>;
 let client: Wire;
 beforeAll(async () => {
-  rig = await openRig();
-  client = wire(rig.url);
+  harness = await openHarness();
+  client = wire(harness.url);
 }, 120_000);
-afterAll(() => rig.close());
+afterAll(() => harness.close());
 
 const projectId = "faults/answers";
 const ended = (id: string, output: unknown = "done") => ({
@@ -59,9 +59,9 @@ async function untilStored(path: string, body: unknown): Promise<Answer> {
 
 /** Loses the answer to a request, sends it again until it is acknowledged. */
 async function lose(table: string, path: string, body: unknown): Promise<void> {
-  rig.killAfterCommitTo(table);
+  harness.killAfterCommitTo(table);
   expect((await client.post(path, body)).status).toBe(503);
-  await rig.killed();
+  await harness.killed();
   expect((await untilStored(path, body)).status).toBe(200);
 }
 
@@ -100,8 +100,8 @@ describe("a request that is sent again after the engine died with its answer", (
 
 describe("after the service was killed and started again", () => {
   beforeAll(async () => {
-    await rig.heddle.end("SIGKILL");
-    await rig.heddle.start();
+    await harness.heddle.end("SIGKILL");
+    await harness.heddle.start();
   }, 120_000);
 
   test("calls from before it that are sent again are there once", async () => {

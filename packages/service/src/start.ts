@@ -30,6 +30,8 @@ export interface StartOptions {
   docs_dir?: string;
   /** One line per event that an operator may want to see. */
   log: (line: string) => void;
+  /** After how long without renewal the right to write may be taken over; default 12 s. */
+  lease_ms?: number;
 }
 
 /** How long what was accepted may take when the service stops, and how long the last bytes of it. */
@@ -37,7 +39,7 @@ const drainMs = 4000;
 const cutMs = 1000;
 
 /** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
-export async function startService(config: Config, { docs_dir, log }: StartOptions): Promise<Running> {
+export async function startService(config: Config, { docs_dir, log, lease_ms }: StartOptions): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
@@ -53,7 +55,11 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     });
     closing.push(() => control.close());
     let store: TraceStore | undefined;
-    const lease = await takeWriterLease(config, control, { log, onLapse: () => store?.engineRestarted() });
+    const lease = await takeWriterLease(config, control, {
+      log,
+      onLapse: () => store?.engineRestarted(),
+      lease_ms,
+    });
     closing.push(() => lease.release());
     const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());

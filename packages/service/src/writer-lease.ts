@@ -13,7 +13,9 @@ export interface WriterLease {
   release(): Promise<void>;
 }
 
-interface LeaseEvents {
+interface LeaseOptions {
+  /** After how long without renewal another service may take it over. */
+  lease_ms?: number;
   log(line: string): void;
   /** The lease could not be renewed for a while; called before `mayWrite` says yes again. */
   onLapse(): void;
@@ -26,28 +28,31 @@ const alone: WriterLease = {
   release: async () => {},
 };
 
+const usualLeaseMs = 12_000;
+
 /**
- * Takes the lease; waits 12 s for that of a service that gives no sign of life, as a dead one cannot be told from one
+ * Takes the lease; waits `lease_ms` for that of a service that gives no sign of life, as a dead one cannot be told from one
  * that is cut off or stopped. Throws {@link ConfigError} when another service is alive. A tracing database belongs to one control plane for good, so one lease per control plane is enough.
  */
 export async function takeWriterLease(
   config: Config,
   control: ControlPlane,
-  events: LeaseEvents,
+  { lease_ms = usualLeaseMs, log, onLapse }: LeaseOptions,
 ): Promise<WriterLease> {
   if (config.database_url === undefined) return alone;
   const lease = await control.leases
     .acquire("tracing database", {
+      duration_ms: lease_ms,
       holder: `${hostname()} (process ${process.pid}, ${config.data_dir})`,
       onWait: (holder) =>
-        events.log(
-          `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within 12 s`,
+        log(
+          `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within ${lease_ms / 1000} s`,
         ),
       onFailure: (error) =>
-        events.log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
+        log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
       onLapse() {
-        events.log("the lease of the tracing database is renewed again: checking what is stored before the next write");
-        events.onLapse();
+        log("the lease of the tracing database is renewed again: checking what is stored before the next write");
+        onLapse();
       },
     })
     .catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
@@ -19,8 +19,9 @@ export async function compilePackages(root: string, target: string): Promise<voi
   const entryPoints = readdirSync(join(root, "packages")).flatMap((folder) => {
     const from = join(root, "packages", folder);
     if (!existsSync(join(from, "src"))) return [];
-    const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as Manifest;
+    const manifest = readManifest(join(from, "package.json"));
     linkFiles(from, join(modules, manifest.name));
+    writeFileSync(join(modules, manifest.name, "package.json"), JSON.stringify(manifest));
     linkDependencies(from, manifest, modules);
     return sourcesOf(join(from, "src")).map((file) => ({
       in: join(from, "src", file),
@@ -28,6 +29,13 @@ export async function compilePackages(root: string, target: string): Promise<voi
     }));
   });
   await build({ entryPoints, outdir: modules, format: "esm", platform: "node", target: "node20", logLevel: "warning" });
+}
+
+/** Without its exports of sources, which a process of the tests would prefer. */
+function readManifest(path: string): Manifest {
+  return JSON.parse(readFileSync(path, "utf8"), (key, value: unknown) =>
+    key === "@heddle/source" ? undefined : value,
+  ) as Manifest;
 }
 
 function sourcesOf(directory: string): string[] {
@@ -39,7 +47,7 @@ function sourcesOf(directory: string): string[] {
 function linkFiles(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(from)) {
-    if (!["src", "dist", "node_modules"].includes(name)) symlinkSync(join(from, name), join(to, name));
+    if (!["src", "dist", "node_modules", "package.json"].includes(name)) symlinkSync(join(from, name), join(to, name));
   }
 }
 

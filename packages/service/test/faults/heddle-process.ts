@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { inject } from "vitest";
+import type { ServeOptions } from "../../src/cli/serve.js";
 
 export const ownerKey = "f".repeat(40);
 
@@ -43,16 +45,31 @@ export interface HeddleOptions {
   data?: string;
 }
 
+interface SpawnOptions extends ServeOptions {
+  uid?: number;
+}
+
 export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** One `heddle …`, compiled for this test run; nothing of this process's own settings reaches it. */
-export function heddle(args: readonly string[], env: Record<string, string>, as: { uid?: number } = {}): Child {
-  const main = join(inject("compiled"), "@heddle/service/dist/main.js");
-  return spawn(process.execPath, [main, ...args], {
+export function heddle(args: readonly string[], env: Record<string, string>, options: SpawnOptions = {}): Child {
+  const { uid, ...serveOptions } = options;
+  return spawn(process.execPath, programOf(args, serveOptions), {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    ...as,
+    uid,
   });
+}
+
+/** The `heddle` command as it is installed; with options, a program that does the same with those. */
+function programOf(args: readonly string[], options: ServeOptions): string[] {
+  const dist = join(inject("compiled"), "@heddle/service/dist");
+  if (Object.keys(options).length === 0) return [join(dist, "main.js"), ...args];
+  const [module, ...values] = [pathToFileURL(join(dist, "cli/run.js")), args, options].map((value) =>
+    JSON.stringify(value),
+  );
+  const script = `import { runCommand } from ${module}; process.exit(await runCommand(${values.join(", ")}));`;
+  return ["--input-type=module", "--eval", script];
 }
 
 /** Collects what a short command prints, until it ends. */

@@ -9,8 +9,8 @@ export type { ProvidedClickHouse } from "./global-setup.js";
 
 /** Client options for the ClickHouse of this test run: the engine host's socket, or HEDDLE_CLICKHOUSE_URL. */
 export function testClientOptions(): EngineClientOptions {
-  const { socket_path, ...options } = inject("clickhouse");
-  return socket_path === undefined ? options : { ...options, http_agent: socketAgent(socket_path) };
+  const { socketPath, ...options } = inject("clickhouse");
+  return socketPath === undefined ? options : { ...options, http_agent: socketAgent(socketPath) };
 }
 
 /** `startEngineHost` of the compiled package: from source, every process of it takes a second longer to start. */

@@ -15,7 +15,7 @@ export interface WriterLease {
 
 interface LeaseOptions {
   /** After how long without renewal another service may take it over. */
-  lease_ms?: number;
+  leaseMs?: number;
   log(line: string): void;
   /** The lease could not be renewed for a while; called before `mayWrite` says yes again. */
   onLapse(): void;
@@ -31,22 +31,22 @@ const alone: WriterLease = {
 const usualLeaseMs = 12_000;
 
 /**
- * Takes the lease; waits `lease_ms` for that of a service that gives no sign of life, as a dead one cannot be told from one
+ * Takes the lease; waits `leaseMs` for that of a service that gives no sign of life, as a dead one cannot be told from one
  * that is cut off or stopped. Throws {@link ConfigError} when another service is alive. A tracing database belongs to one control plane for good, so one lease per control plane is enough.
  */
 export async function takeWriterLease(
   config: Config,
   control: ControlPlane,
-  { lease_ms = usualLeaseMs, log, onLapse }: LeaseOptions,
+  { leaseMs = usualLeaseMs, log, onLapse }: LeaseOptions,
 ): Promise<WriterLease> {
-  if (config.database_url === undefined) return alone;
+  if (config.databaseUrl === undefined) return alone;
   const lease = await control.leases
     .acquire("tracing database", {
-      duration_ms: lease_ms,
-      holder: `${hostname()} (process ${process.pid}, ${config.data_dir})`,
+      durationMs: leaseMs,
+      holder: `${hostname()} (process ${process.pid}, ${config.dataDir})`,
       onWait: (holder) =>
         log(
-          `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within ${lease_ms / 1000} s`,
+          `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within ${leaseMs / 1000} s`,
         ),
       onFailure: (error) =>
         log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),

@@ -53,7 +53,7 @@ describe.each(ends)("services that share a control plane on %s", { timeout: 60_0
       HEDDLE_API_KEY: ownerKey,
       HEDDLE_CLICKHOUSE_URL: clickhouse.href,
     };
-    const child = heddle(["serve"], { ...settings, ...env }, { lease_ms: leaseMs });
+    const child = heddle(["serve"], { ...settings, ...env }, { leaseMs: leaseMs });
     children.push(child);
     return child;
   }

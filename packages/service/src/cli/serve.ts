@@ -6,7 +6,7 @@ import { startService } from "../start.js";
 import type { StartOptions } from "../start.js";
 
 /** For tests; the defaults are those of a service. */
-export type ServeOptions = Pick<StartOptions, "lease_ms">;
+export type ServeOptions = Pick<StartOptions, "leaseMs">;
 
 /** A stop that takes longer than this is cut: what is not acknowledged by then was never promised. */
 const stopMs = 9000;
@@ -17,13 +17,13 @@ const stopMs = 9000;
  */
 export async function serveCommand(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
   const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-  const running = await startService(config, { docs_dir: docsDirectory, log, ...options });
+  const running = await startService(config, { docsDir: docsDirectory, log, ...options });
   process.stdout.write(
     banner({
       url: running.url,
-      api_key: running.api_key,
-      project_id: `${config.default_entity}/demo`,
-      ready_ms: performance.now() - started,
+      apiKey: running.apiKey,
+      projectId: `${config.defaultEntity}/demo`,
+      readyMs: performance.now() - started,
     }),
   );
   const asked = new Promise<void>((resolve) => {

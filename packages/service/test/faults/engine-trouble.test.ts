@@ -109,7 +109,7 @@ describe("an engine that answers late or has no memory", () => {
   let harness: Awaited<ReturnType<typeof openHarness>>;
   let client: Wire;
   beforeAll(async () => {
-    harness = await openHarness({ memory_bytes: 400_000_000 });
+    harness = await openHarness({ memoryBytes: 400_000_000 });
     client = wire(harness.url);
   }, 120_000);
   afterAll(() => harness.close());

@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { check } from "./check.js";
 import { finished, heddle, openHeddle } from "./heddle-process.js";
@@ -60,7 +59,6 @@ test("a backup of a running, busy instance restores to what was there when it be
   const [still, moving] = [openLedger(), openLedger()];
   const first = write(client, quiet, still, 1);
   await first.all();
-  await delay(1000);
   await first.stop();
   const made = await run(["keys", "create", "--user", "ann", "--entity", "faults", "--role", "read"], before.data);
   const secret = /secret {2}(\S+)/.exec(made.out)?.[1] ?? "";
@@ -104,8 +102,8 @@ test("a backup of a running, busy instance restores to what was there when it be
     expect(read.status).toBe(200);
     console.log(`backup: ${verdict.checked + checked} checked after the restore, ${missing.length} missing`);
     // It goes on where it was: what is sent again is there once, and new writes work.
-    const more = write(restored, quiet, still, 3);
-    await delay(2000);
+    const more = write(restored, quiet, openLedger(), 3);
+    await more.all();
     await more.stop();
   } finally {
     await after.remove();

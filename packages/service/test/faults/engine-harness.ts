@@ -19,12 +19,17 @@ export async function openHarness(options: { memoryBytes?: number } = {}) {
   const socketPath = host.socketPath ?? "";
   let killAt: string | undefined;
   let held: Promise<unknown> | undefined;
+  let waiting = 0;
   let full = false;
 
   const proxy = createServer((incoming, outgoing) => {
     void (async () => {
       const body = await collect(incoming);
-      if (held !== undefined && isInsert(incoming)) await held;
+      if (held !== undefined && isInsert(incoming)) {
+        waiting += 1;
+        await held;
+        waiting -= 1;
+      }
       if (full && isInsert(incoming, "")) {
         outgoing.writeHead(500, { "x-clickhouse-exception-code": "243" }).end(noSpace);
         return;
@@ -70,6 +75,8 @@ export async function openHarness(options: { memoryBytes?: number } = {}) {
         release();
       };
     },
+    /** How many inserts are held back now. */
+    heldInserts: () => waiting,
     /** Answers every insert, into whatever table, as an engine does whose disk is full. */
     setFull(now: boolean): void {
       full = now;

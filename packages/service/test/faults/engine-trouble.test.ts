@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { ExpectStatic } from "vitest";
 import { check } from "./check.js";
 import { openHarness } from "./engine-harness.js";
 import { openHeddle } from "./heddle-process.js";
@@ -41,19 +41,21 @@ async function health(client: Wire): Promise<{ status: number; error: string | n
   return { status, error: (JSON.parse(text) as { cpu_queue: { error: string | null } }).cpu_queue.error };
 }
 
-async function resumes(client: Wire, project = "faults/resumed"): Promise<void> {
+/** `expect` is the one of a test: several run at once. */
+async function expectResumed({ poll }: ExpectStatic, client: Wire): Promise<void> {
   const { start } = oneCall();
-  const body = { start: { ...start, project_id: project } };
-  await expect.poll(async () => (await client.post("/call/start", body)).status, { timeout: 60_000 }).toBe(200);
-  await expect.poll(() => health(client), { timeout: 20_000 }).toEqual({ status: 200, error: null });
+  const body = { start: { ...start, project_id: "faults/resumed" } };
+  await poll(async () => (await client.post("/call/start", body)).status, { timeout: 60_000 }).toBe(200);
+  await poll(() => health(client), { timeout: 20_000 }).toEqual({ status: 200, error: null });
 }
 
-describe("an engine host that stands still", () => {
+// The three wait for the limits of the service most of the time, so they do it together.
+describe.concurrent("an engine host that stands still", () => {
   let heddle: HeddleProcess;
   beforeAll(async () => (heddle = await openHeddle()));
   afterAll(() => heddle.remove());
 
-  test("is replaced; requests are answered within seconds, and nothing acknowledged is lost", async () => {
+  test("is replaced; requests are answered within seconds, and nothing acknowledged is lost", async ({ expect }) => {
     const client = wire(heddle.url);
     const ledger = openLedger();
     let stopped = false;
@@ -78,7 +80,7 @@ describe("an engine host that stands still", () => {
     expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no answer|does not respond/) });
     expect(alive.status).toBe(200);
     await expect.poll(() => heddle.enginePid(), { timeout: 60_000 }).not.toBe(halted);
-    await resumes(client);
+    await expectResumed(expect, client);
     stopped = true;
     await writers;
     const { missing, doubled, wrong } = await check(client, projectId, ledger);
@@ -86,7 +88,7 @@ describe("an engine host that stands still", () => {
   }, 180_000);
 });
 
-test.runIf(process.platform === "linux")(
+(process.platform === "linux" ? test.concurrent : test.skip)(
   "an engine host that stood still when its service was killed does not keep the next one from starting",
   async () => {
     const heddle = await openHeddle();
@@ -105,7 +107,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-describe("an engine that answers late or has no memory", () => {
+describe.concurrent("an engine that responds late or has no memory", () => {
   let harness: Awaited<ReturnType<typeof openHarness>>;
   let client: Wire;
   beforeAll(async () => {
@@ -114,22 +116,24 @@ describe("an engine that answers late or has no memory", () => {
   }, 120_000);
   afterAll(() => harness.close());
 
-  test("late: writes are told to come again within seconds, reads go on, writes resume by themselves", async () => {
+  test.sequential("late: writes are told to come again within seconds, reads go on, writes resume by themselves", async ({
+    expect,
+  }) => {
     const call = oneCall();
     expect((await client.post("/call/start", call)).status).toBe(200);
     const release = harness.holdInserts();
-    const [first, second] = await Promise.all([
-      client.post("/call/start", oneCall()),
-      delay(500).then(() => client.post("/call/start", oneCall())),
-    ]);
+    const held = client.post("/call/start", oneCall());
+    await expect.poll(harness.heldInserts).toBe(1);
+    // The second waits behind the first.
+    const [first, second] = await Promise.all([held, client.post("/call/start", oneCall())]);
     expectBusy(first, /takes? too long|too slow/);
     expectBusy(second, /takes? too long|too slow/);
     expect((await client.post("/call/read", { project_id: projectId, id: call.start.id })).status).toBe(200);
     release();
-    await resumes(client);
+    await expectResumed(expect, client);
   }, 120_000);
 
-  test("no memory: writes are told so, and resume when there is some again", async () => {
+  test.sequential("no memory: writes are told so, and resume when there is some again", async ({ expect }) => {
     // Memory that somebody else keeps: the engine's cap counts all of it.
     await harness.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
     let full = "";
@@ -154,6 +158,6 @@ describe("an engine that answers late or has no memory", () => {
     if (status !== 200) expect({ status, error }).toEqual({ status: 503, error: expect.stringMatching(/memory/) });
     await harness.query("DROP TABLE default.hog SYNC");
     await expect.poll(async () => (await client.post("/call/start", large)).status, { timeout: 60_000 }).toBe(200);
-    await resumes(client);
+    await expectResumed(expect, client);
   }, 180_000);
 });

@@ -167,9 +167,19 @@ describe.concurrent("every part of the query language compares hostile text as t
     const expectEach = async (names: string[], id: string) => {
       const all = names.map((name) => conditions[name]);
       const found = await Promise.all([find({ $and: all }), find({ $or: all })]);
-      if (JSON.stringify(found) === JSON.stringify([[200, [id]], [200, [id]]])) return;
+      if (
+        JSON.stringify(found) ===
+        JSON.stringify([
+          [200, [id]],
+          [200, [id]],
+        ])
+      )
+        return;
       for (const name of names) expect([name, await find(conditions[name])]).toEqual([name, [200, [id]]]);
-      expect(found).toEqual([[200, [id]], [200, [id]]]);
+      expect(found).toEqual([
+        [200, [id]],
+        [200, [id]],
+      ]);
     };
     const names = Object.keys(conditions);
     // The empty text is no step of a path, and reads like a missing one, which contains nothing.

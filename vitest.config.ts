@@ -29,5 +29,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // Files share the modules of their process: none of them replaces a module or keeps state in one.
+    isolate: false,
   },
 });

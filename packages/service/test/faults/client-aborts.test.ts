@@ -56,10 +56,10 @@ async function beginStream(): Promise<IncomingMessage> {
   const asked = open("/calls/stream_query");
   asked.on("error", () => undefined);
   asked.end(JSON.stringify({ project_id: projectId }));
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  await once(answer, "readable");
-  answer.read(1000);
-  return answer;
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  await once(response, "readable");
+  response.read(1000);
+  return response;
 }
 
 interface Usage {
@@ -97,7 +97,7 @@ test("a client that leaves in the middle of a stream stops its query in the engi
   };
   await expect.poll(stalled, { timeout: 20_000, interval: 100 }).toBe(true);
   expect(await running()).toBeGreaterThan(0);
-  for (const answer of streams) answer.destroy();
+  for (const response of streams) response.destroy();
   await expect.poll(running, { timeout: 10_000 }).toBe(0);
 }, 60_000);
 
@@ -107,7 +107,7 @@ test.runIf(linux)(
     const round = async () => {
       for (let times = 0; times < 5; times++) {
         const streams = await Promise.all([beginStream(), beginStream(), beginStream()]);
-        for (const answer of streams) answer.destroy();
+        for (const response of streams) response.destroy();
         const bodies = [1, 2].map(() => {
           const sent = open("/call/upsert_batch", { "content-length": 20 * megabyte });
           sent.on("error", () => undefined);

@@ -8,7 +8,7 @@ import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
-import type { Answer, Wire } from "./wire.js";
+import type { Reply, Wire } from "./wire.js";
 import { writeAll } from "./writers.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
@@ -30,7 +30,7 @@ const oneCall = () => ({
   },
 });
 
-function expectBusy({ status, ms, headers, text }: Answer, reason: RegExp): void {
+function expectBusy({ status, ms, headers, text }: Reply, reason: RegExp): void {
   expect({ status, text }).toEqual({ status: 503, text: expect.stringMatching(reason) });
   expect(headers.get("retry-after")).toMatch(/^\d+$/);
   expect(ms).toBeLessThan(seconds);
@@ -50,12 +50,12 @@ async function expectResumed({ poll }: ExpectStatic, client: Wire): Promise<void
 }
 
 // The three wait for the limits of the service most of the time, so they do it together.
-describe.concurrent("an engine host that stands still", () => {
+describe.concurrent("an engine host that is stopped", () => {
   let heddle: HeddleProcess;
   beforeAll(async () => (heddle = await openHeddle()));
   afterAll(() => heddle.remove());
 
-  test("is replaced; requests are answered within seconds, and nothing acknowledged is lost", async ({ expect }) => {
+  test("is replaced; requests have responses within seconds, and nothing acknowledged is lost", async ({ expect }) => {
     const client = wire(heddle.url);
     const ledger = openLedger();
     let stopped = false;
@@ -76,7 +76,7 @@ describe.concurrent("an engine host that stands still", () => {
       client.get("/health"),
     ]);
     // A read that broke is tried once more and may meet the new engine already.
-    for (const answer of [read, list]) if (answer.status !== 200) expectBusy(answer, /does not respond/);
+    for (const reply of [read, list]) if (reply.status !== 200) expectBusy(reply, /does not respond/);
     expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no answer|does not respond/) });
     expect(alive.status).toBe(200);
     await expect.poll(() => heddle.enginePid(), { timeout: 60_000 }).not.toBe(halted);
@@ -89,7 +89,7 @@ describe.concurrent("an engine host that stands still", () => {
 });
 
 (process.platform === "linux" ? test.concurrent : test.skip)(
-  "an engine host that stood still when its service was killed does not keep the next one from starting",
+  "an engine host that was stopped when its service was killed does not keep the next one from starting",
   async () => {
     const heddle = await openHeddle();
     try {
@@ -116,7 +116,7 @@ describe.concurrent("an engine that responds late or has no memory", () => {
   }, 120_000);
   afterAll(() => harness.close());
 
-  test.sequential("late: writes are told to come again within seconds, reads go on, writes resume by themselves", async ({
+  test.sequential("late: writes get a 503 within seconds, reads go on, writes resume by themselves", async ({
     expect,
   }) => {
     const call = oneCall();
@@ -133,8 +133,10 @@ describe.concurrent("an engine that responds late or has no memory", () => {
     await expectResumed(expect, client);
   }, 120_000);
 
-  test.sequential("no memory: writes are told so, and resume when there is some again", async ({ expect }) => {
-    // Memory that somebody else keeps: the engine's cap counts all of it.
+  test.sequential("no memory: writes get a 503 that says so, and resume when there is some again", async ({
+    expect,
+  }) => {
+    // Memory that another table keeps: the engine's cap counts all of it.
     await harness.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
     let full = "";
     // Smaller pieces the engine does not count one by one.

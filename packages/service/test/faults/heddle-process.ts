@@ -29,10 +29,10 @@ export interface HeddleProcess {
   pid(): number;
   /** The engine host of this life, by the engine's own lock file. */
   enginePid(): number;
-  /** Starts it on the same directory and port and resolves when it answers. */
+  /** Starts it on the same directory and port and resolves when it listens. */
   start(): Promise<void>;
   /**
-   * Sends a signal and resolves when the process is gone. With `again` a second time, when it has said that it heard the
+   * Sends a signal and resolves when the process is gone. With `again` a second time, when it has logged the
    * first: pnpm passes on what the terminal has sent already.
    */
   end(signal: NodeJS.Signals, options?: { again?: boolean }): Promise<Exit>;
@@ -151,7 +151,7 @@ function isAlive(pid: number | undefined): boolean {
   }
 }
 
-/** The same port for every life, so that clients need not be told. */
+/** The same port for every life, so that clients keep their URL. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

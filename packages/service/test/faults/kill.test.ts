@@ -33,7 +33,7 @@ beforeAll(async () => (heddle = await openHeddle()), 60_000);
 afterAll(() => heddle.remove());
 
 test.each(Object.keys(victims))(
-  "kill -9 of %s under every kind of write loses, doubles and halves nothing",
+  "kill -9 of %s under every kind of write loses, duplicates and splits nothing",
   async (victim) => {
     const next = random(seed);
     const projectId = `faults/kill-${Object.keys(victims).indexOf(victim)}`;
@@ -42,7 +42,7 @@ test.each(Object.keys(victims))(
     for (let round = 1; round <= rounds; round++) {
       let stopped = false;
       const writers = writeAll({ wire: client, project_id: projectId, ledger, random: next, stopped: () => stopped });
-      // A writer that meets an answer nobody may get ends the round.
+      // A response that no writer may get ends the round.
       const failed = writers.then(() => Promise.reject(new Error("writers stopped early")));
       failed.catch(() => undefined);
       await Promise.race([progress(ledger), failed]);

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openHarness } from "./engine-harness.js";
 import { wire } from "./wire.js";
-import type { Answer, Wire } from "./wire.js";
+import type { Reply, Wire } from "./wire.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-// The engine host dies between its commit and its answer; the client, told 503, sends the same request again.
+// The engine host dies between its commit and its response; the client gets a 503 and sends the same request again.
 let harness: Awaited<ReturnType<typeof openHarness>>;
 let client: Wire;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => harness.close());
 
-const projectId = "faults/answers";
+const projectId = "faults/responses";
 const ended = (id: string, output: unknown = "done") => ({
   end: { project_id: projectId, id, ended_at: "2026-07-01T00:00:09Z", output, summary: {} },
 });
@@ -49,15 +49,15 @@ async function shown(ids: string[]) {
   return { ids: calls.map(({ id }) => id).toSorted(), count, calls };
 }
 
-async function untilStored(path: string, body: unknown): Promise<Answer> {
+async function untilStored(path: string, body: unknown): Promise<Reply> {
   for (;;) {
-    const answer = await client.post(path, body);
-    if (answer.status !== 503) return answer;
-    expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+    const reply = await client.post(path, body);
+    if (reply.status !== 503) return reply;
+    expect(reply.headers.get("retry-after")).toMatch(/^\d+$/);
   }
 }
 
-/** Loses the answer to a request, sends it again until it is acknowledged. */
+/** Loses the response to a request, sends it again until it is acknowledged. */
 async function lose(table: string, path: string, body: unknown): Promise<void> {
   harness.killAfterCommitTo(table);
   expect((await client.post(path, body)).status).toBe(503);
@@ -71,7 +71,7 @@ const split = randomUUID();
 const early = randomUUID();
 const aged = randomUUID();
 
-describe("a request that is sent again after the engine died with its answer", () => {
+describe("a request that is sent again after the engine died before its response", () => {
   test("leaves one call each of a batch of whole calls", async () => {
     await lose("calls", "/call/upsert_batch", batchOf(...batch));
     expect(await shown(batch)).toMatchObject({ ids: batch.toSorted(), count: 3 });
@@ -84,7 +84,7 @@ describe("a request that is sent again after the engine died with its answer", (
     expect(await shown([split])).toMatchObject({ ids: [split], count: 1, calls: [{ output: "done" }] });
   });
 
-  test("leaves one call when the closing of its half was the last that the engine did", async () => {
+  test("leaves one call when the closing of its open part was the last that the engine did", async () => {
     await untilStored("/call/end", ended(early));
     await lose("call_parts", "/call/start", started(early));
     expect(await shown([early])).toMatchObject({ ids: [early], count: 1, calls: [{ output: "done" }] });

@@ -8,7 +8,7 @@ import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { seededTenant } from "../isolation/tenants.js";
 import type { Tenant } from "../isolation/tenants.js";
-import { nearly } from "./damage.js";
+import { nearly } from "./mutations.js";
 import { fromSchema } from "./from-schema.js";
 import type { SchemaContext, Words } from "./from-schema.js";
 import { expectReadable } from "./read-back.js";
@@ -68,7 +68,7 @@ describe("no request causes an error 500, every response fits the spec, and what
       }),
       { seed: randomSeed, numRuns: fuzzRuns, interruptAfterTimeLimit: 20_000 + fuzzRuns * 1500 },
     );
-    // Requests that are refused at the door search nothing behind it.
+    // Requests that validation refuses search nothing behind it.
     const accepted = statuses.filter((status) => status < 300 || status === 501);
     expect(accepted.length / statuses.length).toBeGreaterThan(isDeep ? 0.2 : 0.05);
   });

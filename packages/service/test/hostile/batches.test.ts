@@ -230,7 +230,7 @@ test("an empty batch, and one of twenty thousand items that are no calls, get a 
   expect(new Set(await upsert(Array.from({ length: 20_000 }, () => 0)))).not.toContain("stored");
 });
 
-test("what a batch of spans cannot store is told, and the other spans are stored", async () => {
+test("what a batch of spans cannot store is reported, and the other spans are stored", async () => {
   const projectId = newProject();
   const [entity = "", project = ""] = projectId.split("/");
   const span = (id: number, more: Item = {}) => ({

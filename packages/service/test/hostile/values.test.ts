@@ -111,16 +111,16 @@ test("a key named __proto__ outside free JSON changes nothing about anybody", as
   const start = `{"__proto__":{"polluted":1},"start":{"__proto__":{"id":"evil","polluted":1},"project_id":"${projectId}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":{}}}`;
   expect(JSON.parse((await post("/call/start", start)).text)).toEqual({ id: "c", trace_id: "t" });
   expect("polluted" in {}).toBe(false);
-  for (const [path, place] of [
+  for (const [path, part] of [
     ["/calls/query", `"filter":{"__proto__":{"op_names":["x"]}}`],
     ["/calls/query", `"query":{"$expr":{"$eq":[1,1]},"__proto__":1}`],
     ["/calls/query", `"query":{"$expr":{"__proto__":[{"$literal":1},{"$literal":1}]}}`],
   ] as const) {
-    expect([place, (await post(path, `{"project_id":"${projectId}",${place}}`)).status]).toEqual([place, 422]);
+    expect([part, (await post(path, `{"project_id":"${projectId}",${part}}`)).status]).toEqual([part, 422]);
   }
 });
 
-test("a query that is deep or wide is answered or refused, never a fault", async () => {
+test("a query that is deep or wide is executed or refused, never an error 500", async () => {
   const projectId = newProject();
   const query = (expr: string) => post("/calls/query", `{"project_id":"${projectId}","query":{"$expr":${expr}}}`);
   const truth = `{"$eq":[{"$literal":1},{"$literal":1}]}`;

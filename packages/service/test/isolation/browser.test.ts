@@ -36,7 +36,7 @@ function expectInert({ status, headers, text }: Sent): void {
   expect(status).toBeLessThan(500);
 }
 
-describe("a browser can do nothing with an answer but show or save it", () => {
+describe("a browser can do nothing with a response but show or save it", () => {
   test.each(operations)("$id", async (operation) => {
     const missing = emptyTenant(newProject());
     const page = { params: { project_id: "<script>" }, body: "<script>" };
@@ -49,8 +49,8 @@ describe("a browser can do nothing with an answer but show or save it", () => {
     for (const response of responses) expectInert(response);
   });
 
-  test("nor with one of a path or method that does not exist, or of a side door", async () => {
-    const doors: [string, string][] = [
+  test("nor with one of a path or method that does not exist, or of a compatibility route", async () => {
+    const routes: [string, string][] = [
       ["GET", "/"],
       ["GET", "/<script>"],
       ["DELETE", "/call/read"],
@@ -59,7 +59,7 @@ describe("a browser can do nothing with an answer but show or save it", () => {
       ["POST", "/graphql"],
       ["GET", "/v1/<script>"],
     ];
-    for (const [method, path] of doors) {
+    for (const [method, path] of routes) {
       const answer = await service.fetch(`http://in-process${path}`, { method });
       expectInert({ status: answer.status, headers: answer.headers, text: await answer.text() });
     }

@@ -9,7 +9,7 @@ import type { Tenant } from "./tenants.js";
 // operation × key × whose id: what the spec gains is in here by itself.
 
 let service: TestService;
-/** The caller's project, one of another entity that nobody but the owner may see, and names that nothing has. */
+/** The caller's project, one of another entity that only the owner may read, and names that nothing has. */
 const tenants = {} as Record<"own" | "foreign" | "missing", Tenant>;
 const keys = {} as Record<
   "none" | "wrong" | "revoked" | "read" | "write" | "other project" | "other entity",
@@ -141,8 +141,8 @@ describe.concurrent("what names several projects does not reveal those of others
       const there = await send(service, operation, tenants.foreign.request(operation), keys[key]);
       const missing = await send(service, operation, tenants.foreign.request(operation, nowhere), keys[key]);
       expect(there.text).not.toContain(secret);
-      const plain = (text: string) => withoutNames(text).replace(/rival\/p-\w+/g, "<project>");
-      expect([there.status, plain(there.text)]).toEqual([missing.status, plain(missing.text)]);
+      const normalized = (text: string) => withoutNames(text).replace(/rival\/p-\w+/g, "<project>");
+      expect([there.status, normalized(there.text)]).toEqual([missing.status, normalized(missing.text)]);
     }
   });
 });

@@ -1,5 +1,5 @@
 /**
- * The port to a SQL database. Statements are written once for every back end: parameters as `$1`, `$2`…, types TEXT,
+ * The port to a SQL database. Statements are written once for every backend: parameters as `$1`, `$2`…, types TEXT,
  * BIGINT (times in microseconds) and INTEGER (flags), JSON as TEXT, `ON CONFLICT` and `RETURNING`.
  */
 export interface Database extends Statements {

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 
-// No back end keeps these alike: Postgres refuses U+0000, SQLite cuts the text there, and neither has lone surrogates.
+// No backend keeps these unchanged: Postgres refuses U+0000, SQLite cuts the text there, and neither has lone surrogates.
 const unstorable = /[\p{Cc}\p{Surrogate}]/u;
 
 /**
@@ -15,7 +15,7 @@ export function checkName(name: string, ...loc: (string | number)[]): string {
   return name;
 }
 
-/** Whether a back end could hold the text: one that cannot be there is not asked for, as Postgres refuses the question. */
+/** Whether a backend can store the text. Others are not looked up, because Postgres rejects the query. */
 export function isStorable(text: string): boolean {
   return !unstorable.test(text);
 }

@@ -25,7 +25,7 @@ export interface ControlPlane {
   keys: {
     /** The secret is returned this once and stored only as a hash. */
     create(request: NewApiKey): Promise<{ key: ApiKey; secret: string }>;
-    /** The caller behind a secret; undefined for an unknown or revoked one. */
+    /** The caller of a secret; undefined for an unknown or revoked one. */
     verify(secret: string): Promise<Caller | undefined>;
     list(): Promise<ApiKey[]>;
     revoke(id: string): Promise<ApiKey>;
@@ -36,7 +36,7 @@ export interface ControlPlane {
 export interface ControlPlaneOptions {
   /** `file:` URL of a SQLite database, made when it is missing, or `postgres:` URL of a database that is there. */
   url: string;
-  /** The key that opens everything. It is compared by hash and never stored. */
+  /** The key with access to everything. It is compared by hash and never stored. */
   owner?: { secret: string; entity: string; user_name?: string };
   /** Microseconds since 1970; for tests. */
   now?: () => bigint;

@@ -86,7 +86,7 @@ describe.concurrent("an engine host", () => {
     expect(performance.now() - failed).toBeLessThan(1000);
     await restarted;
     expect(acknowledged).toBeGreaterThanOrEqual(500);
-    // One insert more may be there: it was written, and its answer was lost.
+    // One insert more may be there: it was written, and its response was lost.
     expect([acknowledged, acknowledged + 100]).toContain(await countRows(client));
     expect(host.state()).toMatchObject({ status: "ready", restarts: 1 });
     expect(host.state().lastError).toContain("SIGKILL");
@@ -100,11 +100,11 @@ describe.concurrent("an engine host", () => {
     process.kill(hung, "SIGSTOP");
     await restarted;
     expect(isAlive(hung)).toBe(false);
-    expect(host.state().lastError).toMatch(/did not answer/);
+    expect(host.state().lastError).toMatch(/did not respond/);
     expect(await client.ping({ select: true })).toEqual({ success: true });
   });
 
-  test("only this user reaches the socket, and it is gone when the host has closed", async () => {
+  test("only this user reaches the socket, and it is removed when the host has closed", async () => {
     const host = await startHost();
     const path = host.socketPath ?? "";
     expect(statSync(path).mode & 0o077).toBe(0);
@@ -146,7 +146,7 @@ describe.concurrent("an engine host", () => {
     await expect(query).rejects.toMatchObject({ code: "48", type: "NOT_IMPLEMENTED" });
   });
 
-  test("a directory with a long path gets its socket elsewhere", async () => {
+  test("a directory with a long path gets its socket in another directory", async () => {
     const directory = join(newDirectory(), "long".repeat(30));
     const host = await startHost({ directory });
     expect(host.socketPath).not.toContain("longlong");
@@ -176,7 +176,7 @@ describe.concurrent("an engine host", () => {
     expect(await clientOf(host).ping({ select: true })).toEqual({ success: true });
   });
 
-  test("a second engine on the same directory is refused in plain words", async () => {
+  test("a second engine on the same directory is refused with the reason", async () => {
     const directory = newDirectory();
     const host = await startHost({ directory });
     await expect(startEngineHost({ directory })).rejects.toMatchObject({
@@ -199,7 +199,7 @@ describe.concurrent("an engine host", () => {
     await expect.poll(() => isAlive(Number(pid)), { timeout: 5000 }).toBe(false);
   });
 
-  test("where the engine cannot be loaded one line says what to do", async () => {
+  test("where the engine cannot be loaded the error is one line with what to do", async () => {
     // The loader looks for the platform's package by this name; there is none for this one.
     const script = `import(${index()}).then(({ startEngineHost }) =>
     startEngineHost({ directory: ${JSON.stringify(newDirectory())} }).catch((error) => console.log(error.code, error.message)))`;

@@ -18,7 +18,7 @@ export interface EngineHost {
   /** Spread into `createClient` of `@clickhouse/client`. Every call makes an agent of its own. */
   clientOptions(): EngineClientOptions;
   state(): HostState;
-  /** `restart`: a new process answers. Requests that were running have failed with connection errors. */
+  /** `restart`: a new process responds. Requests that were running have failed with connection errors. */
   on(event: "restart", listener: () => void): void;
   /** Lets running requests end (up to 10 s), then ends the engine. */
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import type * as package_ from "../src/index.js";
 import { socketAgent } from "../src/socket-agent.js";
 import type { EngineHostOptions } from "../src/supervision/start-options.js";
 
-// The provided value is declared beside what provides it.
+// The provided value is declared where it is provided.
 export type { ProvidedClickHouse } from "./global-setup.js";
 
 /** Client options for the ClickHouse of this test run: the engine host's socket, or HEDDLE_CLICKHOUSE_URL. */

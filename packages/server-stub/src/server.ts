@@ -149,9 +149,9 @@ function methodNotAllowed(method: string, { methods }: Match<OperationEntry>): P
 /** HEAD: the status and headers of the response to GET. */
 function withoutBody(request: HttpRequest, response: HttpResponse): HttpResponse {
   if (request.method !== "HEAD") return response;
-  if (typeof response.body === "function") response.body(nobody).catch(() => {});
+  if (typeof response.body === "function") response.body(disconnectedSink).catch(() => {});
   return { status: response.status, headers: response.headers };
 }
 
 /** A client that is already disconnected: a stream written to it stops at once. */
-const nobody: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };
+const disconnectedSink: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };

@@ -35,7 +35,7 @@ async function pump(
   const left = new Promise<undefined>((resolve) => {
     sink.onClose(() => {
       resolve(undefined);
-      // An iterator that hangs in next() learns of it now; a generator queues it behind its current step.
+      // Reaches an iterator that hangs in next() now; a generator runs it after its current step.
       Promise.resolve(iterator.return?.()).catch(() => {});
     });
   });

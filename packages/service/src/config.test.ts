@@ -25,7 +25,7 @@ test("the engine's memory is given with its unit", () => {
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engineMemoryBytes).toBe(2 ** 30);
 });
 
-test("keys go to Postgres and bytes to S3 when their URLs say so", () => {
+test("keys go to Postgres and bytes to S3 when their URLs name them", () => {
   const env = {
     HEDDLE_DATABASE_URL: "postgres://ann:hush@db/heddle",
     HEDDLE_BLOBS_URL: "s3://bucket/prefix",

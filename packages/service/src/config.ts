@@ -4,7 +4,7 @@ import type { S3Access } from "@heddle/blob-store";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
- * The docs guide "Operating the service" is held against this table by a test.
+ * The docs guide "Operating the service" is checked against this table by a test.
  */
 export const variables = {
   HEDDLE_HOST: { default: "127.0.0.1", meaning: "address to listen on" },
@@ -44,14 +44,14 @@ export interface Config {
   clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
-  /** Where keys, users and projects are kept; undefined = in the data directory. */
+  /** Database of keys, users and projects; undefined = in the data directory. */
   databaseUrl: string | undefined;
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobsUrl: string;
   s3: S3Access | undefined;
 }
 
-/** A setting that cannot work; `message` is one line that says which and what to do. */
+/** A setting that cannot work; `message` is one line that names it and what to do. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -93,7 +93,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
-    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
 
@@ -124,7 +124,7 @@ function databaseUrl(text: string | undefined): string | undefined {
   );
 }
 
-function blobsPlace(
+function blobsLocation(
   text: string | undefined,
   env: NodeJS.ProcessEnv,
   cwd: string,
@@ -158,6 +158,6 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-/** Where keys, users and projects are kept. */
+/** URL of the database of keys, users and projects. */
 export const controlPlaneUrl = (config: Config): string =>
   config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

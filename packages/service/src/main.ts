@@ -2,5 +2,5 @@
 import { runCommand } from "./cli/run.js";
 
 const code = await runCommand(process.argv.slice(2));
-// The engine's client keeps sockets for a moment longer than anybody needs them.
+// The engine's client keeps idle sockets open, which would keep the process running.
 process.exit(code);

@@ -3,7 +3,7 @@ import type { ErrorCode, Loc } from "@heddle/errors";
 import { Problem, requestLoc } from "@heddle/server-stub";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
 
-/** The one table from code to status. What becomes 500 is logged, and its caller is not told why. */
+/** The one table from code to status. An error that becomes 500 is logged; the response does not give its reason. */
 const statuses: Record<ErrorCode, number> = {
   invalid: 400,
   unprocessable: 422,
@@ -21,7 +21,7 @@ const statuses: Record<ErrorCode, number> = {
   incompatible: 500,
 };
 
-/** Seconds after which a request that was answered 429 or 503 is worth another attempt: the engine restarts faster. */
+/** Seconds after which a request that got 429 or 503 can be sent again: the engine restarts faster than that. */
 const retryAfter = "1";
 
 /**

@@ -132,7 +132,7 @@ describe.each(ends)("services that share a control plane on %s", { timeout: 60_0
     writer = await started("third");
     expect(performance.now() - began).toBeGreaterThan(leaseMs);
     expect(writer.log()).toMatch(
-      / in use by \S+ \(process \d+, .*-second\): taking over unless it gives a sign of life within 3 s\n/,
+      / in use by \S+ \(process \d+, .*-second\): taking over unless it renews its lease within 3 s\n/,
     );
     expect(await idsOf(writer.url)).toEqual(stored.toSorted());
     await writeAs(writer, "four");

@@ -39,7 +39,7 @@ async function run([command = "serve", ...args]: string[], options: ServeOptions
   throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);
 }
 
-/** What the system refuses (no space, no access, no such file) is for whoever runs it, not a fault of ours. */
+/** An error of the operating system (no space, no access, no such file) is for the operator to solve, not a defect. */
 const isSystemError = (error: unknown): error is Error => error instanceof Error && "syscall" in error;
 
 /** Runs a command of `heddle` and returns its exit code. Errors go to stderr as one line where a line is enough. */

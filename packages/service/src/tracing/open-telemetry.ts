@@ -50,8 +50,8 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
         rejected.push({ message: `span ${part.start.id}: ${message}` });
       }
       await access.record(Array.from(stored, ({ start }) => start.project_id));
-      const answer = encodeTracesResponse(rejected, body.mediaType);
-      return reply(200, answer.bytes, { "content-type": answer.mediaType });
+      const response = encodeTracesResponse(rejected, body.mediaType);
+      return reply(200, response.bytes, { "content-type": response.mediaType });
     },
   };
 }

@@ -125,8 +125,8 @@ test("a backup with a corrupted, a missing or an unknown file is refused before 
     const corrupted = join(directory, "corrupted");
     cpSync(backup, corrupted, { recursive: true });
     change(join(corrupted, path));
-    const { code, err } = await run(["restore", damaged], target);
-    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${corrupted} is damaged: ${path} ${what}.\n` });
+    const { code, err } = await run(["restore", corrupted], target);
+    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${corrupted} is corrupt: ${path} ${what}.\n` });
     rmSync(corrupted, { recursive: true });
   }
   expect(existsSync(target)).toBe(false);

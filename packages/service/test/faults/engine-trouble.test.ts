@@ -77,7 +77,7 @@ describe.concurrent("an engine host that is stopped", () => {
     ]);
     // A read that broke is tried once more and may meet the new engine already.
     for (const reply of [read, list]) if (reply.status !== 200) expectBusy(reply, /does not respond/);
-    expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no answer|does not respond/) });
+    expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no response|does not respond/) });
     expect(alive.status).toBe(200);
     await expect.poll(() => heddle.enginePid(), { timeout: 60_000 }).not.toBe(halted);
     await expectResumed(expect, client);

@@ -78,7 +78,7 @@ describe("inputs and output", () => {
     expect(callOf(values).end?.output).toBe(output);
   });
 
-  test("events count in their turn", () => {
+  test("events count in their order", () => {
     const events = [
       event("gen_ai.user.message", { content: "hi" }),
       event("gen_ai.choice", { index: 0 }),
@@ -143,7 +143,7 @@ describe("attributes", () => {
     [{ "otel_span.a": 1, x: 1 }, '{"otel_span":{"name":"work"'],
     [{ "0": "a", "1": "b" }, '{"otel_span":{"name":"work"'],
     [{ x: '"otel_span"' }, '{"x":"\\"otel_span\\"","otel_span":{"name":"work"'],
-  ])("hold the span once, beside %j", (values, beginning) => {
+  ])("hold the span once, next to %j", (values, beginning) => {
     const attributes = callOf(values).start?.attributes ?? "";
     expect(attributes.slice(0, beginning.length)).toBe(beginning);
     expect(attributes.split('"name":"work"')).toHaveLength(2);

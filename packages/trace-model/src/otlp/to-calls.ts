@@ -25,7 +25,7 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still plain: the op object `opObjectId` is the store's to write. */
+/** A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in its ref. */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;
@@ -48,7 +48,7 @@ export function spansToCalls(
     throw new HeddleError("invalid", noProject);
   }
   for (const resource of traces.resources) {
-    const { json, plain } = resourcePart(resource);
+    const { json, storableAsIs } = resourcePart(resource);
     const projectId = projectOf(resource, options.project_id);
     const wbRunId = attributeText(resource.attributes, "wandb.wb_run_id");
     for (const scope of resource.scopes) {
@@ -56,7 +56,7 @@ export function spansToCalls(
         project_id: projectId,
         wb_run_id: wbRunId,
         origin: originJson(json, scope),
-        plain: plain && traces.wellFormed === true,
+        storableAsIs: storableAsIs && traces.wellFormed === true,
       };
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
@@ -81,7 +81,7 @@ interface Context {
   wb_run_id: string | undefined;
   origin: JsonText;
   /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
-  plain: boolean;
+  storableAsIs: boolean;
 }
 
 function spanCall(span: Span, context: Context): SpanCall {
@@ -102,7 +102,10 @@ function spanCall(span: Span, context: Context): SpanCall {
   const attributes = treeJson(tree);
   const otelSpan = spanJson(span, { attributes, events, links, origin: context.origin });
   const content = spanContent(data, attributes, otelSpan);
-  const plain = context.plain && tree.plain && [...events, ...links].every((part) => part.plain) ? true : undefined;
+  const storableAsIs =
+    context.storableAsIs && tree.storableAsIs && [...events, ...links].every((part) => part.storableAsIs)
+      ? true
+      : undefined;
   const opName = spanOpName(span.name);
   const session = text(sessionIds, data);
   const threadId = text(threadIds, data) ?? session;
@@ -122,7 +125,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     attributes: content.attributes,
     inputs: content.inputs,
     source: "otel",
-    plain,
+    storableAsIs,
   };
   const end: CallEnd = {
     project_id,
@@ -133,7 +136,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     summary: content.summary,
     exception: exceptionOf(span),
     wb_run_step_end: runStep(lastRunSteps, data),
-    plain,
+    storableAsIs,
     usage: content.usage,
   };
   return { start, end, opObjectId: opObjectId(opName) };

@@ -163,7 +163,7 @@ class QueryParser<F extends TypedField> {
     return values.length === 0 ? { op: "literal", value: false } : within(operand, values);
   }
 
-  /** Literals of a list are handed over as one value and count for nothing. */
+  /** Literals of a list are passed as one value and do not count as operators. */
   #listItems(content: unknown, loc: Loc): Array<Expression<F>> {
     return listAt(content, loc).map((item, index) => {
       const at = [...loc, index];

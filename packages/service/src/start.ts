@@ -30,6 +30,8 @@ export interface StartOptions {
   docsDir?: string;
   /** One line per event that an operator may want to see. */
   log: (line: string) => void;
+  /** How long another service waits for the lease of one that does not renew it; default 12 s. */
+  leaseMs?: number;
 }
 
 /** When the service stops: time for requests that were accepted, and then for the last bytes of their responses. */
@@ -37,7 +39,7 @@ const drainMs = 4000;
 const cutMs = 1000;
 
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
-export async function startService(config: Config, { docsDir, log }: StartOptions): Promise<Running> {
+export async function startService(config: Config, { docsDir, log, leaseMs }: StartOptions): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
@@ -53,7 +55,11 @@ export async function startService(config: Config, { docsDir, log }: StartOption
     });
     closing.push(() => control.close());
     let store: TraceStore | undefined;
-    const lease = await takeWriterLease(config, control, { log, onLapse: () => store?.engineRestarted() });
+    const lease = await takeWriterLease(config, control, {
+      log,
+      onLapse: () => store?.engineRestarted(),
+      leaseMs,
+    });
     closing.push(() => lease.release());
     const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());

@@ -18,7 +18,7 @@ import type { Services } from "../src/services.js";
 const ownerKey = "o".repeat(40);
 
 /**
- * The service as it runs, on the engine of the test run with a database of its own; answers are checked against the
+ * The service as it runs, on the engine of the test run with a database of its own; responses are checked against the
  * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one.
  */
 export async function openTestService(env: Record<string, string> = {}) {
@@ -47,9 +47,9 @@ export async function openTestService(env: Record<string, string> = {}) {
     services,
     fetch,
     owner_key: ownerKey,
-    /** Errors that were answered with a 500: a test that expects none looks here. */
+    /** Errors that became a response 500: a test that expects none looks here. */
     unexpected,
-    /** What the operator was told of stores that could not serve. */
+    /** What was logged for the operator about stores that could not serve. */
     outages,
     tracing: (apiKey: string = ownerKey) => createTracingClient({ ...options, apiKey }),
     training: (apiKey: string = ownerKey) => createTrainingClient({ ...options, apiKey }),

@@ -120,7 +120,7 @@ async function send(
     ack();
     return true;
   }
-  if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+  if (status !== 0 && status !== 503) throw new Error(`${path} responded ${status}: ${text}`);
   await delay(50);
   return false;
 }

@@ -3,12 +3,12 @@ import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { secret, withoutNames } from "./tenants.js";
 
-// The matrix asks for ids where operations take them. Here they stand further inside: in payloads, in refs on the way
+// The matrix asks for ids where operations take them. Here they are nested deeper: in payloads, in refs on the way
 // to something else, and in what is read later. A key that may write to its own project asks for them.
 
 let service: TestService;
 let key: string;
-/** Names of things in a project of somebody else, and such that nothing has. */
+/** Names of things in a project of another entity, and names that nothing has. */
 interface Names {
   project_id: string;
   internal_id: string;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const val = { secret, rows: `weave:///${projectId}/table/${table}` };
   const { digest: object } = await owner.objCreate({ obj: { project_id: projectId, object_id: "o", val } });
   const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
-  await owner.callStart({ start: { ...plain(projectId), id: call, trace_id: call, inputs: { secret } } });
+  await owner.callStart({ start: { ...newCall(projectId), id: call, trace_id: call, inputs: { secret } } });
   const made = await owner.annotationQueueCreate({ project_id: projectId, name: secret, scorer_refs: [] });
   const queue = { project_id: projectId, queue_id: made.id };
   await owner.annotationQueueAddCalls({ ...queue, call_ids: [call], display_fields: [secret] });
@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function plain(projectId: string) {
+function newCall(projectId: string) {
   return { project_id: projectId, op_name: "op", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
 }
 const refsOf = ({ project_id, object, table, row, call }: Names): string[] => [
@@ -76,12 +76,12 @@ const refsOf = ({ project_id, object, table, row, call }: Names): string[] => [
 
 type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
-/** Each does something in a project of its own, `mine`, and gives all that was answered. */
+/** Each does something in a project of its own, `mine`, and returns all responses. */
 const stories: Record<string, (send: Send, mine: string, there: Names) => Promise<void>> = {
   async "refs in inputs are expanded, filtered and sorted by"(send, projectId, there) {
     const start = (ref: string, index: number) => ({
       mode: "start",
-      req: { start: { ...plain(projectId), id: `c${index}`, trace_id: "t", inputs: { ref } } },
+      req: { start: { ...newCall(projectId), id: `c${index}`, trace_id: "t", inputs: { ref } } },
     });
     await send("/call/upsert_batch", { batch: refsOf(there).map(start) });
     const expandColumns = ["inputs.ref", "inputs.ref.rows"];
@@ -138,7 +138,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "own calls are children of its call, and have its id"(send, projectId, { call }) {
-    const start = { ...plain(projectId), trace_id: call };
+    const start = { ...newCall(projectId), trace_id: call };
     await send("/call/start", { start: { ...start, id: "child", parent_id: call } });
     await send("/call/end", {
       end: { project_id: projectId, id: call, ended_at: "2026-04-10T09:00:01Z", summary: {} },
@@ -153,7 +153,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
 
   async "ops and refs of calls name its project"(send, projectId, there) {
     const opName = `weave:///${there.project_id}/op/o:${there.object}`;
-    await send("/call/start", { start: { ...plain(projectId), id: "c", trace_id: "t", op_name: opName } });
+    await send("/call/start", { start: { ...newCall(projectId), id: "c", trace_id: "t", op_name: opName } });
     await send("/calls/query", {
       project_id: projectId,
       filter: { op_names: [opName, `weave:///${there.project_id}/op/o:*`] },
@@ -162,9 +162,9 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
     await send("/calls/query_stats", { project_id: projectId, query });
   },
 
-  async "its internal id stands in refs"(send, projectId, { internal_id, object }) {
+  async "its internal id is in refs"(send, projectId, { internal_id, object }) {
     const ref = `weave-trace-internal:///${internal_id}/object/o:${object}`;
-    const start = { ...plain(projectId), id: "c", trace_id: "t" };
+    const start = { ...newCall(projectId), id: "c", trace_id: "t" };
     await send("/call/start", { start: { ...start, inputs: { ref } } });
     await send("/call/start", { start: { ...start, op_name: ref } });
     await send("/call/upsert_batch", { batch: [{ mode: "start", req: { start: { ...start, attributes: { ref } } } }] });
@@ -174,7 +174,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "a batch and an export have items for it"(send, projectId, there) {
-    const item = (target: string) => ({ req: { start: { ...plain(target), id: "c", trace_id: "t" } } });
+    const item = (target: string) => ({ req: { start: { ...newCall(target), id: "c", trace_id: "t" } } });
     await send("/call/upsert_batch", { batch: [item(there.project_id), item(projectId)] });
     const resource = (target: string) => ({
       resource: {
@@ -191,7 +191,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "an own queue and queries of calls name its queue, item and call"(send, projectId, { call, queue, item }) {
-    await send("/call/start", { start: { ...plain(projectId), id: call, trace_id: "t" } });
+    await send("/call/start", { start: { ...newCall(projectId), id: call, trace_id: "t" } });
     const own = await send("/annotation_queues", { project_id: projectId, name: "own", scorer_refs: [] });
     for (const id of [String(own["id"]), queue]) {
       const path = `/annotation_queues/${id}/items`;
@@ -221,31 +221,31 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 };
 
-describe("what an allowed project says of things elsewhere is what it says of nothing", () => {
+describe("an allowed project reveals as much of another project as of one that does not exist", () => {
   test.each(Object.entries(stories))("when %s", async (_, story) => {
-    const answers = { foreign: [] as unknown[], missing: [] as unknown[] };
+    const responses = { foreign: [] as unknown[], missing: [] as unknown[] };
     for (const whose of ["foreign", "missing"] as const) {
       const mine = newProject();
       const there = names[whose];
       const send: Send = async (path, body) => {
-        const place = answers[whose].push(path) - 1;
+        const index = responses[whose].push(path) - 1;
         const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
         const init = { method: "POST", headers, body: JSON.stringify(body) };
-        const answer = await service.fetch(`http://in-process${path}`, init);
-        const text = await answer.text();
+        const response = await service.fetch(`http://in-process${path}`, init);
+        const text = await response.text();
         expect(text.replaceAll(JSON.stringify(secret), "")).not.toContain(secret);
         const hidden = text.replaceAll(there.project_id, "<project>").replaceAll(there.project_id.slice(6), "<name>");
         const id = Buffer.from(`Project:v1:${there.project_id.split("/").toReversed().join(":")}`).toString("base64");
-        answers[whose][place] = [withoutNames(path), answer.status, withoutNames(hidden.replaceAll(id, "<id>"))];
-        return answer.ok ? (JSON.parse(text) as Record<string, unknown>) : {};
+        responses[whose][index] = [withoutNames(path), response.status, withoutNames(hidden.replaceAll(id, "<id>"))];
+        return response.ok ? (JSON.parse(text) as Record<string, unknown>) : {};
       };
       await story(send, mine, there);
     }
-    expect(answers.foreign.length).toBeGreaterThan(1);
-    expect(answers.foreign).toEqual(answers.missing);
+    expect(responses.foreign.length).toBeGreaterThan(1);
+    expect(responses.foreign).toEqual(responses.missing);
   });
 
-  test("and nothing elsewhere has changed", async () => {
+  test("and the other project has not changed", async () => {
     const { project_id, call, object, table, queue } = names.foreign;
     const owner = service.tracing();
     expect(await owner.callRead({ project_id, id: call })).toMatchObject({

@@ -1,13 +1,16 @@
 import { parseCallField, parseQuery } from "@heddle/trace-model";
 import { expect, it } from "vitest";
 import { Parameters } from "../engine/parameters.js";
+import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
 import { compileQuery } from "./expression.js";
 
 function compile(condition: unknown): { sql: string; values: Record<string, unknown> } {
   const p = new Parameters();
   const expression = parseQuery({ $expr: condition }, parseCallField);
-  const sql = compileQuery(new CallSql(p), expression, ({ column, path }) => ({ document: column, path }));
+  const statement = new CallSql(p);
+  const fields = callFields(statement, ({ column, path }) => ({ document: column, path }));
+  const sql = compileQuery(statement, expression, fields);
   return { sql, values: p.values };
 }
 

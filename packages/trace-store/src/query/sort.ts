@@ -1,7 +1,7 @@
 import type { CallField, SortKey } from "@heddle/trace-model";
 import { fieldValue, needsNames } from "./call-columns.js";
 import type { CallSql } from "./call-sql.js";
-import type { JsonSource } from "./expression.js";
+import type { JsonSource } from "./call-fields.js";
 import { leafOrNull } from "./json-path.js";
 
 /** An order that can be applied in a branch and again to the union of both. */

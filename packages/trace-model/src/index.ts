@@ -41,6 +41,7 @@ export {
 } from "./query/field.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
+export { leafAt } from "./query/leaf.js";
 export { matches, type QueryableCall } from "./query/evaluate.js";
 export { decodeTraces, encodeTracesResponse } from "./otlp/export.js";
 export { type SpanCall, spansToCalls } from "./otlp/to-calls.js";

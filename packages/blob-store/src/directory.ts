@@ -59,12 +59,12 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     return size;
   }
 
-  async function put(source: BlobSource, options: { expected_sha256?: string } = {}): Promise<BlobInfo> {
-    if (options.expected_sha256 !== undefined) keyOf(options.expected_sha256);
+  async function put(source: BlobSource, options: { expectedSha256?: string } = {}): Promise<BlobInfo> {
+    if (options.expectedSha256 !== undefined) keyOf(options.expectedSha256);
     if (source instanceof Uint8Array) {
       // Clients upload the same small file again and again: bytes in hand are hashed before anything is written.
       const sha256 = sha256Of(source);
-      checkDigest(sha256, options.expected_sha256);
+      checkDigest(sha256, options.expectedSha256);
       const key = keyOf(sha256);
       const size = await locked(key, async () => await renew(locate(key).path));
       if (size === source.length) return { key, size, sha256 };
@@ -72,7 +72,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     const draft = join(temporary, randomUUID());
     try {
       const { sha256, size } = await writeDraft(draft, source);
-      checkDigest(sha256, options.expected_sha256);
+      checkDigest(sha256, options.expectedSha256);
       const key = keyOf(sha256);
       const { path } = locate(key);
       await locked(key, async () => {
@@ -104,12 +104,11 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
   }
 
-  async function remove(key: string, { put_before }: { put_before?: bigint } = {}): Promise<boolean> {
+  async function remove(key: string, { putBefore }: { putBefore?: bigint } = {}): Promise<boolean> {
     const { path } = locate(key);
     return await locked(key, async () => {
       try {
-        if (put_before !== undefined && (await stat(path, { bigint: true })).mtimeNs >= put_before * 1000n)
-          return false;
+        if (putBefore !== undefined && (await stat(path, { bigint: true })).mtimeNs >= putBefore * 1000n) return false;
         await unlink(path);
         return true;
       } catch (error) {

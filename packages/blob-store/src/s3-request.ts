@@ -9,9 +9,9 @@ export interface S3Access {
   /** Of an S3-compatible server, for example `http://minio:9000`; absent = AWS. */
   endpoint?: string;
   region: string;
-  access_key_id: string;
-  secret_access_key: string;
-  session_token?: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
 }
 
 interface S3Request {
@@ -44,18 +44,18 @@ export interface S3Patience {
   /** Until an answer is there, or the next bytes of one; after that there is no further attempt. */
   ms: number;
   /** What a body may take besides: a slow line. */
-  bytes_per_ms: number;
+  bytesPerMs: number;
   /** For the answers that take S3 long. */
-  long_ms: number;
+  longMs: number;
 }
 
-const usualPatience: S3Patience = { ms: 10_000, bytes_per_ms: 500, long_ms: 120_000 };
+const usualPatience: S3Patience = { ms: 10_000, bytesPerMs: 500, longMs: 120_000 };
 
 export function s3Client(bucket: string, access: S3Access, patience: S3Patience = usualPatience): S3 {
   const client = new AwsClient({
-    accessKeyId: access.access_key_id,
-    secretAccessKey: access.secret_access_key,
-    ...(access.session_token !== undefined && { sessionToken: access.session_token }),
+    accessKeyId: access.accessKeyId,
+    secretAccessKey: access.secretAccessKey,
+    ...(access.sessionToken !== undefined && { sessionToken: access.sessionToken }),
     service: "s3",
     region: access.region,
   });
@@ -110,7 +110,7 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
   return {
     async send(request) {
       const { body, long = false } = request;
-      const ms = (long ? patience.long_ms : patience.ms) + (body?.length ?? 0) / patience.bytes_per_ms;
+      const ms = (long ? patience.longMs : patience.ms) + (body?.length ?? 0) / patience.bytesPerMs;
       return await tried(async (abort) => {
         const answer = await within(
           ms,

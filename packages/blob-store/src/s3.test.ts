@@ -11,7 +11,7 @@ import { addressOf } from "./s3-request.js";
 import { openS3 } from "./s3.js";
 
 const bucket = "heddle-test";
-const small = { part_bytes: 1000, copy_bytes: 3000, page: 3 };
+const small = { partBytes: 1000, copyBytes: 3000, page: 3 };
 let server: Awaited<ReturnType<typeof startS3Server>>;
 beforeAll(async () => {
   server = await startS3Server(bucket);
@@ -31,7 +31,7 @@ test.each([
   ["one with a dot in its name", "my.traces", {}, "https://s3.eu-west-1.amazonaws.com/my.traces/"],
   ["one on another server", "traces", { endpoint: "http://minio:9000/s3" }, "http://minio:9000/s3/traces/"],
 ])("%s has its address", (_, name, place, address) => {
-  const access = { region: "eu-west-1", access_key_id: "a", secret_access_key: "b", ...place };
+  const access = { region: "eu-west-1", accessKeyId: "a", secretAccessKey: "b", ...place };
   expect(addressOf(name, access).href).toBe(address);
 });
 
@@ -73,11 +73,9 @@ describe("blobs in S3", () => {
     const before = await listed(store);
     await expect(store.put(broken())).rejects.toThrow("the upload broke off");
     const expectedSha256 = "0".repeat(64);
-    await expect(store.put(chunked(randomBytes(2500), 300), { expected_sha256: expectedSha256 })).rejects.toMatchObject(
-      {
-        code: "conflict",
-      },
-    );
+    await expect(store.put(chunked(randomBytes(2500), 300), { expectedSha256 })).rejects.toMatchObject({
+      code: "conflict",
+    });
     expect(server.unfinished()).toEqual([]);
     expect(await listed(store)).toEqual(before);
   });
@@ -140,7 +138,7 @@ describe("blobs in S3", () => {
   });
 
   test("a server that hangs is busy, at every step, and serves again when it wakes", async () => {
-    const impatient = { ms: 300, bytes_per_ms: 200, long_ms: 300 };
+    const impatient = { ms: 300, bytesPerMs: 200, longMs: 300 };
     const url = `s3://${bucket}/hangs`;
     const hanging = await openS3(url, server.access, small, impatient);
     const content = randomBytes(2500);
@@ -182,7 +180,7 @@ describe("blobs in S3", () => {
       asked.push(request);
       response.writeHead(307, { location: elsewhere.url }).end("<Error><Code>TemporaryRedirect</Code></Error>");
     });
-    const access = { ...server.access, endpoint: here.url, region: "eu-west-7", session_token: "for an hour" };
+    const access = { ...server.access, endpoint: here.url, region: "eu-west-7", sessionToken: "for an hour" };
     await expect(openS3(`s3://${bucket}`, access)).rejects.toMatchObject({
       code: "denied",
       cause: { message: expect.stringContaining("TemporaryRedirect") },
@@ -212,7 +210,7 @@ describe("blobs in S3", () => {
       ...refused,
       cause: { message: 'S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL' },
     });
-    const stranger = { ...access, secret_access_key: "wrong" };
+    const stranger = { ...access, secretAccessKey: "wrong" };
     await expect(openBlobStore({ url: `s3://${bucket}`, s3: stranger })).rejects.toMatchObject({
       ...refused,
       cause: {

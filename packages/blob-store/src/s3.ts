@@ -13,15 +13,15 @@ import { verified } from "./verify.js";
 
 export interface S3Sizes {
   /** Of an upload's parts. */
-  part_bytes: number;
+  partBytes: number;
   /** The most that one request copies. */
-  copy_bytes: number;
+  copyBytes: number;
   /** Keys of one page of a list. */
   page: number;
 }
 
 const megabyte = 1024 * 1024;
-const sizes: S3Sizes = { part_bytes: 8 * megabyte, copy_bytes: 1024 * megabyte, page: 1000 };
+const sizes: S3Sizes = { partBytes: 8 * megabyte, copyBytes: 1024 * megabyte, page: 1000 };
 
 /** A blob put within this time is not sent again. Collectors must leave younger ones alone. */
 const young = 600_000_000n;
@@ -38,7 +38,7 @@ const abandoned = 86_400_000_000n;
 export async function openS3(
   url: string,
   access: S3Access,
-  { part_bytes, copy_bytes, page }: S3Sizes = sizes,
+  { partBytes, copyBytes, page }: S3Sizes = sizes,
   patience?: S3Patience,
 ): Promise<BlobStore> {
   const { bucket, prefix } = placeOf(url);
@@ -54,7 +54,7 @@ export async function openS3(
     if (status === 404) return undefined;
     const size = headers.get("content-length");
     if (size === null) throw new HeddleError("busy", "the file store gives no size");
-    return { key, size: Number(size), sha256, modified_at: timeOf(headers.get("last-modified")) };
+    return { key, size: Number(size), sha256, modifiedAt: timeOf(headers.get("last-modified")) };
   }
 
   async function stat(key: string): Promise<BlobInfo | undefined> {
@@ -68,7 +68,7 @@ export async function openS3(
     const key = keyOf(sha256);
     await locked(key, async () => {
       const found = await entryOf(key);
-      if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modified_at < young) return;
+      if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modifiedAt < young) return;
       textOf(await send({ method: "PUT", key: prefix + key, body: bytes }), bucket);
     });
     return { key, size: bytes.length, sha256 };
@@ -102,15 +102,15 @@ export async function openS3(
   }
 
   async function copy(from: string, to: string, size: number): Promise<void> {
-    if (size <= copy_bytes) {
+    if (size <= copyBytes) {
       const headers = { "x-amz-copy-source": `/${bucket}/${pathOf(from)}` };
       textOf(await send({ method: "PUT", key: to, headers, long: true }), bucket);
       return;
     }
     const upload = await beginUpload(send, bucket, to);
     try {
-      for (let start = 0; start < size; start += copy_bytes) {
-        await upload.copy(from, start, Math.min(start + copy_bytes, size));
+      for (let start = 0; start < size; start += copyBytes) {
+        await upload.copy(from, start, Math.min(start + copyBytes, size));
       }
       await upload.complete();
     } catch (error) {
@@ -139,11 +139,11 @@ export async function openS3(
   const isOurs = (key: string): boolean => key.startsWith(prefix) && madeHere.test(key.slice(prefix.length));
 
   async function discardDrafts(begunBefore: bigint): Promise<void> {
-    for await (const { key, upload_id, begun_at } of listUploads(send, bucket, prefix)) {
-      if (begun_at < begunBefore && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
+    for await (const { key, uploadId, begunAt } of listUploads(send, bucket, prefix)) {
+      if (begunAt < begunBefore && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId } });
     }
-    for await (const { key, modified_at } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
-      if (modified_at < begunBefore && isOurs(key)) await remove(key);
+    for await (const { key, modifiedAt } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
+      if (modifiedAt < begunBefore && isOurs(key)) await remove(key);
     }
   }
 
@@ -152,15 +152,15 @@ export async function openS3(
 
   return {
     async put(source: BlobSource, options = {}) {
-      const { expected_sha256 } = options;
-      if (expected_sha256 !== undefined) keyOf(expected_sha256);
-      if (source instanceof Uint8Array && source.length <= part_bytes) return await putBytes(source, expected_sha256);
-      const parts = inParts(source instanceof Uint8Array ? once(source) : source, part_bytes);
+      const { expectedSha256 } = options;
+      if (expectedSha256 !== undefined) keyOf(expectedSha256);
+      if (source instanceof Uint8Array && source.length <= partBytes) return await putBytes(source, expectedSha256);
+      const parts = inParts(source instanceof Uint8Array ? once(source) : source, partBytes);
       const first = await parts.next();
       const start = first.done === true ? new Uint8Array() : first.value;
-      return start.length < part_bytes
-        ? await putBytes(start, expected_sha256)
-        : await putParts(followed(start, parts), expected_sha256);
+      return start.length < partBytes
+        ? await putBytes(start, expectedSha256)
+        : await putParts(followed(start, parts), expectedSha256);
     },
 
     async get(key: string, options: BlobReadOptions = {}): Promise<BlobReader> {
@@ -176,19 +176,19 @@ export async function openS3(
 
     stat,
 
-    delete: async (key, { put_before } = {}) =>
+    delete: async (key, { putBefore } = {}) =>
       await locked(key, async () => {
         const found = await entryOf(key);
-        if (found === undefined || (put_before !== undefined && found.modified_at >= put_before)) return false;
+        if (found === undefined || (putBefore !== undefined && found.modifiedAt >= putBefore)) return false;
         await remove(prefix + key);
         return true;
       }),
 
     async *list() {
-      for await (const { key: full, size, modified_at } of listObjects(send, bucket, `${prefix}sha256/`, page)) {
+      for await (const { key: full, size, modifiedAt } of listObjects(send, bucket, `${prefix}sha256/`, page)) {
         const key = full.slice(prefix.length);
         const sha256 = key.slice(key.lastIndexOf("/") + 1);
-        if (/^[0-9a-f]{64}$/.test(sha256) && keyOf(sha256) === key) yield { key, size, sha256, modified_at };
+        if (/^[0-9a-f]{64}$/.test(sha256) && keyOf(sha256) === key) yield { key, size, sha256, modifiedAt };
       }
     },
 

@@ -19,7 +19,7 @@ export async function startS3Server(bucket: string) {
     }),
   ]);
   const endpoint = `http://127.0.0.1:${address.port}`;
-  const access: S3Access = { endpoint, region: "us-east-1", access_key_id: "S3RVER", secret_access_key: "S3RVER" };
+  const access: S3Access = { endpoint, region: "us-east-1", accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
   const uploads = join(directory, bucket, "._S3rver_uploads");
   return {
     access,

@@ -5,23 +5,23 @@ import type { InputLocations } from "./outgoing.js";
 import { sortInput } from "./outgoing.js";
 
 /** A body that this client does not look into. */
-export interface RawBody<MediaType extends string = string> {
+export interface RawBodyInput<MediaType extends string = string> {
   body: Uint8Array | Blob | string;
   /** Default: the first one the operation names. */
-  media_type?: MediaType;
+  mediaType?: MediaType;
 }
 
 /** An operation whose body is sent as it is. */
 export function withBytes(
   operation: string,
   mediaType: string,
-  input: RawBody,
+  input: RawBodyInput,
   locations?: InputLocations,
 ): OutgoingRequest {
   const { path, query, headers, rest } = sortInput(operation, input, locations);
   return {
     operation,
-    headers: { ...headers, "content-type": input.media_type ?? mediaType },
+    headers: { ...headers, "content-type": input.mediaType ?? mediaType },
     params: { path, query },
     body: rest.body,
     bodySerializer: (body) => body,

@@ -11,15 +11,15 @@ export interface FailureDetails {
  * The one error of this client: the service refused the request, or no usable answer came.
  *
  * `status` is the HTTP status, or 0 when no answer came (network failure, timeout, a stream cut short; see `cause`).
- * An abort through your own signal is not a HeddleError: the signal's reason is thrown as it is.
+ * An abort through your own signal is not a HeddleApiError: the signal's reason is thrown as it is.
  *
  * ```ts
  * try { await tracing.objRead({ project_id, object_id, digest }); }
- * catch (error) { if (error instanceof HeddleError && error.status === 404) return undefined; throw error; }
+ * catch (error) { if (error instanceof HeddleApiError && error.status === 404) return undefined; throw error; }
  * ```
  */
-export class HeddleError extends Error {
-  override readonly name = "HeddleError";
+export class HeddleApiError extends Error {
+  override readonly name = "HeddleApiError";
   /** Method and path as the spec names them, for example `POST /obj/read`. */
   readonly operation: string;
   readonly status: number;

@@ -31,6 +31,6 @@ test("a failure in the middle of the stream is thrown with what the service said
   await expect(collect(body)).rejects.toMatchObject({ status: 500, reason: "out of memory" });
 });
 
-test("an event that is not JSON is a HeddleError", async () => {
-  await expect(collect("data: oops\n\n")).rejects.toMatchObject({ name: "HeddleError", status: 0 });
+test("an event that is not JSON is a HeddleApiError", async () => {
+  await expect(collect("data: oops\n\n")).rejects.toMatchObject({ name: "HeddleApiError", status: 0 });
 });

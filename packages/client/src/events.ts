@@ -1,5 +1,5 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import type { OutgoingRequest } from "./exchange.js";
 import { parseItem, readLines } from "./lines.js";
 
@@ -24,7 +24,7 @@ export async function* readEvents<Item>(
       data = [];
       if (event === "[DONE]") return;
       const item = parseItem(event, operation) as { error?: { code?: unknown } };
-      if (item.error) throw new HeddleError({ operation, status: Number(item.error.code) || 0, body: item });
+      if (item.error) throw new HeddleApiError({ operation, status: Number(item.error.code) || 0, body: item });
       yield item as Item;
     }
   }

@@ -1,7 +1,7 @@
 import type { Connection, RequestOptions } from "./connection.js";
 import type { Deadline } from "./deadline.js";
 import { startDeadline } from "./deadline.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import { retryDelay, wait } from "./retry.js";
 import { newRetryId } from "./retry-id.js";
 
@@ -40,18 +40,18 @@ export async function exchange(
   for (let attempt = 0; ; attempt++) {
     signal?.throwIfAborted();
     const deadline = startDeadline(timeout, signal);
-    let error: HeddleError;
+    let error: HeddleApiError;
     let shouldRetry: string | null = null;
     try {
       const init = { ...outgoing, headers, parseAs, signal: deadline.signal };
       const { data, error: body, response } = await connection.http.request(method, path, init);
       deadline.responseStarted();
       if (response.ok) return { data, response, deadline };
-      error = new HeddleError({ operation, status: response.status, headers: response.headers, body });
+      error = new HeddleApiError({ operation, status: response.status, headers: response.headers, body });
       shouldRetry = response.headers.get("x-should-retry");
     } catch (cause) {
       signal?.throwIfAborted();
-      error = new HeddleError({ operation, cause });
+      error = new HeddleApiError({ operation, cause });
       // An answer came, but not in JSON: whoever listens there will not say it better next time.
       if (cause instanceof SyntaxError) shouldRetry = "false";
     }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { closed, startScript, startServer } from "../test/http-server.js";
 import type { RequestOptions } from "./connection.js";
 import { connect } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import { readJsonLines } from "./json-lines.js";
 import { withJson } from "./outgoing.js";
 
@@ -118,7 +118,7 @@ test("a stream that breaks off is an error, not an end", async () => {
   });
   const items = read(cut.baseUrl);
   expect(await items.next()).toMatchObject({ value: { n: 1 } });
-  await expect(items.next()).rejects.toBeInstanceOf(HeddleError);
+  await expect(items.next()).rejects.toBeInstanceOf(HeddleApiError);
   const short = await startScript([200, {}, '{"n":1}\n{"n":']);
   await expect(collect(read(short.baseUrl))).rejects.toThrow("cut short");
 });

@@ -1,5 +1,5 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import type { OutgoingRequest } from "./exchange.js";
 import { exchange } from "./exchange.js";
 
@@ -35,7 +35,7 @@ export async function* readLines(
     if (unfinished) yield [unfinished];
   } catch (cause) {
     options.signal?.throwIfAborted();
-    throw new HeddleError({ operation: outgoing.operation, cause });
+    throw new HeddleApiError({ operation: outgoing.operation, cause });
   } finally {
     cancel();
     deadline.release();
@@ -46,6 +46,6 @@ export function parseItem(text: string, operation: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new HeddleError({ operation, body: "the stream holds an item that is not JSON: it was cut short", cause });
+    throw new HeddleApiError({ operation, body: "the stream holds an item that is not JSON: it was cut short", cause });
   }
 }

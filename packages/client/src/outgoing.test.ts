@@ -69,7 +69,7 @@ test("raw bytes go out untouched under their media type, and come back", async (
   });
   const connection = connect("tracing", undefined, { baseUrl });
   const post = (mediaType?: string) =>
-    withBytes("POST /otel/v1/traces", "application/x-protobuf", { body: bytes, media_type: mediaType });
+    withBytes("POST /otel/v1/traces", "application/x-protobuf", { body: bytes, mediaType });
   expect(await readBytes(connection, post())).toEqual(bytes);
   expect(await readBytes(connection, post("application/json"))).toEqual(bytes);
   expect(types).toEqual(["application/x-protobuf", "application/json"]);

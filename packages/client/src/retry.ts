@@ -1,4 +1,4 @@
-import type { HeddleError } from "./error.js";
+import type { HeddleApiError } from "./error.js";
 
 const firstDelay = 500;
 const maxDelay = 8_000;
@@ -12,7 +12,7 @@ const maxRetryAfter = 60;
  * Otherwise 0.5 s doubling up to 8 s, less up to half of it at random so that clients do not return in step.
  */
 export function retryDelay(
-  error: HeddleError,
+  error: HeddleApiError,
   shouldRetry: string | null | undefined,
   attempt: number,
 ): number | undefined {

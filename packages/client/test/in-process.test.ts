@@ -4,7 +4,7 @@ import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { expect, test } from "vitest";
-import { createTracingClient, createTrainingClient, HeddleError } from "../src/index.js";
+import { createTracingClient, createTrainingClient, HeddleApiError } from "../src/index.js";
 
 const baseUrl = "http://in-process";
 
@@ -41,7 +41,7 @@ test("free JSON is an ordinary value on this side", async () => {
   expect(seen).toEqual([JSON.stringify(inputs)]);
 });
 
-test("a refusal is a HeddleError with the service's own words and extras", async () => {
+test("a refusal is a HeddleApiError with the service's own words and extras", async () => {
   const tracing = clientOf({}, "right");
   const read = tracing.objRead({ project_id: "acme/demo", object_id: "prompt", digest: "latest" });
   await expect(read).rejects.toMatchObject({ status: 404, reason: "deleted", body: { deleted_at: "now" } });
@@ -54,7 +54,7 @@ test("a refusal is a HeddleError with the service's own words and extras", async
 test("a wrong request names the field", async () => {
   const tracing = clientOf({ callRead: () => ({ call: null }) }, "right");
   const error = await tracing.callRead({ project_id: "acme/demo" } as never).catch((caught: unknown) => caught);
-  expect(error).toBeInstanceOf(HeddleError);
+  expect(error).toBeInstanceOf(HeddleApiError);
   expect(error).toMatchObject({ status: 422, reason: expect.stringContaining("body.id: ") });
 });
 

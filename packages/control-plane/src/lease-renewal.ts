@@ -16,12 +16,12 @@ interface Renewal {
   token: string;
   /** When the statement that took it was sent, monotonic. */
   asked: number;
-  duration_ms: number;
+  durationMs: number;
   onLapse?: () => void;
   onFailure?: (error: Error) => void;
 }
 
-export function keepLease(database: Database, { name, token, asked, duration_ms, ...events }: Renewal): Lease {
+export function keepLease(database: Database, { name, token, asked, durationMs, ...events }: Renewal): Lease {
   let state: "ours" | "lost" | "released" = "ours";
   let confirmed = moment(asked);
   let timer: NodeJS.Timeout | undefined;
@@ -32,7 +32,7 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
     reportLoss = resolve;
   });
 
-  const fresh = () => since(confirmed) < duration_ms / 2;
+  const fresh = () => since(confirmed) < durationMs / 2;
 
   async function renew(): Promise<void> {
     const sent = moment();
@@ -62,7 +62,7 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
         .finally(() => {
           if (state === "ours") schedule();
         });
-    }, duration_ms / 6);
+    }, durationMs / 6);
     timer.unref();
   }
   schedule();

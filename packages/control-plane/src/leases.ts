@@ -10,10 +10,10 @@ interface LeaseOptions {
   /** Who we are, for people: it is named to whoever is refused. */
   holder: string;
   /** A lease that was not renewed for so long may be taken over; its holder stops relying on it after half of it. */
-  duration_ms?: number;
+  durationMs?: number;
   /** Called when a lease that could not be renewed in time is ours again, before `held` says so. */
   onLapse?: () => void;
-  /** Called when a lease has to be watched first, which takes up to `duration_ms`, with its holder. */
+  /** Called when a lease has to be watched first, which takes up to `durationMs`, with its holder. */
   onWait?: (holder: string) => void;
   /** Called when the lease cannot be renewed, once until it is. */
   onFailure?: (error: Error) => void;
@@ -22,7 +22,7 @@ interface LeaseOptions {
 export interface Leases {
   /**
    * Takes a lease that nobody has or renews. Throws `conflict`, with the holder in the message, once that one has been
-   * seen alive; a holder that gives no sign of life for `duration_ms` has lost it.
+   * seen alive; a holder that gives no sign of life for `durationMs` has lost it.
    *
    * No clocks are compared: the holder counts upwards, the others watch the count on their own monotonic clocks.
    */
@@ -33,11 +33,11 @@ const usualDurationMs = 12_000;
 
 export function openLeases(database: Database): Leases {
   return {
-    async acquire(name, { holder, duration_ms = usualDurationMs, onWait, ...events }) {
+    async acquire(name, { holder, durationMs = usualDurationMs, onWait, ...events }) {
       const token = randomUUID();
       // From before the statement: the others count from when they see its result.
       let asked = performance.now();
-      const keep = () => keepLease(database, { name, token, asked, duration_ms, ...events });
+      const keep = () => keepLease(database, { name, token, asked, durationMs, ...events });
       let seen: Sighting | undefined;
       for (;;) {
         asked = performance.now();
@@ -54,7 +54,7 @@ export function openLeases(database: Database): Leases {
           onWait?.(now.holder);
         } else if (now.token !== seen.token || now.beat !== seen.beat) {
           throw new HeddleError("conflict", `the ${name} is in use by ${now.holder}`);
-        } else if (performance.now() - seen.at >= duration_ms) {
+        } else if (performance.now() - seen.at >= durationMs) {
           asked = performance.now();
           const inherited = await database.rows(
             `UPDATE leases SET holder = $2, token = $3, beat = 0 WHERE name = $1 AND token = $4 AND beat = $5
@@ -63,7 +63,7 @@ export function openLeases(database: Database): Leases {
           );
           if (inherited.length > 0) return keep();
         }
-        await pause(duration_ms / 50);
+        await pause(durationMs / 50);
       }
     },
   };

@@ -202,9 +202,9 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("a lease has one holder, who is named to the second while alive and gives way in the end", async () => {
       const url = await make();
       const [first, second] = [await open({ url }), await open({ url })];
-      const lease = await first.leases.acquire("thing", { holder: "first", duration_ms: 1200 });
+      const lease = await first.leases.acquire("thing", { holder: "first", durationMs: 1200 });
       expect(lease.held()).toBe(true);
-      await expect(second.leases.acquire("thing", { holder: "second", duration_ms: 1200 })).rejects.toMatchObject({
+      await expect(second.leases.acquire("thing", { holder: "second", durationMs: 1200 })).rejects.toMatchObject({
         code: "conflict",
         message: "the thing is in use by first",
       });
@@ -219,12 +219,12 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("the lease of a holder that died is taken over when it has run out, not before, and by one only", async () => {
       const url = await make();
       const dead = await openControlPlane({ url });
-      await dead.leases.acquire("thing", { holder: "dead", duration_ms: 600_000 });
+      await dead.leases.acquire("thing", { holder: "dead", durationMs: 600_000 });
       await dead.close(); // It cannot renew any more.
       const heirs = [await open({ url }), await open({ url })];
       const started = performance.now();
       const waits: string[] = [];
-      const options = { duration_ms: 900, onWait: (holder: string) => waits.push(holder) };
+      const options = { durationMs: 900, onWait: (holder: string) => waits.push(holder) };
       const outcomes = await Promise.allSettled(
         heirs.map(async (heir, i) => await heir.leases.acquire("thing", { ...options, holder: `heir ${i}` })),
       );
@@ -240,13 +240,13 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
     test("a holder that sleeps too long does not rely on its lease, learns who took it, and never gets it back", async () => {
       const url = await make();
       const [sleeper, heir] = [await open({ url }), await open({ url })];
-      const old = await sleeper.leases.acquire("thing", { holder: "sleeper", duration_ms: 600_000 });
-      const lease = await heir.leases.acquire("thing", { holder: "heir", duration_ms: 300 });
+      const old = await sleeper.leases.acquire("thing", { holder: "sleeper", durationMs: 600_000 });
+      const lease = await heir.leases.acquire("thing", { holder: "heir", durationMs: 300 });
       // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not free the heir's.
       await old.release();
       await expect.poll(() => lease.held()).toBe(true);
       const third = await open({ url });
-      await expect(third.leases.acquire("thing", { holder: "third", duration_ms: 1200 })).rejects.toThrow("by heir");
+      await expect(third.leases.acquire("thing", { holder: "third", durationMs: 1200 })).rejects.toThrow("by heir");
       await lease.release();
     });
 
@@ -255,7 +255,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const plane = await open({ url });
       let lapses = 0;
       const onLapse = () => (lapses += 1);
-      const lease = await plane.leases.acquire("thing", { holder: "us", duration_ms: 1500, onLapse });
+      const lease = await plane.leases.acquire("thing", { holder: "us", durationMs: 1500, onLapse });
       // The thread stands still, as a stopped process does.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
       expect(lease.held()).toBe(false);
@@ -273,7 +273,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const plane = await openControlPlane({ url: await make() });
       const failures: Error[] = [];
       const onFailure = (error: Error) => failures.push(error);
-      const lease = await plane.leases.acquire("thing", { holder: "us", duration_ms: 120, onFailure });
+      const lease = await plane.leases.acquire("thing", { holder: "us", durationMs: 120, onFailure });
       await plane.close();
       await expect.poll(() => lease.held(), { timeout: 5000 }).toBe(false);
       await new Promise((resolve) => setTimeout(resolve, 100));

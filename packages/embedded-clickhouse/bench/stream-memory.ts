@@ -11,7 +11,7 @@ import { startEngineHost } from "../src/index.js";
 
 async function main(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
-  const host = await startEngineHost({ directory, memory_bytes: 2_000_000_000 });
+  const host = await startEngineHost({ directory, memoryBytes: 2_000_000_000 });
   const client = createClient(host.clientOptions());
   const residentMb = (): number => {
     const status = readFileSync(`/proc/${host.state().pid}/status`, "utf8");

@@ -28,7 +28,7 @@ function newDirectory(): string {
 async function startHost(options: Partial<Parameters<typeof startEngineHost>[0]> = {}): Promise<EngineHost> {
   const host = await startEngineHost({
     directory: newDirectory(),
-    memory_bytes: 1_500_000_000,
+    memoryBytes: 1_500_000_000,
     ...options,
   });
   cleanups.push(() => host.close());
@@ -85,7 +85,7 @@ test("a killed engine comes back with every acknowledged row", async () => {
   // One insert more may be there: it was written, and its answer was lost.
   expect([acknowledged, acknowledged + 100]).toContain(await countRows(client));
   expect(host.state()).toMatchObject({ status: "ready", restarts: 1 });
-  expect(host.state().last_error).toContain("SIGKILL");
+  expect(host.state().lastError).toContain("SIGKILL");
 });
 
 test("an engine that hangs is killed and started again", async () => {
@@ -96,13 +96,13 @@ test("an engine that hangs is killed and started again", async () => {
   process.kill(hung, "SIGSTOP");
   await restarted;
   expect(isAlive(hung)).toBe(false);
-  expect(host.state().last_error).toMatch(/did not answer/);
+  expect(host.state().lastError).toMatch(/did not answer/);
   expect(await client.ping({ select: true })).toEqual({ success: true });
 });
 
 test("only this user reaches the socket, and it is gone when the host has closed", async () => {
   const host = await startHost();
-  const path = host.socket_path ?? "";
+  const path = host.socketPath ?? "";
   expect(statSync(path).mode & 0o077).toBe(0);
   expect(statSync(dirname(path)).mode & 0o077).toBe(0);
   await host.close();
@@ -141,7 +141,7 @@ test("what the embedded engine cannot do is refused by name", async () => {
 test("a directory with a long path gets its socket elsewhere", async () => {
   const directory = join(newDirectory(), "long".repeat(30));
   const host = await startHost({ directory });
-  expect(host.socket_path).not.toContain("longlong");
+  expect(host.socketPath).not.toContain("longlong");
   expect(await clientOf(host).ping({ select: true })).toEqual({ success: true });
 });
 

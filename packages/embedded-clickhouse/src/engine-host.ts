@@ -13,7 +13,7 @@ import type { HostState } from "./supervision/supervisor.js";
 export interface EngineHost {
   /** For a socket the host name is a placeholder; the agent of `clientOptions` decides where it goes. */
   url: string;
-  socket_path: string | undefined;
+  socketPath: string | undefined;
   password: string | undefined;
   /** Spread into `createClient` of `@clickhouse/client`. Every call makes an agent of its own. */
   clientOptions(): EngineClientOptions;
@@ -39,7 +39,7 @@ export interface EngineClientOptions {
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {
   const directory = resolve(options.directory);
   const address = chooseAddress(directory, options.listen ?? "socket");
-  const memoryBytes = options.memory_bytes ?? Math.floor(availableMemory() / 2);
+  const memoryBytes = options.memoryBytes ?? Math.floor(availableMemory() / 2);
   const supervisor = new Supervisor({ directory, memoryBytes }, address, options.log ?? (() => undefined));
   try {
     await supervisor.start();
@@ -56,12 +56,12 @@ export async function startEngineHost(options: EngineHostOptions): Promise<Engin
   };
 }
 
-function publicAddress(address: Address): Pick<EngineHost, "url" | "socket_path" | "password"> {
+function publicAddress(address: Address): Pick<EngineHost, "url" | "socketPath" | "password"> {
   return address.kind === "socket"
-    ? { url: "http://localhost", socket_path: address.path, password: undefined }
+    ? { url: "http://localhost", socketPath: address.path, password: undefined }
     : {
         url: `http://127.0.0.1:${address.port}`,
-        socket_path: undefined,
+        socketPath: undefined,
         password: address.password,
       };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import { openEngine } from "./engine/engine.js";
-import type { Engine } from "./engine/engine.js";
+import type { EmbeddedEngine } from "./engine/engine.js";
 import { loadEngineLibrary } from "./engine/library.js";
 import type { EngineLibrary } from "./engine/library.js";
 import { createEngineServer } from "./http/server.js";
@@ -25,7 +25,7 @@ process.on("SIGTERM", () => undefined);
 // Without its parent nobody uses the host, and it would hold the directory. What was acknowledged is on disk.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
-let running: { engine: Engine; server: Server } | undefined;
+let running: { engine: EmbeddedEngine; server: Server } | undefined;
 
 process.on("message", (message: ToHost) => {
   if (message.type === "start") void start(message.options);
@@ -50,7 +50,7 @@ async function start(options: HostOptions): Promise<void> {
 }
 
 /** An old host needs a moment to let go of the directory; another service keeps it. */
-async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<Engine> {
+async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<EmbeddedEngine> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (let deadline = Date.now() + lockWaitMs; ; await delay(200)) {
     try {

@@ -7,6 +7,6 @@ import { socketAgent } from "../src/socket-agent.js";
 export type { ProvidedClickHouse } from "./global-setup.js";
 
 export function testClientOptions(): EngineClientOptions {
-  const { socket_path, ...options } = inject("clickhouse");
-  return socket_path === undefined ? options : { ...options, http_agent: socketAgent(socket_path) };
+  const { socketPath, ...options } = inject("clickhouse");
+  return socketPath === undefined ? options : { ...options, http_agent: socketAgent(socketPath) };
 }

@@ -18,7 +18,7 @@ export function skipSpace(text: string, i: number): number {
   }
 }
 
-/** Index behind the string that opens at `open`, whose first characters up to `i` are known to be plain. */
+/** Index behind the string that opens at `open`, whose first characters up to `i` are known to need no look: no quote, backslash or control character. */
 export function walkString(text: string, open: number, i: number): number {
   const length = text.length;
   for (; i < length; i++) {

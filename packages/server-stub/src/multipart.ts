@@ -4,7 +4,7 @@ import { Problem } from "./problem.js";
 export interface FilePart {
   bytes: Uint8Array;
   filename: string | undefined;
-  media_type: string;
+  mediaType: string;
 }
 
 const maxParts = 100;
@@ -28,7 +28,7 @@ export function readMultipart(
   }
   const delimiter = encode(`\r\n--${boundary[1] ?? boundary[2] ?? ""}`);
   const result: Record<string, string | FilePart> = {};
-  // The first delimiter has no line break before it when nothing stands in front.
+  // The first delimiter has no line break before it when nothing precedes it.
   let at = startsWith(bytes, delimiter.subarray(2), 0) ? delimiter.length - 2 : behind(bytes, delimiter, 0);
   for (let parts = 0; !startsWith(bytes, dashes, at); parts++) {
     if (parts >= maxParts) throw new Problem(400, `a multipart body has at most ${maxParts} parts`);
@@ -43,7 +43,7 @@ export function readMultipart(
     if (part.name !== undefined) {
       Object.defineProperty(result, part.name, {
         value: files.includes(part.name)
-          ? { bytes: content, filename: part.filename, media_type: part.mediaType }
+          ? { bytes: content, filename: part.filename, mediaType: part.mediaType }
           : utf8.decode(content),
         enumerable: true,
         configurable: true,

@@ -42,8 +42,8 @@ export function createRouter<Entry>(
     }
   }
   return (path) => {
-    const plain = path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
-    return fixed.get(plain) ?? find(root, plain);
+    const collapsed = path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
+    return fixed.get(collapsed) ?? find(root, collapsed);
   };
 }
 

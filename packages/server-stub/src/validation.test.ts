@@ -12,7 +12,7 @@ function said(name: string, value: unknown) {
 
 const book = (more: object) => ({ id: "b1", title: "T", notes: {}, ...more });
 
-describe("what is wrong with a body is said in one sentence and by its place", () => {
+describe("an error names what is wrong with a body, and its location", () => {
   test.each([
     [{ id: 1 }, "body.id: Not a valid string"],
     [{ id: undefined }, "body.id: Field required"],
@@ -50,7 +50,7 @@ describe("what is wrong with a body is said in one sentence and by its place", (
   });
 });
 
-describe("of a choice only the branch that came furthest is told", () => {
+describe("of a choice only the branch with the deepest location is reported", () => {
   test.each([
     [
       { query: { $and: [{ $eq: [{ $literal: 1 }, true] }] } },

@@ -38,16 +38,16 @@ type Variable = keyof typeof variables;
 export interface Config {
   host: string;
   port: number;
-  data_dir: string;
-  api_key: string | undefined;
-  default_entity: string;
-  clickhouse_url: string | undefined;
+  dataDir: string;
+  apiKey: string | undefined;
+  defaultEntity: string;
+  clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
-  engine_memory_bytes: number | undefined;
+  engineMemoryBytes: number | undefined;
   /** Where keys, users and projects are kept; undefined = in the data directory. */
-  database_url: string | undefined;
+  databaseUrl: string | undefined;
   /** A directory or an `s3:` URL, the latter with `s3`. */
-  blobs_url: string;
+  blobsUrl: string;
   s3: S3Access | undefined;
 }
 
@@ -87,12 +87,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   return {
     host: get("HEDDLE_HOST") ?? variables.HEDDLE_HOST.default,
     port,
-    data_dir: dataDir,
-    api_key: apiKey,
-    default_entity: defaultEntity,
-    clickhouse_url: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
-    engine_memory_bytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
-    database_url: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    dataDir,
+    apiKey,
+    defaultEntity,
+    clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
+    engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
+    databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
@@ -129,12 +129,12 @@ function blobsPlace(
   env: NodeJS.ProcessEnv,
   cwd: string,
   dataDir: string,
-): Pick<Config, "blobs_url" | "s3"> {
-  if (text?.startsWith("s3://") === true) return { blobs_url: text, s3: s3Access(env) };
+): Pick<Config, "blobsUrl" | "s3"> {
+  if (text?.startsWith("s3://") === true) return { blobsUrl: text, s3: s3Access(env) };
   if (text !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     throw new ConfigError("HEDDLE_BLOBS_URL must be a directory or s3://bucket/prefix.");
   }
-  return { blobs_url: text === undefined ? resolve(dataDir, "blobs") : resolve(cwd, text), s3: undefined };
+  return { blobsUrl: text === undefined ? resolve(dataDir, "blobs") : resolve(cwd, text), s3: undefined };
 }
 
 /** The variables that every S3 tool reads. */
@@ -151,13 +151,13 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   const sessionToken = get("SESSION_TOKEN");
   return {
     region: get("REGION") ?? get("DEFAULT_REGION") ?? "us-east-1",
-    access_key_id: accessKeyId,
-    secret_access_key: secretAccessKey,
+    accessKeyId,
+    secretAccessKey,
     ...(endpoint !== undefined && { endpoint }),
-    ...(sessionToken !== undefined && { session_token: sessionToken }),
+    ...(sessionToken !== undefined && { sessionToken }),
   };
 }
 
 /** Where keys, users and projects are kept. */
 export const controlPlaneUrl = (config: Config): string =>
-  config.database_url ?? pathToFileURL(join(config.data_dir, "control.db")).href;
+  config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

@@ -29,7 +29,7 @@ test("a field that is a parameter of the operation is named as one", () => {
     paths: ["/obj/{object_id}/tags"],
     public: false,
     path: { entries: [{ name: "object_id", type: "string" }], validator: "" },
-    answer: { status: 200, json: true },
+    response: { status: 200, json: true },
   };
   const error = new HeddleError("invalid", "too long", { loc: ["object_id"] });
   expect(problemOf(error, tag)).toMatchObject({ message: "path.object_id: too long" });

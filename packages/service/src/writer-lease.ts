@@ -35,10 +35,10 @@ export async function takeWriterLease(
   control: ControlPlane,
   events: LeaseEvents,
 ): Promise<WriterLease> {
-  if (config.database_url === undefined) return alone;
+  if (config.databaseUrl === undefined) return alone;
   const lease = await control.leases
     .acquire("tracing database", {
-      holder: `${hostname()} (process ${process.pid}, ${config.data_dir})`,
+      holder: `${hostname()} (process ${process.pid}, ${config.dataDir})`,
       onWait: (holder) =>
         events.log(
           `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within 12 s`,

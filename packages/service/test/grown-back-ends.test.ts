@@ -24,8 +24,8 @@ afterAll(async () => {
 });
 
 const s3Settings = () => ({
-  AWS_ACCESS_KEY_ID: s3.access.access_key_id,
-  AWS_SECRET_ACCESS_KEY: s3.access.secret_access_key,
+  AWS_ACCESS_KEY_ID: s3.access.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: s3.access.secretAccessKey,
   AWS_ENDPOINT_URL: s3.access.endpoint ?? "",
 });
 function settings(env: Record<string, string>) {
@@ -39,7 +39,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
     if (databases !== undefined) env["HEDDLE_DATABASE_URL"] = await databases.make();
     const projectId = "local/grown";
     const first = await startService(settings(env), { log });
-    const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.api_key });
+    const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.apiKey });
     const file = new File(["a file of the service"], "note.txt", { type: "text/plain" });
     const { digest } = await client(first.url).fileCreate({ project_id: projectId, file });
     await first.close();

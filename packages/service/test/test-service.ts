@@ -26,11 +26,11 @@ export async function openTestService(env: Record<string, string> = {}) {
   const config = readConfig({ HEDDLE_DATA_DIR: directory, ...env });
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
-    owner: { secret: ownerKey, entity: config.default_entity },
+    owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
   const store = await database.open({ controlPlaneId: control.identity });
-  const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
+  const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const services: Services = { config, control, store, blobs, version: "1.2.3" };
   const unexpected: unknown[] = [];
   const outages: string[] = [];

@@ -335,10 +335,15 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     "a limit that the description does not state",
     withSchema({
       properties: {
-        a: { type: "array", items: {}, "x-heddle-max-items": 10, description: "At most 100 (more are answered 413)." },
+        a: {
+          type: "array",
+          items: {},
+          "x-heddle-max-items": 10,
+          description: "At most 100 (more are rejected with 413).",
+        },
       },
     }),
-    "#/components/schemas/Thing/properties/a/x-heddle-max-items: the description has to say that more than 10 are answered 413",
+    "#/components/schemas/Thing/properties/a/x-heddle-max-items: the description has to say that more than 10 are rejected with 413",
   ],
   [
     "bytes inside JSON",

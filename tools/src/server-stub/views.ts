@@ -38,7 +38,7 @@ export function requestView(model: Model, branches: ReadonlySet<string>): OpenAp
 }
 
 /** The document as a handler meets it in responses: unchanged, without what only requests reach. */
-export function answerView(model: Model): OpenApi {
+export function responseView(model: Model): OpenApi {
   const view = structuredClone(model.document);
   for (const operation of operationsOf(view)) {
     delete operation["requestBody"];

@@ -1,6 +1,6 @@
-import type { Migration } from "../migrate.js";
+import type { ControlPlaneMigration } from "../migrate.js";
 
-export const leases: Migration = {
+export const leases: ControlPlaneMigration = {
   version: 2,
   name: "leases",
   statements: [

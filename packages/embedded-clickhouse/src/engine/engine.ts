@@ -3,7 +3,7 @@ import type { EngineLibrary } from "./library.js";
 import { openSessionPool } from "./session-pool.js";
 import type { SessionPool } from "./session-pool.js";
 
-export interface Engine {
+export interface EmbeddedEngine {
   pool: SessionPool;
   /** Answers when the engine does; on a session of its own, so no query can hold it up. */
   probe(): Promise<void>;
@@ -16,7 +16,11 @@ export interface Engine {
 }
 
 /** Opens the data directory, which one process can hold at a time. Throws when another one does. */
-export async function openEngine(library: EngineLibrary, directory: string, memoryBytes: number): Promise<Engine> {
+export async function openEngine(
+  library: EngineLibrary,
+  directory: string,
+  memoryBytes: number,
+): Promise<EmbeddedEngine> {
   const args = engineArguments(directory, memoryBytes);
   // Holds the directory for as long as the host lives; sessions for requests come and go beside it.
   const holder = new library.Session(directory, { connectionArgs: args });

@@ -2,13 +2,13 @@ import type { Execution } from "./execution.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import { isStreamable } from "./formats.js";
 import { insertBody } from "./insert-body.js";
-import type { Reply } from "./reply.js";
+import type { QueryResponse } from "./query-response.js";
 
 /** Runs the statement on a session that is open and set up, and writes the reply up to its end. */
 export async function execute(
   thread: SessionThread,
   execution: Execution,
-  reply: Reply,
+  reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   if (execution.statement.kind === "insert") await runInsert(thread, execution, reply);
@@ -17,7 +17,7 @@ export async function execute(
   reply.end();
 }
 
-async function runInsert(thread: SessionThread, execution: Execution, reply: Reply): Promise<void> {
+async function runInsert(thread: SessionThread, execution: Execution, reply: QueryResponse): Promise<void> {
   const started = performance.now();
   const written = await insertBody(thread, execution);
   reply.begin({ ...written, elapsedNs: elapsedNs(started) });
@@ -26,7 +26,7 @@ async function runInsert(thread: SessionThread, execution: Execution, reply: Rep
 async function runStream(
   thread: SessionThread,
   { sql, format }: Execution,
-  reply: Reply,
+  reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
@@ -42,7 +42,7 @@ async function runStream(
 async function runWhole(
   thread: SessionThread,
   { sql, format }: Execution,
-  reply: Reply,
+  reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { Engine } from "../engine/engine.js";
+import type { EmbeddedEngine } from "../engine/engine.js";
 import { ServerError } from "../engine/server-error.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import { authenticate } from "./authentication.js";
@@ -12,7 +12,7 @@ import { defaultFormat, prepare } from "./execution.js";
 import type { Execution } from "./execution.js";
 import { readMultipart } from "./multipart.js";
 import { addField, readQueryRequest } from "./query-request.js";
-import { createReply } from "./reply.js";
+import { createQueryResponse } from "./query-response.js";
 import { decodedBody, readWhole } from "./request-body.js";
 import { sessionSetup } from "./session-setup.js";
 
@@ -20,7 +20,7 @@ import { sessionSetup } from "./session-setup.js";
 const maxHeaderBytes = 1024 * 1024 + 64 * 1024;
 
 /** Serves the ClickHouse HTTP interface from the engine. A password is asked for when one is given. */
-export function createEngineServer(engine: Engine, password: string | undefined): Server {
+export function createEngineServer(engine: EmbeddedEngine, password: string | undefined): Server {
   const server = createServer(
     { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 30_000, requestTimeout: 0 },
     (request, response) => {
@@ -31,7 +31,7 @@ export function createEngineServer(engine: Engine, password: string | undefined)
 }
 
 async function answer(
-  engine: Engine,
+  engine: EmbeddedEngine,
   password: string | undefined,
   request: IncomingMessage,
   response: ServerResponse,
@@ -49,7 +49,7 @@ async function answer(
   response.on("close", () => {
     if (!response.writableFinished) gone.abort(new Error("the client went away"));
   });
-  let reply = createReply(request, response, {
+  let reply = createQueryResponse(request, response, {
     queryId: url.searchParams.get("query_id") || randomUUID(),
     format: defaultFormat,
     compress: false,
@@ -67,7 +67,7 @@ async function answer(
       response.end("Ok.\n");
       return;
     }
-    reply = createReply(request, response, {
+    reply = createQueryResponse(request, response, {
       queryId: execution.request.queryId,
       format: execution.format,
       compress: isOn(execution.request.settings.get("enable_http_compression")),
@@ -114,7 +114,7 @@ function prepareInlineInsert(execution: Execution, text: Buffer): Execution {
 }
 
 async function onSession(
-  engine: Engine,
+  engine: EmbeddedEngine,
   execution: Execution,
   signal: AbortSignal,
   work: (thread: SessionThread) => Promise<void>,

@@ -18,25 +18,25 @@ export interface EngineAccess {
 }
 
 /** Where the engine may put backups and take them from. */
-export const engineBackups = ({ data_dir }: Config): string => join(data_dir, "clickhouse", "backups");
+export const engineBackups = ({ dataDir }: Config): string => join(dataDir, "clickhouse", "backups");
 
 /** Talks to the engine host of the running service over its socket; starts one when no service runs. */
 export async function reachEngine(config: Config): Promise<EngineAccess> {
-  const directory = join(config.data_dir, "clickhouse");
-  const held = holdUnlessRunning(config.data_dir);
+  const directory = join(config.dataDir, "clickhouse");
+  const held = holdUnlessRunning(config.dataDir);
   if (held === undefined) {
     const socket = join(directory, "engine.sock");
     if (!existsSync(socket)) {
       throw new ConfigError(
-        `the path of ${config.data_dir} is too long for the engine's socket. Stop the service and try again.`,
+        `the path of ${config.dataDir} is too long for the engine's socket. Stop the service and try again.`,
       );
     }
     return { run: (sql) => ask(socket, sql), close: async () => {} };
   }
   try {
-    const host = await startEngineHost({ directory, memory_bytes: config.engine_memory_bytes });
+    const host = await startEngineHost({ directory, memoryBytes: config.engineMemoryBytes });
     return {
-      run: (sql) => ask(host.socket_path ?? "", sql),
+      run: (sql) => ask(host.socketPath ?? "", sql),
       async close() {
         await host.close();
         held.release();

@@ -10,8 +10,8 @@ export function controlPlaneFile(config: Config): string | undefined {
 }
 
 /** The directory of the files; undefined when they are on S3. */
-export const filesDirectory = ({ blobs_url }: Config): string | undefined =>
-  blobs_url.startsWith("s3://") ? undefined : blobs_url;
+export const filesDirectory = ({ blobsUrl }: Config): string | undefined =>
+  blobsUrl.startsWith("s3://") ? undefined : blobsUrl;
 
 /** Refuses to write where something is already. */
 export function mustBeEmpty(path: string, what: string): void {
@@ -20,7 +20,7 @@ export function mustBeEmpty(path: string, what: string): void {
 
 /** Says what belongs to the installation and is not in the backup. */
 export function elsewhere(config: Config, print: (line: string) => void): void {
-  if (config.clickhouse_url !== undefined) print("traces: on the ClickHouse server (its own BACKUP DATABASE trace)");
+  if (config.clickhouseUrl !== undefined) print("traces: on the ClickHouse server (its own BACKUP DATABASE trace)");
   if (filesDirectory(config) === undefined) print("files: on S3 (versioning or replication of the bucket)");
   if (controlPlaneFile(config) === undefined) print("keys, users and projects: on the Postgres server (pg_dump)");
 }

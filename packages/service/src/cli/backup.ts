@@ -24,13 +24,13 @@ export async function backupCommand(args: string[], config: Config, print: (line
   if (target === undefined || target.startsWith("-") || more.length > 0) {
     throw new UsageError("one directory is needed", backupUsage);
   }
-  if (!existsSync(config.data_dir)) throw new ConfigError(`there is no data directory ${config.data_dir}.`);
+  if (!existsSync(config.dataDir)) throw new ConfigError(`there is no data directory ${config.dataDir}.`);
   const to = resolve(target);
   mustBeEmpty(to, "the backup directory");
   mkdirSync(to, { recursive: true, mode: 0o700 });
   const parts: Part[] = [];
 
-  if (config.clickhouse_url === undefined) {
+  if (config.clickhouseUrl === undefined) {
     const tables = await backupTraces(config, join(to, "traces"));
     print(`traces: ${tables} tables`);
     if (tables > 0) parts.push("traces");
@@ -46,7 +46,7 @@ export async function backupCommand(args: string[], config: Config, print: (line
     print("keys, users and projects");
     parts.push("control-plane");
   }
-  const key = join(config.data_dir, "api-key");
+  const key = join(config.dataDir, "api-key");
   if (existsSync(key)) copyFileSync(key, join(to, "api-key"));
   elsewhere(config, print);
   await writeChecksums(to);

@@ -41,7 +41,7 @@ async function create(
   if (role === undefined) throw new UsageError(`--role must be one of ${roles.join(", ")}`, keysUsage);
   const { key, secret } = await control.keys.create({
     user_name: values.user,
-    entity: values.entity ?? config.default_entity,
+    entity: values.entity ?? config.defaultEntity,
     role,
     ...(values.project && { projects: values.project }),
     ...(values.name && { name: values.name }),

@@ -24,17 +24,17 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   }
   const from = resolve(source);
   const { parts, made_at, heddle } = readManifest(from);
-  mustBeEmpty(config.data_dir, "the data directory");
+  mustBeEmpty(config.dataDir, "the data directory");
   const controlPlane = controlPlaneFile(config);
   if (controlPlane !== undefined && existsSync(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
   print(`backup of ${made_at}, made by Heddle ${heddle}`);
   print(`checked: ${await verifyChecksums(from)} files`);
-  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 });
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
 
-  if (parts.includes("traces") && config.clickhouse_url === undefined) {
+  if (parts.includes("traces") && config.clickhouseUrl === undefined) {
     print(`traces: ${await restoreTraces(config, join(from, "traces"))} tables`);
   }
-  const mark = join(config.data_dir, restoreMark);
+  const mark = join(config.dataDir, restoreMark);
   writeFileSync(mark, "");
   const files = filesDirectory(config);
   if (parts.includes("files") && files !== undefined) {
@@ -46,18 +46,18 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
     copyFileSync(join(from, "control.db"), controlPlane);
     print("keys, users and projects");
   }
-  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.data_dir, "api-key"));
+  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.dataDir, "api-key"));
   elsewhere(config, print);
-  await syncTree(config.data_dir);
+  await syncTree(config.dataDir);
   rmSync(mark);
-  print(`done: start the service with HEDDLE_DATA_DIR=${config.data_dir}`);
+  print(`done: start the service with HEDDLE_DATA_DIR=${config.dataDir}`);
 }
 
 async function restoreTraces(config: Config, from: string): Promise<number> {
   const engine = await reachEngine(config);
   const copy = join(engineBackups(config), "restore");
   try {
-    writeFileSync(join(config.data_dir, restoreMark), "");
+    writeFileSync(join(config.dataDir, restoreMark), "");
     cpSync(from, copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
     return await restoreTables(engine.run, "restore", readdirSync(from).toSorted());
   } finally {

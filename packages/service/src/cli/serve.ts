@@ -13,13 +13,13 @@ const stopMs = 9000;
  */
 export async function serveCommand(config: Config, started: number): Promise<void> {
   const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-  const running = await startService(config, { docs_dir: docsDirectory, log });
+  const running = await startService(config, { docsDir: docsDirectory, log });
   process.stdout.write(
     banner({
       url: running.url,
-      api_key: running.api_key,
-      project_id: `${config.default_entity}/demo`,
-      ready_ms: performance.now() - started,
+      apiKey: running.apiKey,
+      projectId: `${config.defaultEntity}/demo`,
+      readyMs: performance.now() - started,
     }),
   );
   const asked = new Promise<void>((resolve) => {

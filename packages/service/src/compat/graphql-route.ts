@@ -32,8 +32,8 @@ export function graphqlRoute(
 
 function contextOf({ control, config }: Services, caller: Caller): GraphqlContext {
   return {
-    user_name: caller.user_name,
-    entity: caller.owner ? config.default_entity : caller.entity,
+    userName: caller.user_name,
+    entity: caller.owner ? config.defaultEntity : caller.entity,
     async findProject(entity, name) {
       if (!callerMay(caller, entity, name, "read")) return undefined;
       return (await control.projects.get(entity, name))?.name;

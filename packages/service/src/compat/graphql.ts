@@ -9,7 +9,7 @@ export interface GraphqlRequest {
 }
 
 export interface GraphqlContext {
-  user_name: string;
+  userName: string;
   entity: string;
   /** The project's name, or undefined when it does not exist or the caller may not see it. */
   findProject(entity: string, name: string): Promise<string | undefined>;
@@ -24,10 +24,10 @@ export type GraphqlAnswer =
 type Resolve = (variables: Record<string, unknown>, context: GraphqlContext) => Promise<unknown>;
 
 const rootFields: Record<string, Resolve> = {
-  async viewer(_variables, { user_name, entity }) {
+  async viewer(_variables, { userName, entity }) {
     return {
-      id: user_name,
-      username: user_name,
+      id: userName,
+      username: userName,
       entity,
       email: null,
       flags: "{}",

@@ -9,7 +9,7 @@ import { UserNames } from "../wire/user-names.js";
 import { wireCall } from "../wire/call.js";
 import { wireTime } from "../wire/time.js";
 import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
-import type { Outcome } from "../ingest/write-calls.js";
+import type { ItemOutcome } from "../ingest/write-calls.js";
 
 type CallsQueryReq = Schemas["CallsQueryReq"];
 
@@ -26,7 +26,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
 
   return {
     async callStart({ body, headers }, caller) {
-      return writeStart(services, body.start, { caller, retry_id: headers["X-Weave-Retry-Id"] });
+      return writeStart(services, body.start, { caller, retryId: headers["X-Weave-Retry-Id"] });
     },
 
     async callEnd({ body }, caller) {
@@ -45,7 +45,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
               ? { part: "start", start: startOf(req.start, context) }
               : { part: "end", end: endOf(req.end, context) },
         },
-        { caller, retry_id: headers["X-Weave-Retry-Id"] },
+        { caller, retryId: headers["X-Weave-Retry-Id"] },
       );
       return { res: outcomes.map(batchEntry) };
     },
@@ -96,7 +96,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   };
 }
 
-function batchEntry(outcome: Outcome): Schemas["CallCreateBatchRes"]["res"][number] {
+function batchEntry(outcome: ItemOutcome): Schemas["CallCreateBatchRes"]["res"][number] {
   if (outcome instanceof ItemError) return { error: { loc: outcome.loc, msg: outcome.msg, type: outcome.type } };
   return outcome.part === "end" ? {} : { id: outcome.start.id, trace_id: outcome.start.trace_id };
 }

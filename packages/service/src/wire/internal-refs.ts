@@ -1,10 +1,8 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { RawJson } from "@heddle/server-stub";
+import type { ProjectOf } from "@heddle/trace-model";
 import { mayRead } from "../access/authorize.js";
-
-/** Finds the external project of an internal id; undefined for an id that nobody was given. */
-export type ProjectOf = (internal_id: string) => string | undefined;
 
 /** Each is looked up. Clients name the projects of one request, of which there are few. */
 const maxIds = 1000;

@@ -109,7 +109,7 @@ describe("an engine that answers late or has no memory", () => {
   let rig: Awaited<ReturnType<typeof openRig>>;
   let client: Wire;
   beforeAll(async () => {
-    rig = await openRig({ memory_bytes: 400_000_000 });
+    rig = await openRig({ memoryBytes: 400_000_000 });
     client = wire(rig.url);
   }, 120_000);
   afterAll(() => rig.close());

@@ -23,7 +23,7 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
   }
   // The bytes hold no surrogates, but escapes may.
   const wellFormed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
-  const traces: Traces = { resources: [], rejected: [], well_formed: wellFormed };
+  const traces: Traces = { resources: [], rejected: [], wellFormed };
   for (const item of list(fields(request), "resourceSpans")) {
     traces.resources.push(resourceSpans(fields(item), traces.rejected));
   }

@@ -14,7 +14,7 @@ export function decodeTraces(bytes: Uint8Array, mediaType: string): Traces {
 export function encodeTracesResponse(
   rejected: readonly RejectedSpan[],
   mediaType: string,
-): { bytes: Uint8Array; media_type: string } {
+): { bytes: Uint8Array; mediaType: string } {
   const json = encodingOf(mediaType) === "json";
   const errorMessage = rejected
     .slice(0, maxMessages)
@@ -22,12 +22,12 @@ export function encodeTracesResponse(
     .join("; ");
   if (json) {
     const answer = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
-    return { bytes: Buffer.from(JSON.stringify(answer)), media_type: "application/json" };
+    return { bytes: Buffer.from(JSON.stringify(answer)), mediaType: "application/json" };
   }
   const text = Buffer.from(errorMessage);
   const partial = Buffer.concat([Buffer.from([0x08, ...varint(rejected.length), 0x12, ...varint(text.length)]), text]);
   const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(partial.length)]), partial]);
-  return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), media_type: "application/x-protobuf" };
+  return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
 }
 
 function encodingOf(mediaType: string): "json" | "protobuf" {

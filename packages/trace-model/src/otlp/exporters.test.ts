@@ -108,7 +108,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
       turn_id: chatSpan?.spanContext().spanId,
       wb_run_step: 4,
     });
-    expect([root?.op_object_id, chat?.op_object_id]).toEqual(["agent", "chat-"]);
+    expect([root?.opObjectId, chat?.opObjectId]).toEqual(["agent", "chat-"]);
     expect(root?.end).toMatchObject({ summary: "{}", output: undefined, exception: undefined });
   });
 
@@ -175,7 +175,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
   test("are answered in their own encoding", () => {
     const [, serializer, mediaType] = encoding;
     const all = encodeTracesResponse([], mediaType);
-    expect(all.media_type).toBe(mediaType.split(";")[0]);
+    expect(all.mediaType).toBe(mediaType.split(";")[0]);
     expect(Buffer.from(all.bytes).toString()).toBe(mediaType.includes("json") ? "{}" : "");
     const some = encodeTracesResponse(
       Array.from({ length: 300 }, (_, index) => ({ message: `span ${index}` })),

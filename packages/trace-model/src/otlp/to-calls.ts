@@ -25,11 +25,11 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still plain: the op object `op_object_id` is the store's to write. */
+/** A complete call made from a span. `op_name` is still plain: the op object `opObjectId` is the store's to write. */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;
-  op_object_id: string;
+  opObjectId: string;
 }
 
 /**
@@ -56,7 +56,7 @@ export function spansToCalls(
         project_id: projectId,
         wb_run_id: wbRunId,
         origin: originJson(json, scope),
-        plain: plain && traces.well_formed === true,
+        plain: plain && traces.wellFormed === true,
       };
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
@@ -136,7 +136,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     plain,
     usage: content.usage,
   };
-  return { start, end, op_object_id: opObjectId(opName) };
+  return { start, end, opObjectId: opObjectId(opName) };
 }
 
 const noTraceId = "0".repeat(32);

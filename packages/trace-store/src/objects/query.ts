@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.js";
-import { checkPage } from "../query/page.js";
+import { checkPage, pageClause } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { labelsOf } from "./labels.js";
 import type { Label } from "./labels.js";
@@ -32,7 +32,7 @@ export async function queryObjects(engine: Engine, request: ObjectQuery): Promis
     (filter.object_ids === undefined ? "" : ` AND ${p.in("object_id", "String", filter.object_ids)}`);
   const conditions = [scope, "deleted_at IS NULL", ...filterConditions(p, scope, filter)];
   const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
-    WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${page(p, request)}`;
+    WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${pageClause(p, request)}`;
   const rows = await engine.rows<VersionRow>({ sql, params: p });
   return await complete(engine, request.project_id, rows.map(versionOf), request);
 }
@@ -70,11 +70,6 @@ function sortKeys(sortBy: ObjectQuery["sort_by"] = []): string[] {
     return column === undefined ? [] : [`${column} ${direction === "desc" ? "DESC" : "ASC"}`];
   });
   return [...new Set(asked), "created_us", "version_index", "object_id", "kind", "digest"];
-}
-
-function page(p: Parameters, { limit, offset }: ObjectQuery): string {
-  const limited = limit === undefined ? "" : ` LIMIT ${p.bind("UInt64", limit)}`;
-  return limited + (offset === undefined ? "" : ` OFFSET ${p.bind("UInt64", offset)}`);
 }
 
 /** Adds values and labels to versions; one that was deleted meanwhile is left out. */

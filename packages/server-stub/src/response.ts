@@ -1,4 +1,4 @@
-import type { AnswerEntry, OperationEntry } from "./definition.js";
+import type { ResponseEntry, OperationEntry } from "./definition.js";
 import type { HttpRequest, HttpResponse } from "./http.js";
 import { writeJson } from "./json-write.js";
 import { oneLine } from "./one-line.js";
@@ -22,37 +22,37 @@ const jsonHeaders = { "content-type": "application/json", ...security };
 const streamTypes = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
 
 /** Turns what a handler returned into a response. */
-export function answerOf(
+export function responseOf(
   result: unknown,
-  { id, answer }: OperationEntry,
+  { id, response }: OperationEntry,
   request: HttpRequest,
   validators: Validators,
 ): HttpResponse | Promise<HttpResponse> {
   const given = result instanceof Reply ? result : undefined;
   const body: unknown = given ? given.body : result;
-  const status = given?.status ?? answer.status;
+  const status = given?.status ?? response.status;
   const own = given?.headers;
-  // Only the success answer is described for what handlers return.
-  const checked = status === answer.status ? validators : undefined;
-  if (answer.stream !== undefined && (isStream(body) || !answer.json)) {
-    const headers = headersOf(streamTypes[answer.stream], own);
+  // Only the success response is described for what handlers return.
+  const checked = status === response.status ? validators : undefined;
+  if (response.stream !== undefined && (isStream(body) || !response.json)) {
+    const headers = headersOf(streamTypes[response.stream], own);
     const items = body as AsyncIterable<unknown>;
-    const encoder = encoderOf(answer.stream, (item) => check(id, item, validatorOf(checked, answer.itemValidator)));
+    const encoder = encoderOf(response.stream, (item) => check(id, item, validatorOf(checked, response.itemValidator)));
     return openStream(items, encoder, request).then((stream) => ({ status, headers, body: stream }));
   }
-  if (body instanceof Uint8Array) return { status, headers: bytesHeaders(answer, own), body };
+  if (body instanceof Uint8Array) return { status, headers: bytesHeaders(response, own), body };
   if (isStream(body)) {
     const encoder = { encode: asBytes, eager: true };
-    const headers = bytesHeaders(answer, own);
+    const headers = bytesHeaders(response, own);
     return openStream(body, encoder, request).then((stream) => ({ status, headers, body: stream }));
   }
-  if (!answer.json && body === undefined) return { status, headers: { ...security, ...own } };
-  check(id, body, validatorOf(checked, answer.validator));
+  if (!response.json && body === undefined) return { status, headers: { ...security, ...own } };
+  check(id, body, validatorOf(checked, response.validator));
   return { status, headers: own ? { ...jsonHeaders, ...own } : jsonHeaders, body: writeJson(body) };
 }
 
 /** The response of a problem, in the error body of the interface. */
-export function problemAnswer(problem: Problem, kind: "tracing" | "training"): HttpResponse {
+export function problemResponse(problem: Problem, kind: "tracing" | "training"): HttpResponse {
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
   const tooLarge = problem.status === 413;
@@ -68,8 +68,8 @@ function headersOf(mediaType: string, own: Record<string, string> | undefined): 
 }
 
 /** Bytes are whatever a client once sent: a browser that opens them saves a file instead of showing a page. */
-function bytesHeaders(answer: AnswerEntry, own: Record<string, string> | undefined): Record<string, string> {
-  return { ...headersOf(answer.bytes ?? octets, undefined), "content-disposition": "attachment", ...own };
+function bytesHeaders(response: ResponseEntry, own: Record<string, string> | undefined): Record<string, string> {
+  return { ...headersOf(response.bytes ?? octets, undefined), "content-disposition": "attachment", ...own };
 }
 
 function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
@@ -92,7 +92,7 @@ function validatorOf(validators: Validators, name: string | undefined): Validato
 
 function check(id: string, value: unknown, validator: Validator | undefined): void {
   if (validator === undefined || validator(value)) return;
-  const details = detailsOf(validator.errors, ["answer"], value);
+  const details = detailsOf(validator.errors, ["response"], value);
   const what = details.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
-  throw new Error(`the answer of ${id} does not fit the spec: ${what}`);
+  throw new Error(`the response of ${id} does not fit the spec: ${what}`);
 }

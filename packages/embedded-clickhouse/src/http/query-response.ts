@@ -7,7 +7,7 @@ import type { ServerError } from "../engine/server-error.js";
 import { statusOfError } from "./error-status.js";
 import { contentTypeOf } from "./formats.js";
 
-export interface ReplyHead {
+export interface QueryResponseHead {
   queryId: string;
   format: string;
   /** The request set `enable_http_compression`. */
@@ -26,7 +26,7 @@ interface Summary {
 }
 
 /** Writes the answer of one query; the head goes out with the first byte or at the end. */
-export interface Reply {
+export interface QueryResponse {
   begin(summary: Summary): void;
   /** Waits for the client when it reads slower than the engine answers. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
@@ -35,7 +35,11 @@ export interface Reply {
   fail(error: ServerError): void;
 }
 
-export function createReply(request: IncomingMessage, response: ServerResponse, head: ReplyHead): Reply {
+export function createQueryResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  head: QueryResponseHead,
+): QueryResponse {
   const exceptionTag = randomBytes(8).toString("hex");
   let output: Writable | undefined;
 

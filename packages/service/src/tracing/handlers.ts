@@ -2,6 +2,7 @@ import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
+import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
@@ -14,6 +15,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
   return {
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
+    feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),

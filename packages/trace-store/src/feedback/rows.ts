@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import { newestRows } from "../schema/read-table.js";
-import { contentColumns, feedbackColumns, storedName } from "./columns.js";
+import { contentColumns, storedName } from "./columns.js";
 import type { ContentColumn } from "./columns.js";
 import type { NewFeedback } from "./requests.js";
 

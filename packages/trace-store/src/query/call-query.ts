@@ -71,7 +71,7 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: Locat
   const source = jsonSource(sql, scope, plan.expand, filter);
   const where = plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
   // Joins and names are complete once everything else is compiled.
-  const conditions = (): CallConditions => ({ where, joins: sql.joins, names: sql.names });
+  const conditions = (): CallConditions => ({ where, joins: [...sql.joins, ...sql.feedback.joins(scope.project_id)], names: sql.names });
   return { sql, source, conditions };
 }
 

@@ -16,6 +16,7 @@ interface Names {
   table: string;
   row: string;
   call: string;
+  feedback: string;
 }
 const names = {} as Record<"foreign" | "missing", Names>;
 
@@ -31,6 +32,12 @@ beforeAll(async () => {
   const { digest: object } = await owner.objCreate({ obj: { project_id: projectId, object_id: "o", val } });
   const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
   await owner.callStart({ start: { ...plain(projectId), id: call, trace_id: call, inputs: { secret } } });
+  const feedback = await owner.feedbackCreate({
+    project_id: projectId,
+    weave_ref: `weave:///${projectId}/call/${call}`,
+    feedback_type: "wandb.note.1",
+    payload: { note: secret },
+  });
   const [info] = await owner.projectsInfo({ project_ids: [projectId] });
   names.foreign = {
     project_id: projectId,
@@ -39,6 +46,7 @@ beforeAll(async () => {
     table,
     row: row_digests[0] ?? "",
     call,
+    feedback: feedback.id,
   };
   names.missing = {
     project_id: newProject("rival"),
@@ -47,6 +55,7 @@ beforeAll(async () => {
     table: "ab".repeat(32),
     row: `0${"n".repeat(42)}`,
     call: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e11",
+    feedback: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e12",
   };
 });
 afterAll(() => service.close());
@@ -152,6 +161,29 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
     await send("/calls/query_stats", { project_id: projectId, query });
   },
 
+  async "feedback is about it, and own calls have its ids"(send, projectId, there) {
+    const feedback = { project_id: projectId, feedback_type: "mine", payload: { refs: refsOf(there) } };
+    for (const ref of refsOf(there)) await send("/feedback/create", { ...feedback, weave_ref: ref });
+    await send("/call/start", { start: { ...plain(projectId), id: there.call, trace_id: there.call } });
+    await send("/feedback/create", { ...feedback, weave_ref: `weave:///${projectId}/call/${there.call}` });
+    const annotation = { ...feedback, feedback_type: "wandb.annotation.o", payload: { value: 1 } };
+    const weaveRef = `weave:///${projectId}/call/${there.call}`;
+    for (const ref of refsOf(there)) {
+      await send("/feedback/create", { ...annotation, weave_ref: weaveRef, annotation_ref: ref });
+    }
+    await send("/calls/query", { project_id: projectId, include_feedback: true });
+    for (const path of ["note", "secret", "refs.0"]) {
+      const query = { $expr: { $eq: [{ $getField: `feedback.[*].payload.${path}` }, { $literal: secret }] } };
+      await send("/calls/query_stats", { project_id: projectId, query });
+    }
+    const byId = { $expr: { $eq: [{ $getField: "id" }, { $literal: there.feedback }] } };
+    await send("/feedback/query", { project_id: projectId, query: byId });
+    await send("/feedback/purge", { project_id: projectId, query: byId });
+    const replacing = { ...feedback, weave_ref: weaveRef, feedback_id: there.feedback };
+    await send("/feedback/replace", { ...replacing, payload: {} });
+    await send("/feedback/replace", { ...replacing, id: there.feedback, payload: {} });
+  },
+
   async "its internal id stands in refs"(send, projectId, { internal_id, object }) {
     const ref = `weave-trace-internal:///${internal_id}/object/o:${object}`;
     const start = { ...plain(projectId), id: "c", trace_id: "t" };
@@ -227,5 +259,7 @@ describe("what an allowed project says of things elsewhere is what it says of no
     });
     expect((await owner.tableQuery({ project_id, digest: table })).rows).toMatchObject([{ val: { secret } }]);
     expect((await owner.callsQuery({ project_id })).calls).toHaveLength(1);
+    const { result } = await owner.feedbackQuery({ project_id });
+    expect(result).toMatchObject([{ id: names.foreign.feedback, payload: { note: secret } }]);
   });
 });

@@ -51,21 +51,28 @@ export class CallFeedback {
   }
 
   /** To be asked for once everything else is compiled. */
-  joins(projectId: string): string[] {
+  joins(projectId: string): Array<(ids: string | undefined) => string> {
     return [...this.#types.values()].map((feedback, index) => this.#join(`f${index}`, feedback, projectId));
   }
 
-  #join(name: string, { type, parts, first, all }: FeedbackOfType, projectId: string): string {
+  #join(name: string, { type, parts, first, all }: FeedbackOfType, projectId: string): (ids?: string) => string {
     const { p } = this.#sql;
-    const ofType = type === "*" ? "" : ` AND type = ${p.bind("String", type)}`;
+    const conditions = [
+      `project_id = ${p.bind("String", projectId)}`,
+      "call_id != ''",
+      ...(type === "*" ? [] : [`type = ${p.bind("String", type)}`]),
+    ];
     const tuple = `tuple(${[...parts.values()].join(", ")}) AS parts`;
-    const pieces = `SELECT call_id, created_at, id, ${tuple} FROM ${newestRows("feedback")} WHERE project_id = ${p.bind("String", projectId)} AND call_id != ''${ofType}`;
     const columns = [
       `call_id AS ${name}_call`,
       ...(first ? [`argMin(parts, (created_at, id)) AS ${name}_first`] : []),
       ...(all ? [`groupArray(parts) AS ${name}_all`] : []),
-    ];
-    return `LEFT JOIN (SELECT ${columns.join(", ")} FROM (${pieces}) GROUP BY call_id) AS ${name} ON ${name}_call = id`;
+    ].join(", ");
+    return (ids) => {
+      const where = [...conditions, ...(ids === undefined ? [] : [`call_id IN (${ids})`])].join(" AND ");
+      const pieces = `SELECT call_id, created_at, id, ${tuple} FROM ${newestRows("feedback")} WHERE ${where}`;
+      return `LEFT JOIN (SELECT ${columns} FROM (${pieces}) GROUP BY call_id) AS ${name} ON ${name}_call = id`;
+    };
   }
 
   #part({ feedback_type: type, part, path }: FeedbackField): { name: string; index: number; feedback: FeedbackOfType } {

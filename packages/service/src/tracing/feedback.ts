@@ -18,7 +18,7 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
   return {
     async feedbackCreate({ body, headers }, caller) {
       const feedback = await (await acceptance(body, caller, headers["X-Weave-Retry-Id"])).accept(body, 0);
-      return wireCreated(feedback, await store.feedback.create(feedback));
+      return wireCreated(await store.feedback.create(feedback));
     },
 
     async feedbackCreateBatch({ body: { batch }, headers }, caller) {
@@ -35,12 +35,7 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
       }
       const created = await withLoc(["batch"], () => store.feedback.createBatch(list));
       await access.record(list.map(({ project_id }) => project_id));
-      return {
-        res: list.flatMap((feedback, index) => {
-          const one = created[index];
-          return one === undefined ? [] : [wireCreated(feedback, one)];
-        }),
-      };
+      return { res: created.map(wireCreated) };
     },
 
     async feedbackQuery({ body, signal }) {
@@ -55,7 +50,7 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
 
     async feedbackReplace({ body: { feedback_id, ...body }, headers }, caller) {
       const feedback = await (await acceptance(body, caller, headers["X-Weave-Retry-Id"])).accept(body, 0);
-      return wireCreated(feedback, await store.feedback.replace({ ...feedback, feedback_id }));
+      return wireCreated(await store.feedback.replace({ ...feedback, feedback_id }));
     },
 
     async feedbackStats({ body, signal }) {
@@ -80,6 +75,6 @@ function rangeOf({ start, end }: Pick<Schemas["FeedbackStatsReq"], "start" | "en
   return { start: wireTime(start, "start"), end: end === undefined ? undefined : wireTime(end, "end") };
 }
 
-function wireCreated({ payload }: NewFeedback, { id, created_at, wb_user_id }: CreatedFeedback) {
-  return { id, created_at: formatTime(created_at), wb_user_id, payload: rawJson(payload) };
+function wireCreated(created: CreatedFeedback): Schemas["FeedbackCreateRes"] {
+  return { ...created, created_at: formatTime(created.created_at), payload: rawJson(created.payload) };
 }

@@ -1,6 +1,6 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
-import { newId } from "@heddle/trace-model";
+import { newId, readable } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
 import { StatementError } from "../engine/statement-error.js";
 import { findRows, insertFeedback, keyOf, rowOf, sameContent } from "./rows.js";
@@ -92,7 +92,8 @@ async function planChanges({ engine, clock }: StoreContext, pending: readonly Pe
         writes.set(keyOf(known), { ...known, deleted: false, version });
         live.set(idKey(row), known);
       }
-      created.push({ id: known.id, created_at: known.created_at, wb_user_id: known.user_id });
+      const payload = readable(known.content.payload, known.exact);
+      created.push({ id: known.id, created_at: known.created_at, wb_user_id: known.user_id, payload });
     }
     settled.push(() => resolve(created));
   }

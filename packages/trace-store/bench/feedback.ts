@@ -61,6 +61,9 @@ const ids = await engine.rows<{ id: string }>({
   sql: `SELECT id FROM calls WHERE project_id = '${benchProject}' ORDER BY started_at DESC LIMIT 100`,
 });
 const list = ids.map(({ id }) => `'${id}'`).join(",");
+await measure("newest 100 without feedback", { limit: 100 }, [
+  `SELECT * FROM calls WHERE project_id = '${benchProject}' ORDER BY started_at DESC LIMIT 100`,
+]);
 await measure("newest 100 with feedback", { include_feedback: true, limit: 100 }, [
   `SELECT * FROM calls WHERE project_id = '${benchProject}' ORDER BY started_at DESC LIMIT 100`,
   `SELECT * FROM feedback FINAL WHERE project_id = '${benchProject}' AND call_id IN (${list})`,

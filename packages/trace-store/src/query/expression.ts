@@ -51,7 +51,8 @@ class Compiler<F extends TypedField> {
 
   /** A condition in which unknown counts as false: shorter, and indexes of columns apply. */
   condition(e: Expression<F>): string {
-    if (isTest(e) && this.#unboundPieces(e).length > 0) return this.value(e);
+    const pieces = isTest(e) ? this.#unboundPieces(e) : [];
+    if (pieces.length > 0) return this.#forAny(pieces, e, anyTrue);
     switch (e.op) {
       case "and":
       case "or":
@@ -72,7 +73,7 @@ class Compiler<F extends TypedField> {
   value(e: Expression<F>): string {
     const { p } = this.#sql;
     const pieces = isTest(e) ? this.#unboundPieces(e) : [];
-    if (pieces.length > 0) return this.#forAny(pieces, e);
+    if (pieces.length > 0) return this.#forAny(pieces, e, greatest);
     switch (e.op) {
       case "and":
       case "or":
@@ -114,12 +115,12 @@ class Compiler<F extends TypedField> {
     return [...found.values()];
   }
 
-  #forAny(pieces: readonly Pieces[], e: Expression<F>): string {
+  #forAny(pieces: readonly Pieces[], e: Expression<F>, combined: typeof anyTrue): string {
     for (const { one } of pieces) this.#bound.add(one);
     let test = `CAST(${this.value(e)}, 'Nullable(UInt8)')`;
-    for (const { list, one } of pieces) {
-      this.#bound.delete(one);
-      test = `arrayReduce('max', arrayMap(${one} -> ${test}, ${list}))`;
+    for (const each of pieces) {
+      this.#bound.delete(each.one);
+      test = combined(test, each);
     }
     return test;
   }
@@ -193,6 +194,12 @@ class Compiler<F extends TypedField> {
     return `multiIf(${text.first} IN ('true', '1'), true, ${text.again} IN ('false', '0'), false, NULL)`;
   }
 }
+
+/** A test of a list of which one has to hold, where unknown counts as false. */
+const anyTrue = (test: string, { list, one }: Pieces): string => `arrayExists(${one} -> ifNull(${test}, 0), ${list})`;
+
+/** The same, unknown when it is unknown for all. */
+const greatest = (test: string, { list, one }: Pieces): string => `arrayReduce('max', arrayMap(${one} -> ${test}, ${list}))`;
 
 /** Whether the expression asks something of values: what is true or false, but no combination of such. */
 function isTest<F extends TypedField>(e: Expression<F>): boolean {

@@ -12,8 +12,8 @@ import { resolveRange } from "./range.js";
 import { verified } from "./verify.js";
 
 /**
- * Opens a directory as a blob store and makes it when it is missing. One process at a time: what crashed writes left in
- * `tmp/` is removed here, and a second opener would lose its writes in progress.
+ * Opens a directory as a blob store and creates it when it is missing. One process at a time: the drafts of crashed writes
+ * in `tmp/` are removed here, and a second opener would lose its writes in progress.
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
@@ -62,7 +62,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
   async function put(source: BlobSource, options: { expectedSha256?: string } = {}): Promise<BlobInfo> {
     if (options.expectedSha256 !== undefined) keyOf(options.expectedSha256);
     if (source instanceof Uint8Array) {
-      // Clients upload the same small file again and again: bytes in hand are hashed before anything is written.
+      // Clients upload the same small file again and again: bytes in memory are hashed before anything is written.
       const sha256 = sha256Of(source);
       checkDigest(sha256, options.expectedSha256);
       const key = keyOf(sha256);
@@ -98,7 +98,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     if (found === undefined) throw new HeddleError("not_found", `no blob ${key}`);
     const { start, end } = resolveRange(options.range, found.size);
     if (options.verify === true && options.range !== undefined) {
-      throw new HeddleError("invalid", "only a whole blob can be verified");
+      throw new HeddleError("invalid", "only a read of the whole blob can be verified");
     }
     const bytes = readFrom(locate(key).path, start, end);
     return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
@@ -124,7 +124,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     stat: info,
     delete: remove,
     list: () => listDirectory(root),
-    // There are none of before: those of crashed writes went when the directory was opened, failed ones at once.
+    // There are no older ones: opening the directory has removed those of crashed writes.
     discardDrafts: async () => {},
     close: async () => {},
   };

@@ -2,8 +2,8 @@ import type { BlobStore } from "./port.js";
 
 export interface GarbageOptions {
   /**
-   * Microseconds since 1970: only what was last put before is touched. It must lie further back than the longest time
-   * between a put and the row that names it, an hour at least.
+   * Microseconds since 1970: only what was last put before is touched. It must be longer ago than the longest time
+   * between a put and the row that names it, at least an hour.
    */
   putBefore: bigint;
   /** Those of the keys that are in use. Asked about 1,000 at a time, after they were listed. */
@@ -11,8 +11,8 @@ export interface GarbageOptions {
 }
 
 /**
- * Deletes the blobs that nothing names, and what broken uploads left. Content that is put again meanwhile stays, as
- * long as it is put through the same store object.
+ * Deletes the blobs that nothing refers to, and the drafts of broken uploads. Content that is put again meanwhile
+ * stays, as long as it is put through the same store object.
  */
 export async function collectGarbage(
   store: BlobStore,

@@ -1,7 +1,7 @@
-/** What every back end offers. Blobs are named by their content, so a blob never changes once it is there. */
+/** What every backend offers. Blobs are named by their content, so a blob never changes once it is there. */
 export interface BlobStore {
   /**
-   * Stores the bytes and resolves when they would survive a power cut. Equal content has one key, however often it is
+   * Stores the bytes and resolves when they would survive a power loss. Equal content has one key, however often it is
    * put. With `expectedSha256` (64 hex digits) other content is refused as `conflict` and nothing is kept.
    */
   put(source: BlobSource, options?: { expectedSha256?: string }): Promise<BlobInfo>;
@@ -19,8 +19,8 @@ export interface BlobStore {
   delete(key: string, options?: { putBefore?: bigint }): Promise<boolean>;
   /** Every blob in the order of its key. */
   list(): AsyncIterable<BlobEntry>;
-  /** Frees what uploads that broke off before a time (microseconds since 1970) have left behind. */
-  discardDrafts(begun_before: bigint): Promise<void>;
+  /** Deletes the drafts of uploads that were begun before a time (microseconds since 1970) and never completed. */
+  discardDrafts(begunBefore: bigint): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface BlobReadOptions {
 }
 
 export interface BlobInfo {
-  /** `sha256/ab/cd/<64 hex digits>`; the same text in every back end. */
+  /** `sha256/ab/cd/<64 hex digits>`; the same text in every backend. */
   key: string;
   /** Bytes of the whole blob. */
   size: number;

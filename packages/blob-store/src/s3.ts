@@ -7,7 +7,7 @@ import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, Blob
 import { resolveRange } from "./range.js";
 import { listObjects, listUploads, timeOf } from "./s3-list.js";
 import { denied, pathOf, s3Client, textOf } from "./s3-request.js";
-import type { S3Access, S3Patience } from "./s3-request.js";
+import type { S3Access, S3Timeouts } from "./s3-request.js";
 import { beginUpload, inParts } from "./s3-upload.js";
 import { verified } from "./verify.js";
 
@@ -23,30 +23,30 @@ export interface S3Sizes {
 const megabyte = 1024 * 1024;
 const sizes: S3Sizes = { partBytes: 8 * megabyte, copyBytes: 1024 * megabyte, page: 1000 };
 
-/** A blob put within this time is not sent again. Collectors must leave younger ones alone. */
+/** A blob put within this time is not sent again. Collectors must not delete younger ones. */
 const young = 600_000_000n;
 
 const madeHere = /^(tmp\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha256\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64})$/;
 
-/** An upload that was begun so long ago is of a process that died. */
+/** An upload that was begun longer ago belongs to a process that has ended. */
 const abandoned = 86_400_000_000n;
 
 /**
- * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is whole
+ * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is complete
  * and its digest is known: small content is sent in one request, a stream to a key under `tmp/` and copied from there.
  */
 export async function openS3(
   url: string,
   access: S3Access,
   { partBytes, copyBytes, page }: S3Sizes = sizes,
-  patience?: S3Patience,
+  timeouts?: S3Timeouts,
 ): Promise<BlobStore> {
   const { bucket, prefix } = placeOf(url);
-  const { send, receive } = s3Client(bucket, access, patience);
+  const { send, receive } = s3Client(bucket, access, timeouts);
   const locked = keyLocks();
   const found = textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
   if (!found.includes("<ListBucketResult"))
-    throw denied("what answers at AWS_ENDPOINT_URL is not S3: it lists nothing");
+    throw denied("the server at AWS_ENDPOINT_URL is not S3: its response is not a list");
 
   async function entryOf(key: string): Promise<BlobEntry | undefined> {
     const sha256 = digestOf(key);
@@ -79,7 +79,7 @@ export async function openS3(
     const draft = `${prefix}tmp/${randomUUID()}`;
     const upload = await beginUpload(send, bucket, draft);
     let size = 0;
-    let whole = false;
+    let complete = false;
     try {
       for await (const part of parts) {
         hash.update(part);
@@ -88,7 +88,7 @@ export async function openS3(
       }
       const sha256 = hash.digest("hex");
       checkDigest(sha256, expected);
-      whole = true;
+      complete = true;
       await upload.complete();
       const key = keyOf(sha256);
       await locked(key, async () => await copy(draft, prefix + key, size));
@@ -96,7 +96,7 @@ export async function openS3(
       return { key, size, sha256 };
     } catch (error) {
       // Completing may have failed or not.
-      await Promise.all([upload.abort(), whole && remove(draft).catch(() => undefined)]);
+      await Promise.all([upload.abort(), complete && remove(draft).catch(() => undefined)]);
       throw error;
     }
   }
@@ -132,10 +132,10 @@ export async function openS3(
       left -= chunk.length;
       if (left <= 0) return;
     }
-    throw new HeddleError("busy", "the file store broke off");
+    throw new HeddleError("busy", "the connection to the file store broke");
   }
 
-  /** A bucket may be shared, and somebody else's may lie beside what we put there. */
+  /** Whether a key is one of this store: a bucket may be shared, and other objects may have the same prefix. */
   const isOurs = (key: string): boolean => key.startsWith(prefix) && madeHere.test(key.slice(prefix.length));
 
   async function discardDrafts(begunBefore: bigint): Promise<void> {
@@ -147,7 +147,7 @@ export async function openS3(
     }
   }
 
-  // Not every server lists uploads, and not every account may: then the bucket's own rules have to do it.
+  // Not every server lists uploads, and not every account may: then the bucket's lifecycle rules have to delete them.
   await discardDrafts(BigInt(Date.now()) * 1000n - abandoned).catch(() => undefined);
 
   return {
@@ -168,7 +168,7 @@ export async function openS3(
       if (found === undefined) throw new HeddleError("not_found", `no blob ${key}`);
       const { start, end } = resolveRange(options.range, found.size);
       if (options.verify === true && options.range !== undefined) {
-        throw new HeddleError("invalid", "only a whole blob can be verified");
+        throw new HeddleError("invalid", "only a read of the whole blob can be verified");
       }
       const bytes = read(key, start, end);
       return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectGarbage } from "../src/index.js";
 import type { BlobStore } from "../src/index.js";
 
-/** What a user may expect of any back end. `open` gives an empty store, `age` makes a blob of it two hours old. */
+/** What a user may expect of any backend. `open` gives an empty store, `age` makes a blob of it two hours old. */
 export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, age: (key: string) => void): void {
   describe(`a blob store in ${backEnd}`, () => {
     let store: BlobStore;
@@ -63,7 +63,7 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
       await expect(store.put(bytes("x"), { expectedSha256: "not hex" })).rejects.toMatchObject({ code: "invalid" });
     });
 
-    test("a source that fails leaves nothing behind", async () => {
+    test("a source that fails leaves nothing", async () => {
       const before = await keys(store);
       await expect(store.put(failing())).rejects.toThrow("the upload broke off");
       expect(await keys(store)).toEqual(before);
@@ -87,7 +87,7 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
       await expect(store.get(keyOf("never put"))).rejects.toMatchObject({ code: "not_found" });
     });
 
-    test("deletes, says whether there was something, and takes the content again", async () => {
+    test("deletes, returns whether there was something, and stores the content again", async () => {
       const { key } = await store.put(bytes("short-lived"));
       expect(await store.delete(key)).toBe(true);
       expect(await store.delete(key)).toBe(false);
@@ -110,7 +110,7 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
       expect(listed).toContain(key);
     });
 
-    test("garbage collection takes what nothing names, but nothing young", async () => {
+    test("garbage collection deletes what nothing refers to, but nothing young", async () => {
       const { key: kept } = await store.put(bytes("named"));
       const { key: lost } = await store.put(bytes("named by nothing"));
       const others = new Set((await keys(store)).filter((key) => key !== lost));
@@ -127,7 +127,7 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
     });
 
     test.each([
-      ["before its turn", true],
+      ["before its lock", true],
       ["at the same moment", false],
     ])("content that is put again while garbage is collected, %s, stays", async (when, waits) => {
       const content = bytes(`nearly garbage, ${when}`);

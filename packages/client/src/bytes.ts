@@ -4,7 +4,7 @@ import { exchange } from "./exchange.js";
 import type { InputLocations } from "./outgoing.js";
 import { sortInput } from "./outgoing.js";
 
-/** A body that this client does not look into. */
+/** A body that is sent as it is. */
 export interface RawBodyInput<MediaType extends string = string> {
   body: Uint8Array | Blob | string;
   /** Default: the first one the operation names. */
@@ -28,7 +28,7 @@ export function withBytes(
   };
 }
 
-/** An operation answered by bytes. */
+/** An operation whose response is bytes. */
 export async function readBytes(
   connection: Connection,
   outgoing: OutgoingRequest,
@@ -36,6 +36,6 @@ export async function readBytes(
 ): Promise<Uint8Array> {
   const { data, deadline } = await exchange(connection, outgoing, options, "arrayBuffer");
   deadline.release();
-  // Undefined is an answer without content.
+  // Undefined is a response without content.
   return new Uint8Array((data as ArrayBuffer | undefined) ?? []);
 }

@@ -20,7 +20,7 @@ test.for<[string, unknown, string]>([
   ["a proxy", "Bad Gateway", "Bad Gateway"],
   ["nothing at all", undefined, "HTTP status 404"],
   ["an unknown shape", { reason: { nested: true } }, "HTTP status 404"],
-])("the message holds what was asked and what %s said", ([, body, reason]) => {
+])("the message has the operation and the reason of %s", ([, body, reason]) => {
   const error = new HeddleApiError({ operation, status: 404, body });
   expect(error.reason).toBe(reason);
   expect(error.message).toBe(`POST /obj/read: 404 ${reason}`);
@@ -33,7 +33,7 @@ test("the request id helps to find the request in the service's log", () => {
   expect(new HeddleApiError({ operation, status: 500 }).requestId).toBeUndefined();
 });
 
-test("without an answer the cause speaks", () => {
+test("without a response the message is that of the cause", () => {
   const cause = new TypeError("fetch failed");
   const error = new HeddleApiError({ operation, cause });
   expect(error.message).toBe("POST /obj/read: fetch failed");

@@ -4,7 +4,7 @@ import type { OutgoingRequest } from "./exchange.js";
 import { parseItem, readLines } from "./lines.js";
 
 /**
- * An operation answered by server-sent events: the JSON of each event's data, up to `[DONE]`.
+ * An operation whose response is server-sent events: the JSON of each event's data, up to `[DONE]`.
  * An event that carries `{"error": …}` is the failure of a stream that had already begun; it is thrown.
  */
 export async function* readEvents<Item>(

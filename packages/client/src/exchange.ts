@@ -5,7 +5,10 @@ import { HeddleApiError } from "./error.js";
 import { retryDelay, wait } from "./retry.js";
 import { newRetryId } from "./retry-id.js";
 
-/** One operation's request: method and path as in the spec, and its inputs already sorted into their places. */
+/**
+ * One operation's request: method and path as in the spec, and its inputs already sorted into path, query, headers and
+ * body.
+ */
 export interface OutgoingRequest {
   readonly operation: string;
   readonly params: Record<"path" | "query", Record<string, unknown>>;
@@ -17,14 +20,14 @@ export interface OutgoingRequest {
 export interface ExchangeResult {
   readonly data: unknown;
   readonly response: Response;
-  /** Still watched for the caller's signal; to be released when the answer was read. */
+  /** Still watched for the caller's signal; to be released when the response has been read. */
   readonly deadline: Deadline;
 }
 
 /**
- * One logical request: tried until it is answered or until trying again makes no sense.
+ * One logical request: sent until it succeeds or until a further attempt makes no sense.
  *
- * With `json` the answer is read and parsed before the deadline is met; with `stream` the deadline covers its beginning.
+ * With `json` the deadline covers reading and parsing the response; with `stream` only its beginning.
  * All tries of a write carry the same `X-Weave-Retry-Id`, by which the service recognises what it already has.
  */
 export async function exchange(
@@ -52,7 +55,7 @@ export async function exchange(
     } catch (cause) {
       signal?.throwIfAborted();
       error = new HeddleApiError({ operation, cause });
-      // An answer came, but not in JSON: whoever listens there will not say it better next time.
+      // The response is not JSON: the server is not Heddle, and a further attempt would not help.
       if (cause instanceof SyntaxError) shouldRetry = "false";
     }
     deadline.release();

@@ -4,7 +4,7 @@ import type { OutgoingRequest } from "./exchange.js";
 import { exchange } from "./exchange.js";
 
 /**
- * The lines of a streamed answer, without their ends, as they arrive: one array per piece of the network.
+ * The lines of a streamed response, without their ends, as they arrive: one array per chunk of the network.
  * A last line without an end is a line too. Leaving the loop early closes the connection.
  */
 export async function* readLines(
@@ -26,7 +26,7 @@ export async function* readLines(
       options.signal?.throwIfAborted();
       if (done) break;
       const [first = "", ...lines] = decoder.decode(value, { stream: true }).split("\n");
-      // Joined, not searched again: a line of many megabytes arrives in many pieces.
+      // Joined, not searched again: a line of many megabytes arrives in many chunks.
       lines.unshift(unfinished + first);
       unfinished = lines.pop()!;
       if (lines.length > 0) yield lines;

@@ -46,7 +46,7 @@ test("all tries of one write carry one retry id, two writes carry two, a read ca
   expect(ids[3]).not.toBe(ids[0]);
 });
 
-test("tries end after the configured number, with the last refusal", async () => {
+test("tries end after the configured number, with the last error", async () => {
   const { baseUrl, requests } = await startScript([503, soon, '{"reason":"busy"}']);
   await expect(write(baseUrl, { retries: 2 })).rejects.toMatchObject({ status: 503, reason: "busy", retryAfter: 0 });
   expect(requests).toHaveLength(3);
@@ -62,7 +62,7 @@ test("a connection that breaks is tried again", async () => {
   expect(await write(baseUrl)).toEqual({ id: "2" });
 });
 
-test("nobody listening is a HeddleApiError with status 0 and the cause", async () => {
+test("a port without a server is a HeddleApiError with status 0 and the cause", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as { port: number };
@@ -76,21 +76,21 @@ test("nobody listening is a HeddleApiError with status 0 and the cause", async (
   });
 });
 
-test("an answer that is not JSON is not asked for again", async () => {
+test("a request whose response is not JSON is not sent again", async () => {
   const { baseUrl, requests } = await startScript([200, {}, "<html>"]);
   await expect(write(baseUrl)).rejects.toMatchObject({ status: 0, cause: { name: "SyntaxError" } });
   expect(requests).toHaveLength(1);
 });
 
-test("a try that takes too long ends and says so", async () => {
+test("an attempt that takes too long ends with that reason", async () => {
   const { baseUrl } = await startServer(() => undefined);
   const failure = write(baseUrl, { timeout: 30, retries: 0 });
-  await expect(failure).rejects.toThrow("POST /call/start: no answer within 30 ms");
+  await expect(failure).rejects.toThrow("POST /call/start: no response within 30 ms");
 });
 
-test("an abort is the signal's own reason, while asking and while waiting to ask again", async () => {
-  const silent = await startServer(() => undefined);
-  await expect(write(silent.baseUrl, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
+test("an abort is the signal's own reason, during an attempt and while waiting for the next", async () => {
+  const hanging = await startServer(() => undefined);
+  await expect(write(hanging.baseUrl, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
     name: "TimeoutError",
   });
   const { baseUrl, requests } = await startScript([503, { "retry-after": "50" }]);

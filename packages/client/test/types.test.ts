@@ -16,7 +16,7 @@ test("results and items are typed by the spec", () => {
   expectTypeOf<Schemas["CallSchema"]["output"]>().toBeUnknown();
 });
 
-test("inputs stand side by side, whatever their place on the wire", () => {
+test("inputs are members of one object, wherever they are in the request", () => {
   expectTypeOf<Parameters<TracingClient["objAddTags"]>[0]>().toMatchObjectType<{
     project_id: string;
     object_id: string;

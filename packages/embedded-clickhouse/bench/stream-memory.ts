@@ -6,7 +6,7 @@ import { createClient } from "@clickhouse/client";
 import type { ResponseJSON, Row } from "@clickhouse/client";
 import { startEngineHost } from "../src/index.js";
 
-// How much memory the host needs to stream 300 MB to a client that reads slower than the engine answers.
+// How much memory the host needs to stream 300 MB to a client that reads slower than the engine writes.
 // Linux only (reads /proc). Run: pnpm --filter @heddle/embedded-clickhouse bench
 
 async function main(): Promise<void> {

@@ -18,7 +18,7 @@ export interface EngineHost {
   /** Spread into `createClient` of `@clickhouse/client`. Every call makes an agent of its own. */
   clientOptions(): EngineClientOptions;
   state(): HostState;
-  /** `restart`: a new process answers. Requests that were running have failed with connection errors. */
+  /** `restart`: a new process responds. Requests that were running have failed with connection errors. */
   on(event: "restart", listener: () => void): void;
   /** Lets running requests end (up to 10 s), then ends the engine. */
   close(): Promise<void>;
@@ -32,8 +32,8 @@ export interface EngineClientOptions {
 }
 
 /**
- * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when there
- * is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
+ * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when
+ * there is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
  * `failed` with what the engine reported.
  */
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {

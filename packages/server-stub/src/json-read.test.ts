@@ -113,7 +113,7 @@ describe("the rest is ordinary JSON", () => {
     expect([first, second]).toEqual([{ inner: { size: 7, list: [1] } }, { inner: { size: 7, list: [] } }]);
   });
 
-  test("keys nobody knows are passed over where they mean nothing, but have to be JSON", () => {
+  test("unknown keys are skipped where they mean nothing, but have to be JSON", () => {
     expect(readJson('{"surplus":{"a":[1,{"b":"]}"}]},"name":"a","inner":{"more":1,"size":2}}', plan)).toEqual({
       name: "a",
       inner: { more: 1, size: 2, list: [] },
@@ -145,7 +145,7 @@ describe("what is not JSON is refused with its position", () => {
     ["+1", 0, "no JSON value"],
     [".5", 0, "no JSON value"],
     ["-", 0, "no JSON value"],
-    ["1.", 0, "a number without digits behind its point"],
+    ["1.", 0, "a number without digits after its point"],
     ["1e+", 0, "a number without digits in its exponent"],
     ["tru", 0, "an unknown word"],
     ["Infinite", 0, "an unknown word"],
@@ -155,8 +155,8 @@ describe("what is not JSON is refused with its position", () => {
     ['"\\x"', 1, "an unknown escape in a string"],
     ['"\\u12g4"', 1, "a broken \\u escape"],
     ['"\\', 1, "an unknown escape in a string"],
-    ["1 2", 2, "something behind the end of the JSON value"],
-    ["{}]", 2, "something behind the end of the JSON value"],
+    ["1 2", 2, "something after the end of the JSON value"],
+    ["{}]", 2, "something after the end of the JSON value"],
   ])("%s", (text, position, message) => {
     const inside = `{"any":${text}`;
     expect(() => readJson(text, undefined)).toThrow(expect.objectContaining({ message, position }));

@@ -11,15 +11,15 @@ const maxDepth = 200;
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
- * in, unknown keys are skipped. Throws `Malformed` or `SchemaViolation`. `noControls` is the result of `hasNoControlCharacters`
- * for the text; false is always correct, only slower.
+ * in, unknown keys are skipped. Throws `Malformed` or `SchemaViolation`. `noControls` is the result of
+ * `hasNoControlCharacters` for the text; false is always correct, only slower.
  */
 export function readJson(text: string, plan: Plan | undefined, noControls = false): unknown {
   const reader = new Reader(text, noControls);
   reader.at = skipSpace(text, 0);
   const value = reader.value(plan);
   const end = skipSpace(text, reader.at);
-  if (end < text.length) throw new Malformed("something behind the end of the JSON value", end);
+  if (end < text.length) throw new Malformed("something after the end of the JSON value", end);
   return value;
 }
 
@@ -95,7 +95,7 @@ class Reader {
           this.at = this.#scanner.measure(this.at).end;
         } else if (property !== undefined && !property.keepNull && this.#isNull()) {
           this.at = endOfScalar(text, this.at);
-          // Deleting what is not there would still turn the object into a slow one.
+          // Deleting what is not there would still make the object slow (dictionary mode).
           if (Object.hasOwn(result, key)) delete result[key];
         } else {
           path.push(key);
@@ -153,7 +153,7 @@ class Reader {
     }
   }
 
-  /** True behind the closing bracket, false behind a comma. */
+  /** Returns true after the closing bracket, false after a comma. */
   #closes(bracket: number, shown: string): boolean {
     const at = skipSpace(this.#text, this.at);
     const c = this.#text.charCodeAt(at);

@@ -1,7 +1,7 @@
 import { endOfScalar, Malformed, skipSpace, walkString } from "./json-tokens.js";
 
 export interface Extent {
-  /** Index behind the value. */
+  /** Index after the value. */
   end: number;
   /** Levels of arrays and objects inside each other; a scalar has none. */
   depth: number;
@@ -46,7 +46,7 @@ export class Scanner {
     this.#noControls = noControls;
   }
 
-  /** Index behind the string that opens at `i`. */
+  /** Index after the string that opens at `i`. */
   endOfString(i: number): number {
     if (!this.#noControls) return walkString(this.text, i, i + 1);
     const close = this.text.indexOf('"', i + 1);
@@ -99,7 +99,7 @@ export class Scanner {
     }
   }
 
-  /** Index of the value behind the key that starts at `i`. */
+  /** Index of the value after the key that starts at `i`. */
   endOfKey(i: number): number {
     const { text } = this;
     if (text.charCodeAt(i) !== 34) throw new Malformed("no key where one should be", i);

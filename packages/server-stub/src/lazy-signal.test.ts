@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { expect, test } from "vitest";
 import { withSignal } from "./lazy-signal.js";
 
-test("the signal is made when somebody asks for it, and goes along when the request is spread", () => {
+test("the signal is created at its first access, and is copied when the request is spread", () => {
   let made = 0;
   const { signal } = new AbortController();
   const request = withSignal({ method: "GET" }, () => {

@@ -23,14 +23,14 @@ export async function closeInOrder(http: Server, running: ReadonlySet<ServerResp
 }
 
 /**
- * Resolves when a turn of the event loop brought no connection. The system resets those that it has taken in and nobody
- * has accepted when the listening ends.
+ * Resolves after an iteration of the event loop without a new connection. When listening ends, the system resets the
+ * connections that it has established and the process has not accepted.
  */
 async function acceptWaiting(http: Server): Promise<void> {
   let came = true;
   const count = () => (came = true);
   http.on("connection", count);
-  for (let turns = 0; came && turns < 1000; turns++) {
+  for (let iteration = 0; came && iteration < 1000; iteration++) {
     came = false;
     await nextTurn();
   }

@@ -26,7 +26,7 @@ interface Node<Entry> {
 }
 
 /**
- * Finds the operations of a path. Repeated slashes count as one, `prefixes` may stand in front, and a segment is
+ * Finds the operations of a path. Repeated slashes count as one, `prefixes` may precede them, and a segment is
  * decoded after the path was split, so `%2F` is part of a parameter. Throws a 400 for an encoding that is broken.
  */
 export function createRouter<Entry>(

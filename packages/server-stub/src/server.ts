@@ -28,9 +28,9 @@ export interface ServerOptions<Caller> {
   /** Called when a handler returned, before the response is sent. Its error is the response. */
   onSuccess?: (access: Access, caller: Caller) => void | Promise<void>;
   /**
-   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The operation
-   * is absent for errors outside of one. Also called for errors after the first item of a stream, whose response has
-   * begun.
+   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The
+   * operation is absent for errors outside of one. Also called for errors after the first item of a stream, whose
+   * response has begun.
    */
   onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
   /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
@@ -149,9 +149,9 @@ function methodNotAllowed(method: string, { methods }: Match<OperationEntry>): P
 /** HEAD: the status and headers of the response to GET. */
 function withoutBody(request: HttpRequest, response: HttpResponse): HttpResponse {
   if (request.method !== "HEAD") return response;
-  if (typeof response.body === "function") response.body(nobody).catch(() => {});
+  if (typeof response.body === "function") response.body(disconnectedSink).catch(() => {});
   return { status: response.status, headers: response.headers };
 }
 
 /** A client that is already disconnected: a stream written to it stops at once. */
-const nobody: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };
+const disconnectedSink: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };

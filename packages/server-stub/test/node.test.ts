@@ -67,7 +67,7 @@ test("a client that waits for 100-continue gets 413 before the upload", async ()
   });
 });
 
-test("a client that waits for 100-continue is let go on when its body is wanted", async () => {
+test("a client that waits for 100-continue gets 100 when its body is read", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const body = '{"id":"b1","title":"T","notes":{}}';
     const headers = { expect: "100-continue", "content-length": body.length };
@@ -89,7 +89,7 @@ test("an error leaves the connection usable for the next request", async () => {
   });
 });
 
-test("handlers learn where the peer is", async () => {
+test("handlers get the address of the peer", async () => {
   let seen: string | undefined;
   const handler: Handler = ({ remoteAddress }) => {
     seen = remoteAddress;
@@ -129,7 +129,7 @@ test("closing responds to clients that are connected and not yet accepted", asyn
   const responses = Array.from({ length: 30 }, () =>
     raw(listening.port, "GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").catch(String),
   );
-  // The system connects them in this very turn of the event loop; the server learns of it in the next.
+  // The system connects them in this iteration of the event loop; the server accepts them in the next.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   await listening.close();
   expect(new Set((await Promise.all(responses)).map((response) => response.slice(0, 12)))).toEqual(
@@ -152,13 +152,13 @@ test("a client that leaves in the middle of its request is no error of the serve
   expect(errors).toEqual([]);
 });
 
-test("a port that is taken is an error, not silence", async () => {
+test("a port that is taken is an error", async () => {
   const first = await listen(libraryServer({}));
   await expect(listen(libraryServer({}), { port: first.port })).rejects.toThrow("EADDRINUSE");
   await first.close(0);
 });
 
-test("the listener mounts in any node:http server, and many slow responses leave no listeners behind", async () => {
+test("the listener mounts in any node:http server, and many slow responses leave no listeners", async () => {
   const warnings: Error[] = [];
   const warn = (warning: Error) => warnings.push(warning);
   process.on("warning", warn);

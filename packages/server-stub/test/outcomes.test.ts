@@ -97,7 +97,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       expect([status, text, headers.get("x-should-retry")]).toEqual([202, '{"text":"later"}', "false"]);
     });
 
-    test("responds with 204 without a body where the spec says so", async () => {
+    test("responds with 204 without a body where the spec declares it", async () => {
       const { status, text } = await send(["bookDelete", () => undefined], "/shelves/1/books/a", { method: "DELETE" });
       expect([status, text]).toEqual([204, ""]);
     });
@@ -235,7 +235,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       }
     });
 
-    test("is handed on when somebody else may know the path", async () => {
+    test("is passed to the fallback when the path is unknown", async () => {
       const fallback: ServerOptions<unknown>["fallback"] = async ({ target }) => ({
         status: 418,
         headers: {},
@@ -464,7 +464,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       }
     });
 
-    test("500: an unexpected error tells nothing", async () => {
+    test("500: an unexpected error gives no details", async () => {
       expect(await send(failing(new Error("secret")), "/books", post(bookText))).toMatchObject({
         status: 500,
         text: '{"reason":"Internal server error"}',

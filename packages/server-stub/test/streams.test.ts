@@ -93,7 +93,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
   });
 
-  test("an error behind the first row breaks the stream, so that the client notices", async () => {
+  test("an error after the first row cuts off the stream, so that the client notices", async () => {
     async function* rows() {
       yield row("a");
       await setTimeout(20);
@@ -222,7 +222,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => {
           aborted = true;
-          reject(new Error("gone"));
+          reject(new Error("aborted"));
         });
       });
     };

@@ -13,11 +13,11 @@ import { trainingHandlers } from "./training/handlers.js";
 export interface AppOptions {
   /** The built documentation, or undefined where there is none (tests). */
   docsDir?: string;
-  /** Checks every answer against the spec: on in tests. */
+  /** Checks every response against the spec: on in tests. */
   validateResponses?: boolean;
-  /** Told of errors that nobody expected, each answered with a 500. */
+  /** Called with each error that becomes a 500. */
   onUnexpected?: (error: unknown) => void;
-  /** Told of stores that cannot serve, each answered with a 503. */
+  /** Called with each error of a store that becomes a 503. */
   onOutage?: (error: Error) => void;
 }
 

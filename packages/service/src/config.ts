@@ -4,7 +4,7 @@ import type { S3Access } from "@heddle/blob-store";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
- * The docs guide "Operating the service" is held against this table by a test.
+ * The docs guide "Operating the service" is checked against this table by a test.
  */
 export const variables = {
   HEDDLE_HOST: { default: "127.0.0.1", meaning: "address to listen on" },
@@ -25,7 +25,13 @@ export const variables = {
   },
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
-    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
+    meaning:
+      "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects and annotation queues",
+  },
+  HEDDLE_OTLP_SESSION_THREADS: {
+    default: "on",
+    meaning:
+      "whether spans of OpenTelemetry with session.id or gen_ai.conversation.id belong to that thread: on or off",
   },
   HEDDLE_BLOBS_URL: {
     default: "<data dir>/blobs",
@@ -44,14 +50,16 @@ export interface Config {
   clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
-  /** Where keys, users and projects are kept; undefined = in the data directory. */
+  /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
   databaseUrl: string | undefined;
+  /** Whether sessions of OpenTelemetry are threads. */
+  otlpSessionThreads: boolean;
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobsUrl: string;
   s3: S3Access | undefined;
 }
 
-/** A setting that cannot work; `message` is one line that says which and what to do. */
+/** A setting that cannot work; `message` is one line that names it and what to do. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -93,7 +101,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
-    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
+    ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
 
@@ -124,7 +133,13 @@ function databaseUrl(text: string | undefined): string | undefined {
   );
 }
 
-function blobsPlace(
+function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined): boolean {
+  const value = text ?? variables[name].default;
+  if (value === "on" || value === "off") return value === "on";
+  throw new ConfigError(`${name} must be on or off, not "${value}".`);
+}
+
+function blobsLocation(
   text: string | undefined,
   env: NodeJS.ProcessEnv,
   cwd: string,
@@ -158,6 +173,6 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-/** Where keys, users and projects are kept. */
+/** URL of the database of keys, users, projects and annotation queues. */
 export const controlPlaneUrl = (config: Config): string =>
   config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

@@ -20,7 +20,7 @@ import { takeWriterLease } from "./writer-lease.js";
 export interface Running {
   url: string;
   apiKey: string;
-  /** Resolves with one line when another service writes the traces now: this one must be closed. */
+  /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
   /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
   close(): Promise<void>;
@@ -32,11 +32,11 @@ export interface StartOptions {
   log: (line: string) => void;
 }
 
-/** How long what was accepted may take when the service stops, and how long the last bytes of it. */
+/** When the service stops: time for requests that were accepted, and then for the last bytes of their responses. */
 const drainMs = 4000;
 const cutMs = 1000;
 
-/** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
+/** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
 export async function startService(config: Config, { docsDir, log }: StartOptions): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
@@ -70,8 +70,8 @@ export async function startService(config: Config, { docsDir, log }: StartOption
     host?.on("restart", () => opened.engineRestarted());
     for (const { table, parts, path } of await opened.brokenParts()) {
       log(
-        `the table ${table} misses what was in ${parts} damaged part(s), kept as ${path}: ` +
-          "restore a backup, or remove them if a power cut broke them in the middle of a write",
+        `the table ${table} lacks the rows of ${parts} corrupt part(s), kept as ${path}: ` +
+          "restore a backup, or remove them if a power loss cut a write short",
       );
     }
 
@@ -93,7 +93,7 @@ export async function startService(config: Config, { docsDir, log }: StartOption
 }
 
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
-  // That it started is no news; what happens to it later is.
+  // The start of the host is not logged, later events are.
   let started = false;
   const host = await startEngineHost({
     directory: join(config.dataDir, "clickhouse"),

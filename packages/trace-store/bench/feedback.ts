@@ -114,7 +114,7 @@ async function fill(from: number, size: number): Promise<void> {
   const value = "toString((cityHash64(number) % 1000000) / 10000)";
   await engine.command({ sql: feedback("score", `concat('{"output":{"value":', ${value}, '}}')`, 1) });
   await engine.command({
-    sql: feedback("wandb.reaction.1", "if(cityHash64(number) % 100 = 0, '{\"emoji\":\"🎉\"}', '{\"emoji\":\"👍\"}')", 1),
+    sql: feedback("wandb.reaction.1", 'if(cityHash64(number) % 100 = 0, \'{"emoji":"🎉"}\', \'{"emoji":"👍"}\')', 1),
   });
 }
 

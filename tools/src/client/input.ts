@@ -6,7 +6,7 @@ import type { OpenApi } from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 
-/** The one input object of an operation: parameters and body properties side by side, under their wire names. */
+/** The one input object of an operation: parameters and body properties together, under the names of the API. */
 export interface Input {
   /** TypeScript type; undefined when the operation takes nothing. */
   type?: string;

@@ -166,7 +166,7 @@ function checkMaxItems(schema: Schema, limit: number, pointer: string, use: Use)
   if (schema.items === undefined || use === "parameter" || use === "multipart body")
     throw new UnsupportedSpecError(key, "x-heddle-max-items needs an array of a JSON body, with items");
   if (!new RegExp(`\\b${limit}\\b.*\\b413\\b`, "s").test(schema.description ?? ""))
-    throw new UnsupportedSpecError(key, `the description has to say that more than ${limit} are rejected with 413`);
+    throw new UnsupportedSpecError(key, `the description has to state that more than ${limit} are rejected with 413`);
 }
 
 function checkRaw(schema: Schema, pointer: string, use: Use): void {

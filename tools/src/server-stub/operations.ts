@@ -7,7 +7,7 @@ import { Plans } from "./plans.js";
 import { deref } from "../model/openapi.js";
 import type { Checks } from "./validators.js";
 
-/** What the server stub knows of a document, before it is written down or run. */
+/** The data of the server stub for a document, before it is written as source or run. */
 export interface Stub {
   operations: object[];
   plans: PlanEntry[];

@@ -5,7 +5,7 @@ import type { SessionPool } from "./session-pool.js";
 
 export interface EmbeddedEngine {
   pool: SessionPool;
-  /** Answers when the engine does; on a session of its own, so no query can hold it up. */
+  /** Runs a probe query on a session of its own, so that no other query delays it. */
   probe(): Promise<void>;
   /** Asks every query whose log comment ends with `marker` to stop; returns at once. */
   kill(marker: string): Promise<void>;
@@ -22,7 +22,7 @@ export async function openEngine(
   memoryBytes: number,
 ): Promise<EmbeddedEngine> {
   const args = engineArguments(directory, memoryBytes);
-  // Holds the directory for as long as the host lives; sessions for requests come and go beside it.
+  // Locks the directory until the host ends; requests open sessions of their own.
   const holder = new library.Session(directory, { connectionArgs: args });
 
   async function once(sql: string): Promise<string> {
@@ -43,7 +43,7 @@ export async function openEngine(
       await once("SELECT 1");
     },
     async kill(marker) {
-      // Never SYNC: waiting for the end of the killed query hung for ever.
+      // Never SYNC: waiting for the end of the killed query hung indefinitely.
       await once(`KILL QUERY WHERE endsWith(Settings['log_comment'], '${marker}') ASYNC`);
     },
     async close() {

@@ -53,7 +53,7 @@ export function describeStatement(sql: string): StatementInfo {
   return { kind, format, dataStart, multiple: false };
 }
 
-/** Behind these words an INSERT needs no data, and is not read further. */
+/** After these words an INSERT needs no data, and is not read further. */
 const endsInsertHead = new Set(["values", "select", "with"]);
 
 function kindOf(first: string | undefined): StatementInfo["kind"] {

@@ -4,7 +4,7 @@ import { isStreamable } from "./formats.js";
 import { insertBody } from "./insert-body.js";
 import type { QueryResponse } from "./query-response.js";
 
-/** Runs the statement on a session that is open and set up, and writes the reply up to its end. */
+/** Runs the statement on a session that is open and set up, and writes the whole response. */
 export async function execute(
   thread: SessionThread,
   execution: Execution,
@@ -30,7 +30,7 @@ async function runStream(
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  // The first chunk decides between an error answer and a result.
+  // The first chunk decides between an error response and a result.
   let chunk = await thread.call({ do: "stream", sql, format });
   reply.begin({ resultRows: chunk.rows, elapsedNs: elapsedNs(started) });
   while (!chunk.done) {
@@ -46,7 +46,7 @@ async function runWhole(
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  const result = await thread.call({ do: "whole", sql, format });
+  const result = await thread.call({ do: "buffered", sql, format });
   reply.begin({
     readRows: result.rows,
     readBytes: result.readBytes,

@@ -25,13 +25,13 @@ interface Summary {
   elapsedNs: number;
 }
 
-/** Writes the answer of one query; the head goes out with the first byte or at the end. */
+/** Writes the response of one query; the head is sent with the first byte or at the end. */
 export interface QueryResponse {
   begin(summary: Summary): void;
-  /** Waits for the client when it reads slower than the engine answers. */
+  /** Waits for the client when it reads slower than the engine writes. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   end(): void;
-  /** Before `begin`: an error answer. After it: the frame that tells the client that the result is broken off. */
+  /** Before `begin`: an error response. After it: the frame that marks the result as incomplete. */
   fail(error: ServerError): void;
 }
 

@@ -15,7 +15,7 @@ export interface HostState {
   lastError: string | undefined;
 }
 
-/** A host that has lived this long was sound; one that ends sooner counts as a crash loop. */
+/** A host that has run this long has started successfully; one that ends sooner counts as a crash loop. */
 const soundMs = 30_000;
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;

@@ -5,7 +5,7 @@ import { verifyChecksums } from "../backup/checksums.js";
 import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { readManifest } from "../backup/manifest.js";
-import { controlPlaneFile, elsewhere, filesDirectory, mustBeEmpty } from "../backup/places.js";
+import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
 import { restoreMark } from "../data-directory.js";
@@ -13,10 +13,10 @@ import { UsageError } from "./usage.js";
 
 export const restoreUsage = `heddle restore FROM
 
-Fills an empty data directory (HEDDLE_DATA_DIR) from a backup, when every file of it is as it was written. Start the
-service afterwards.`;
+Fills an empty data directory (HEDDLE_DATA_DIR) from a backup, after checking that no file of it
+has changed since it was written. Start the service afterwards.`;
 
-/** `heddle restore FROM`. A directory that it could not fill to the end is refused by every later start. */
+/** `heddle restore FROM`. The service refuses to start on a directory whose restore did not finish. */
 export async function restoreCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
   const [source, ...more] = args;
   if (source === undefined || source.startsWith("-") || more.length > 0) {
@@ -44,10 +44,10 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   if (parts.includes("control-plane") && controlPlane !== undefined) {
     mkdirSync(dirname(controlPlane), { recursive: true, mode: 0o700 });
     copyFileSync(join(from, "control.db"), controlPlane);
-    print("keys, users and projects");
+    print("keys, users, projects and annotation queues");
   }
   if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.dataDir, "api-key"));
-  elsewhere(config, print);
+  printExternalParts(config, print);
   await syncTree(config.dataDir);
   rmSync(mark);
   print(`done: start the service with HEDDLE_DATA_DIR=${config.dataDir}`);

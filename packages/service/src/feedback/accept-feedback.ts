@@ -3,7 +3,8 @@ import { HeddleError, withLoc } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { checkFeedback, derivedId, externalRef, externalRefs, memberOf } from "@heddle/trace-model";
 import type { CheckedFeedback, JsonText, ProjectOf } from "@heddle/trace-model";
-import type { NewFeedback, TraceStore } from "@heddle/trace-store";
+import type { NewFeedback } from "@heddle/trace-store";
+import type { Services } from "../services.js";
 import { checkQueue } from "./check-queue.js";
 import { FieldSchemas } from "./field-schema.js";
 
@@ -20,14 +21,16 @@ type Annotation = NonNullable<CheckedFeedback["annotation"]>;
 
 /** Turns the feedback of one request into what is stored, when it keeps the rules of its type. */
 export class FeedbackAcceptance {
-  readonly #store: TraceStore;
+  readonly #services: Pick<Services, "control" | "store">;
   readonly #context: FeedbackContext;
   readonly #schemas = new FieldSchemas();
   /** The `field_schema` of each specification that was read. */
   readonly #specifications = new Map<string, JsonText>();
+  /** Queues that are known to exist. */
+  readonly #queues = new Set<string>();
 
-  constructor(store: TraceStore, context: FeedbackContext) {
-    this.#store = store;
+  constructor(services: Pick<Services, "control" | "store">, context: FeedbackContext) {
+    this.#services = services;
     this.#context = context;
   }
 
@@ -44,10 +47,17 @@ export class FeedbackAcceptance {
     const sent = externalRefs(wire.payload.text, projectOf);
     const { payload, annotation } = checkFeedback({ ...wire, ...refs, payload: sent });
     const queueId = wire.queue_id || undefined;
-    if (queueId !== undefined) await checkQueue(wire.project_id, queueId);
+    if (queueId !== undefined) await this.#checkQueue(wire.project_id, queueId);
     if (annotation !== undefined) await this.#checkValue(wire.project_id, annotation);
     const made = retryId === undefined ? undefined : derivedId(wire.project_id, retryId, index, "feedback");
     return { ...wire, ...refs, queue_id: queueId, payload, id: wire.id ?? made, wb_user_id: userId };
+  }
+
+  async #checkQueue(projectId: string, queueId: string): Promise<void> {
+    const key = JSON.stringify([projectId, queueId]);
+    if (this.#queues.has(key)) return;
+    await checkQueue(this.#services.control, projectId, queueId);
+    this.#queues.add(key);
   }
 
   async #checkValue(projectId: string, { value, ...version }: Annotation): Promise<void> {
@@ -60,10 +70,12 @@ export class FeedbackAcceptance {
 
   async #readSchema(projectId: string, version: Omit<Annotation, "value">): Promise<JsonText> {
     const loc = ["annotation_ref"];
-    const object = await this.#store.objects.read({ ...version, project_id: projectId }).catch((error: unknown) => {
-      if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
-      throw new HeddleError("not_found", error.message, { loc, details: error.details });
-    });
+    const object = await this.#services.store.objects
+      .read({ ...version, project_id: projectId })
+      .catch((error: unknown) => {
+        if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
+        throw new HeddleError("not_found", error.message, { loc, details: error.details });
+      });
     const schema = memberOf(object.val, "field_schema");
     if (object.base_object_class !== "AnnotationSpec" || schema === undefined) {
       throw new HeddleError("invalid", "must name an AnnotationSpec object with a field_schema", { loc });

@@ -1,9 +1,8 @@
+import type { ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Throws `invalid` unless feedback of the project may name the annotation queue. */
-export async function checkQueue(_projectId: string, queueId: string): Promise<void> {
-  if (uuid.test(queueId)) return;
-  throw new HeddleError("invalid", "must be the id of an annotation queue", { loc: ["queue_id"] });
+/** Throws `invalid` unless the project has a live annotation queue with the id. */
+export async function checkQueue(control: ControlPlane, projectId: string, queueId: string): Promise<void> {
+  if ((await control.annotationQueues.get(projectId, queueId)) !== undefined) return;
+  throw new HeddleError("invalid", `there is no annotation queue ${queueId} in ${projectId}`, { loc: ["queue_id"] });
 }

@@ -10,7 +10,7 @@ import type { Caller, Services } from "../services.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import type { PartContext } from "../wire/call-parts.js";
 
-/** Who writes, and what makes generated ids the same on every attempt. */
+/** The caller, and the id that makes generated ids the same on every attempt. */
 export interface BatchContext {
   caller: Caller;
   retryId: string | undefined;
@@ -24,12 +24,12 @@ export interface ItemReader<Item> {
   partOf: (item: Item, context: PartContext) => CallPart;
 }
 
-/** What became of an item: the part that is durable now, or why it was refused. */
+/** The outcome of an item: the part that is durable now, or why it was rejected. */
 export type ItemOutcome = CallPart | ItemError;
 
 /**
- * Stores the good items of a batch and answers for each one, in order. A bad item, also one of a project that the key
- * may not write, never holds up its neighbours; only when no item at all was allowed is the request refused as a whole.
+ * Stores the good items of a batch and returns an outcome for each one, in order. A bad item, also one of a project
+ * that the key may not write, does not affect the others; the whole request is refused only when no item was allowed.
  */
 export async function writeBatch<Item extends object>(
   services: Services,
@@ -75,7 +75,7 @@ export async function writeBatch<Item extends object>(
   return outcomes;
 }
 
-/** Stores one start and answers with its ids, or throws what is wrong with it. */
+/** Stores one start and returns its ids. Throws when it is invalid. */
 export async function writeStart(
   services: Services,
   wire: Schemas["StartedCallSchemaForInsert"],
@@ -88,7 +88,7 @@ export async function writeStart(
   return { id: start.id, trace_id: start.trace_id };
 }
 
-/** Stores one end, or throws what is wrong with it. */
+/** Stores one end. Throws when it is invalid. */
 export async function writeEnd(
   services: Services,
   wire: Schemas["EndedCallSchemaForInsert"],

@@ -4,7 +4,7 @@ import type { Caller, Services } from "../services.js";
 import { completeOf } from "../wire/call-parts.js";
 import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
 
-/** The v2 write path: the project stands in the path and wins over one in the body. */
+/** The v2 write path: the project is in the path and overrides one in the body. */
 export function completeCallHandlers(services: Services): TracingHandlers<Caller>["completeCalls"] {
   return {
     async callsComplete({ params, body }, caller) {

@@ -12,7 +12,7 @@ import { wireTime } from "../wire/time.js";
 export function feedbackHandlers({ control, store }: Services): TracingHandlers<Caller>["feedback"] {
   async function acceptance(body: unknown, caller: Caller, retryId: string | undefined) {
     const projectOf = await internalProjects(control, caller, body);
-    return new FeedbackAcceptance(store, { userId: caller.user_id, retryId, projectOf });
+    return new FeedbackAcceptance({ control, store }, { userId: caller.user_id, retryId, projectOf });
   }
 
   return {

@@ -16,7 +16,10 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       await services.store.yieldToCommits();
       const decoded = decodeTraces(body.bytes, body.mediaType);
       await services.store.yieldToCommits();
-      const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
+      const { calls, rejected } = spansToCalls(decoded, {
+        project_id: headers.project_id,
+        sessionThreads: services.config.otlpSessionThreads,
+      });
 
       const projects = callsByProject(calls);
       const access = new ItemAccess(services.control, caller);
@@ -50,8 +53,8 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
         rejected.push({ message: `span ${part.start.id}: ${message}` });
       }
       await access.record(Array.from(stored, ({ start }) => start.project_id));
-      const answer = encodeTracesResponse(rejected, body.mediaType);
-      return reply(200, answer.bytes, { "content-type": answer.mediaType });
+      const response = encodeTracesResponse(rejected, body.mediaType);
+      return reply(200, response.bytes, { "content-type": response.mediaType });
     },
   };
 }

@@ -32,7 +32,10 @@ export async function writeFeedback({ wire, project_id, ledger, random, stopped 
     await send("/feedback/replace", { ...feedback(successor, `${text} new`), feedback_id: replaced });
     enter(replaced, []);
     enter(successor, [{ text: `${text} new`, round }]);
-    await send("/feedback/purge", { project_id, query: { $expr: { $eq: [{ $getField: "id" }, { $literal: purged }] } } });
+    await send("/feedback/purge", {
+      project_id,
+      query: { $expr: { $eq: [{ $getField: "id" }, { $literal: purged }] } },
+    });
     enter(purged, []);
   }
 
@@ -57,7 +60,9 @@ export async function writeFeedback({ wire, project_id, ledger, random, stopped 
           from.ask<Query>("/feedback/query", { project_id, query: where(field, value) });
         const byId = await query("id", id);
         const byRef = await query("weave_ref", `weave:///${project_id}/call/${id}`);
-        return [byId, byRef].map(({ result }) => result.map(({ payload }) => payload) as unknown).concat(byId.total_count);
+        return [byId, byRef]
+          .map(({ result }) => result.map(({ payload }) => payload) as unknown)
+          .concat(byId.total_count);
       },
     });
   }

@@ -29,8 +29,11 @@ describe("giving feedback", () => {
   test("a reaction comes back with the names of its emoji", async () => {
     const projectId = newProject();
     const react = async (emoji: string) =>
-      (await service.tracing().feedbackCreate(note(projectId, { feedback_type: "wandb.reaction.1", payload: { emoji } })))
-        .payload;
+      (
+        await service
+          .tracing()
+          .feedbackCreate(note(projectId, { feedback_type: "wandb.reaction.1", payload: { emoji } }))
+      ).payload;
     expect(await react("👍🏽")).toEqual({
       emoji: "👍🏽",
       alias: ":thumbs_up_medium_skin_tone:",
@@ -52,7 +55,10 @@ describe("giving feedback", () => {
     const write = (text: unknown) => service.tracing().feedbackCreate(note(projectId, { payload: { note: text } }));
     await write("😀".repeat(1024));
     for (const text of ["", "x".repeat(1025), 5, undefined]) {
-      await expect(write(text)).rejects.toMatchObject({ status: 400, message: expect.stringContaining("body.payload.note") });
+      await expect(write(text)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringContaining("body.payload.note"),
+      });
     }
   });
 
@@ -87,6 +93,22 @@ describe("giving feedback", () => {
     const send = async () => (await service.tracing().feedbackCreateBatch({ batch }, { retryId: "r-1" })).res;
     expect(await send()).toEqual(await send());
     expect((await listOf(projectId)).total_count).toBe(2);
+  });
+
+  test("a queue of the project is kept with it, and no queue that was deleted or is of another project", async () => {
+    const tracing = service.tracing();
+    const [projectId, other] = [newProject(), newProject()];
+    const queueOf = async (project: string) =>
+      (await tracing.annotationQueueCreate({ project_id: project, name: "q", scorer_refs: [] })).id;
+    const [own, deleted, foreign] = [await queueOf(projectId), await queueOf(projectId), await queueOf(other)];
+    await tracing.annotationQueueDelete({ project_id: projectId, queue_id: deleted });
+    await tracing.feedbackCreate(note(projectId, { queue_id: own }));
+    for (const queueId of [deleted, foreign]) {
+      await expect(tracing.feedbackCreate(note(projectId, { queue_id: queueId }))).rejects.toMatchObject({
+        status: 400,
+      });
+    }
+    expect((await listOf(projectId)).result).toMatchObject([{ queue_id: own }]);
   });
 
   test("a ref that names the project by its internal id is kept as the external one", async () => {
@@ -153,11 +175,8 @@ describe("what is refused, by name", () => {
       (projectId) => ({ trigger_ref: `weave:///${projectId}/object/m:v0` }),
       "trigger_ref",
     ],
-    "a queue that cannot be one": [() => ({ queue_id: "my queue" }), "queue_id"],
-    "too large a payload": [
-      () => ({ feedback_type: "mine", payload: { text: "x".repeat(1024 * 1024) } }),
-      "payload",
-    ],
+    "a queue that does not exist": [() => ({ queue_id: "0199d3a4-5c00-7e21-8b44-1f6a9c3d2e78" }), "queue_id"],
+    "too large a payload": [() => ({ feedback_type: "mine", payload: { text: "x".repeat(1024 * 1024) } }), "payload"],
   };
 
   test.each(Object.entries(cases))("%s", async (_, [change, field]) => {
@@ -266,7 +285,9 @@ describe("annotations", () => {
       status: 404,
       message: expect.stringContaining("body.annotation_ref: ") as string,
     });
-    await service.tracing().objCreate({ obj: { project_id: projectId, object_id: "plain", val: { field_schema: {} } } });
+    await service
+      .tracing()
+      .objCreate({ obj: { project_id: projectId, object_id: "plain", val: { field_schema: {} } } });
     await expect(annotate(1, "latest", "plain")).rejects.toMatchObject({ status: 400 });
     const digest = await specification({ type: "string" }, "deleted");
     await service.tracing().objDelete({ project_id: projectId, object_id: "deleted", digests: [digest] });
@@ -327,9 +348,11 @@ describe("feedback on calls", () => {
     expect((await tracing.callRead({ project_id: projectId, id: "b", include_feedback: true })).call).toMatchObject({
       summary: { weave: { feedback: [{ feedback_type: "score", weave_ref: callRef(projectId, "b") }] } },
     });
-    const slow = { $expr: { $eq: [{ $getField: "feedback.[wandb.note.1].payload.note" }, { $literal: "slow" }] } };
+    const slow: Schemas["Query"] = {
+      $expr: { $eq: [{ $getField: "feedback.[wandb.note.1].payload.note" }, { $literal: "slow" }] },
+    };
     const matching = async () =>
-      (await tracing.callsQuery({ project_id: projectId, query: slow as never })).calls.map(({ id }) => id);
+      (await tracing.callsQuery({ project_id: projectId, query: slow })).calls.map(({ id }) => id);
     expect(await matching()).toEqual(["a"]);
     const sorted = await tracing.callsQuery({
       project_id: projectId,
@@ -373,7 +396,7 @@ test("numbers over time, and tags and ratings of scorers", async () => {
   expect(buckets.map(({ group, tag_counts, rating_sums }) => ({ group, tag_counts, rating_sums }))).toEqual([
     { group: { scorer_id: "tone" }, tag_counts: { polite: 2 }, rating_sums: { tone: 4 } },
   ]);
-  await expect(
-    tracing.feedbackAggregate({ project_id: projectId, after_ms: 5, before_ms: 5 }),
-  ).rejects.toMatchObject({ status: 400 });
+  await expect(tracing.feedbackAggregate({ project_id: projectId, after_ms: 5, before_ms: 5 })).rejects.toMatchObject({
+    status: 400,
+  });
 });

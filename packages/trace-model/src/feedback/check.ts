@@ -94,7 +94,8 @@ function checkRunnable(claim: FeedbackClaim): CheckedFeedback {
   const name = nameAfter(runnablePrefix, claim);
   allowRefs(claim, ["runnable_ref", "call_ref", "trigger_ref"]);
   const ref = requiredRef(claim, "runnable_ref");
-  if (ref.kind !== "object" && ref.kind !== "op") throw invalid("must be the ref of an op or an object", "runnable_ref");
+  if (ref.kind !== "object" && ref.kind !== "op")
+    throw invalid("must be the ref of an op or an object", "runnable_ref");
   if (ref.name !== name) {
     throw invalid(`names ${ref.name}, and feedback_type the runnable ${name}`, "runnable_ref");
   }
@@ -147,7 +148,7 @@ function reactionOf(payload: JsonText): JsonText {
 
 function checkNote(payload: JsonText): void {
   const note = stringValue(memberOf(payload, "note") ?? "null");
-  const length = note === undefined ? 0 : [...note].length;
+  const length = note === undefined ? 0 : Array.from(note).length;
   if (length < 1 || length > maxNote) {
     throw invalid(`must be a text of 1 to ${maxNote} characters`, "payload", "note");
   }

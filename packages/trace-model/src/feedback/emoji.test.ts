@@ -9,18 +9,8 @@ it.each([
   ["☝🏿", ":index_pointing_up_dark_skin_tone:", "☝️", ":index_pointing_up:"],
   ["🇩🇪", ":flag_germany:", "🇩🇪", ":flag_germany:"],
   ["👨‍👩‍👧‍👦", ":family_man_woman_girl_boy:", "👨‍👩‍👧‍👦", ":family_man_woman_girl_boy:"],
-  [
-    "🧑🏻‍🤝‍🧑🏿",
-    ":people_holding_hands_light_skin_tone_dark_skin_tone:",
-    "🧑‍🤝‍🧑",
-    ":people_holding_hands:",
-  ],
-  [
-    "👩🏻‍🤝‍👨🏽",
-    ":woman_and_man_holding_hands_light_skin_tone_medium_skin_tone:",
-    "👫",
-    ":woman_and_man_holding_hands:",
-  ],
+  ["🧑🏻‍🤝‍🧑🏿", ":people_holding_hands_light_skin_tone_dark_skin_tone:", "🧑‍🤝‍🧑", ":people_holding_hands:"],
+  ["👩🏻‍🤝‍👨🏽", ":woman_and_man_holding_hands_light_skin_tone_medium_skin_tone:", "👫", ":woman_and_man_holding_hands:"],
 ])("%s is named %s", (emoji, alias, detoned, detonedAlias) => {
   expect(emojiNames(emoji)).toEqual({ alias, detoned, detoned_alias: detonedAlias });
 });

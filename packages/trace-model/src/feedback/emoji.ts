@@ -12,8 +12,10 @@ interface Entry {
   slug: string;
 }
 
+const require = createRequire(import.meta.url);
+
 /** Names by emoji, skin tones left out; from the Unicode consortium's list. */
-const entries = createRequire(import.meta.url)("unicode-emoji-json") as Readonly<Record<string, Entry>>;
+const entries = require("unicode-emoji-json") as Readonly<Record<string, Entry>>;
 
 const tones = new Map([
   ["\u{1F3FB}", "light"],
@@ -55,7 +57,7 @@ export function emojiNames(text: string): EmojiNames | undefined {
 /** An emoji that is in no list of names, as a skin tone by itself. */
 function lone(text: string): EmojiNames | undefined {
   if (!oneEmoji.test(text)) return undefined;
-  const alias = `:${[...text].map((sign) => `u${sign.codePointAt(0)?.toString(16)}`).join("_")}:`;
+  const alias = `:${Array.from(text, (sign) => `u${sign.codePointAt(0)?.toString(16)}`).join("_")}:`;
   return { alias, detoned: text, detoned_alias: alias };
 }
 

@@ -205,7 +205,7 @@ function microseconds(value: Fields, name: string): bigint {
 function integer(value: unknown, name: string): bigint {
   if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
   if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return BigInt(value);
-  throw new HeddleError("invalid", `${name} is no whole number`);
+  throw new HeddleError("invalid", `${name} is not an integer`);
 }
 
 function enumeration(value: unknown, prefix: string, names: readonly string[]): number {

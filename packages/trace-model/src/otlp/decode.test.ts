@@ -235,7 +235,7 @@ describe("JSON", () => {
     expect(traces.rejected.map((span) => span.message)).toEqual([
       "name is no text",
       "traceId is not written in hex digits",
-      "startTimeUnixNano is no whole number",
+      "startTimeUnixNano is not an integer",
       "expected an object",
     ]);
   });

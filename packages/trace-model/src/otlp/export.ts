@@ -10,7 +10,7 @@ export function decodeTraces(bytes: Uint8Array, mediaType: string): Traces {
   return encodingOf(mediaType) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
 }
 
-/** The answer to an export in the encoding of the request; empty when every span was taken. */
+/** The response to an export in the encoding of the request; empty when every span was accepted. */
 export function encodeTracesResponse(
   rejected: readonly RejectedSpan[],
   mediaType: string,
@@ -21,8 +21,8 @@ export function encodeTracesResponse(
     .map(({ message }) => message)
     .join("; ");
   if (json) {
-    const answer = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
-    return { bytes: Buffer.from(JSON.stringify(answer)), mediaType: "application/json" };
+    const response = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
+    return { bytes: Buffer.from(JSON.stringify(response)), mediaType: "application/json" };
   }
   const text = Buffer.from(errorMessage);
   const partial = Buffer.concat([Buffer.from([0x08, ...varint(rejected.length), 0x12, ...varint(text.length)]), text]);

@@ -118,7 +118,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
     expect(chat?.end.started_at).toBe(chat?.start.started_at);
   });
 
-  test("tell their inputs, output, usage and failure", () => {
+  test("carry their inputs, output, usage and failure", () => {
     expect(chat?.start.inputs).toBe('{"gen_ai.prompt":[{"role":"user","content":"hi"},{"role":"assistant"}]}');
     expect(chat?.end.output).toBe('{"gen_ai.completion":[{"role":"assistant", "n": 1.0}]}');
     expect(chat?.end.summary).toBe('{"usage":{"m-1":{"input_tokens":3,"output_tokens":5,"total_tokens":8}}}');
@@ -172,7 +172,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
     });
   });
 
-  test("are answered in their own encoding", () => {
+  test("get responses in their own encoding", () => {
     const [, serializer, mediaType] = encoding;
     const all = encodeTracesResponse([], mediaType);
     expect(all.mediaType).toBe(mediaType.split(";")[0]);

@@ -6,7 +6,7 @@ import { bucketsBetween } from "../stats/buckets.js";
 import { checkRange, inRange } from "./range.js";
 import type { FeedbackAggregateRequest } from "./requests.js";
 
-export type AggregateBucket = ApiSchemas["FeedbackAggregateBucket"];
+type AggregateBucket = ApiSchemas["FeedbackAggregateBucket"];
 type Group = NonNullable<FeedbackAggregateRequest["group_by"]>[number];
 
 export interface FeedbackAggregate {
@@ -26,17 +26,17 @@ const groups: Readonly<Record<Group, string>> = {
   span_status_code: "toString(span_status_code)",
 };
 
-const spanType =
-  "multiIf(span_trace_id != '', 'agent_turn', span_conversation_id != '', 'agent_conversation', '')";
+const spanType = "multiIf(span_trace_id != '', 'agent_turn', span_conversation_id != '', 'agent_conversation', '')";
 const tags = "JSONExtract(scorer_tags, 'Array(String)')";
 const ratings = "JSONExtract(scorer_ratings, 'Map(String, Float64)')";
 
-interface Row extends Record<string, unknown> {
+interface Row {
   bucket: string;
   total: string;
   scored: string;
   tags: [string[], string[]];
   ratings: [string[], string[], number[]];
+  [group: `g${number}`]: string;
 }
 
 /** Tags and ratings per bucket of time and group; buckets and groups without feedback are left out. */
@@ -90,7 +90,7 @@ function toBucket(row: Row, groupBy: readonly Group[]): AggregateBucket {
   const [ratingNames, ratingCounts, ratingSums] = row.ratings;
   return {
     time_bucket_start_ms: Number(BigInt(row.bucket) / 1000n),
-    group: Object.fromEntries(groupBy.map((name, index) => [name, String(row[`g${index}`] ?? "")])),
+    group: Object.fromEntries(groupBy.map((name, index) => [name, row[`g${index}`] ?? ""])),
     total_count: Number(row.total),
     scored_count: Number(row.scored),
     tag_counts: numbersBy(tagNames, tagCounts),

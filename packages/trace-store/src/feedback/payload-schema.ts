@@ -29,7 +29,7 @@ export async function payloadSchema(
     collectPaths(newest, "", types);
   }
   return [...types]
-    .map(([json_path, value_type]) => ({ json_path, value_type }))
+    .map(([path, type]) => ({ json_path: path, value_type: type }))
     .toSorted((a, b) => (a.json_path < b.json_path ? -1 : 1));
 }
 

@@ -136,4 +136,3 @@ function writeRow(writer: RowWriter, row: FeedbackWrite): void {
 export function keyOf({ project_id, id, call_id, content }: FeedbackRow): string {
   return JSON.stringify([project_id, call_id, content.weave_ref, content.feedback_type, id]);
 }
-

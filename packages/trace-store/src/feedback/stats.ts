@@ -17,7 +17,7 @@ type Aggregation = ApiSchemas["AggregationType"];
 type ValueType = NonNullable<MetricSpec["value_type"]>;
 
 /** Numbers of a bucket: one per metric and aggregation, as `avg_output_score`. */
-export interface FeedbackBucket {
+interface FeedbackBucket {
   timestamp: string;
   count: number;
   [metric: string]: string | number | null;
@@ -66,7 +66,9 @@ export async function feedbackStats(
   const statement = (perBucket: boolean) => {
     const p = new Parameters();
     const sql = new StatementSql(p);
-    const leaves = metrics.map((spec, index) => `${leafOrNull(sql, "payload", splitPath(spec.json_path))} AS v${index}`);
+    const leaves = metrics.map(
+      (spec, index) => `${leafOrNull(sql, "payload", splitPath(spec.json_path))} AS v${index}`,
+    );
     const inner = `SELECT toUnixTimestamp64Micro(created_at) AS us, ${leaves.join(", ")} FROM ${newestRows("feedback")} WHERE ${inRange(p, selection)}`;
     const key = perBucket ? [`${buckets.bucketOf(p, "us")} AS bucket`] : [];
     const numbers = columns.map((column, index) => `${column.sql} AS m${index}`);
@@ -112,7 +114,11 @@ function metricColumns(specs: readonly MetricSpec[]): Column[] {
       throw new HeddleError("invalid", `${type} values have no percentiles`, { loc: [...loc, "percentiles"] });
     }
     for (const percentile of percentiles) {
-      add(`p${percentile}`, withLoc([...loc, "percentiles"], () => percentileOf(value, percentile)), null);
+      add(
+        `p${percentile}`,
+        withLoc([...loc, "percentiles"], () => percentileOf(value, percentile)),
+        null,
+      );
     }
   }
   return [...columns.values()];

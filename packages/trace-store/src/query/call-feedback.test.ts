@@ -14,9 +14,17 @@ function compile(condition: unknown, ...sort: string[]) {
   const sql = new CallSql(p);
   const source = () => ({ document: "inputs", path: [] });
   const where = compileQuery(sql, parseQuery({ $expr: condition }, parseCallField), callFields(sql, source));
-  const keys = parseSort(sort.map((name) => ({ field: name, direction: "asc" })), parseCallField);
+  const keys = parseSort(
+    sort.map((name) => ({ field: name, direction: "asc" })),
+    parseCallField,
+  );
   const order = compileSort(sql, keys, source);
-  return { where, select: order.select, joins: sql.feedback.joins("e/p").map((join) => join(undefined)), values: p.values };
+  return {
+    where,
+    select: order.select,
+    joins: sql.feedback.joins("e/p").map((join) => join(undefined)),
+    values: p.values,
+  };
 }
 
 it("joins the oldest feedback of a type, with just the part that is compared", () => {

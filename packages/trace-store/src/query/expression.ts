@@ -19,7 +19,7 @@ export interface FieldSql<F extends TypedField> {
   pieces?(field: F): Pieces | undefined;
 }
 
-export interface Pieces {
+interface Pieces {
   list: string;
   one: string;
 }
@@ -105,11 +105,10 @@ class Compiler<F extends TypedField> {
 
   /** Lists that the fields inside a test are pieces of. */
   #unboundPieces(e: Expression<F>): Pieces[] {
-    const { pieces: piecesOf } = this.#fields;
-    if (piecesOf === undefined) return [];
+    if (this.#fields.pieces === undefined) return [];
     const found = new Map<string, Pieces>();
     for (const field of fieldsOf(e)) {
-      const pieces = piecesOf(field);
+      const pieces = this.#fields.pieces(field);
       if (pieces !== undefined && !this.#bound.has(pieces.one)) found.set(pieces.one, pieces);
     }
     return [...found.values()];
@@ -199,7 +198,8 @@ class Compiler<F extends TypedField> {
 const anyTrue = (test: string, { list, one }: Pieces): string => `arrayExists(${one} -> ifNull(${test}, 0), ${list})`;
 
 /** The same, unknown when it is unknown for all. */
-const greatest = (test: string, { list, one }: Pieces): string => `arrayReduce('max', arrayMap(${one} -> ${test}, ${list}))`;
+const greatest = (test: string, { list, one }: Pieces): string =>
+  `arrayReduce('max', arrayMap(${one} -> ${test}, ${list}))`;
 
 /** Whether the expression asks something of values: what is true or false, but no combination of such. */
 function isTest<F extends TypedField>(e: Expression<F>): boolean {

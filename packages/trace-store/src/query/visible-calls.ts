@@ -17,6 +17,8 @@ export interface CallScope {
 export interface CallSelection {
   select: readonly string[];
   where?: readonly string[];
+  /** Conditions that few calls meet: of complete calls, only those that do are looked up among the hidden ones. */
+  prewhere?: readonly string[];
   /** Joined to both branches. */
   joins?: readonly CallJoin[];
   /** Joins the renames. */
@@ -33,7 +35,7 @@ export interface CallSelection {
  * SQL of a join. One that has to look at everything for any call is told how to select the ids of a branch that has few,
  * so that it is not done twice.
  */
-export type CallJoin = string | ((ids: string | undefined) => string);
+type CallJoin = string | ((ids: string | undefined) => string);
 
 /** Columns that running calls lack, as they read there. */
 const runningColumns = [
@@ -65,9 +67,11 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const written = beingWritten(scope, p, project);
   const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
   const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
-  const branch = (table: string, conditions: readonly string[], ids?: string) =>
+  const prewhere = selection.prewhere ?? [];
+  const branch = (table: string, conditions: readonly string[], first: readonly string[] = [], ids?: string) =>
     [
       `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins.map((join) => (typeof join === "string" ? join : join(ids)))].join(" ")}`,
+      ...(first.length === 0 ? [] : [`PREWHERE ${first.join(" AND ")}`]),
       `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
       ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
@@ -76,13 +80,15 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const parts = `FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
   const running = branch(
     `(SELECT *, ${runningColumns} ${parts}) AS call_parts`,
-    [...(hidden ? [notDeleted(project)] : []), ...written.starts],
+    [...(hidden ? [notDeleted(project)] : []), ...written.starts, ...prewhere],
+    [],
     `SELECT id ${parts}`,
   );
-  const complete = branch("calls", [
-    ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
-    ...written.replaced,
-  ]);
+  const complete = branch(
+    "calls",
+    [...(hidden ? [notDeleted(project), notReplaced(project)] : []), ...written.replaced],
+    prewhere,
+  );
   return selection.onlyComplete === true ? complete : `(${running}) UNION ALL (${complete})`;
 }
 

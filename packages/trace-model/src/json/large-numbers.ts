@@ -2,10 +2,10 @@
 const digits = /\d{3,}/g;
 
 /**
- * Whether a number in the text may be too great for a double or a 64-bit integer: it has an exponent of three digits,
- * or 19 digits in a row. Text inside a string that looks like such a number behind `:`, `,`, `[` or a space counts too.
+ * Whether a number in the text may be too large for a double or a 64-bit integer: it has an exponent of three digits,
+ * or 19 digits in a row. Text inside a string that looks like such a number after `:`, `,`, `[` or a space counts too.
  */
-export function holdsGreatNumbers(text: string): boolean {
+export function hasLargeNumbers(text: string): boolean {
   digits.lastIndex = 0;
   while (digits.test(text)) {
     const to = digits.lastIndex;
@@ -28,8 +28,8 @@ function isExponent(text: string, from: number): boolean {
 }
 
 /**
- * Whether what the digits belong to begins where a number can. Ids of hexadecimal digits do not: a quote precedes them.
- * It looks back a little only, since a text may be made of nothing else.
+ * Whether the token with these digits begins where a number can. Ids of hexadecimal digits do not: a quote precedes
+ * them. It looks back a little only, since a text may be made of nothing else.
  */
 function isNumber(text: string, from: number): boolean {
   let before = from - 1;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
-// What the kernel says of a process. Linux only.
+// CPU, memory and files of a process, read from /proc. Linux only.
 
 /** Clock ticks per second of /proc; fixed for user space on Linux. */
 const ticks = 100;
@@ -8,7 +8,7 @@ const ticks = 100;
 /** Milliseconds of CPU, user and system, since the process began. */
 export const cpuMs = (pid: number): number => ticksMs(`/proc/${pid}/stat`);
 
-/** The same of its first thread alone: in node all but compiling and collecting garbage. */
+/** The same of its first thread only: in node all but compiling and collecting garbage. */
 export const mainThreadMs = (pid: number): number => ticksMs(`/proc/${pid}/task/${pid}/stat`);
 
 function ticksMs(file: string): number {

@@ -29,7 +29,7 @@ function callOf(attributes: Record<string, Value>, more: object = {}): SpanCall 
 const text = (stringValue: string): Value => ({ stringValue });
 const ref = "weave:///e/p/object/x:abc";
 
-test("a span of texts and numbers needs no second look", () => {
+test("a span of texts and numbers is marked as storable as it is", () => {
   const { start, end } = callOf({
     "gen_ai.prompt.0.content": text('Say "weave:///e/p/call/1",\nNaN and \\u00e9 {é}'),
     "gen_ai.completion": text('[{"role":"assistant","n":1.5}]'),
@@ -37,7 +37,7 @@ test("a span of texts and numbers needs no second look", () => {
     temperature: { doubleValue: 0.7 },
     greatest: { intValue: "9223372036854775807" },
   });
-  expect([start.plain, end.plain]).toEqual([true, true]);
+  expect([start.storableAsIs, end.storableAsIs]).toEqual([true, true]);
 });
 
 test.each<[string, Record<string, Value>, object?]>([
@@ -50,12 +50,12 @@ test.each<[string, Record<string, Value>, object?]>([
   ["half a character", { input: text("\ud800") }],
   ["half a character, escaped in JSON", { input: text(String.raw`["\ud800"]`) }],
   ["half a character in the name", {}, { name: "\udc00" }],
-])("a span with %s does", (_, attributes, more) => {
+])("a span with %s is not", (_, attributes, more) => {
   const { start, end } = callOf(attributes, more);
-  expect([start.plain, end.plain]).toEqual([undefined, undefined]);
+  expect([start.storableAsIs, end.storableAsIs]).toEqual([undefined, undefined]);
 });
 
-test("what is said of the texts is true for any span", () => {
+test("texts marked as storable are, for any span", () => {
   const keys = fc.constantFrom("input", "output", "gen_ai.prompt", "gen_ai.request.model", "wandb.attributes", "other");
   const counts = fc.constantFrom(
     "gen_ai.usage.input_tokens",
@@ -84,8 +84,8 @@ test("what is said of the texts is true for any span", () => {
     fc.property(fc.dictionary(keys, value), fc.dictionary(counts, count), (attributes, usage) => {
       const { start, end } = callOf({ ...attributes, ...usage });
       expect(end.usage).toEqual(usageOf(end.summary));
-      expect(end.plain).toBe(start.plain);
-      if (!start.plain) return;
+      expect(end.storableAsIs).toBe(start.storableAsIs);
+      if (!start.storableAsIs) return;
       const output = end.output ?? "null";
       for (const json of [start.attributes, start.inputs, output, end.summary]) {
         expect(storable(json)).toEqual({ text: json });

@@ -13,14 +13,15 @@ export function controlPlaneFile(config: Config): string | undefined {
 export const filesDirectory = ({ blobsUrl }: Config): string | undefined =>
   blobsUrl.startsWith("s3://") ? undefined : blobsUrl;
 
-/** Refuses to write where something is already. */
+/** Throws a {@link ConfigError} unless the directory is empty or missing. */
 export function mustBeEmpty(path: string, what: string): void {
   if (existsSync(path) && readdirSync(path).length > 0) throw new ConfigError(`${what} ${path} is not empty.`);
 }
 
-/** Says what belongs to the installation and is not in the backup. */
-export function elsewhere(config: Config, print: (line: string) => void): void {
+/** Prints which parts of the installation are not in the backup, and how to back them up. */
+export function printExternalParts(config: Config, print: (line: string) => void): void {
   if (config.clickhouseUrl !== undefined) print("traces: on the ClickHouse server (its own BACKUP DATABASE trace)");
   if (filesDirectory(config) === undefined) print("files: on S3 (versioning or replication of the bucket)");
-  if (controlPlaneFile(config) === undefined) print("keys, users and projects: on the Postgres server (pg_dump)");
+  if (controlPlaneFile(config) === undefined)
+    print("keys, users, projects and annotation queues: on the Postgres server (pg_dump)");
 }

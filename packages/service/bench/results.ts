@@ -1,6 +1,6 @@
 import { cpus, loadavg, platform, release, totalmem } from "node:os";
 
-/** Which machine made the numbers, and how busy it was. */
+/** The machine of the measurement, and its load. */
 export function describeMachine(): string {
   const [cpu] = cpus();
   const load = loadavg().map((value) => value.toFixed(1));
@@ -18,7 +18,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** Three digits that matter; whole numbers from 100 on. */
+/** Rounds to three significant digits; integers from 100 on. */
 export function short(value: number): number {
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
 }

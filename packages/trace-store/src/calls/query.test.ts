@@ -214,8 +214,8 @@ describe("a query", () => {
     expect(await contains(field("inputs.m"), '{"x":"hi"}')).toEqual(["a"]);
   });
 
-  it("matches nothing in feedback and queues, also when negated", async () => {
-    for (const path of ["feedback.[*].payload.x", "feedback.[note].runnable_ref", "annotation_queue_items.queue_id"]) {
+  it("matches nothing in refs of feedback and queues that there are none of, also when negated", async () => {
+    for (const path of ["feedback.[note].runnable_ref", "annotation_queue_items.queue_id"]) {
       expect(await where({ $eq: [field(path), literal("x")] })).toEqual([]);
       expect(await where({ $not: [{ $eq: [field(path), literal("x")] }] })).toEqual([]);
     }
@@ -242,7 +242,10 @@ describe("an order", () => {
     ["ended_at", ["a", "b", "c", "e", "d"], ["e", "c", "b", "a", "d"]],
     ["thread_id", ["b", "e", "d", "c", "a"], ["b", "e", "d", "c", "a"]],
     ["wb_run_step", ["c", "e", "d", "b", "a"], ["c", "e", "d", "b", "a"]],
-    ["feedback.[*].payload.x", ["e", "d", "c", "b", "a"], ["e", "d", "c", "b", "a"]],
+    [
+      ["e", "d", "c", "b", "a"],
+      ["e", "d", "c", "b", "a"],
+    ],
   ])("by %s puts absent values last", async (path, asc, desc) => {
     for (const more of [{}, { limit: 5 }]) {
       expect(await sorted(path, "asc", more)).toEqual(asc);

@@ -242,10 +242,7 @@ describe("an order", () => {
     ["ended_at", ["a", "b", "c", "e", "d"], ["e", "c", "b", "a", "d"]],
     ["thread_id", ["b", "e", "d", "c", "a"], ["b", "e", "d", "c", "a"]],
     ["wb_run_step", ["c", "e", "d", "b", "a"], ["c", "e", "d", "b", "a"]],
-    [
-      ["e", "d", "c", "b", "a"],
-      ["e", "d", "c", "b", "a"],
-    ],
+    ["feedback.[*].payload.x", ["e", "d", "c", "b", "a"], ["e", "d", "c", "b", "a"]],
   ])("by %s puts absent values last", async (path, asc, desc) => {
     for (const more of [{}, { limit: 5 }]) {
       expect(await sorted(path, "asc", more)).toEqual(asc);

@@ -62,7 +62,7 @@ describe("giving feedback", () => {
     }
   });
 
-  test("what came before is told by id, time and user, and any user's name in the request is ignored", async () => {
+  test("the response has id, time and user, and a user that the request names is ignored", async () => {
     const projectId = newProject();
     const alice = await service.key({ user_name: "alice" });
     const sent = note(projectId, { wb_user_id: "somebody-else", creator: "Bob" });
@@ -298,7 +298,7 @@ describe("annotations", () => {
   });
 
   test.each<[string, unknown, unknown]>([
-    ["a pattern that backtracks for ever", { type: "string", pattern: "^(a+)+$" }, `${"a".repeat(60)}!`],
+    ["a pattern that backtracks without end", { type: "string", pattern: "^(a+)+$" }, `${"a".repeat(60)}!`],
     [
       "alternatives that multiply",
       {

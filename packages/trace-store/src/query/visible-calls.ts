@@ -32,8 +32,8 @@ export interface CallSelection {
 }
 
 /**
- * SQL of a join. One that has to look at everything for any call is told how to select the ids of a branch that has few,
- * so that it is not done twice.
+ * SQL of a join. A function gets a SELECT of the ids of a branch that has few calls, so that the join reads only what
+ * belongs to them; undefined for the other branch.
  */
 type CallJoin = string | ((ids: string | undefined) => string);
 

@@ -17,6 +17,8 @@ import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
 import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
+import { openFeedback } from "./feedback/feedback.js";
+import type { Feedback } from "./feedback/feedback.js";
 import { openFiles } from "./files/files.js";
 import type { Files } from "./files/files.js";
 import { openObjects } from "./objects/objects.js";
@@ -68,6 +70,7 @@ export interface TraceStore {
   objects: Objects;
   tables: Tables;
   files: Files;
+  feedback: Feedback;
   refs: Refs;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
@@ -131,6 +134,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     objects,
     tables: openTables(context),
     files: openFiles(context),
+    feedback: openFeedback(context),
     refs: openRefs(context),
     brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),

@@ -3,6 +3,7 @@ import type { Caller, Services } from "../services.js";
 import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
+import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
@@ -17,6 +18,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     annotationQueues: annotationQueueHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
+    feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CallEntry } from "./ledger.js";
 import { writeContents } from "./content-writer.js";
+import { writeFeedback } from "./feedback-writer.js";
 import { writeQueue } from "./queue-writer.js";
 import type { Writing } from "./writing.js";
 
@@ -13,6 +14,7 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   OTLP: spans,
   "sent again": sentAgain,
   "objects, tables, files": writeContents,
+  feedback: writeFeedback,
   "annotation queues": writeQueue,
 };
 

@@ -36,14 +36,17 @@ export interface CallReadsContext {
 
 type SizeOptions = Pick<ApiSchemas["CallReadReq"], "include_storage_size" | "include_total_storage_size">;
 
+type FeedbackOption = Pick<ApiSchemas["CallReadReq"], "include_feedback">;
+
 /** Absent: no limit, all columns, expanded values. */
 export interface CallsQuery
   extends
     CallSelector,
     SizeOptions,
+    FeedbackOption,
     Pick<ApiSchemas["CallsQueryReq"], "limit" | "offset" | "columns" | "return_expanded_column_values"> {}
 
-export interface CallRead extends SizeOptions, Pick<ApiSchemas["CallReadReq"], "project_id" | "id"> {}
+export interface CallRead extends SizeOptions, FeedbackOption, Pick<ApiSchemas["CallReadReq"], "project_id" | "id"> {}
 
 /** The count stops at the limit. */
 export interface CallCount
@@ -126,7 +129,7 @@ function sourceOf(
 
 async function* finish(
   context: CallReadsContext,
-  request: SizeOptions & { project_id: string },
+  request: SizeOptions & FeedbackOption & { project_id: string },
   source: CallSource & Pick<Finish, "expand">,
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
 ): AsyncGenerator<StoredCall, void, undefined> {
@@ -137,6 +140,7 @@ async function* finish(
     refs: context.refs,
     names: source.select.includes("display_name") && context.inFlight.hasNames(project_id),
     totalSizes: request.include_total_storage_size === true,
+    feedback: request.include_feedback === true,
   });
 }
 

@@ -35,6 +35,8 @@ export interface StoredCall {
   storage_size_bytes?: number;
   /** The same, summed over the trace; null for calls that have a parent. */
   total_storage_size_bytes?: number | null;
+  /** The feedback on the call, each a JSON object, oldest first; only when it was asked for. */
+  feedback?: readonly JsonText[];
 }
 
 /** A row of what `callColumns` selects; columns that were not asked for are missing. */

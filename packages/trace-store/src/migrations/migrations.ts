@@ -15,4 +15,7 @@ const tracingTables = [
 ];
 
 /** All steps, in order, numbered from 1 without gaps. */
-export const allMigrations: readonly Migration[] = [{ version: 1, name: "tracing tables", statements: tracingTables }];
+export const allMigrations: readonly Migration[] = [
+  { version: 1, name: "tracing tables", statements: tracingTables },
+  { version: 2, name: "feedback", statements: [createTable("feedback")] },
+];

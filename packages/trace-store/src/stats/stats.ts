@@ -74,7 +74,8 @@ export async function callStats(
   };
 }
 
-function checkTime(us: bigint, name: "start" | "end"): void {
+/** Throws `invalid` for a time that the engine cannot hold. */
+export function checkTime(us: bigint, name: "start" | "end"): void {
   if (isStorableTime(us)) return;
   throw new HeddleError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
 }

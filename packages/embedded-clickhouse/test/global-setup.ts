@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { startEngineHost } from "../src/index.js";
+import type * as package_ from "../src/index.js";
 
 // One engine for the whole test run; with HEDDLE_CLICKHOUSE_URL the suites run on that server instead.
 
 /** What travels from here to the test processes; `testClientOptions` makes client options of it. */
 export interface ProvidedClickHouse {
   url: string;
-  socket_path?: string;
+  socketPath?: string;
   username?: string;
   password?: string;
 }
@@ -27,8 +27,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     return () => Promise.resolve();
   }
   const directory = mkdtempSync(join(tmpdir(), "heddle-test-"));
+  const index = `${project.getProvidedContext().compiled}/@heddle/embedded-clickhouse/dist/index.js`;
+  const { startEngineHost } = (await import(index)) as typeof package_;
   const host = await startEngineHost({ directory });
-  project.provide("clickhouse", { url: host.url, socket_path: host.socket_path });
+  project.provide("clickhouse", { url: host.url, socketPath: host.socketPath });
   return async () => {
     await host.close();
     rmSync(directory, { recursive: true, force: true });

@@ -8,7 +8,7 @@ import type { ServerOptions } from "./server.js";
 export type * from "./generated/tracing.handlers.js";
 
 /**
- * A server of the tracing interface. Handlers are grouped as in the spec; a missing one answers 501.
+ * A server of the tracing interface. Handlers are grouped as in the spec; a missing one responds with 501.
  *
  * ```ts
  * const server = createTracingServer({ calls: { callRead: async ({ body }) => ({ call: await read(body.id) }) } });

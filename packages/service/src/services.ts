@@ -3,7 +3,7 @@ import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { Config } from "./config.js";
 
-/** What the handlers stand on. */
+/** What the handlers use. */
 export interface Services {
   config: Config;
   control: ControlPlane;

@@ -19,7 +19,7 @@ import type { Services } from "../src/services.js";
 const ownerKey = "o".repeat(40);
 
 /**
- * The service as it runs, on the engine of the test run with a database of its own; answers are checked against the
+ * The service as it runs, on the engine of the test run with a database of its own; responses are checked against the
  * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one.
  */
 export async function openTestService(env: Record<string, string> = {}) {
@@ -27,14 +27,14 @@ export async function openTestService(env: Record<string, string> = {}) {
   const config = readConfig({ HEDDLE_DATA_DIR: directory, ...env });
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
-    owner: { secret: ownerKey, entity: config.default_entity },
+    owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
   const store = await database.open({
     controlPlaneId: control.identity,
-    prices: loadPrices(config.prices_file),
+    prices: loadPrices(config.pricesFile),
   });
-  const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
+  const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const services: Services = { config, control, store, blobs, version: "1.2.3" };
   const unexpected: unknown[] = [];
   const outages: string[] = [];
@@ -51,9 +51,9 @@ export async function openTestService(env: Record<string, string> = {}) {
     services,
     fetch,
     owner_key: ownerKey,
-    /** Errors that were answered with a 500: a test that expects none looks here. */
+    /** Errors that became a response 500: a test that expects none looks here. */
     unexpected,
-    /** What the operator was told of stores that could not serve. */
+    /** What was logged for the operator about stores that could not serve. */
     outages,
     tracing: (apiKey: string = ownerKey) => createTracingClient({ ...options, apiKey }),
     training: (apiKey: string = ownerKey) => createTrainingClient({ ...options, apiKey }),

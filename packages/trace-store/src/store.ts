@@ -20,6 +20,8 @@ import { versionClock } from "./version-clock.js";
 import { openCosts } from "./costs/costs.js";
 import type { Costs } from "./costs/costs.js";
 import type { Price } from "./costs/price.js";
+import { openFeedback } from "./feedback/feedback.js";
+import type { Feedback } from "./feedback/feedback.js";
 import { openFiles } from "./files/files.js";
 import type { Files } from "./files/files.js";
 import { openObjects } from "./objects/objects.js";
@@ -28,6 +30,8 @@ import { openRefs } from "./refs/refs.js";
 import type { Refs } from "./refs/refs.js";
 import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
+import { openThreads } from "./threads/threads.js";
+import type { Threads } from "./threads/threads.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
@@ -67,9 +71,11 @@ export interface TraceStore {
   /** See {@link Ingest.yieldToCommits}; for callers whose work takes milliseconds. */
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
+  threads: Threads;
   objects: Objects;
   tables: Tables;
   files: Files;
+  feedback: Feedback;
   refs: Refs;
   costs: Omit<Costs, "book">;
   /** Tables that miss rows because the engine could not read some of their parts. */
@@ -137,9 +143,11 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
       delete: ingest.delete,
       rename: ingest.rename,
     },
+    threads: openThreads({ ...context, inFlight }),
     objects,
     tables: openTables(context),
     files: openFiles(context),
+    feedback: openFeedback(context),
     refs: openRefs(context),
     costs: openCosts(context, prices),
     brokenParts: () => brokenParts(engine),

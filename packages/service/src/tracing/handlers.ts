@@ -1,26 +1,32 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
+import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { costHandlers } from "./costs.js";
+import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
 import { refHandlers } from "./refs.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
+import { threadHandlers } from "./threads.js";
 
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
   return {
+    annotationQueues: annotationQueueHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
     costs: costHandlers(services),
+    feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),
     refs: refHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),
+    threads: threadHandlers(services),
   };
 }

@@ -53,7 +53,7 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
   async function post(path: string, body: unknown): Promise<string | undefined> {
     const { status, text } = await wire.post(path, body);
     if (status === 200) return text;
-    if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+    if (status !== 0 && status !== 503) throw new Error(`${path} responded ${status}: ${text}`);
     return undefined;
   }
 

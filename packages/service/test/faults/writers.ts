@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CallEntry } from "./ledger.js";
 import { writeContents } from "./content-writer.js";
+import { writeFeedback } from "./feedback-writer.js";
+import { writeQueue } from "./queue-writer.js";
 import type { Writing } from "./writing.js";
 
 /** How a client writes; each runs as one client after another request. */
@@ -12,6 +14,8 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   OTLP: spans,
   "sent again": sentAgain,
   "objects, tables, files, prices": writeContents,
+  feedback: writeFeedback,
+  "annotation queues": writeQueue,
 };
 
 /** Runs a client of every kind until `stopped`. */
@@ -118,7 +122,7 @@ async function send(
     ack();
     return true;
   }
-  if (status !== 0 && status !== 503) throw new Error(`${path} answered ${status}: ${text}`);
+  if (status !== 0 && status !== 503) throw new Error(`${path} responded ${status}: ${text}`);
   await delay(50);
   return false;
 }

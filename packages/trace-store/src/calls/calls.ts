@@ -40,7 +40,7 @@ export interface CallReadsContext {
 
 type IncludeOptions = Pick<
   ApiSchemas["CallReadReq"],
-  "include_costs" | "include_storage_size" | "include_total_storage_size"
+  "include_costs" | "include_feedback" | "include_storage_size" | "include_total_storage_size"
 >;
 
 /** Absent: no limit, all columns, expanded values. */
@@ -145,6 +145,7 @@ async function* finish(
     refs: context.refs,
     names: source.select.includes("display_name") && context.inFlight.hasNames(project_id),
     totalSizes: request.include_total_storage_size === true,
+    feedback: request.include_feedback === true,
   });
   yield* request.include_costs === true
     ? withCosts(finished, async () => await context.costs.book(project_id, source.signal))

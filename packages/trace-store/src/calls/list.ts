@@ -3,6 +3,7 @@ import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { at, compileSortedCalls } from "../query/call-query.js";
 import type { CallPlan, LocatedCalls } from "../query/call-query.js";
+import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
 import { visibleCalls } from "../query/visible-calls.js";
@@ -93,9 +94,7 @@ function listStatement(
     limit: limit === undefined ? undefined : limit + offset + duplicates,
   });
   const all = `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.orderBy} LIMIT 1 BY id`;
-  if (limit === undefined && offset === 0) return { sql: all, params: p };
-  const [rows, skipped] = [p.bind("UInt64", limit ?? Number.MAX_SAFE_INTEGER), p.bind("UInt64", offset)];
-  return { sql: `${all} LIMIT ${rows} OFFSET ${skipped}`, params: p };
+  return { sql: all + pageClause(p, { limit, offset }), params: p };
 }
 
 /**

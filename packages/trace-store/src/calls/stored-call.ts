@@ -37,6 +37,8 @@ export interface StoredCall {
   total_storage_size_bytes?: number | null;
   /** What each model cost, as `summary.weave.costs` shows it; undefined when no model has a price. */
   costs?: JsonText;
+  /** The feedback on the call, each a JSON object, oldest first; only when it was asked for. */
+  feedback?: readonly JsonText[];
 }
 
 /** A row of what `callColumns` selects; columns that were not asked for are missing. */

@@ -108,8 +108,8 @@ it.each<[name: string, condition: unknown, sql: string, values: Record<string, u
     { p0: "l", p1: 2 },
   ],
   [
-    "feedback and queues as unknown until there are any",
-    { $eq: [field("feedback.[note].payload.x"), literal("y")] },
+    "queues as unknown until there are any",
+    { $eq: [field("annotation_queue_items.queue_id"), literal("y")] },
     "(CAST(NULL, 'Nullable(String)') = {p0:String})",
     { p0: "y" },
   ],

@@ -12,6 +12,16 @@ export interface FieldSql<F extends TypedField> {
   size(field: F): string;
   /** The column of a text, where '' may stand for an absent one; undefined for any other field. */
   textColumn(field: F): string | undefined;
+  /**
+   * For a field that a row has several of: the list of them, not empty, and the name that the other members call one of
+   * them by. A test that holds for one holds for the row; it is unknown when it is unknown for all.
+   */
+  pieces?(field: F): Pieces | undefined;
+}
+
+interface Pieces {
+  list: string;
+  one: string;
 }
 
 const comparisons = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
@@ -31,6 +41,8 @@ export function compileQuery<F extends TypedField>(
 class Compiler<F extends TypedField> {
   readonly #sql: StatementSql;
   readonly #fields: FieldSql<F>;
+  /** Names of pieces that the expression at hand is inside of. */
+  readonly #bound = new Set<string>();
 
   constructor(sql: StatementSql, fields: FieldSql<F>) {
     this.#sql = sql;
@@ -39,6 +51,8 @@ class Compiler<F extends TypedField> {
 
   /** A condition in which unknown counts as false: shorter, and indexes of columns apply. */
   condition(e: Expression<F>): string {
+    const pieces = isTest(e) ? this.#unboundPieces(e) : [];
+    if (pieces.length > 0) return this.#forAny(pieces, e, anyTrue);
     switch (e.op) {
       case "and":
       case "or":
@@ -58,6 +72,8 @@ class Compiler<F extends TypedField> {
   /** The value with NULL where it is unknown. */
   value(e: Expression<F>): string {
     const { p } = this.#sql;
+    const pieces = isTest(e) ? this.#unboundPieces(e) : [];
+    if (pieces.length > 0) return this.#forAny(pieces, e, greatest);
     switch (e.op) {
       case "and":
       case "or":
@@ -85,6 +101,27 @@ class Compiler<F extends TypedField> {
       default:
         return `(${this.value(e.left)} ${comparisons[e.op]} ${this.value(e.right)})`;
     }
+  }
+
+  /** Lists that the fields inside a test are pieces of. */
+  #unboundPieces(e: Expression<F>): Pieces[] {
+    if (this.#fields.pieces === undefined) return [];
+    const found = new Map<string, Pieces>();
+    for (const field of fieldsOf(e)) {
+      const pieces = this.#fields.pieces(field);
+      if (pieces !== undefined && !this.#bound.has(pieces.one)) found.set(pieces.one, pieces);
+    }
+    return [...found.values()];
+  }
+
+  #forAny(pieces: readonly Pieces[], e: Expression<F>, combined: typeof anyTrue): string {
+    for (const { one } of pieces) this.#bound.add(one);
+    let test = `CAST(${this.value(e)}, 'Nullable(UInt8)')`;
+    for (const each of pieces) {
+      this.#bound.delete(each.one);
+      test = combined(test, each);
+    }
+    return test;
   }
 
   #literal(value: string | number | boolean | null): string {
@@ -154,6 +191,42 @@ class Compiler<F extends TypedField> {
   #toBool(value: string): string {
     const text = this.#sql.named(value);
     return `multiIf(${text.first} IN ('true', '1'), true, ${text.again} IN ('false', '0'), false, NULL)`;
+  }
+}
+
+/** A test of a list of which one has to hold, where unknown counts as false. */
+const anyTrue = (test: string, { list, one }: Pieces): string => `arrayExists(${one} -> ifNull(${test}, 0), ${list})`;
+
+/** The same, unknown when it is unknown for all. */
+const greatest = (test: string, { list, one }: Pieces): string =>
+  `arrayReduce('max', arrayMap(${one} -> ${test}, ${list}))`;
+
+/** Whether the expression asks something of values: what is true or false, but no combination of such. */
+function isTest<F extends TypedField>(e: Expression<F>): boolean {
+  return typeOf(e) === "bool" && !["and", "or", "not", "field", "literal"].includes(e.op);
+}
+
+function fieldsOf<F extends TypedField>(e: Expression<F>): F[] {
+  switch (e.op) {
+    case "field":
+      return [e.field];
+    case "and":
+    case "or":
+      return e.operands.flatMap(fieldsOf);
+    case "not":
+    case "is_null":
+    case "in":
+      return fieldsOf(e.operand);
+    case "contains":
+      return [...fieldsOf(e.input), ...fieldsOf(e.substr)];
+    case "convert":
+    case "size":
+      return fieldsOf(e.input);
+    case "literal":
+    case "time":
+      return [];
+    default:
+      return [...fieldsOf(e.left), ...fieldsOf(e.right)];
   }
 }
 

@@ -19,8 +19,8 @@ export function leafOrNull(sql: StatementSql, document: string, path: readonly s
   return extract("JSONExtract", follow(sql, document, path), "'Nullable(String)'");
 }
 
-/** The leaf as a JSON text. */
-function leafJson(sql: StatementSql, document: string, path: readonly string[]): string {
+/** The leaf as a JSON text, '' when the path is missing. */
+export function leafJson(sql: StatementSql, document: string, path: readonly string[]): string {
   return extract("JSONExtractRaw", follow(sql, document, path));
 }
 

@@ -1,4 +1,4 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 
 type Aggregation = ApiSchemas["AggregationType"];
@@ -54,7 +54,8 @@ export interface MetricColumn {
 
 const onlySum: readonly Aggregation[] = ["sum"];
 
-const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
+/** SQL of each aggregation of a value; NULL counts for nothing. */
+export const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
   sum: (value) => `sum(${value})`,
   avg: (value) => `avg(${value})`,
   min: (value) => `min(${value})`,
@@ -98,15 +99,18 @@ export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
     }
     for (const name of aggregations) add(name, metric, value);
     for (const percentile of percentiles) {
-      if (!(percentile >= 0 && percentile <= 100)) {
-        throw invalid("percentiles lie between 0 and 100", [...loc, "percentiles"]);
-      }
-      // The level is part of the function's name, so it cannot be bound; it is a number, printed by us.
-      const sql = `quantileExactInclusive(${(percentile / 100).toFixed(12)})(${value})`;
+      const sql = withLoc([...loc, "percentiles"], () => percentileOf(value, percentile));
       columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, sql, empty: null });
     }
   }
   return [...columns.values()];
+}
+
+/** SQL of a percentile by linear interpolation. Throws `invalid` for one that is not between 0 and 100. */
+export function percentileOf(value: string, percentile: number): string {
+  if (!(percentile >= 0 && percentile <= 100)) throw invalid("percentiles lie between 0 and 100", []);
+  // The level is part of the function's name, so it cannot be bound; it is a number, printed by us.
+  return `quantileExactInclusive(${(percentile / 100).toFixed(12)})(${value})`;
 }
 
 function invalid(message: string, loc: ReadonlyArray<string | number>): HeddleError {

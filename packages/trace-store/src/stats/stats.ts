@@ -71,7 +71,8 @@ export async function callStats(source: UsageSource, request: CallStatsRequest):
   };
 }
 
-function checkTime(us: bigint, name: "start" | "end"): void {
+/** Throws `invalid` for a time that the engine cannot hold. */
+export function checkTime(us: bigint, name: "start" | "end"): void {
   if (isStorableTime(us)) return;
   throw new HeddleError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
 }
@@ -135,9 +136,15 @@ class StatsReader {
     const statement = () => {
       const p = new Parameters();
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
-      const calls = visibleCalls(scope(), p, {
+      const current = scope();
+      const calls = visibleCalls(current, p, {
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
-        where: [`started_at >= ${p.time(start)}`, `started_at < ${p.time(end)}`, ...ids, ...compileFilter(p, filter)],
+        where: [
+          `started_at >= ${p.time(start)}`,
+          `started_at < ${p.time(end)}`,
+          ...ids,
+          ...compileFilter(p, filter, current.project_id),
+        ],
       });
       const keys = usageOf === undefined ? ["bucket"] : ["bucket", "model"];
       const metrics = columns.map(({ sql }, index) => `${sql} AS m${index}`);

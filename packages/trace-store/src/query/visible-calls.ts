@@ -54,6 +54,8 @@ const runningColumns = [
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
   const project = p.bind("String", scope.project_id);
   const alive = `expire_at > toDateTime(${p.bind("UInt32", scope.now / 1_000_000n)}, 'UTC')`;
+  const retention = scope.inFlight.retentionUs(scope.project_id);
+  const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
   const hidden = scope.inFlight.hasHidden(scope.project_id);
   const written = beingWritten(scope, p, project);
@@ -62,7 +64,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const branch = (table: string, conditions: readonly string[]) =>
     [
       `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins].join(" ")}`,
-      `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
+      `WHERE ${[`project_id = ${project}`, ...kept, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
       ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),

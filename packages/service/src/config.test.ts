@@ -13,6 +13,7 @@ test("defaults work without any variable", () => {
     database_url: undefined,
     blobs_url: "/home/me/.heddle/blobs",
     s3: undefined,
+    providers: [],
   });
 });
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 // Tests run from TypeScript source through the @heddle/source export condition; nothing is built first.
-// "import" must not stand here: node would take it for `require` in CommonJS packages as well.
+// "import" must not be in the list: node would take it for `require` in CommonJS packages as well.
 const conditions = ["@heddle/source", "node"];
 
 export default defineConfig({

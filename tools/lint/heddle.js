@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 
-/** `calls.ts` beside the folder `calls/`: one name for two locations. */
+/** `calls.ts` next to the folder `calls/`: one name for two locations. */
 const noFileBesideFolder = {
   create: (context) => ({
     Program(node) {

@@ -57,7 +57,7 @@ test("files that import each other are found, through types and generated files 
 });
 
 test.each([
-  ["a file beside a folder of its name", "calls.ts", ["heddle(no-file-beside-folder)"]],
+  ["a file next to a folder of its name", "calls.ts", ["heddle(no-file-beside-folder)"]],
   ["a type among imported values", "inline.ts", ["import(consistent-type-specifier-style)"]],
   ["private and protected members", "hidden.ts", ["heddle(no-private-keyword)", "heddle(no-private-keyword)"]],
   ["upper-case constants", "upper.ts", ["heddle(no-upper-case-names)", "heddle(no-upper-case-names)"]],

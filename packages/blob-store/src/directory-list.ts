@@ -13,7 +13,7 @@ export async function* listDirectory(root: string): AsyncGenerator<BlobEntry> {
         if (!/^[0-9a-f]{64}$/.test(sha256) || !sha256.startsWith(first + second)) continue;
         const found = await stat(join(folder, sha256), { bigint: true }).catch(missing);
         if (found === undefined) continue; // Deleted since the folder was read.
-        yield { key: keyOf(sha256), size: Number(found.size), sha256, modified_at: found.mtimeNs / 1000n };
+        yield { key: keyOf(sha256), size: Number(found.size), sha256, modifiedAt: found.mtimeNs / 1000n };
       }
     }
   }

@@ -57,7 +57,7 @@ describe("a directory of blobs", () => {
     expect(await readdir(join(root, "tmp"))).toEqual([]);
   });
 
-  test("cleans up what a crashed write left behind", async () => {
+  test("cleans up the draft of a crashed write", async () => {
     const root = await directory();
     await mkdir(join(root, "tmp"));
     await writeFile(join(root, "tmp", "half a blob"), "half");
@@ -77,7 +77,7 @@ describe("a directory of blobs", () => {
     await expect(drain()).rejects.toMatchObject({ code: "corrupt" });
   });
 
-  test("a blob cut short on disk is mended by the next put", async () => {
+  test("a truncated blob is repaired by the next put", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });
     const { key } = await store.put(Buffer.from("hello"));
@@ -86,7 +86,7 @@ describe("a directory of blobs", () => {
     expect((await stat(join(root, key))).size).toBe(5);
   });
 
-  test("putting content again makes it young again", async () => {
+  test("putting content again renews its time", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });
     const { key } = await store.put(Buffer.from("hello"));
@@ -95,7 +95,7 @@ describe("a directory of blobs", () => {
     expect((await stat(join(root, key))).mtimeMs).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  test("passes over files that are no blobs", async () => {
+  test("skips files that are not blobs", async () => {
     const root = await directory();
     const store = await openBlobStore({ url: root });
     const { key } = await store.put(Buffer.from("hello"));
@@ -106,7 +106,7 @@ describe("a directory of blobs", () => {
     expect(listed).toEqual([key]);
   });
 
-  test("a URL without a back end is refused by name", async () => {
-    await expect(openBlobStore({ url: "ftp://host/blobs" })).rejects.toThrow("no back end for ftp: URLs");
+  test("a URL without a backend is refused by name", async () => {
+    await expect(openBlobStore({ url: "ftp://host/blobs" })).rejects.toThrow("no backend for ftp: URLs");
   });
 });

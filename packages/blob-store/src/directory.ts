@@ -12,8 +12,8 @@ import { resolveRange } from "./range.js";
 import { verified } from "./verify.js";
 
 /**
- * Opens a directory as a blob store and makes it when it is missing. One process at a time: what crashed writes left in
- * `tmp/` is removed here, and a second opener would lose its writes in progress.
+ * Opens a directory as a blob store and creates it when it is missing. One process at a time: the drafts of crashed writes
+ * in `tmp/` are removed here, and a second opener would lose its writes in progress.
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
@@ -59,12 +59,12 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     return size;
   }
 
-  async function put(source: BlobSource, options: { expected_sha256?: string } = {}): Promise<BlobInfo> {
-    if (options.expected_sha256 !== undefined) keyOf(options.expected_sha256);
+  async function put(source: BlobSource, options: { expectedSha256?: string } = {}): Promise<BlobInfo> {
+    if (options.expectedSha256 !== undefined) keyOf(options.expectedSha256);
     if (source instanceof Uint8Array) {
-      // Clients upload the same small file again and again: bytes in hand are hashed before anything is written.
+      // Clients upload the same small file again and again: bytes in memory are hashed before anything is written.
       const sha256 = sha256Of(source);
-      checkDigest(sha256, options.expected_sha256);
+      checkDigest(sha256, options.expectedSha256);
       const key = keyOf(sha256);
       const size = await locked(key, async () => await renew(locate(key).path));
       if (size === source.length) return { key, size, sha256 };
@@ -72,7 +72,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     const draft = join(temporary, randomUUID());
     try {
       const { sha256, size } = await writeDraft(draft, source);
-      checkDigest(sha256, options.expected_sha256);
+      checkDigest(sha256, options.expectedSha256);
       const key = keyOf(sha256);
       const { path } = locate(key);
       await locked(key, async () => {
@@ -98,18 +98,17 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     if (found === undefined) throw new HeddleError("not_found", `no blob ${key}`);
     const { start, end } = resolveRange(options.range, found.size);
     if (options.verify === true && options.range !== undefined) {
-      throw new HeddleError("invalid", "only a whole blob can be verified");
+      throw new HeddleError("invalid", "only a read of the whole blob can be verified");
     }
     const bytes = readFrom(locate(key).path, start, end);
     return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
   }
 
-  async function remove(key: string, { put_before }: { put_before?: bigint } = {}): Promise<boolean> {
+  async function remove(key: string, { putBefore }: { putBefore?: bigint } = {}): Promise<boolean> {
     const { path } = locate(key);
     return await locked(key, async () => {
       try {
-        if (put_before !== undefined && (await stat(path, { bigint: true })).mtimeNs >= put_before * 1000n)
-          return false;
+        if (putBefore !== undefined && (await stat(path, { bigint: true })).mtimeNs >= putBefore * 1000n) return false;
         await unlink(path);
         return true;
       } catch (error) {
@@ -125,7 +124,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     stat: info,
     delete: remove,
     list: () => listDirectory(root),
-    // There are none of before: those of crashed writes went when the directory was opened, failed ones at once.
+    // There are no older ones: opening the directory has removed those of crashed writes.
     discardDrafts: async () => {},
     close: async () => {},
   };

@@ -2,21 +2,21 @@ import type { BlobStore } from "./port.js";
 
 export interface GarbageOptions {
   /**
-   * Microseconds since 1970: only what was last put before is touched. It must lie further back than the longest time
-   * between a put and the row that names it, an hour at least.
+   * Microseconds since 1970: only what was last put before is touched. It must be longer ago than the longest time
+   * between a put and the row that names it, at least an hour.
    */
-  put_before: bigint;
+  putBefore: bigint;
   /** Those of the keys that are in use. Asked about 1,000 at a time, after they were listed. */
   named: (keys: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /**
- * Deletes the blobs that nothing names, and what broken uploads left. Content that is put again meanwhile stays, as
- * long as it is put through the same store object.
+ * Deletes the blobs that nothing refers to, and the drafts of broken uploads. Content that is put again meanwhile
+ * stays, as long as it is put through the same store object.
  */
 export async function collectGarbage(
   store: BlobStore,
-  { put_before, named }: GarbageOptions,
+  { putBefore, named }: GarbageOptions,
 ): Promise<{ deleted: number; bytes: number }> {
   const collected = { deleted: 0, bytes: 0 };
   let old: { key: string; size: number }[] = [];
@@ -24,19 +24,19 @@ export async function collectGarbage(
   async function collect(): Promise<void> {
     const inUse = await named(old.map(({ key }) => key));
     for (const { key, size } of old) {
-      if (inUse.has(key) || !(await store.delete(key, { put_before }))) continue;
+      if (inUse.has(key) || !(await store.delete(key, { putBefore }))) continue;
       collected.deleted += 1;
       collected.bytes += size;
     }
     old = [];
   }
 
-  for await (const { key, size, modified_at } of store.list()) {
-    if (modified_at >= put_before) continue;
+  for await (const { key, size, modifiedAt } of store.list()) {
+    if (modifiedAt >= putBefore) continue;
     old.push({ key, size });
     if (old.length === 1000) await collect();
   }
   if (old.length > 0) await collect();
-  await store.discardDrafts(put_before);
+  await store.discardDrafts(putBefore);
   return collected;
 }

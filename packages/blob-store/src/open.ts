@@ -8,7 +8,7 @@ import type { S3Access } from "./s3-request.js";
 
 /**
  * Opens the blob store at a directory path, `file:` URL or `s3://bucket/prefix`; the last needs `s3`. A bucket that is
- * not there or turns us away is `denied`, a server that does not answer `busy`.
+ * missing or rejects the credentials is `denied`, a server that does not respond `busy`.
  * @example const blobs = await openBlobStore({ url: "/var/lib/heddle/blobs" });
  */
 export async function openBlobStore({ url, s3 }: { url: string; s3?: S3Access }): Promise<BlobStore> {
@@ -18,10 +18,7 @@ export async function openBlobStore({ url, s3 }: { url: string; s3?: S3Access })
     return await openS3(url, s3);
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(url)) {
-    throw new HeddleError(
-      "invalid",
-      `no back end for ${url.slice(0, url.indexOf(":"))}: URLs; give a directory or s3:`,
-    );
+    throw new HeddleError("invalid", `no backend for ${url.slice(0, url.indexOf(":"))}: URLs; give a directory or s3:`);
   }
   return await openDirectory(resolve(url));
 }

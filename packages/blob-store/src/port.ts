@@ -1,10 +1,10 @@
-/** What every back end offers. Blobs are named by their content, so a blob never changes once it is there. */
+/** What every backend offers. Blobs are named by their content, so a blob never changes once it is there. */
 export interface BlobStore {
   /**
-   * Stores the bytes and resolves when they would survive a power cut. Equal content has one key, however often it is
-   * put. With `expected_sha256` (64 hex digits) other content is refused as `conflict` and nothing is kept.
+   * Stores the bytes and resolves when they would survive a power loss. Equal content has one key, however often it is
+   * put. With `expectedSha256` (64 hex digits) other content is refused as `conflict` and nothing is kept.
    */
-  put(source: BlobSource, options?: { expected_sha256?: string }): Promise<BlobInfo>;
+  put(source: BlobSource, options?: { expectedSha256?: string }): Promise<BlobInfo>;
   /**
    * Opens a blob for reading; rejects with `not_found` before any byte is delivered. `range.end` is the last byte
    * wanted and may lie beyond the blob; a range that starts beyond it is `invalid`. With `verify` the stream ends in
@@ -13,14 +13,14 @@ export interface BlobStore {
   get(key: string, options?: BlobReadOptions): Promise<BlobReader>;
   stat(key: string): Promise<BlobInfo | undefined>;
   /**
-   * Resolves to false when there was nothing to delete. With `put_before` (microseconds since 1970) a blob that was put
+   * Resolves to false when there was nothing to delete. With `putBefore` (microseconds since 1970) a blob that was put
    * then or later stays, and putting it through this store meanwhile saves it.
    */
-  delete(key: string, options?: { put_before?: bigint }): Promise<boolean>;
+  delete(key: string, options?: { putBefore?: bigint }): Promise<boolean>;
   /** Every blob in the order of its key. */
   list(): AsyncIterable<BlobEntry>;
-  /** Frees what uploads that broke off before a time (microseconds since 1970) have left behind. */
-  discardDrafts(begun_before: bigint): Promise<void>;
+  /** Deletes the drafts of uploads that were begun before a time (microseconds since 1970) and never completed. */
+  discardDrafts(begunBefore: bigint): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface BlobReadOptions {
 }
 
 export interface BlobInfo {
-  /** `sha256/ab/cd/<64 hex digits>`; the same text in every back end. */
+  /** `sha256/ab/cd/<64 hex digits>`; the same text in every backend. */
   key: string;
   /** Bytes of the whole blob. */
   size: number;
@@ -43,7 +43,7 @@ export interface BlobInfo {
 
 export interface BlobEntry extends BlobInfo {
   /** Microseconds since 1970 of the last put of this content. */
-  modified_at: bigint;
+  modifiedAt: bigint;
 }
 
 export interface BlobReader extends BlobInfo {

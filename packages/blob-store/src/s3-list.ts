@@ -7,12 +7,13 @@ export interface S3Entry {
   key: string;
   size: number;
   /** Microseconds since 1970. */
-  modified_at: bigint;
+  modifiedAt: bigint;
 }
 
 /**
- * Every object whose key begins with `prefix`, in the order of keys, `page` (1,000 at most) per request. The first version of the
- * operation serves: the second only adds opaque tokens, which not every server that calls itself S3 has right.
+ * Every object whose key begins with `prefix`, in the order of keys, `page` (1,000 at most) per request. The first
+ * version of the operation serves: the second only adds opaque tokens, which not every server that calls itself S3 has
+ * right.
  */
 export async function* listObjects(
   send: S3["send"],
@@ -30,7 +31,7 @@ export async function* listObjects(
       yield {
         key: marker,
         size: Number(elementOf(entry, "Size")),
-        modified_at: timeOf(elementOf(entry, "LastModified")),
+        modifiedAt: timeOf(elementOf(entry, "LastModified")),
       };
     }
     if (elementOf(found, "IsTruncated") !== "true" || entries.length === 0) return;
@@ -39,8 +40,8 @@ export async function* listObjects(
 
 export interface S3Upload {
   key: string;
-  upload_id: string;
-  begun_at: bigint;
+  uploadId: string;
+  begunAt: bigint;
 }
 
 /** Uploads that were neither completed nor aborted. */
@@ -54,8 +55,8 @@ export async function* listUploads(send: S3["send"], bucket: string, prefix: str
     for (const entry of elementsOf(page, "Upload")) {
       yield {
         key: elementOf(entry, "Key") ?? "",
-        upload_id: elementOf(entry, "UploadId") ?? "",
-        begun_at: timeOf(elementOf(entry, "Initiated")),
+        uploadId: elementOf(entry, "UploadId") ?? "",
+        begunAt: timeOf(elementOf(entry, "Initiated")),
       };
     }
     marker =

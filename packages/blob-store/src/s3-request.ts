@@ -4,14 +4,14 @@ import { AwsClient } from "aws4fetch";
 import { sha256Of } from "./digest.js";
 import { elementOf } from "./xml.js";
 
-/** How to reach S3 and as whom. */
+/** Address and credentials of S3. */
 export interface S3Access {
   /** Of an S3-compatible server, for example `http://minio:9000`; absent = AWS. */
   endpoint?: string;
   region: string;
-  access_key_id: string;
-  secret_access_key: string;
-  session_token?: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
 }
 
 interface S3Request {
@@ -21,41 +21,41 @@ interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** S3 moves bytes on its side before it answers, up to some gigabytes. */
+  /** S3 copies up to some gigabytes before it responds. */
   long?: boolean;
 }
 
-interface S3Answer {
+interface S3Response {
   status: number;
   headers: Headers;
   text: string;
 }
 
 export interface S3 {
-  /** Sends one request and reads its answer, again when it fails for want of luck. Answers 2xx and 404. */
-  send: (request: S3Request) => Promise<S3Answer>;
-  /** {@link send} for what is long: the body comes piece by piece. Answers 206 only; `not_found` for 404. */
+  /** Sends one request and reads its response; retries transient failures. Returns responses of status 2xx and 404. */
+  send: (request: S3Request) => Promise<S3Response>;
+  /** Streams the body of a response of status 206. Throws `not_found` for 404. */
   receive: (request: S3Request) => AsyncGenerator<Uint8Array>;
 }
 
 const attempts = 4;
 
-export interface S3Patience {
-  /** Until an answer is there, or the next bytes of one; after that there is no further attempt. */
+export interface S3Timeouts {
+  /** Limit for a response, or for its next bytes; after it there is no further attempt. */
   ms: number;
-  /** What a body may take besides: a slow line. */
-  bytes_per_ms: number;
-  /** For the answers that take S3 long. */
-  long_ms: number;
+  /** Extra time for the bytes of a request body, on a slow network. */
+  bytesPerMs: number;
+  /** Limit for requests marked `long`. */
+  longMs: number;
 }
 
-const usualPatience: S3Patience = { ms: 10_000, bytes_per_ms: 500, long_ms: 120_000 };
+const defaultTimeouts: S3Timeouts = { ms: 10_000, bytesPerMs: 500, longMs: 120_000 };
 
-export function s3Client(bucket: string, access: S3Access, patience: S3Patience = usualPatience): S3 {
+export function s3Client(bucket: string, access: S3Access, timeouts: S3Timeouts = defaultTimeouts): S3 {
   const client = new AwsClient({
-    accessKeyId: access.access_key_id,
-    secretAccessKey: access.secret_access_key,
-    ...(access.session_token !== undefined && { sessionToken: access.session_token }),
+    accessKeyId: access.accessKeyId,
+    secretAccessKey: access.secretAccessKey,
+    ...(access.sessionToken !== undefined && { sessionToken: access.sessionToken }),
     service: "s3",
     region: access.region,
   });
@@ -63,7 +63,7 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
 
   async function once({ method, key, query, headers, body }: S3Request, signal: AbortSignal): Promise<Response> {
     const url = new URL(pathOf(key), base);
-    // The bucket itself has no slash behind its name.
+    // The bucket itself has no slash after its name.
     if (key === "" && url.pathname !== "/") url.pathname = url.pathname.slice(0, -1);
     url.search = Object.entries(query ?? {})
       .map(([name, value]) => `${name}=${encoded(value)}`)
@@ -98,11 +98,11 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
       try {
         return await attempt(abort);
       } catch (error) {
-        failure = error instanceof HeddleError ? error : noAnswer(base, reasonOf(error));
+        failure = error instanceof HeddleError ? error : noResponse(base, reasonOf(error));
         abort.abort();
         if (failure.code !== "busy") throw failure;
       }
-      if (count === attempts || performance.now() - started >= patience.ms) throw failure;
+      if (count === attempts || performance.now() - started >= timeouts.ms) throw failure;
       await pause(100 * 2 ** count * (0.5 + Math.random()));
     }
   }
@@ -110,39 +110,40 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
   return {
     async send(request) {
       const { body, long = false } = request;
-      const ms = (long ? patience.long_ms : patience.ms) + (body?.length ?? 0) / patience.bytes_per_ms;
+      const ms = (long ? timeouts.longMs : timeouts.ms) + (body?.length ?? 0) / timeouts.bytesPerMs;
       return await tried(async (abort) => {
-        const answer = await within(
+        const response = await within(
           ms,
           abort,
-          once(request, abort.signal).then(async (response) => ({
-            status: response.status,
-            headers: response.headers,
-            text: await response.text(),
+          once(request, abort.signal).then(async (received) => ({
+            status: received.status,
+            headers: received.headers,
+            text: await received.text(),
           })),
         );
-        if ((answer.status < 200 || answer.status > 299) && answer.status !== 404) throw refusal(answer, bucket, base);
-        return answer;
+        if ((response.status < 200 || response.status > 299) && response.status !== 404)
+          throw failureOf(response, bucket, base);
+        return response;
       });
     },
 
     async *receive(request) {
       const { body, abort } = await tried(async (aborting) => {
-        const response = await within(patience.ms, aborting, once(request, aborting.signal));
+        const response = await within(timeouts.ms, aborting, once(request, aborting.signal));
         if (response.status === 404) throw new HeddleError("not_found", "the blob was deleted while it was read");
         if (response.status === 206 && response.body !== null) return { body: response.body, abort: aborting };
-        const text = await within(patience.ms, aborting, response.text());
-        throw refusal({ status: response.status, headers: response.headers, text }, bucket, base);
+        const text = await within(timeouts.ms, aborting, response.text());
+        throw failureOf({ status: response.status, headers: response.headers, text }, bucket, base);
       });
       const reader = body.getReader();
       try {
         for (;;) {
-          const { done, value } = await within(patience.ms, abort, reader.read());
+          const { done, value } = await within(timeouts.ms, abort, reader.read());
           if (done) return;
           yield value;
         }
       } catch (error) {
-        throw noAnswer(base, `broke off: ${reasonOf(error)}`);
+        throw noResponse(base, `the connection broke: ${reasonOf(error)}`);
       } finally {
         abort.abort();
       }
@@ -150,59 +151,59 @@ export function s3Client(bucket: string, access: S3Access, patience: S3Patience 
   };
 }
 
-/** The text of an answer to a request for something that must be there. */
-export function textOf({ status, text }: S3Answer, bucket: string): string {
+/** The text of a response to a request for something that must exist. */
+export function textOf({ status, text }: S3Response, bucket: string): string {
   const code = elementOf(text, "Code");
   if (status === 404 && code === "NoSuchBucket") {
-    throw denied(`S3 has no bucket "${bucket}": make it, or mend HEDDLE_BLOBS_URL`);
+    throw denied(`S3 has no bucket "${bucket}": create it, or correct HEDDLE_BLOBS_URL`);
   }
   // Copying and completing can fail after the status was sent.
   if (status === 404 || /^\s*(<\?xml[^>]*>\s*)?<Error>/.test(text)) {
-    throw new HeddleError("busy", "the file store does not answer", {
-      cause: new Error(`S3 answers ${code ?? `${status} without a reason: is it S3 that answers?`}`),
+    throw new HeddleError("busy", "the file store does not respond", {
+      cause: new Error(`S3 responds with ${code ?? `${status} without a reason: is it an S3 server?`}`),
     });
   }
   return text;
 }
 
-/** For people whose bucket is not what it should be. */
+/** An error that the operator solves: a wrong bucket or wrong credentials. */
 export function denied(reason: string): HeddleError {
   return new HeddleError("denied", "the file store refuses this service", { cause: new Error(reason) });
 }
 
-/** A key as it stands in URLs. */
+/** A key, encoded for a URL. */
 export function pathOf(key: string): string {
   return key.split("/").map(encoded).join("/");
 }
 
-/** As signatures want it, so that nobody on the way has another spelling: more than the platform escapes, and no "+". */
+/** Encodes as signatures require: `encodeURIComponent` leaves some characters that have to be encoded, too. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-function noAnswer(base: URL, reason: string): HeddleError {
-  const cause = new Error(`no answer from S3 at ${base.origin}: ${reason}`);
-  return new HeddleError("busy", "the file store does not answer", { cause });
+function noResponse(base: URL, reason: string): HeddleError {
+  const cause = new Error(`no response from S3 at ${base.origin}: ${reason}`);
+  return new HeddleError("busy", "the file store does not respond", { cause });
 }
 
-/** Where a bucket is asked for its objects. */
+/** The URL of a bucket. */
 export function addressOf(bucket: string, { endpoint, region }: S3Access): URL {
   if (endpoint !== undefined) return new URL(`${bucket}/`, endpoint.endsWith("/") ? endpoint : `${endpoint}/`);
-  // The certificate of AWS covers one label in front.
+  // The certificate of AWS covers one more label only.
   return bucket.includes(".")
     ? new URL(`https://s3.${region}.amazonaws.com/${bucket}/`)
     : new URL(`https://${bucket}.s3.${region}.amazonaws.com/`);
 }
 
-function refusal({ status, text }: S3Answer, bucket: string, base: URL): HeddleError {
+function failureOf({ status, text }: S3Response, bucket: string, base: URL): HeddleError {
   const code = elementOf(text, "Code") ?? String(status);
   const again = status < 300 || (status >= 500 && status !== 501) || status === 429;
   if (again || code === "RequestTimeout" || code === "SlowDown") {
-    return noAnswer(base, `it says ${code}`);
+    return noResponse(base, `status ${code}`);
   }
   const message = elementOf(text, "Message");
   return denied(
-    `S3 refuses the bucket "${bucket}" at ${base.origin}: ${code}${message === undefined ? "" : ` (${message})`}`,
+    `S3 denies access to the bucket "${bucket}" at ${base.origin}: ${code}${message === undefined ? "" : ` (${message})`}`,
   );
 }
 

@@ -14,7 +14,7 @@ export interface Upload {
   /** The next part, copied from bytes `start` to `end` (exclusive) of another object. */
   copy(source: string, start: number, end: number): Promise<void>;
   complete(): Promise<void>;
-  /** Frees what was stored so far. It never throws: what stays is discarded later. */
+  /** Deletes the parts stored so far. It never throws: what remains is discarded later. */
   abort(): Promise<void>;
 }
 

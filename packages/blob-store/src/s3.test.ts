@@ -11,7 +11,7 @@ import { addressOf } from "./s3-request.js";
 import { openS3 } from "./s3.js";
 
 const bucket = "heddle-test";
-const small = { part_bytes: 1000, copy_bytes: 3000, page: 3 };
+const small = { partBytes: 1000, copyBytes: 3000, page: 3 };
 let server: Awaited<ReturnType<typeof startS3Server>>;
 beforeAll(async () => {
   server = await startS3Server(bucket);
@@ -30,19 +30,19 @@ test.each([
   ["a bucket on AWS", "traces", {}, "https://traces.s3.eu-west-1.amazonaws.com/"],
   ["one with a dot in its name", "my.traces", {}, "https://s3.eu-west-1.amazonaws.com/my.traces/"],
   ["one on another server", "traces", { endpoint: "http://minio:9000/s3" }, "http://minio:9000/s3/traces/"],
-])("%s has its address", (_, name, place, address) => {
-  const access = { region: "eu-west-1", access_key_id: "a", secret_access_key: "b", ...place };
+])("%s has its address", (_, name, location, address) => {
+  const access = { region: "eu-west-1", accessKeyId: "a", secretAccessKey: "b", ...location };
   expect(addressOf(name, access).href).toBe(address);
 });
 
 describe("blobs in S3", () => {
   let store: BlobStore;
-  // Parts of 1 kB, copies of 3 kB, pages of 3 keys: little content takes every way.
+  // Parts of 1 kB, copies of 3 kB, pages of 3 keys: little content covers every way.
   beforeEach(async () => {
     store = await openS3(`s3://${bucket}/small`, server.access, small);
   });
 
-  test.each([999, 1000, 1001, 2500, 3000, 3001, 9000])("a stream of %i bytes comes back whole", async (size) => {
+  test.each([999, 1000, 1001, 2500, 3000, 3001, 9000])("a stream of %i bytes comes back complete", async (size) => {
     const content = randomBytes(size);
     const { key } = await store.put(chunked(content, 300));
     expect(await contentOf(store, key)).toEqual(content);
@@ -50,7 +50,7 @@ describe("blobs in S3", () => {
     expect(server.unfinished()).toEqual([]);
   });
 
-  test("bytes in hand go the same ways", async () => {
+  test("bytes in memory are stored in the same ways", async () => {
     const content = randomBytes(7000);
     const { key } = await store.put(content);
     expect(await contentOf(store, key)).toEqual(content);
@@ -73,11 +73,9 @@ describe("blobs in S3", () => {
     const before = await listed(store);
     await expect(store.put(broken())).rejects.toThrow("the upload broke off");
     const expectedSha256 = "0".repeat(64);
-    await expect(store.put(chunked(randomBytes(2500), 300), { expected_sha256: expectedSha256 })).rejects.toMatchObject(
-      {
-        code: "conflict",
-      },
-    );
+    await expect(store.put(chunked(randomBytes(2500), 300), { expectedSha256 })).rejects.toMatchObject({
+      code: "conflict",
+    });
     expect(server.unfinished()).toEqual([]);
     expect(await listed(store)).toEqual(before);
   });
@@ -90,7 +88,7 @@ describe("blobs in S3", () => {
     expect((await server.requests()).slice(before)).toEqual([`HEAD /${bucket}/small/${key}`]);
   });
 
-  test("a server that stumbles is asked again, one that lies down is busy", async () => {
+  test("a request that fails once is sent again, a server that keeps failing is busy", async () => {
     const content = randomBytes(500);
     await server.failNext(503, 0, 500);
     const { key } = await store.put(content);
@@ -128,19 +126,19 @@ describe("blobs in S3", () => {
     expect(await listed(many)).toEqual(keys.toSorted());
   });
 
-  test("an answer that breaks off is no whole blob", async () => {
+  test("a response that is cut off is not a complete blob", async () => {
     const { key } = await store.put(randomBytes(5000));
     const { stream } = await store.get(key);
     await server.failNext(-1);
     await expect(drained(stream)).rejects.toMatchObject({
       code: "busy",
-      cause: { message: expect.stringContaining("broke off") },
+      cause: { message: expect.stringContaining("the connection broke") },
     });
     expect((await contentOf(store, key)).length).toBe(5000);
   });
 
   test("a server that hangs is busy, at every step, and serves again when it wakes", async () => {
-    const impatient = { ms: 300, bytes_per_ms: 200, long_ms: 300 };
+    const impatient = { ms: 300, bytesPerMs: 200, longMs: 300 };
     const url = `s3://${bucket}/hangs`;
     const hanging = await openS3(url, server.access, small, impatient);
     const content = randomBytes(2500);
@@ -174,15 +172,15 @@ describe("blobs in S3", () => {
 
   test("temporary credentials, the region and no wish for compression are sent, and a redirect is not followed", async () => {
     const asked: IncomingMessage[] = [];
-    const elsewhere = await httpServer((request, response) => {
+    const other = await httpServer((request, response) => {
       asked.push(request);
       response.end();
     });
     const here = await httpServer((request, response) => {
       asked.push(request);
-      response.writeHead(307, { location: elsewhere.url }).end("<Error><Code>TemporaryRedirect</Code></Error>");
+      response.writeHead(307, { location: other.url }).end("<Error><Code>TemporaryRedirect</Code></Error>");
     });
-    const access = { ...server.access, endpoint: here.url, region: "eu-west-7", session_token: "for an hour" };
+    const access = { ...server.access, endpoint: here.url, region: "eu-west-7", sessionToken: "for an hour" };
     await expect(openS3(`s3://${bucket}`, access)).rejects.toMatchObject({
       code: "denied",
       cause: { message: expect.stringContaining("TemporaryRedirect") },
@@ -193,10 +191,10 @@ describe("blobs in S3", () => {
       "x-amz-security-token": "for an hour",
       authorization: expect.stringContaining("/eu-west-7/s3/aws4_request"),
     });
-    await Promise.all([here.close(), elsewhere.close()]);
+    await Promise.all([here.close(), other.close()]);
   });
 
-  test("a server that is none of S3 is told apart", async () => {
+  test("a server that is not S3 is recognised", async () => {
     for (const status of [200, 404]) {
       const website = await httpServer((_, response) => response.writeHead(status).end("<html>hello</html>"));
       const opened = openS3(`s3://${bucket}`, { ...server.access, endpoint: website.url });
@@ -205,27 +203,27 @@ describe("blobs in S3", () => {
     }
   });
 
-  test("a missing bucket, wrong credentials and a server that is not there are told apart", async () => {
+  test("a missing bucket, wrong credentials and an unreachable server are distinguished", async () => {
     const { access } = server;
     const refused = { code: "denied", message: "the file store refuses this service" };
     await expect(openBlobStore({ url: "s3://no-such-bucket/x", s3: access })).rejects.toMatchObject({
       ...refused,
-      cause: { message: 'S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL' },
+      cause: { message: 'S3 has no bucket "no-such-bucket": create it, or correct HEDDLE_BLOBS_URL' },
     });
-    const stranger = { ...access, secret_access_key: "wrong" };
+    const stranger = { ...access, secretAccessKey: "wrong" };
     await expect(openBlobStore({ url: `s3://${bucket}`, s3: stranger })).rejects.toMatchObject({
       ...refused,
       cause: {
         message: expect.stringContaining(
-          `S3 refuses the bucket "${bucket}" at ${access.endpoint}: SignatureDoesNotMatch`,
+          `S3 denies access to the bucket "${bucket}" at ${access.endpoint}: SignatureDoesNotMatch`,
         ),
       },
     });
-    const nowhere = { ...access, endpoint: "http://127.0.0.1:9" };
-    await expect(openBlobStore({ url: `s3://${bucket}`, s3: nowhere })).rejects.toMatchObject({
+    const unreachable = { ...access, endpoint: "http://127.0.0.1:9" };
+    await expect(openBlobStore({ url: `s3://${bucket}`, s3: unreachable })).rejects.toMatchObject({
       code: "busy",
-      message: "the file store does not answer",
-      cause: { message: expect.stringContaining("no answer from S3 at http://127.0.0.1:9") },
+      message: "the file store does not respond",
+      cause: { message: expect.stringContaining("no response from S3 at http://127.0.0.1:9") },
     });
     await expect(openBlobStore({ url: "s3://Not_A_Bucket", s3: access })).rejects.toMatchObject({ code: "invalid" });
     await expect(openBlobStore({ url: `s3://${bucket}` })).rejects.toMatchObject({ code: "invalid" });

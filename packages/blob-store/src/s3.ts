@@ -7,46 +7,46 @@ import type { BlobEntry, BlobInfo, BlobReadOptions, BlobReader, BlobSource, Blob
 import { resolveRange } from "./range.js";
 import { listObjects, listUploads, timeOf } from "./s3-list.js";
 import { denied, pathOf, s3Client, textOf } from "./s3-request.js";
-import type { S3Access, S3Patience } from "./s3-request.js";
+import type { S3Access, S3Timeouts } from "./s3-request.js";
 import { beginUpload, inParts } from "./s3-upload.js";
 import { verified } from "./verify.js";
 
 export interface S3Sizes {
   /** Of an upload's parts. */
-  part_bytes: number;
+  partBytes: number;
   /** The most that one request copies. */
-  copy_bytes: number;
+  copyBytes: number;
   /** Keys of one page of a list. */
   page: number;
 }
 
 const megabyte = 1024 * 1024;
-const sizes: S3Sizes = { part_bytes: 8 * megabyte, copy_bytes: 1024 * megabyte, page: 1000 };
+const sizes: S3Sizes = { partBytes: 8 * megabyte, copyBytes: 1024 * megabyte, page: 1000 };
 
-/** A blob put within this time is not sent again. Collectors must leave younger ones alone. */
+/** A blob put within this time is not sent again. Collectors must not delete younger ones. */
 const young = 600_000_000n;
 
 const madeHere = /^(tmp\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha256\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64})$/;
 
-/** An upload that was begun so long ago is of a process that died. */
+/** An upload that was begun longer ago belongs to a process that has ended. */
 const abandoned = 86_400_000_000n;
 
 /**
- * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is whole
+ * Opens a bucket, or a part of one, as a blob store. What is put becomes visible under its key only once it is complete
  * and its digest is known: small content is sent in one request, a stream to a key under `tmp/` and copied from there.
  */
 export async function openS3(
   url: string,
   access: S3Access,
-  { part_bytes, copy_bytes, page }: S3Sizes = sizes,
-  patience?: S3Patience,
+  { partBytes, copyBytes, page }: S3Sizes = sizes,
+  timeouts?: S3Timeouts,
 ): Promise<BlobStore> {
   const { bucket, prefix } = placeOf(url);
-  const { send, receive } = s3Client(bucket, access, patience);
+  const { send, receive } = s3Client(bucket, access, timeouts);
   const locked = keyLocks();
   const found = textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
   if (!found.includes("<ListBucketResult"))
-    throw denied("what answers at AWS_ENDPOINT_URL is not S3: it lists nothing");
+    throw denied("the server at AWS_ENDPOINT_URL is not S3: its response is not a list");
 
   async function entryOf(key: string): Promise<BlobEntry | undefined> {
     const sha256 = digestOf(key);
@@ -54,7 +54,7 @@ export async function openS3(
     if (status === 404) return undefined;
     const size = headers.get("content-length");
     if (size === null) throw new HeddleError("busy", "the file store gives no size");
-    return { key, size: Number(size), sha256, modified_at: timeOf(headers.get("last-modified")) };
+    return { key, size: Number(size), sha256, modifiedAt: timeOf(headers.get("last-modified")) };
   }
 
   async function stat(key: string): Promise<BlobInfo | undefined> {
@@ -68,7 +68,7 @@ export async function openS3(
     const key = keyOf(sha256);
     await locked(key, async () => {
       const found = await entryOf(key);
-      if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modified_at < young) return;
+      if (found?.size === bytes.length && BigInt(Date.now()) * 1000n - found.modifiedAt < young) return;
       textOf(await send({ method: "PUT", key: prefix + key, body: bytes }), bucket);
     });
     return { key, size: bytes.length, sha256 };
@@ -79,7 +79,7 @@ export async function openS3(
     const draft = `${prefix}tmp/${randomUUID()}`;
     const upload = await beginUpload(send, bucket, draft);
     let size = 0;
-    let whole = false;
+    let complete = false;
     try {
       for await (const part of parts) {
         hash.update(part);
@@ -88,7 +88,7 @@ export async function openS3(
       }
       const sha256 = hash.digest("hex");
       checkDigest(sha256, expected);
-      whole = true;
+      complete = true;
       await upload.complete();
       const key = keyOf(sha256);
       await locked(key, async () => await copy(draft, prefix + key, size));
@@ -96,21 +96,21 @@ export async function openS3(
       return { key, size, sha256 };
     } catch (error) {
       // Completing may have failed or not.
-      await Promise.all([upload.abort(), whole && remove(draft).catch(() => undefined)]);
+      await Promise.all([upload.abort(), complete && remove(draft).catch(() => undefined)]);
       throw error;
     }
   }
 
   async function copy(from: string, to: string, size: number): Promise<void> {
-    if (size <= copy_bytes) {
+    if (size <= copyBytes) {
       const headers = { "x-amz-copy-source": `/${bucket}/${pathOf(from)}` };
       textOf(await send({ method: "PUT", key: to, headers, long: true }), bucket);
       return;
     }
     const upload = await beginUpload(send, bucket, to);
     try {
-      for (let start = 0; start < size; start += copy_bytes) {
-        await upload.copy(from, start, Math.min(start + copy_bytes, size));
+      for (let start = 0; start < size; start += copyBytes) {
+        await upload.copy(from, start, Math.min(start + copyBytes, size));
       }
       await upload.complete();
     } catch (error) {
@@ -132,35 +132,35 @@ export async function openS3(
       left -= chunk.length;
       if (left <= 0) return;
     }
-    throw new HeddleError("busy", "the file store broke off");
+    throw new HeddleError("busy", "the connection to the file store broke");
   }
 
-  /** A bucket may be shared, and somebody else's may lie beside what we put there. */
+  /** Whether a key is one of this store: a bucket may be shared, and other objects may have the same prefix. */
   const isOurs = (key: string): boolean => key.startsWith(prefix) && madeHere.test(key.slice(prefix.length));
 
   async function discardDrafts(begunBefore: bigint): Promise<void> {
-    for await (const { key, upload_id, begun_at } of listUploads(send, bucket, prefix)) {
-      if (begun_at < begunBefore && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId: upload_id } });
+    for await (const { key, uploadId, begunAt } of listUploads(send, bucket, prefix)) {
+      if (begunAt < begunBefore && isOurs(key)) await send({ method: "DELETE", key, query: { uploadId } });
     }
-    for await (const { key, modified_at } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
-      if (modified_at < begunBefore && isOurs(key)) await remove(key);
+    for await (const { key, modifiedAt } of listObjects(send, bucket, `${prefix}tmp/`, page)) {
+      if (modifiedAt < begunBefore && isOurs(key)) await remove(key);
     }
   }
 
-  // Not every server lists uploads, and not every account may: then the bucket's own rules have to do it.
+  // Not every server lists uploads, and not every account may: then the bucket's lifecycle rules have to delete them.
   await discardDrafts(BigInt(Date.now()) * 1000n - abandoned).catch(() => undefined);
 
   return {
     async put(source: BlobSource, options = {}) {
-      const { expected_sha256 } = options;
-      if (expected_sha256 !== undefined) keyOf(expected_sha256);
-      if (source instanceof Uint8Array && source.length <= part_bytes) return await putBytes(source, expected_sha256);
-      const parts = inParts(source instanceof Uint8Array ? once(source) : source, part_bytes);
+      const { expectedSha256 } = options;
+      if (expectedSha256 !== undefined) keyOf(expectedSha256);
+      if (source instanceof Uint8Array && source.length <= partBytes) return await putBytes(source, expectedSha256);
+      const parts = inParts(source instanceof Uint8Array ? once(source) : source, partBytes);
       const first = await parts.next();
       const start = first.done === true ? new Uint8Array() : first.value;
-      return start.length < part_bytes
-        ? await putBytes(start, expected_sha256)
-        : await putParts(followed(start, parts), expected_sha256);
+      return start.length < partBytes
+        ? await putBytes(start, expectedSha256)
+        : await putParts(followed(start, parts), expectedSha256);
     },
 
     async get(key: string, options: BlobReadOptions = {}): Promise<BlobReader> {
@@ -168,7 +168,7 @@ export async function openS3(
       if (found === undefined) throw new HeddleError("not_found", `no blob ${key}`);
       const { start, end } = resolveRange(options.range, found.size);
       if (options.verify === true && options.range !== undefined) {
-        throw new HeddleError("invalid", "only a whole blob can be verified");
+        throw new HeddleError("invalid", "only a read of the whole blob can be verified");
       }
       const bytes = read(key, start, end);
       return { ...found, start, end, stream: options.verify === true ? verified(bytes, found.sha256) : bytes };
@@ -176,19 +176,19 @@ export async function openS3(
 
     stat,
 
-    delete: async (key, { put_before } = {}) =>
+    delete: async (key, { putBefore } = {}) =>
       await locked(key, async () => {
         const found = await entryOf(key);
-        if (found === undefined || (put_before !== undefined && found.modified_at >= put_before)) return false;
+        if (found === undefined || (putBefore !== undefined && found.modifiedAt >= putBefore)) return false;
         await remove(prefix + key);
         return true;
       }),
 
     async *list() {
-      for await (const { key: full, size, modified_at } of listObjects(send, bucket, `${prefix}sha256/`, page)) {
+      for await (const { key: full, size, modifiedAt } of listObjects(send, bucket, `${prefix}sha256/`, page)) {
         const key = full.slice(prefix.length);
         const sha256 = key.slice(key.lastIndexOf("/") + 1);
-        if (/^[0-9a-f]{64}$/.test(sha256) && keyOf(sha256) === key) yield { key, size, sha256, modified_at };
+        if (/^[0-9a-f]{64}$/.test(sha256) && keyOf(sha256) === key) yield { key, size, sha256, modifiedAt };
       }
     },
 

@@ -1,6 +1,6 @@
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Text of the first element of a name, in the flat XML that S3 answers with. */
+/** Text of the first element of a name, in the flat XML of S3 responses. */
 export function elementOf(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text?.replaceAll(
@@ -13,7 +13,7 @@ export function elementOf(xml: string, name: string): string | undefined {
   );
 }
 
-/** Every element of a name, with what stands in it. */
+/** Every element of a name, with its content. */
 export function elementsOf(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>(.*?)</${name}>`, "gs"))].map(([, inner]) => inner ?? "");
 }

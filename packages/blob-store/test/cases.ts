@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectGarbage } from "../src/index.js";
 import type { BlobStore } from "../src/index.js";
 
-/** What a user may expect of any back end. `open` gives an empty store, `age` makes a blob of it two hours old. */
+/** What a user may expect of any backend. `open` gives an empty store, `age` makes a blob of it two hours old. */
 export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, age: (key: string) => void): void {
   describe(`a blob store in ${backEnd}`, () => {
     let store: BlobStore;
@@ -52,18 +52,18 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
     test("refuses content that is not the expected one and keeps nothing of it", async () => {
       const expectedSha256 = hex("announced");
       for (const source of [bytes("sent"), chunks(["se", "nt"])]) {
-        await expect(store.put(source, { expected_sha256: expectedSha256 })).rejects.toMatchObject({
+        await expect(store.put(source, { expectedSha256 })).rejects.toMatchObject({
           code: "conflict",
         });
       }
       expect(await store.stat(keyOf("sent"))).toBeUndefined();
-      await expect(store.put(bytes("announced"), { expected_sha256: expectedSha256 })).resolves.toMatchObject({
+      await expect(store.put(bytes("announced"), { expectedSha256 })).resolves.toMatchObject({
         sha256: expectedSha256,
       });
-      await expect(store.put(bytes("x"), { expected_sha256: "not hex" })).rejects.toMatchObject({ code: "invalid" });
+      await expect(store.put(bytes("x"), { expectedSha256: "not hex" })).rejects.toMatchObject({ code: "invalid" });
     });
 
-    test("a source that fails leaves nothing behind", async () => {
+    test("a source that fails leaves nothing", async () => {
       const before = await keys(store);
       await expect(store.put(failing())).rejects.toThrow("the upload broke off");
       expect(await keys(store)).toEqual(before);
@@ -87,7 +87,7 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
       await expect(store.get(keyOf("never put"))).rejects.toMatchObject({ code: "not_found" });
     });
 
-    test("deletes, says whether there was something, and takes the content again", async () => {
+    test("deletes, returns whether there was something, and stores the content again", async () => {
       const { key } = await store.put(bytes("short-lived"));
       expect(await store.delete(key)).toBe(true);
       expect(await store.delete(key)).toBe(false);
@@ -104,30 +104,30 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
       for await (const entry of store.list()) {
         if (entry.key === key) {
           expect(entry).toMatchObject({ size: 6, sha256: hex("listed") });
-          expect(entry.modified_at).toBeGreaterThan(before);
+          expect(entry.modifiedAt).toBeGreaterThan(before);
         }
       }
       expect(listed).toContain(key);
     });
 
-    test("garbage collection takes what nothing names, but nothing young", async () => {
+    test("garbage collection deletes what nothing refers to, but nothing young", async () => {
       const { key: kept } = await store.put(bytes("named"));
       const { key: lost } = await store.put(bytes("named by nothing"));
       const others = new Set((await keys(store)).filter((key) => key !== lost));
       const named = async (asked: readonly string[]) => new Set(asked.filter((key) => others.has(key)));
       const now = BigInt(Date.now()) * 1000n;
-      expect(await collectGarbage(store, { put_before: now - 3_600_000_000n, named })).toEqual({
+      expect(await collectGarbage(store, { putBefore: now - 3_600_000_000n, named })).toEqual({
         deleted: 0,
         bytes: 0,
       });
-      expect(await store.delete(lost, { put_before: now - 3_600_000_000n })).toBe(false);
-      expect(await collectGarbage(store, { put_before: now + 10_000_000n, named })).toEqual({ deleted: 1, bytes: 16 });
+      expect(await store.delete(lost, { putBefore: now - 3_600_000_000n })).toBe(false);
+      expect(await collectGarbage(store, { putBefore: now + 10_000_000n, named })).toEqual({ deleted: 1, bytes: 16 });
       expect(await store.stat(lost)).toBeUndefined();
       expect(await text(store, kept)).toBe("named");
     });
 
     test.each([
-      ["before its turn", true],
+      ["before its lock", true],
       ["at the same moment", false],
     ])("content that is put again while garbage is collected, %s, stays", async (when, waits) => {
       const content = bytes(`nearly garbage, ${when}`);
@@ -139,7 +139,7 @@ export function blobStoreCases(backEnd: string, open: () => Promise<BlobStore>, 
         if (waits) await again;
         return new Set(asked.filter((other) => other !== key));
       };
-      await collectGarbage(store, { put_before: BigInt(Date.now()) * 1000n - 3_600_000_000n, named });
+      await collectGarbage(store, { putBefore: BigInt(Date.now()) * 1000n - 3_600_000_000n, named });
       expect(again).toBeDefined();
       await again;
       expect(await store.stat(key)).toMatchObject({ size: content.length });

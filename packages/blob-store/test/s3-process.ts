@@ -1,7 +1,7 @@
 /**
  * An S3 server with one bucket, over a directory: the process that `startS3Server` starts. The two operations on
  * unfinished uploads that s3rver has not are added here, on its own files. Below `/-/` the test steers it: what was
- * asked for so far, and the status codes of the next answers.
+ * asked for so far, and the status codes of the next responses.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ import S3rver from "@20minutes/s3rver";
 const [, , directory = "", bucket = ""] = process.argv;
 const s3rver = new S3rver({ silent: true, directory, configureBuckets: [{ name: bucket }] });
 await s3rver.configureBuckets();
-const answer: RequestListener = s3rver.callback();
+const respond: RequestListener = s3rver.callback();
 const uploads = join(directory, bucket, "._S3rver_uploads");
 const failures: number[] = [];
 const requests: string[] = [];
@@ -34,7 +34,7 @@ function serve(url: URL, request: IncomingMessage, response: ServerResponse): vo
     response.writeHead(204).end();
   } else if (request.method === "GET" && url.searchParams.has("uploads")) {
     response.writeHead(200, { "content-type": "application/xml" }).end(uploadList());
-  } else answer(request, response);
+  } else respond(request, response);
 }
 
 async function steer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -48,11 +48,11 @@ function fail(request: IncomingMessage, response: ServerResponse, status: number
   else response.writeHead(status).end("<Error><Code>SlowDown</Code></Error>");
 }
 
-/** The real answer, up to the middle of its first piece. */
+/** The real response, up to the middle of its first chunk. */
 function cut(request: IncomingMessage, response: ServerResponse): void {
   const write = response.write.bind(response);
   response.write = (piece: Buffer) => write(piece.subarray(0, piece.length / 2), () => request.socket.destroy());
-  answer(request, response);
+  respond(request, response);
 }
 
 function uploadList(): string {
@@ -66,5 +66,5 @@ function uploadList(): string {
 }
 
 server.listen(0, "127.0.0.1", () => process.send?.(server.address()));
-// The test that started it is gone.
+// The test that started it has ended.
 process.on("disconnect", () => process.exit());

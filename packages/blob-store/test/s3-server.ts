@@ -19,7 +19,7 @@ export async function startS3Server(bucket: string) {
     }),
   ]);
   const endpoint = `http://127.0.0.1:${address.port}`;
-  const access: S3Access = { endpoint, region: "us-east-1", access_key_id: "S3RVER", secret_access_key: "S3RVER" };
+  const access: S3Access = { endpoint, region: "us-east-1", accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
   const uploads = join(directory, bucket, "._S3rver_uploads");
   return {
     access,
@@ -27,8 +27,8 @@ export async function startS3Server(bucket: string) {
     unfinished: (): string[] => (existsSync(uploads) ? readdirSync(uploads) : []),
     /** Methods and paths of everything that was asked for so far. */
     async requests(): Promise<string[]> {
-      const answer = await fetch(`${endpoint}/-/requests`);
-      return (await answer.json()) as string[];
+      const response = await fetch(`${endpoint}/-/requests`);
+      return (await response.json()) as string[];
     },
     /** Makes an object, or an unfinished upload, two days old. */
     age(what: { key: string } | { upload: string }): void {
@@ -36,10 +36,12 @@ export async function startS3Server(bucket: string) {
       const path = "key" in what ? `${what.key}._S3rver_object` : join("._S3rver_uploads", what.upload, "key");
       utimesSync(join(directory, bucket, path), then, then);
     },
-    /** Stops the process, or lets it go on: it still takes connections and answers nothing. */
+    /** Stops the process, or lets it go on: it still accepts connections and responds to nothing. */
     stop: (): boolean => server.kill("SIGSTOP"),
     resume: (): boolean => server.kill("SIGCONT"),
-    /** Answers the next requests with these status codes; 0 breaks the connection, -1 breaks it within the answer. */
+    /**
+     * Responds to the next requests with these status codes; 0 breaks the connection, -1 breaks it within the response.
+     */
     async failNext(...codes: number[]): Promise<void> {
       await fetch(`${endpoint}/-/failures`, { method: "POST", body: JSON.stringify(codes) });
     },

@@ -4,31 +4,31 @@ import { exchange } from "./exchange.js";
 import type { InputLocations } from "./outgoing.js";
 import { sortInput } from "./outgoing.js";
 
-/** A body that this client does not look into. */
-export interface RawBody<MediaType extends string = string> {
+/** A body that is sent as it is. */
+export interface RawBodyInput<MediaType extends string = string> {
   body: Uint8Array | Blob | string;
   /** Default: the first one the operation names. */
-  media_type?: MediaType;
+  mediaType?: MediaType;
 }
 
 /** An operation whose body is sent as it is. */
 export function withBytes(
   operation: string,
   mediaType: string,
-  input: RawBody,
+  input: RawBodyInput,
   locations?: InputLocations,
 ): OutgoingRequest {
   const { path, query, headers, rest } = sortInput(operation, input, locations);
   return {
     operation,
-    headers: { ...headers, "content-type": input.media_type ?? mediaType },
+    headers: { ...headers, "content-type": input.mediaType ?? mediaType },
     params: { path, query },
     body: rest.body,
     bodySerializer: (body) => body,
   };
 }
 
-/** An operation answered by bytes. */
+/** An operation whose response is bytes. */
 export async function readBytes(
   connection: Connection,
   outgoing: OutgoingRequest,
@@ -36,6 +36,6 @@ export async function readBytes(
 ): Promise<Uint8Array> {
   const { data, deadline } = await exchange(connection, outgoing, options, "arrayBuffer");
   deadline.release();
-  // Undefined is an answer without content.
+  // Undefined is a response without content.
   return new Uint8Array((data as ArrayBuffer | undefined) ?? []);
 }

@@ -12,7 +12,10 @@ export interface ClientOptions {
   headers?: Record<string, string>;
   /** Further tries after the first one fails for a reason that may pass. Default 3. */
   retries?: number;
-  /** Milliseconds one try may take until it is answered; for a stream, until it begins. Default 60000; 0 is no limit. */
+  /**
+   * Milliseconds one attempt may take until its response is complete; for a stream, until it begins. Default 60000; 0
+   * is no limit.
+   */
   timeout?: number;
 }
 
@@ -22,11 +25,14 @@ export interface RequestOptions {
   timeout?: number;
   retries?: number;
   headers?: Record<string, string>;
-  /** Names the logical write, so that sending it twice writes once. Default: a new UUID per call, the same for all its tries. */
+  /**
+   * Names the logical write, so that sending it twice writes once. Default: a new UUID per call, the same for all its
+   * tries.
+   */
   retryId?: string;
 }
 
-// Any operation at all: the types of the real ones stand on the generated functions.
+// Any operation: the generated functions have the types of each.
 interface AnyOperation {
   requestBody?: { content: { "application/json": unknown } };
   responses: { 200: { content: { "application/json": unknown } } };
@@ -46,11 +52,11 @@ export function connect<Interface extends string>(
   authorization: string | undefined,
   { baseUrl, fetch, headers, retries = 3, timeout = 60_000 }: ClientOptions,
 ): Connection<Interface> {
-  // Throws for a URL that this runtime cannot ask; otherwise every request would be retried as a network failure.
+  // Throws for a URL that this runtime cannot fetch; otherwise every request would be retried as a network failure.
   void new Request(baseUrl);
   const http = createClient<Paths>({
     baseUrl,
-    // Looked up per request: whoever replaces the global fetch later (instrumentation) is respected.
+    // Looked up per request, so that a global fetch that is replaced later (instrumentation) is used.
     fetch: fetch ?? ((request) => globalThis.fetch(request)),
     headers: { authorization, ...headers },
   });

@@ -1,9 +1,9 @@
-/** The abort signal of one try: it fires with the caller's signal, or when the time is over. */
+/** The abort signal of one try: it fires with the caller's signal, or when the time is up. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** The answer has begun: the time no longer counts, the caller's signal still does. */
+  /** The response has begun: the time no longer counts, the caller's signal still does. */
   responseStarted(): void;
-  /** Nothing more is to come; lets go of the caller's signal, which may live much longer than this request. */
+  /** Ends the deadline and removes its listener from the caller's signal, which may outlive this request. */
   release(): void;
 }
 
@@ -14,7 +14,7 @@ export function startDeadline(milliseconds: number, callerSignal: AbortSignal | 
   const responseStarted = () => clearTimeout(timer);
   const timer =
     milliseconds > 0
-      ? setTimeout(() => controller.abort(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
+      ? setTimeout(() => controller.abort(new Error(`no response within ${milliseconds} ms`)), milliseconds)
       : undefined;
   if (callerSignal?.aborted) forward();
   callerSignal?.addEventListener("abort", forward);

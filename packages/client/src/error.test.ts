@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 
 const operation = "POST /obj/read";
 
@@ -20,8 +20,8 @@ test.for<[string, unknown, string]>([
   ["a proxy", "Bad Gateway", "Bad Gateway"],
   ["nothing at all", undefined, "HTTP status 404"],
   ["an unknown shape", { reason: { nested: true } }, "HTTP status 404"],
-])("the message holds what was asked and what %s said", ([, body, reason]) => {
-  const error = new HeddleError({ operation, status: 404, body });
+])("the message has the operation and the reason of %s", ([, body, reason]) => {
+  const error = new HeddleApiError({ operation, status: 404, body });
   expect(error.reason).toBe(reason);
   expect(error.message).toBe(`POST /obj/read: 404 ${reason}`);
   expect(error.body).toBe(body);
@@ -29,13 +29,13 @@ test.for<[string, unknown, string]>([
 
 test("the request id helps to find the request in the service's log", () => {
   const headers = new Headers({ "x-request-id": "r-1" });
-  expect(new HeddleError({ operation, status: 500, headers }).requestId).toBe("r-1");
-  expect(new HeddleError({ operation, status: 500 }).requestId).toBeUndefined();
+  expect(new HeddleApiError({ operation, status: 500, headers }).requestId).toBe("r-1");
+  expect(new HeddleApiError({ operation, status: 500 }).requestId).toBeUndefined();
 });
 
-test("without an answer the cause speaks", () => {
+test("without a response the message is that of the cause", () => {
   const cause = new TypeError("fetch failed");
-  const error = new HeddleError({ operation, cause });
+  const error = new HeddleApiError({ operation, cause });
   expect(error.message).toBe("POST /obj/read: fetch failed");
   expect(error.status).toBe(0);
   expect(error.cause).toBe(cause);

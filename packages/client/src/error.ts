@@ -8,24 +8,24 @@ export interface FailureDetails {
 }
 
 /**
- * The one error of this client: the service refused the request, or no usable answer came.
+ * The one error of this client: the service rejected the request, or there was no usable response.
  *
- * `status` is the HTTP status, or 0 when no answer came (network failure, timeout, a stream cut short; see `cause`).
- * An abort through your own signal is not a HeddleError: the signal's reason is thrown as it is.
+ * `status` is the HTTP status, or 0 when there was no response (network failure, timeout, a stream cut short).
+ * `cause` has the reason. An abort through your own signal is not a HeddleApiError: the signal's reason is thrown as it is.
  *
  * ```ts
  * try { await tracing.objRead({ project_id, object_id, digest }); }
- * catch (error) { if (error instanceof HeddleError && error.status === 404) return undefined; throw error; }
+ * catch (error) { if (error instanceof HeddleApiError && error.status === 404) return undefined; throw error; }
  * ```
  */
-export class HeddleError extends Error {
-  override readonly name = "HeddleError";
+export class HeddleApiError extends Error {
+  override readonly name = "HeddleApiError";
   /** Method and path as the spec names them, for example `POST /obj/read`. */
   readonly operation: string;
   readonly status: number;
   /** One sentence: what the service gave as `reason` or `detail`, else the status. */
   readonly reason: string;
-  /** The parsed body of the answer, or its text when it is not JSON; extras such as `deleted_at` are found here. */
+  /** The parsed body of the response, or its text when it is not JSON; extras such as `deleted_at` are found here. */
   readonly body: unknown;
   /** Value of the `x-request-id` header, if the service sent one. */
   readonly requestId: string | undefined;

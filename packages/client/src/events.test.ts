@@ -18,7 +18,7 @@ test("events come as parsed JSON up to [DONE]", async () => {
   expect(await collect(body)).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test("the data of one event may stand on several lines", async () => {
+test("the data of one event may be on several lines", async () => {
   expect(await collect('data: {"n":\ndata: 1}\n\n')).toEqual([{ n: 1 }]);
 });
 
@@ -26,11 +26,11 @@ test("an event that was never finished is not delivered", async () => {
   expect(await collect('data: {"n":1}\n\ndata: {"n":2}\n')).toEqual([{ n: 1 }]);
 });
 
-test("a failure in the middle of the stream is thrown with what the service said", async () => {
+test("a failure in the middle of the stream is thrown with the reason of the service", async () => {
   const body = 'data: {"n":1}\n\ndata: {"error":{"message":"out of memory","code":500}}\n\ndata: [DONE]\n\n';
   await expect(collect(body)).rejects.toMatchObject({ status: 500, reason: "out of memory" });
 });
 
-test("an event that is not JSON is a HeddleError", async () => {
-  await expect(collect("data: oops\n\n")).rejects.toMatchObject({ name: "HeddleError", status: 0 });
+test("an event that is not JSON is a HeddleApiError", async () => {
+  await expect(collect("data: oops\n\n")).rejects.toMatchObject({ name: "HeddleApiError", status: 0 });
 });

@@ -1,10 +1,10 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import type { OutgoingRequest } from "./exchange.js";
 import { parseItem, readLines } from "./lines.js";
 
 /**
- * An operation answered by server-sent events: the JSON of each event's data, up to `[DONE]`.
+ * An operation whose response is server-sent events: the JSON of each event's data, up to `[DONE]`.
  * An event that carries `{"error": …}` is the failure of a stream that had already begun; it is thrown.
  */
 export async function* readEvents<Item>(
@@ -24,7 +24,7 @@ export async function* readEvents<Item>(
       data = [];
       if (event === "[DONE]") return;
       const item = parseItem(event, operation) as { error?: { code?: unknown } };
-      if (item.error) throw new HeddleError({ operation, status: Number(item.error.code) || 0, body: item });
+      if (item.error) throw new HeddleApiError({ operation, status: Number(item.error.code) || 0, body: item });
       yield item as Item;
     }
   }

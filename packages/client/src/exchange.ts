@@ -1,11 +1,14 @@
 import type { Connection, RequestOptions } from "./connection.js";
 import type { Deadline } from "./deadline.js";
 import { startDeadline } from "./deadline.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import { retryDelay, wait } from "./retry.js";
 import { newRetryId } from "./retry-id.js";
 
-/** One operation's request: method and path as in the spec, and its inputs already sorted into their places. */
+/**
+ * One operation's request: method and path as in the spec, and its inputs already sorted into path, query, headers and
+ * body.
+ */
 export interface OutgoingRequest {
   readonly operation: string;
   readonly params: Record<"path" | "query", Record<string, unknown>>;
@@ -17,14 +20,14 @@ export interface OutgoingRequest {
 export interface ExchangeResult {
   readonly data: unknown;
   readonly response: Response;
-  /** Still watched for the caller's signal; to be released when the answer was read. */
+  /** Still watched for the caller's signal; to be released when the response has been read. */
   readonly deadline: Deadline;
 }
 
 /**
- * One logical request: tried until it is answered or until trying again makes no sense.
+ * One logical request: sent until it succeeds or until a further attempt makes no sense.
  *
- * With `json` the answer is read and parsed before the deadline is met; with `stream` the deadline covers its beginning.
+ * With `json` the deadline covers reading and parsing the response; with `stream` only its beginning.
  * All tries of a write carry the same `X-Weave-Retry-Id`, by which the service recognises what it already has.
  */
 export async function exchange(
@@ -40,19 +43,19 @@ export async function exchange(
   for (let attempt = 0; ; attempt++) {
     signal?.throwIfAborted();
     const deadline = startDeadline(timeout, signal);
-    let error: HeddleError;
+    let error: HeddleApiError;
     let shouldRetry: string | null = null;
     try {
       const init = { ...outgoing, headers, parseAs, signal: deadline.signal };
       const { data, error: body, response } = await connection.http.request(method, path, init);
       deadline.responseStarted();
       if (response.ok) return { data, response, deadline };
-      error = new HeddleError({ operation, status: response.status, headers: response.headers, body });
+      error = new HeddleApiError({ operation, status: response.status, headers: response.headers, body });
       shouldRetry = response.headers.get("x-should-retry");
     } catch (cause) {
       signal?.throwIfAborted();
-      error = new HeddleError({ operation, cause });
-      // An answer came, but not in JSON: whoever listens there will not say it better next time.
+      error = new HeddleApiError({ operation, cause });
+      // The response is not JSON: the server is not Heddle, and a further attempt would not help.
       if (cause instanceof SyntaxError) shouldRetry = "false";
     }
     deadline.release();

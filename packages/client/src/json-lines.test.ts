@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { closed, startScript, startServer } from "../test/http-server.js";
 import type { RequestOptions } from "./connection.js";
 import { connect } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import { readJsonLines } from "./json-lines.js";
 import { withJson } from "./outgoing.js";
 
@@ -28,7 +28,7 @@ test("items come one by one, with or without a last line end", async () => {
   expect(await collect(read(baseUrl))).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
 });
 
-test("an empty answer is an empty list", async () => {
+test("an empty response is an empty list", async () => {
   const { baseUrl } = await startScript([200, { "content-length": "0" }], [200, {}]);
   expect(await collect(read(baseUrl))).toEqual([]);
   expect(await collect(read(baseUrl))).toEqual([]);
@@ -63,22 +63,22 @@ test("the first item is there before the last is sent", async () => {
 });
 
 test("leaving the loop closes the connection", async () => {
-  let gone: Promise<void> | undefined;
+  let disconnected: Promise<void> | undefined;
   const { baseUrl } = await startServer((_, response) => {
-    gone = closed(response);
+    disconnected = closed(response);
     response.write('{"n":1}\n{"n":2}\n');
   });
   for await (const item of read(baseUrl)) {
     expect(item).toEqual({ n: 1 });
     break;
   }
-  await gone;
+  await disconnected;
 });
 
 test("an abort ends the loop with the signal's reason and closes the connection", async () => {
-  let gone: Promise<void> | undefined;
+  let disconnected: Promise<void> | undefined;
   const { baseUrl } = await startServer((_, response) => {
-    gone = closed(response);
+    disconnected = closed(response);
     response.write('{"n":1}\n');
   });
   const controller = new AbortController();
@@ -89,7 +89,7 @@ test("an abort ends the loop with the signal's reason and closes the connection"
     }
   };
   await expect(loop()).rejects.toThrow("enough");
-  await gone;
+  await disconnected;
 });
 
 test("an abort reaches a body that does not know the signal", async () => {
@@ -103,7 +103,7 @@ test("an abort reaches a body that does not know the signal", async () => {
   expect(cancelled).toBe(true);
 });
 
-test("the time limit ends with the beginning of the answer", async () => {
+test("the time limit ends with the beginning of the response", async () => {
   const { baseUrl } = await startServer((_, response) => {
     response.write('{"n":1}\n');
     setTimeout(() => response.end('{"n":2}\n'), 150);
@@ -111,19 +111,19 @@ test("the time limit ends with the beginning of the answer", async () => {
   expect(await collect(read(baseUrl, { timeout: 100 }))).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test("a stream that breaks off is an error, not an end", async () => {
+test("a stream that is cut off is an error, not an end", async () => {
   const cut = await startServer((_, response) => {
     response.write('{"n":1}\n{"n":');
     setTimeout(() => response.destroy(), 20);
   });
   const items = read(cut.baseUrl);
   expect(await items.next()).toMatchObject({ value: { n: 1 } });
-  await expect(items.next()).rejects.toBeInstanceOf(HeddleError);
+  await expect(items.next()).rejects.toBeInstanceOf(HeddleApiError);
   const short = await startScript([200, {}, '{"n":1}\n{"n":']);
   await expect(collect(read(short.baseUrl))).rejects.toThrow("cut short");
 });
 
-test("a refusal before the first item is an error, and a busy service is asked again", async () => {
+test("an error before the first item is thrown, and a request to a busy service is sent again", async () => {
   const refused = await startScript([400, {}, '{"reason":"bad filter"}']);
   await expect(collect(read(refused.baseUrl))).rejects.toMatchObject({ status: 400, reason: "bad filter" });
   const busy = await startScript([503, { "retry-after": "0" }], [200, {}, '{"n":1}']);

@@ -3,7 +3,7 @@ import type { OutgoingRequest } from "./exchange.js";
 import { parseItem, readLines } from "./lines.js";
 
 /**
- * An operation answered by JSON Lines, item by item. The request is sent when the first item is asked for;
+ * An operation whose response is JSON Lines, item by item. The request is sent when the first item is asked for;
  * leaving the loop closes the connection.
  */
 export async function* readJsonLines<Item>(

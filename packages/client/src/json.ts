@@ -2,7 +2,7 @@ import type { Connection, RequestOptions } from "./connection.js";
 import type { OutgoingRequest } from "./exchange.js";
 import { exchange } from "./exchange.js";
 
-/** An operation answered by one JSON document, or by nothing (undefined). `Result` is the generator's word. */
+/** An operation whose response is one JSON document or empty (undefined). The generator names `Result`. */
 export async function readJson<Result>(
   connection: Connection,
   outgoing: OutgoingRequest,

@@ -1,10 +1,10 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import type { OutgoingRequest } from "./exchange.js";
 import { exchange } from "./exchange.js";
 
 /**
- * The lines of a streamed answer, without their ends, as they arrive: one array per piece of the network.
+ * The lines of a streamed response, without their ends, as they arrive: one array per chunk of the network.
  * A last line without an end is a line too. Leaving the loop early closes the connection.
  */
 export async function* readLines(
@@ -26,7 +26,7 @@ export async function* readLines(
       options.signal?.throwIfAborted();
       if (done) break;
       const [first = "", ...lines] = decoder.decode(value, { stream: true }).split("\n");
-      // Joined, not searched again: a line of many megabytes arrives in many pieces.
+      // Joined, not searched again: a line of many megabytes arrives in many chunks.
       lines.unshift(unfinished + first);
       unfinished = lines.pop()!;
       if (lines.length > 0) yield lines;
@@ -35,7 +35,7 @@ export async function* readLines(
     if (unfinished) yield [unfinished];
   } catch (cause) {
     options.signal?.throwIfAborted();
-    throw new HeddleError({ operation: outgoing.operation, cause });
+    throw new HeddleApiError({ operation: outgoing.operation, cause });
   } finally {
     cancel();
     deadline.release();
@@ -46,6 +46,6 @@ export function parseItem(text: string, operation: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new HeddleError({ operation, body: "the stream holds an item that is not JSON: it was cut short", cause });
+    throw new HeddleApiError({ operation, body: "the stream holds an item that is not JSON: it was cut short", cause });
   }
 }

@@ -19,10 +19,10 @@ async function received(outgoing: OutgoingRequest, options: Partial<ClientOption
   return { ...seen[0]!, text: seen[0]!.body.toString() };
 }
 
-test("inputs are dealt out to path, query, headers and body", async () => {
+test("inputs are sorted into path, query, headers and body", async () => {
   const input = { object_id: "a/b ü", tags: ["x"], limit: 3, project_id: "acme/demo", left_out: undefined };
-  const places = { query: ["limit"], headers: ["project_id"] };
-  const { method, url, headers, text } = await received(withJson("PUT /objs/{object_id}/tags", input, places));
+  const locations = { query: ["limit"], headers: ["project_id"] };
+  const { method, url, headers, text } = await received(withJson("PUT /objs/{object_id}/tags", input, locations));
   expect(method).toBe("PUT");
   expect(url).toBe("/objs/a%2Fb%20%C3%BC/tags?limit=3");
   expect(headers).toMatchObject({ project_id: "acme/demo", "content-type": "application/json" });
@@ -69,7 +69,7 @@ test("raw bytes go out untouched under their media type, and come back", async (
   });
   const connection = connect("tracing", undefined, { baseUrl });
   const post = (mediaType?: string) =>
-    withBytes("POST /otel/v1/traces", "application/x-protobuf", { body: bytes, media_type: mediaType });
+    withBytes("POST /otel/v1/traces", "application/x-protobuf", { body: bytes, mediaType });
   expect(await readBytes(connection, post())).toEqual(bytes);
   expect(await readBytes(connection, post("application/json"))).toEqual(bytes);
   expect(types).toEqual(["application/x-protobuf", "application/json"]);
@@ -82,7 +82,7 @@ test("headers of the client and of one request are sent, the request's win", asy
   expect(headers).toMatchObject({ "x-a": "1", authorization: "Bearer other" });
 });
 
-test("a base URL may end in a slash and hold a prefix; one that cannot be asked is refused at once", async () => {
+test("a base URL may end in a slash and hold a prefix; one that cannot be fetched is refused at once", async () => {
   const { baseUrl } = await startServer((request, response) => void response.end(JSON.stringify({ url: request.url })));
   const connection = connect("tracing", undefined, { baseUrl: `${baseUrl}/traces/` });
   expect(await readJson(connection, withQuery("GET /health"))).toEqual({ url: "/traces/health" });

@@ -1,6 +1,6 @@
 import type { OutgoingRequest } from "./exchange.js";
 
-/** The inputs that go elsewhere than into the path or the rest. Names in the path's braces need no mention. */
+/** The inputs that are query parameters or headers. Those of the path follow from the names in its braces. */
 export interface InputLocations {
   readonly query?: readonly string[];
   readonly headers?: readonly string[];
@@ -12,13 +12,13 @@ export function withQuery(operation: string, input: object = {}, locations?: Inp
   return { operation, headers, params: { path, query: rest } };
 }
 
-/** An operation with a JSON body: what is in no other place is the body. */
+/** An operation with a JSON body: the inputs that are not in the path, query or headers are the body. */
 export function withJson(operation: string, input: object = {}, locations?: InputLocations): OutgoingRequest {
   const { path, query, headers, rest } = sortInput(operation, input, locations);
   return { operation, headers, params: { path, query }, body: rest };
 }
 
-/** Deals the properties of an operation's one input object out to their places. */
+/** Sorts the properties of an operation's input object into path, query, headers and the rest. */
 export function sortInput(operation: string, input: object, { query = [], headers = [] }: InputLocations = {}) {
   const rest: Record<string, unknown> = { ...input };
   const take = (names: readonly string[]) => {

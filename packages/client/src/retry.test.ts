@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startScript, startServer } from "../test/http-server.js";
 import type { RequestOptions } from "./connection.js";
 import { connect } from "./connection.js";
-import { HeddleError } from "./error.js";
+import { HeddleApiError } from "./error.js";
 import { readJson } from "./json.js";
 import { withJson, withQuery } from "./outgoing.js";
 import { retryDelay } from "./retry.js";
@@ -46,7 +46,7 @@ test("all tries of one write carry one retry id, two writes carry two, a read ca
   expect(ids[3]).not.toBe(ids[0]);
 });
 
-test("tries end after the configured number, with the last refusal", async () => {
+test("tries end after the configured number, with the last error", async () => {
   const { baseUrl, requests } = await startScript([503, soon, '{"reason":"busy"}']);
   await expect(write(baseUrl, { retries: 2 })).rejects.toMatchObject({ status: 503, reason: "busy", retryAfter: 0 });
   expect(requests).toHaveLength(3);
@@ -62,13 +62,13 @@ test("a connection that breaks is tried again", async () => {
   expect(await write(baseUrl)).toEqual({ id: "2" });
 });
 
-test("nobody listening is a HeddleError with status 0 and the cause", async () => {
+test("a port without a server is a HeddleApiError with status 0 and the cause", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));
   const failure = write(`http://127.0.0.1:${port}`, { retries: 0 });
-  await expect(failure).rejects.toBeInstanceOf(HeddleError);
+  await expect(failure).rejects.toBeInstanceOf(HeddleApiError);
   await expect(failure).rejects.toMatchObject({
     status: 0,
     operation: "POST /call/start",
@@ -76,21 +76,21 @@ test("nobody listening is a HeddleError with status 0 and the cause", async () =
   });
 });
 
-test("an answer that is not JSON is not asked for again", async () => {
+test("a request whose response is not JSON is not sent again", async () => {
   const { baseUrl, requests } = await startScript([200, {}, "<html>"]);
   await expect(write(baseUrl)).rejects.toMatchObject({ status: 0, cause: { name: "SyntaxError" } });
   expect(requests).toHaveLength(1);
 });
 
-test("a try that takes too long ends and says so", async () => {
+test("an attempt that takes too long ends with that reason", async () => {
   const { baseUrl } = await startServer(() => undefined);
   const failure = write(baseUrl, { timeout: 30, retries: 0 });
-  await expect(failure).rejects.toThrow("POST /call/start: no answer within 30 ms");
+  await expect(failure).rejects.toThrow("POST /call/start: no response within 30 ms");
 });
 
-test("an abort is the signal's own reason, while asking and while waiting to ask again", async () => {
-  const silent = await startServer(() => undefined);
-  await expect(write(silent.baseUrl, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
+test("an abort is the signal's own reason, during an attempt and while waiting for the next", async () => {
+  const hanging = await startServer(() => undefined);
+  await expect(write(hanging.baseUrl, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
     name: "TimeoutError",
   });
   const { baseUrl, requests } = await startScript([503, { "retry-after": "50" }]);
@@ -105,7 +105,7 @@ test("an abort is the signal's own reason, while asking and while waiting to ask
 });
 
 test("waits double from half a second to eight, with up to half of it taken off at random", () => {
-  const error = new HeddleError({ operation: "GET /", status: 500 });
+  const error = new HeddleApiError({ operation: "GET /", status: 500 });
   for (const [attempt, longest] of [500, 1000, 2000, 4000, 8000, 8000].entries()) {
     const delay = retryDelay(error, null, attempt)!;
     expect(delay).toBeGreaterThanOrEqual(longest / 2);
@@ -113,8 +113,8 @@ test("waits double from half a second to eight, with up to half of it taken off 
   }
 });
 
-function after(value: string): HeddleError {
-  return new HeddleError({ operation: "GET /", status: 429, headers: new Headers({ "retry-after": value }) });
+function after(value: string): HeddleApiError {
+  return new HeddleApiError({ operation: "GET /", status: 429, headers: new Headers({ "retry-after": value }) });
 }
 
 test("Retry-After is obeyed in seconds and as a date, and left to the caller when longer than a minute", () => {

@@ -1,4 +1,4 @@
-import type { HeddleError } from "./error.js";
+import type { HeddleApiError } from "./error.js";
 
 const firstDelay = 500;
 const maxDelay = 8_000;
@@ -7,12 +7,12 @@ const maxRetryAfter = 60;
 /**
  * Milliseconds to wait before the next try, or undefined when trying again makes no sense.
  *
- * Passing reasons are: no answer, 408, 429 and 5xx except 501. The `x-should-retry` header overrides the status.
+ * Transient failures are: no response, 408, 429 and 5xx except 501. The `x-should-retry` header overrides the status.
  * `Retry-After` is obeyed up to one minute; a longer one is left to the caller (`error.retryAfter`).
  * Otherwise 0.5 s doubling up to 8 s, less up to half of it at random so that clients do not return in step.
  */
 export function retryDelay(
-  error: HeddleError,
+  error: HeddleApiError,
   shouldRetry: string | null | undefined,
   attempt: number,
 ): number | undefined {

@@ -5,7 +5,7 @@ import * as operations from "./generated/tracing.js";
 import type { TracingClient } from "./generated/tracing.js";
 
 export * from "./generated/tracing.js";
-export { HeddleError } from "./error.js";
+export { HeddleApiError } from "./error.js";
 export type { ClientOptions, Connection, RequestOptions } from "./connection.js";
 
 /**

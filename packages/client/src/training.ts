@@ -5,7 +5,7 @@ import * as operations from "./generated/training.js";
 import type { TrainingClient } from "./generated/training.js";
 
 export * from "./generated/training.js";
-export { HeddleError } from "./error.js";
+export { HeddleApiError } from "./error.js";
 export type { ClientOptions, Connection, RequestOptions } from "./connection.js";
 
 /** What the single operations of this module take as their first argument; see `connectTracing`. */

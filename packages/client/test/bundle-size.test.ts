@@ -23,7 +23,7 @@ test("a program that sends one kind of request carries at most 4 kB of client", 
   expect(size).toBeLessThanOrEqual(4_096);
 });
 
-test("both whole clients are at most 15 kB", async () => {
+test("both clients together are at most 15 kB", async () => {
   const size = await bundleSize(`export * from "@heddle/client";`);
   expect(size).toBeLessThanOrEqual(15_000);
 });

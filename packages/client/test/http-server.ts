@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A real server for one test; gone when the test is. */
+/** A real server for one test; closed when the test ends. */
 export async function startServer(
   listener: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): Promise<{ baseUrl: string }> {
@@ -16,11 +16,13 @@ export async function startServer(
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A server that answers with the given status, headers and body, one after the other, the last one for ever. */
-export async function startScript(...answers: [status: number, headers?: Record<string, string>, body?: string][]) {
+/**
+ * A server that responds with the given status, headers and body, one after the other, then always with the last one.
+ */
+export async function startScript(...responses: [status: number, headers?: Record<string, string>, body?: string][]) {
   const requests: IncomingMessage[] = [];
   const server = await startServer((request, response) => {
-    const [status, headers, body] = answers[Math.min(requests.length, answers.length - 1)]!;
+    const [status, headers, body] = responses[Math.min(requests.length, responses.length - 1)]!;
     requests.push(request);
     response.writeHead(status, headers).end(body);
   });
@@ -33,7 +35,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Resolves when the other side has gone away. */
+/** Resolves when the other side has disconnected. */
 export function closed(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => response.once("close", resolve));
 }

@@ -4,7 +4,7 @@ import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { expect, test } from "vitest";
-import { createTracingClient, createTrainingClient, HeddleError } from "../src/index.js";
+import { createTracingClient, createTrainingClient, HeddleApiError } from "../src/index.js";
 
 const baseUrl = "http://in-process";
 
@@ -24,7 +24,7 @@ function clientOf(handlers: Partial<TracingHandlers["calls"]>, apiKey?: string) 
   return createTracingClient({ baseUrl, apiKey, fetch: toFetch(server), retries: 0 });
 }
 
-test("free JSON is an ordinary value on this side", async () => {
+test("free JSON is an ordinary value in the client", async () => {
   const inputs = { text: "a\u0000\ud800", list: [1.5, null, { "": true }] };
   const seen: string[] = [];
   const tracing = clientOf(
@@ -41,7 +41,7 @@ test("free JSON is an ordinary value on this side", async () => {
   expect(seen).toEqual([JSON.stringify(inputs)]);
 });
 
-test("a refusal is a HeddleError with the service's own words and extras", async () => {
+test("an error response is a HeddleApiError with its reason and extras", async () => {
   const tracing = clientOf({}, "right");
   const read = tracing.objRead({ project_id: "acme/demo", object_id: "prompt", digest: "latest" });
   await expect(read).rejects.toMatchObject({ status: 404, reason: "deleted", body: { deleted_at: "now" } });
@@ -54,7 +54,7 @@ test("a refusal is a HeddleError with the service's own words and extras", async
 test("a wrong request names the field", async () => {
   const tracing = clientOf({ callRead: () => ({ call: null }) }, "right");
   const error = await tracing.callRead({ project_id: "acme/demo" } as never).catch((caught: unknown) => caught);
-  expect(error).toBeInstanceOf(HeddleError);
+  expect(error).toBeInstanceOf(HeddleApiError);
   expect(error).toMatchObject({ status: 422, reason: expect.stringContaining("body.id: ") });
 });
 
@@ -91,7 +91,7 @@ test("methods work when taken out of the client", async () => {
   expect(await callRead({ project_id: "acme/demo", id: "1" })).toEqual({ call: null });
 });
 
-test("the tracing interface is asked with Basic, the training interface with Bearer, open operations with neither needed", async () => {
+test("the tracing interface gets Basic, the training interface Bearer, and public operations need neither", async () => {
   const schemes: string[] = [];
   const fetch = async (request: Request) => {
     schemes.push(request.headers.get("authorization") ?? "none");
@@ -103,7 +103,7 @@ test("the tracing interface is asked with Basic, the training interface with Bea
   expect(schemes).toEqual([`Basic ${btoa("api:key_1")}`, "Bearer key_1", "none"]);
 });
 
-test("a training server answers a training client", async () => {
+test("a training client works with a training server", async () => {
   const server = createTrainingServer({ health: { getHealth: () => Promise.reject(new Problem(503, "starting")) } });
   const training = createTrainingClient({ baseUrl, fetch: toFetch(server), retries: 0 });
   await expect(training.getHealth()).rejects.toMatchObject({ status: 503, reason: "starting" });

@@ -16,7 +16,7 @@ test("results and items are typed by the spec", () => {
   expectTypeOf<Schemas["CallSchema"]["output"]>().toBeUnknown();
 });
 
-test("inputs stand side by side, whatever their place on the wire", () => {
+test("inputs are members of one object, wherever they are in the request", () => {
   expectTypeOf<Parameters<TracingClient["objAddTags"]>[0]>().toMatchObjectType<{
     project_id: string;
     object_id: string;
@@ -51,9 +51,9 @@ void (async () => {
   await tracing.fileCreate({ project_id: projectId, file: Uint8Array.of(1) });
   // @ts-expect-error text is not a file
   await tracing.fileCreate({ project_id: projectId, file: "x" });
-  await tracing.exportTrace({ project_id: projectId, body: Uint8Array.of(1), media_type: "application/x-protobuf" });
+  await tracing.exportTrace({ project_id: projectId, body: Uint8Array.of(1), mediaType: "application/x-protobuf" });
   // @ts-expect-error the operation does not take this media type
-  await tracing.exportTrace({ project_id: projectId, body: Uint8Array.of(1), media_type: "text/plain" });
+  await tracing.exportTrace({ project_id: projectId, body: Uint8Array.of(1), mediaType: "text/plain" });
 
   await tracing.readRoot({ timeout: 1 });
   // @ts-expect-error an operation without inputs takes options only

@@ -1,6 +1,6 @@
 export type Role = "admin" | "write" | "read";
 
-/** Whoever made a request, as its key says. */
+/** The user who made a request, according to its key. */
 export interface Caller {
   user_id: string;
   user_name: string;

@@ -1,11 +1,11 @@
 /**
- * The port to a SQL database. Statements are written once for every back end: parameters as `$1`, `$2`…, types TEXT,
+ * The port to a SQL database. Statements are written once for every backend: parameters as `$1`, `$2`…, types TEXT,
  * BIGINT (times in microseconds) and INTEGER (flags), JSON as TEXT, `ON CONFLICT` and `RETURNING`.
  */
 export interface Database extends Statements {
   /**
-   * Runs `work` on one connection between BEGIN and COMMIT; when it throws, nothing of it stays. Transactions that write
-   * do not overlap. `work` must use the statements it is given: those of the database would wait for its end.
+   * Runs `work` on one connection between BEGIN and COMMIT; when it throws, nothing of it stays. Transactions that
+   * write do not overlap. `work` must use the statements it is given: those of the database would wait for its end.
    */
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -7,10 +7,10 @@ import { checkName, checkPathName, isStorable } from "./names.js";
 import { newSecret, secretHash } from "./secret.js";
 import type { Users } from "./users.js";
 
-/** A stored key. Its secret is known to nobody but the one it was given to. */
+/** A stored key. Its secret is not stored. */
 export interface ApiKey {
   id: string;
-  /** First characters of the secret, to tell keys apart. */
+  /** First characters of the secret, to distinguish keys. */
   prefix: string;
   name: string;
   user_id: string;

@@ -1,29 +1,35 @@
 import type { Database } from "./database.js";
 import { textOf } from "./database.js";
 
-/** A lease that we have, renewed in the background until it is released or lost. */
+/** A lease that this process holds, renewed in the background until it is released or lost. */
 export interface Lease {
-  /** Whether it was renewed so lately that nobody can have taken it over, nor will in the next half of its duration. */
+  /** Whether it was renewed so recently that no other process can take it over within the next half of its duration. */
   held(): boolean;
-  /** Resolves with the new holder once somebody else has it ("nobody" when its row is gone). It never comes back. */
+  /**
+   * Resolves with the new holder once another process has it ("nobody" when its row is missing). A lost lease is never
+   * held again.
+   */
   lost: Promise<string>;
-  /** Gives it up, for the next to take without waiting. It never throws: what cannot be given up runs out. */
+  /**
+   * Releases it, so that another process can take it without waiting. It never throws: a lease that cannot be released
+   * expires.
+   */
   release(): Promise<void>;
 }
 
 interface Renewal {
   name: string;
   token: string;
-  /** When the statement that took it was sent, monotonic. */
-  asked: number;
-  duration_ms: number;
+  /** Monotonic time at which the statement that acquired it was sent. */
+  sentAt: number;
+  durationMs: number;
   onLapse?: () => void;
   onFailure?: (error: Error) => void;
 }
 
-export function keepLease(database: Database, { name, token, asked, duration_ms, ...events }: Renewal): Lease {
-  let state: "ours" | "lost" | "released" = "ours";
-  let confirmed = moment(asked);
+export function keepLease(database: Database, { name, token, sentAt, durationMs, ...events }: Renewal): Lease {
+  let state: "held" | "lost" | "released" = "held";
+  let confirmed = moment(sentAt);
   let timer: NodeJS.Timeout | undefined;
   let failing = false;
   let renewing: Promise<void> = Promise.resolve();
@@ -32,7 +38,7 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
     reportLoss = resolve;
   });
 
-  const fresh = () => since(confirmed) < duration_ms / 2;
+  const fresh = () => since(confirmed) < durationMs / 2;
 
   async function renew(): Promise<void> {
     const sent = moment();
@@ -55,23 +61,23 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
     timer = setTimeout(() => {
       renewing = renew()
         .catch((error: unknown) => {
-          // Tried again soon; meanwhile the lease goes stale.
+          // Retried soon; until then the lease ages.
           if (!failing && error instanceof Error) events.onFailure?.(error);
           failing = true;
         })
         .finally(() => {
-          if (state === "ours") schedule();
+          if (state === "held") schedule();
         });
-    }, duration_ms / 6);
+    }, durationMs / 6);
     timer.unref();
   }
   schedule();
 
   return {
-    held: () => state === "ours" && fresh(),
+    held: () => state === "held" && fresh(),
     lost,
     async release() {
-      if (state === "ours") state = "released";
+      if (state === "held") state = "released";
       clearTimeout(timer);
       await renewing;
       await database.run("DELETE FROM leases WHERE name = $1 AND token = $2", [name, token]).catch(() => undefined);
@@ -79,7 +85,7 @@ export function keepLease(database: Database, { name, token, asked, duration_ms,
   };
 }
 
-/** Both clocks: the monotonic one stands still while a machine sleeps, the other may be set. */
+/** Both clocks: the monotonic one stops while a machine sleeps, the other may be changed. */
 interface Moment {
   monotonic: number;
   wall: number;

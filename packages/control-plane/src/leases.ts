@@ -7,13 +7,15 @@ import { keepLease } from "./lease-renewal.js";
 import type { Lease } from "./lease-renewal.js";
 
 interface LeaseOptions {
-  /** Who we are, for people: it is named to whoever is refused. */
+  /** This process, in words for people: other processes that want the lease get it in their error. */
   holder: string;
-  /** A lease that was not renewed for so long may be taken over; its holder stops relying on it after half of it. */
-  duration_ms?: number;
-  /** Called when a lease that could not be renewed in time is ours again, before `held` says so. */
+  /** A lease that was not renewed for this time may be taken over; its holder stops relying on it after half of it. */
+  durationMs?: number;
+  /** Called when a lease that could not be renewed in time is held again, before `held` returns true. */
   onLapse?: () => void;
-  /** Called when a lease has to be watched first, which takes up to `duration_ms`, with its holder. */
+  /**
+   * Called with the holder when a lease has to be watched before it can be acquired, which takes up to `durationMs`.
+   */
   onWait?: (holder: string) => void;
   /** Called when the lease cannot be renewed, once until it is. */
   onFailure?: (error: Error) => void;
@@ -21,26 +23,26 @@ interface LeaseOptions {
 
 export interface Leases {
   /**
-   * Takes a lease that nobody has or renews. Throws `conflict`, with the holder in the message, once that one has been
-   * seen alive; a holder that gives no sign of life for `duration_ms` has lost it.
+   * Acquires a lease that no process holds or renews. Throws `conflict`, with the holder in the message, once the
+   * holder has renewed it; a holder that does not renew it for `durationMs` loses it.
    *
    * No clocks are compared: the holder counts upwards, the others watch the count on their own monotonic clocks.
    */
   acquire(name: string, options: LeaseOptions): Promise<Lease>;
 }
 
-const usualDurationMs = 12_000;
+const defaultDurationMs = 12_000;
 
 export function openLeases(database: Database): Leases {
   return {
-    async acquire(name, { holder, duration_ms = usualDurationMs, onWait, ...events }) {
+    async acquire(name, { holder, durationMs = defaultDurationMs, onWait, ...events }) {
       const token = randomUUID();
       // From before the statement: the others count from when they see its result.
-      let asked = performance.now();
-      const keep = () => keepLease(database, { name, token, asked, duration_ms, ...events });
+      let sentAt = performance.now();
+      const keep = () => keepLease(database, { name, token, sentAt, durationMs, ...events });
       let seen: Sighting | undefined;
       for (;;) {
-        asked = performance.now();
+        sentAt = performance.now();
         const taken = await database.rows(
           `INSERT INTO leases (name, holder, token, beat) VALUES ($1, $2, $3, 0)
             ON CONFLICT (name) DO NOTHING RETURNING token`,
@@ -48,14 +50,14 @@ export function openLeases(database: Database): Leases {
         );
         if (taken.length > 0) return keep();
         const now = await sightingOf(database, name);
-        if (now === undefined) continue; // Given up in between.
+        if (now === undefined) continue; // Released in between.
         if (seen === undefined) {
           seen = now;
           onWait?.(now.holder);
         } else if (now.token !== seen.token || now.beat !== seen.beat) {
           throw new HeddleError("conflict", `the ${name} is in use by ${now.holder}`);
-        } else if (performance.now() - seen.at >= duration_ms) {
-          asked = performance.now();
+        } else if (performance.now() - seen.at >= durationMs) {
+          sentAt = performance.now();
           const inherited = await database.rows(
             `UPDATE leases SET holder = $2, token = $3, beat = 0 WHERE name = $1 AND token = $4 AND beat = $5
               RETURNING token`,
@@ -63,7 +65,7 @@ export function openLeases(database: Database): Leases {
           );
           if (inherited.length > 0) return keep();
         }
-        await pause(duration_ms / 50);
+        await pause(durationMs / 50);
       }
     },
   };

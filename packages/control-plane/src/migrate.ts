@@ -3,7 +3,7 @@ import type { Database } from "./database.js";
 import { integerOf } from "./database.js";
 
 /** A numbered step of the schema. Once released it never changes; what comes later is a further step. */
-export interface Migration {
+export interface ControlPlaneMigration {
   version: number;
   name: string;
   statements: readonly string[];
@@ -13,7 +13,11 @@ export interface Migration {
  * Brings a database up to the last of `migrations`, all steps in one transaction. A database that a later version of
  * the program has migrated is refused as `incompatible` and left as it is.
  */
-export async function migrate(database: Database, migrations: readonly Migration[], now: () => bigint): Promise<void> {
+export async function migrate(
+  database: Database,
+  migrations: readonly ControlPlaneMigration[],
+  now: () => bigint,
+): Promise<void> {
   await database.transaction(async (statements) => {
     await statements.run(
       "CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)",

@@ -9,7 +9,7 @@ export function openDatabase(url: string): Database {
   if (url.startsWith("file:")) return openSqlite(fileURLToPath(url));
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url);
   const scheme = url.slice(0, Math.max(0, url.indexOf(":")));
-  throw new HeddleError("invalid", `no back end for ${scheme}: database URLs; give a postgres: or file: URL`, {
+  throw new HeddleError("invalid", `no backend for ${scheme}: database URLs; give a postgres: or file: URL`, {
     loc: ["url"],
   });
 }

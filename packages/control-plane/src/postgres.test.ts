@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
+import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { postgresDatabases, postgresUrl } from "../test/postgres.js";
 import { openControlPlane } from "./index.js";
@@ -11,9 +12,10 @@ if (postgresUrl !== undefined) {
   afterAll(async () => await databases.drop());
 
   controlPlaneCases("Postgres", async () => await databases.make());
+  annotationQueueCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
-    test("a database that Postgres does not know is refused, and the cause names the place without the password", async () => {
+    test("a database that Postgres does not know is refused, and the cause names the address without the password", async () => {
       const url = new URL(server);
       url.pathname = "/no_such_database";
       url.password = "hush";
@@ -21,12 +23,12 @@ if (postgresUrl !== undefined) {
         code: "denied",
         message: "the control plane refuses this service",
         cause: {
-          message: `the Postgres server at ${url.host}/no_such_database refuses: database "no_such_database" does not exist`,
+          message: `the Postgres server at ${url.host}/no_such_database refuses access: database "no_such_database" does not exist`,
         },
       });
     });
 
-    test("a user without the right to make tables, or to one more connection, is refused in words", async () => {
+    test("a user without the right to make tables, or to one more connection, is refused with a reason", async () => {
       const database = await databases.make();
       const admin = openPostgres(database);
       const role = new URL(database).pathname.slice(1);
@@ -34,14 +36,14 @@ if (postgresUrl !== undefined) {
       const url = new URL(database);
       url.username = role;
       url.password = encodeURIComponent("p@ss:w/rd#? %41");
-      const refusal = async (code: string, reason: string) =>
+      const expectFailure = async (code: string, reason: string) =>
         await expect(openControlPlane({ url: url.href })).rejects.toMatchObject({
           code,
           cause: { message: expect.stringContaining(reason) },
         });
-      await refusal("denied", "refuses: permission denied for schema public");
+      await expectFailure("denied", "refuses access: permission denied for schema public");
       await admin.run(`ALTER ROLE ${role} CONNECTION LIMIT 0`);
-      await refusal("busy", "is not ready: too many connections for role");
+      await expectFailure("busy", "is not ready: too many connections for role");
       await admin.run(`DROP ROLE ${role}`);
       await admin.close();
     });
@@ -49,7 +51,7 @@ if (postgresUrl !== undefined) {
     test("TLS that the server does not speak is refused, a certificate that is not there is named", async () => {
       await expect(openControlPlane({ url: `${server}?sslmode=no-verify` })).rejects.toMatchObject({
         code: "denied",
-        cause: { message: expect.stringContaining("refuses: The server does not support SSL connections") },
+        cause: { message: expect.stringContaining("refuses access: The server does not support SSL connections") },
       });
       const url = `${server}?sslmode=verify-full&sslrootcert=/no/such.crt`;
       await expect(openControlPlane({ url })).rejects.toMatchObject({
@@ -98,8 +100,8 @@ if (postgresUrl !== undefined) {
         const [row] = await inside.rows("SELECT pg_backend_pid() AS pid");
         await other.rows("SELECT pg_terminate_backend($1)", [row?.["pid"] ?? null]);
         // The news comes while nothing runs on the connection.
-        const gone = "SELECT count(*) AS n FROM pg_stat_activity WHERE pid = $1";
-        await expect.poll(async () => await other.rows(gone, [row?.["pid"] ?? null])).toEqual([{ n: 0n }]);
+        const count = "SELECT count(*) AS n FROM pg_stat_activity WHERE pid = $1";
+        await expect.poll(async () => await other.rows(count, [row?.["pid"] ?? null])).toEqual([{ n: 0n }]);
         await inside.run("INSERT INTO notes (id) VALUES ($1)", ["other half"]);
       });
       await expect(ended).rejects.toMatchObject({ code: "busy" });
@@ -124,17 +126,17 @@ if (postgresUrl !== undefined) {
   });
 }
 
-test("a Postgres server that is not there is busy, and the cause says where", async () => {
-  const nobody = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => nobody.once("listening", resolve));
-  const address = nobody.address();
+test("a Postgres server that is not there is busy, and the cause names its address", async () => {
+  const closed = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => closed.once("listening", resolve));
+  const address = closed.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  await new Promise((resolve) => nobody.close(resolve));
+  await new Promise((resolve) => closed.close(resolve));
   await expect(openControlPlane({ url: `postgres://ann:hush@127.0.0.1:${port}/heddle` })).rejects.toMatchObject({
     code: "busy",
-    message: "the control plane does not answer",
+    message: "the control plane does not respond",
     cause: {
-      message: `no answer from the Postgres server at 127.0.0.1:${port}/heddle: connect ECONNREFUSED 127.0.0.1:${port}`,
+      message: `no response from the Postgres server at 127.0.0.1:${port}/heddle: connect ECONNREFUSED 127.0.0.1:${port}`,
     },
   });
 });

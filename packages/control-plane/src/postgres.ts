@@ -13,8 +13,9 @@ for (const type of [types.builtins.INT2, types.builtins.INT4, types.builtins.INT
 const transactionLock = 4_680_001n;
 
 /**
- * The Postgres driver: a pool of connections. A server that does not answer or turns us away is `busy`: both are for
- * the operator to mend, and then the next statement works. How durable a commit is, the server's own configuration says.
+ * The Postgres driver: a pool of connections. A server that does not respond is `busy`, one that rejects the service
+ * `denied`; once the operator has solved it, the next statement works. The configuration of the server decides how
+ * durable a commit is.
  */
 export function openPostgres(url: string): Database {
   checkUrl(url);
@@ -29,7 +30,7 @@ export function openPostgres(url: string): Database {
   });
   // A connection broke: what ran on it fails by itself, the next statement makes a new one.
   pool.on("error", () => {});
-  // The pool listens to idle ones only, and what nobody listens to ends the process.
+  // The pool listens to idle ones only, and an error event without a listener ends the process.
   pool.on("connect", (client) => client.on("error", () => {}));
 
   const failed = (error: unknown): never => {

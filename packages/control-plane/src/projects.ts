@@ -4,7 +4,7 @@ import { integerOf, textOf } from "./database.js";
 import { checkPathName, isPathName, isStorable } from "./names.js";
 
 export interface Project {
-  /** Internal id, a UUID: what clients that hash internal refs are told. */
+  /** Internal id, a UUID, for clients that hash internal refs. */
   id: string;
   entity: string;
   name: string;

@@ -8,8 +8,8 @@ export function newSecret(): string {
 }
 
 /**
- * What is stored and looked up instead of a secret. A plain hash serves, as the secrets are long and random; comparing
- * hashes tells nothing about the secret, whatever the time it takes.
+ * The hash that is stored and looked up instead of a secret. It needs no salt or work factor, because secrets are long
+ * and random; the time of comparing hashes reveals nothing about the secret.
  */
 export function secretHash(secret: string): string {
   return hash("sha256", secret, "hex");

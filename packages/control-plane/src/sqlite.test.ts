@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { openControlPlane } from "./index.js";
 import { openSqlite } from "./sqlite.js";
@@ -20,8 +21,9 @@ async function path(): Promise<string> {
 }
 
 controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
+annotationQueueCases("SQLite", async () => pathToFileURL(await path()).href);
 
-test("every commit is on disk before it is answered, and foreign keys hold", async () => {
+test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());
   const [synchronous] = await database.rows("PRAGMA synchronous");
   const [journal] = await database.rows("PRAGMA journal_mode");
@@ -34,10 +36,10 @@ test("every commit is on disk before it is answered, and foreign keys hold", asy
   await database.close();
 });
 
-test("a database URL without a back end is refused by name", async () => {
+test("a database URL without a backend is refused by name", async () => {
   await expect(openControlPlane({ url: "mysql://host/heddle" })).rejects.toMatchObject({
     code: "invalid",
-    message: expect.stringContaining("no back end for mysql:"),
+    message: expect.stringContaining("no backend for mysql:"),
   });
 });
 
@@ -53,7 +55,7 @@ test("a database file that cannot be opened or is none is named", async () => {
   await writeFile(file, "no database at all, but long enough to have a header that could be read as one ".repeat(20));
   await expect(openControlPlane({ url: pathToFileURL(file).href })).rejects.toMatchObject({
     code: "busy",
-    message: "the control plane is damaged",
+    message: "the control plane is corrupt",
     cause: { message: `${file}: restore it from a backup` },
   });
 });

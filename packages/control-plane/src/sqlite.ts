@@ -3,9 +3,12 @@ import { HeddleError } from "@heddle/errors";
 import Libsql from "libsql";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
 
+/** Statements with a filter or an order differ in their text: there are more than are worth to be kept. */
+const maxPrepared = 500;
+
 /**
  * The SQLite driver: one connection, durable at every commit. Calls of the library are synchronous and take
- * microseconds; a write waits up to 5 s for whoever else is writing and then fails as `busy`.
+ * microseconds; a write waits up to 5 s for another writer and then fails as `busy`.
  */
 export function openSqlite(path: string): Database {
   const connection = connect(path);
@@ -14,6 +17,7 @@ export function openSqlite(path: string): Database {
   const execute = (sql: string, params: readonly SqlValue[] = []): Row[] => {
     let statement = prepared.get(sql);
     if (statement === undefined) {
+      if (prepared.size >= maxPrepared) prepared.clear();
       // SQLite reads `$1` as a name; its numbered parameters are `?1`.
       statement = connection.prepare(sql.replaceAll(/\$(\d+)/g, "?$1")).safeIntegers();
       prepared.set(sql, statement);
@@ -27,7 +31,7 @@ export function openSqlite(path: string): Database {
     run: async (sql, params) => void execute(sql, params),
   };
 
-  // There is one connection: whatever else arrives while a transaction is open waits for its end.
+  // There is one connection: every other statement waits for the end of an open transaction.
   let open: Promise<unknown> = Promise.resolve();
   const queued = async <T>(work: () => Promise<T>): Promise<T> => {
     const result = open.then(work).catch((error: unknown) => {
@@ -38,11 +42,11 @@ export function openSqlite(path: string): Database {
   };
 
   return {
-    rows: async (sql, params) => await queued(async () => await patiently(() => execute(sql, params))),
-    run: async (sql, params) => void (await queued(async () => await patiently(() => execute(sql, params)))),
+    rows: async (sql, params) => await queued(async () => await retryWhileLocked(() => execute(sql, params))),
+    run: async (sql, params) => void (await queued(async () => await retryWhileLocked(() => execute(sql, params)))),
     transaction: async (work) =>
       await queued(async () => {
-        await patiently(() => connection.exec("BEGIN IMMEDIATE"));
+        await retryWhileLocked(() => connection.exec("BEGIN IMMEDIATE"));
         try {
           const result = await work(direct);
           connection.exec("COMMIT");
@@ -62,10 +66,10 @@ export function openSqlite(path: string): Database {
 }
 
 /**
- * SQLite's own waiting blocks the thread, and with it the one it waits for when both are in this process: so it is told
- * to give up at once, and the waiting is done here.
+ * Retries while the database is locked. The busy timeout of SQLite blocks the thread, also for the lock holder when it
+ * is in this process; so it is 0.
  */
-async function patiently<T>(attempt: () => T): Promise<T> {
+async function retryWhileLocked<T>(attempt: () => T): Promise<T> {
   const deadline = performance.now() + 5000;
   for (;;) {
     try {
@@ -99,7 +103,7 @@ function connect(path: string): Libsql.Database {
   }
 }
 
-/** Errors of the place, not of our SQL. */
+/** Errors of the disk and the file, not of the SQL. */
 function sqliteFailure(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !("code" in error)) return error;
   const code = String(error.code);
@@ -107,6 +111,6 @@ function sqliteFailure(error: unknown, path: string): unknown {
     new HeddleError("busy", message, { cause: new Error(`${path}: ${reason}`, { cause: error }) });
   if (code === "SQLITE_FULL") return new HeddleError("busy", "the disk of the control plane is full");
   if (/^SQLITE_(READONLY|IOERR|CANTOPEN)/.test(code)) return busy("the control plane cannot use its disk");
-  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return busy("the control plane is damaged", "restore it from a backup");
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) return busy("the control plane is corrupt", "restore it from a backup");
   return error;
 }

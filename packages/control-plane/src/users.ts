@@ -3,7 +3,7 @@ import type { Database, Row } from "./database.js";
 import { integerOf, textOf } from "./database.js";
 import { checkName, isStorable } from "./names.js";
 
-/** Whoever stands behind a key: the `wb_user_id`, annotator and viewer of the wire. */
+/** The user that a key belongs to: the `wb_user_id`, annotator and viewer of the wire. */
 export interface User {
   id: string;
   name: string;

@@ -4,14 +4,14 @@ import { findKey } from "./keys.js";
 import type { ApiKey } from "./keys.js";
 import { secretHash } from "./secret.js";
 
-/** How long a key that another process has revoked is still believed. */
+/** How long a key that another process has revoked may still be accepted. */
 const believedFor = 1_000_000n;
-/** How often the last use of a key is written down. */
+/** How often the last use of a key is stored. */
 const useGrain = 600_000_000n;
 const remembered = 1000;
 
 export interface KeyVerifier {
-  /** The caller behind a secret; undefined for an unknown or revoked one. */
+  /** The caller of a secret; undefined for an unknown or revoked one. */
   verify(secret: string): Promise<Caller | undefined>;
   forget(): void;
 }

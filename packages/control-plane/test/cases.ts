@@ -4,7 +4,7 @@ import type { ControlPlane, ControlPlaneOptions } from "../src/index.js";
 import { migrate } from "../src/migrate.js";
 import { openDatabase } from "../src/open-database.js";
 
-/** What a user may expect of any back end. `make` gives the URL of an empty database. */
+/** What a user may expect of any backend. `make` gives the URL of an empty database. */
 export function controlPlaneCases(backEnd: string, make: () => Promise<string>): void {
   const fresh = async (options: Omit<ControlPlaneOptions, "url"> = {}) => await open({ url: await make(), ...options });
 
@@ -99,7 +99,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await plane.keys.list()).toEqual([]);
     });
 
-    test("keys for nothing, nobody or an unknown role are refused, with the argument named", async () => {
+    test("keys without a project, a user or a known role are refused, with the argument named", async () => {
       const plane = await fresh();
       const good = { user_name: "ana", entity: "acme", role: "read" } as const;
       const refused = async (request: object, loc: unknown[]) =>
@@ -127,7 +127,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await plane.users.list()).toHaveLength(8);
     });
 
-    test("what no back end could hold is not found", async () => {
+    test("what no backend can store is not found", async () => {
       const plane = await fresh();
       for (const text of ["nul\0", "\ud800lone", "a/b", "x".repeat(5000)]) {
         expect(await plane.users.get(text)).toBeUndefined();
@@ -171,6 +171,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await database.rows("SELECT version, name FROM schema_migrations")).toEqual([
         { version: 1n, name: "foundation" },
         { version: 2n, name: "leases" },
+        { version: 3n, name: "annotation-queues" },
       ]);
     });
 
@@ -188,10 +189,10 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 3n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 4n }]);
     });
 
-    test("a migration that fails leaves nothing behind", async () => {
+    test("a migration that fails leaves nothing", async () => {
       const database = openDatabase(await make());
       onTestFinished(async () => await database.close());
       const broken = { version: 1, name: "broken", statements: ["CREATE TABLE half (id TEXT)", "CREATE TABLE half ("] };
@@ -199,12 +200,12 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await database.run("CREATE TABLE half (id TEXT)");
     });
 
-    test("a lease has one holder, who is named to the second while alive and gives way in the end", async () => {
+    test("a lease has one holder, who is named to a second process, until it releases the lease", async () => {
       const url = await make();
       const [first, second] = [await open({ url }), await open({ url })];
-      const lease = await first.leases.acquire("thing", { holder: "first", duration_ms: 1200 });
+      const lease = await first.leases.acquire("thing", { holder: "first", durationMs: 1200 });
       expect(lease.held()).toBe(true);
-      await expect(second.leases.acquire("thing", { holder: "second", duration_ms: 1200 })).rejects.toMatchObject({
+      await expect(second.leases.acquire("thing", { holder: "second", durationMs: 1200 })).rejects.toMatchObject({
         code: "conflict",
         message: "the thing is in use by first",
       });
@@ -216,20 +217,20 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await next.release();
     });
 
-    test("the lease of a holder that died is taken over when it has run out, not before, and by one only", async () => {
+    test("the lease of a crashed holder is taken over when it has expired, not before, and by one only", async () => {
       const url = await make();
-      const dead = await openControlPlane({ url });
-      await dead.leases.acquire("thing", { holder: "dead", duration_ms: 600_000 });
-      await dead.close(); // It cannot renew any more.
+      const crashed = await openControlPlane({ url });
+      await crashed.leases.acquire("thing", { holder: "crashed", durationMs: 600_000 });
+      await crashed.close(); // It cannot renew any more.
       const heirs = [await open({ url }), await open({ url })];
       const started = performance.now();
       const waits: string[] = [];
-      const options = { duration_ms: 900, onWait: (holder: string) => waits.push(holder) };
+      const options = { durationMs: 900, onWait: (holder: string) => waits.push(holder) };
       const outcomes = await Promise.allSettled(
         heirs.map(async (heir, i) => await heir.leases.acquire("thing", { ...options, holder: `heir ${i}` })),
       );
       expect(performance.now() - started).toBeGreaterThan(900);
-      expect(waits).toEqual(["dead", "dead"]);
+      expect(waits).toEqual(["crashed", "crashed"]);
       const refused = outcomes.find(({ status }) => status === "rejected");
       expect(refused).toMatchObject({
         reason: { message: expect.stringMatching(/^the thing is in use by heir [01]$/) },
@@ -237,26 +238,27 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       for (const outcome of outcomes) if (outcome.status === "fulfilled") await outcome.value.release();
     });
 
-    test("a holder that sleeps too long does not rely on its lease, learns who took it, and never gets it back", async () => {
+    test("a holder that sleeps too long does not rely on its lease, is notified of the new holder, and never gets it back", async () => {
       const url = await make();
       const [sleeper, heir] = [await open({ url }), await open({ url })];
-      const old = await sleeper.leases.acquire("thing", { holder: "sleeper", duration_ms: 600_000 });
-      const lease = await heir.leases.acquire("thing", { holder: "heir", duration_ms: 300 });
-      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not free the heir's.
+      const old = await sleeper.leases.acquire("thing", { holder: "sleeper", durationMs: 600_000 });
+      const lease = await heir.leases.acquire("thing", { holder: "heir", durationMs: 300 });
+      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not release the
+      // heir's.
       await old.release();
       await expect.poll(() => lease.held()).toBe(true);
       const third = await open({ url });
-      await expect(third.leases.acquire("thing", { holder: "third", duration_ms: 1200 })).rejects.toThrow("by heir");
+      await expect(third.leases.acquire("thing", { holder: "third", durationMs: 1200 })).rejects.toThrow("by heir");
       await lease.release();
     });
 
-    test("whoever loses a lease is told to whom, and one that lapsed is told before it is held again", async () => {
+    test("the loss of a lease is reported with the new holder, and a lapse before the lease is held again", async () => {
       const url = await make();
       const plane = await open({ url });
       let lapses = 0;
       const onLapse = () => (lapses += 1);
-      const lease = await plane.leases.acquire("thing", { holder: "us", duration_ms: 1500, onLapse });
-      // The thread stands still, as a stopped process does.
+      const lease = await plane.leases.acquire("thing", { holder: "us", durationMs: 1500, onLapse });
+      // The thread is blocked, as in a suspended process.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
       expect(lease.held()).toBe(false);
       await expect.poll(() => lease.held()).toBe(true);
@@ -269,11 +271,11 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       await lease.release();
     });
 
-    test("whoever cannot renew a lease is told why, once", async () => {
+    test("a lease that cannot be renewed is reported once, with the reason", async () => {
       const plane = await openControlPlane({ url: await make() });
       const failures: Error[] = [];
       const onFailure = (error: Error) => failures.push(error);
-      const lease = await plane.leases.acquire("thing", { holder: "us", duration_ms: 120, onFailure });
+      const lease = await plane.leases.acquire("thing", { holder: "us", durationMs: 120, onFailure });
       await plane.close();
       await expect.poll(() => lease.held(), { timeout: 5000 }).toBe(false);
       await new Promise((resolve) => setTimeout(resolve, 100));

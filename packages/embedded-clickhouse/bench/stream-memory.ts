@@ -6,12 +6,12 @@ import { createClient } from "@clickhouse/client";
 import type { ResponseJSON, Row } from "@clickhouse/client";
 import { startEngineHost } from "../src/index.js";
 
-// How much memory the host needs to stream 300 MB to a client that reads slower than the engine answers.
+// How much memory the host needs to stream 300 MB to a client that reads slower than the engine writes.
 // Linux only (reads /proc). Run: pnpm --filter @heddle/embedded-clickhouse bench
 
 async function main(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-bench-"));
-  const host = await startEngineHost({ directory, memory_bytes: 2_000_000_000 });
+  const host = await startEngineHost({ directory, memoryBytes: 2_000_000_000 });
   const client = createClient(host.clientOptions());
   const residentMb = (): number => {
     const status = readFileSync(`/proc/${host.state().pid}/status`, "utf8");

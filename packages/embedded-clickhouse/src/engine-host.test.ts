@@ -28,7 +28,7 @@ function newDirectory(): string {
 async function startHost(options: Partial<Parameters<typeof startEngineHost>[0]> = {}): Promise<EngineHost> {
   const host = await startEngineHost({
     directory: newDirectory(),
-    memory_bytes: 1_500_000_000,
+    memoryBytes: 1_500_000_000,
     ...options,
   });
   cleanups.push(() => host.close());
@@ -82,10 +82,10 @@ test("a killed engine comes back with every acknowledged row", async () => {
   expect(performance.now() - failed).toBeLessThan(1000);
   await restarted;
   expect(acknowledged).toBeGreaterThanOrEqual(500);
-  // One insert more may be there: it was written, and its answer was lost.
+  // One insert more may be there: it was written, and its response was lost.
   expect([acknowledged, acknowledged + 100]).toContain(await countRows(client));
   expect(host.state()).toMatchObject({ status: "ready", restarts: 1 });
-  expect(host.state().last_error).toContain("SIGKILL");
+  expect(host.state().lastError).toContain("SIGKILL");
 });
 
 test("an engine that hangs is killed and started again", async () => {
@@ -96,13 +96,13 @@ test("an engine that hangs is killed and started again", async () => {
   process.kill(hung, "SIGSTOP");
   await restarted;
   expect(isAlive(hung)).toBe(false);
-  expect(host.state().last_error).toMatch(/did not answer/);
+  expect(host.state().lastError).toMatch(/did not respond/);
   expect(await client.ping({ select: true })).toEqual({ success: true });
 });
 
-test("only this user reaches the socket, and it is gone when the host has closed", async () => {
+test("only this user reaches the socket, and it is removed when the host has closed", async () => {
   const host = await startHost();
-  const path = host.socket_path ?? "";
+  const path = host.socketPath ?? "";
   expect(statSync(path).mode & 0o077).toBe(0);
   expect(statSync(dirname(path)).mode & 0o077).toBe(0);
   await host.close();
@@ -138,10 +138,10 @@ test("what the embedded engine cannot do is refused by name", async () => {
   await expect(query).rejects.toMatchObject({ code: "48", type: "NOT_IMPLEMENTED" });
 });
 
-test("a directory with a long path gets its socket elsewhere", async () => {
+test("a directory with a long path gets its socket in another directory", async () => {
   const directory = join(newDirectory(), "long".repeat(30));
   const host = await startHost({ directory });
-  expect(host.socket_path).not.toContain("longlong");
+  expect(host.socketPath).not.toContain("longlong");
   expect(await clientOf(host).ping({ select: true })).toEqual({ success: true });
 });
 
@@ -167,7 +167,7 @@ test("on a port the host asks for its password, and keeps both over a restart", 
   expect(await clientOf(host).ping({ select: true })).toEqual({ success: true });
 });
 
-test("a second engine on the same directory is refused in plain words", async () => {
+test("a second engine on the same directory is refused with the reason", async () => {
   const directory = newDirectory();
   const host = await startHost({ directory });
   await expect(startEngineHost({ directory })).rejects.toMatchObject({
@@ -192,7 +192,7 @@ test("the engine ends with its parent, and the next one gets the directory", asy
   await expect.poll(() => isAlive(Number(pid)), { timeout: 5000 }).toBe(false);
 });
 
-test("where the engine cannot be loaded one line says what to do", async () => {
+test("where the engine cannot be loaded the error is one line with what to do", async () => {
   // The loader looks for the platform's package by this name; there is none for this one.
   const index = JSON.stringify(new URL("index.ts", import.meta.url).href);
   const script = `import(${index}).then(({ startEngineHost }) =>

@@ -13,12 +13,12 @@ import type { HostState } from "./supervision/supervisor.js";
 export interface EngineHost {
   /** For a socket the host name is a placeholder; the agent of `clientOptions` decides where it goes. */
   url: string;
-  socket_path: string | undefined;
+  socketPath: string | undefined;
   password: string | undefined;
   /** Spread into `createClient` of `@clickhouse/client`. Every call makes an agent of its own. */
   clientOptions(): EngineClientOptions;
   state(): HostState;
-  /** `restart`: a new process answers. Requests that were running have failed with connection errors. */
+  /** `restart`: a new process responds. Requests that were running have failed with connection errors. */
   on(event: "restart", listener: () => void): void;
   /** Lets running requests end (up to 10 s), then ends the engine. */
   close(): Promise<void>;
@@ -32,14 +32,14 @@ export interface EngineClientOptions {
 }
 
 /**
- * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when there
- * is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
+ * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when
+ * there is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
  * `failed` with what the engine reported.
  */
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {
   const directory = resolve(options.directory);
   const address = chooseAddress(directory, options.listen ?? "socket");
-  const memoryBytes = options.memory_bytes ?? Math.floor(availableMemory() / 2);
+  const memoryBytes = options.memoryBytes ?? Math.floor(availableMemory() / 2);
   const supervisor = new Supervisor({ directory, memoryBytes }, address, options.log ?? (() => undefined));
   try {
     await supervisor.start();
@@ -56,12 +56,12 @@ export async function startEngineHost(options: EngineHostOptions): Promise<Engin
   };
 }
 
-function publicAddress(address: Address): Pick<EngineHost, "url" | "socket_path" | "password"> {
+function publicAddress(address: Address): Pick<EngineHost, "url" | "socketPath" | "password"> {
   return address.kind === "socket"
-    ? { url: "http://localhost", socket_path: address.path, password: undefined }
+    ? { url: "http://localhost", socketPath: address.path, password: undefined }
     : {
         url: `http://127.0.0.1:${address.port}`,
-        socket_path: undefined,
+        socketPath: undefined,
         password: address.password,
       };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import { openEngine } from "./engine/engine.js";
-import type { Engine } from "./engine/engine.js";
+import type { EmbeddedEngine } from "./engine/engine.js";
 import { loadEngineLibrary } from "./engine/library.js";
 import type { EngineLibrary } from "./engine/library.js";
 import { createEngineServer } from "./http/server.js";
@@ -22,10 +22,10 @@ process.umask(0o077);
 // The parent decides when the host ends; a Ctrl-C in the terminal reaches both.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
-// Without its parent nobody uses the host, and it would hold the directory. What was acknowledged is on disk.
+// Without its parent the host is unused and would keep the directory locked. Acknowledged data is on disk.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
-let running: { engine: Engine; server: Server } | undefined;
+let running: { engine: EmbeddedEngine; server: Server } | undefined;
 
 process.on("message", (message: ToHost) => {
   if (message.type === "start") void start(message.options);
@@ -42,15 +42,15 @@ async function start(options: HostOptions): Promise<void> {
     const server = createEngineServer(engine, "password" in options.listen ? options.listen.password : undefined);
     const port = await listen(server, options.listen);
     running = { engine, server };
-    tell({ type: "ready", port, version: engine.version });
+    send({ type: "ready", port, version: engine.version });
   } catch (error) {
     const code = error instanceof HeddleError ? error.code : "failed";
-    tell({ type: "failed", code, message: textOf(error) }, () => process.exit(1));
+    send({ type: "failed", code, message: textOf(error) }, () => process.exit(1));
   }
 }
 
-/** An old host needs a moment to let go of the directory; another service keeps it. */
-async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<Engine> {
+/** An old host needs a moment to release the directory; that of another service keeps it. */
+async function openWhenFree(library: EngineLibrary, { directory, memoryBytes }: HostOptions): Promise<EmbeddedEngine> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (let deadline = Date.now() + lockWaitMs; ; await delay(200)) {
     try {
@@ -82,13 +82,13 @@ function ownerOf(directory: string): number | undefined {
 }
 
 /**
- * A host that was stopped (SIGSTOP) cannot see that its parent is gone. Its own parent would have killed it by now, so
- * whoever finds it standing still may. Only where the system tells both: what it runs, and that it is stopped.
+ * Kills a suspended host (SIGSTOP), which cannot notice that its parent has ended. A running parent would have killed
+ * it already. Only where /proc shows both: what the process runs, and that it is suspended.
  */
 function endStoppedHost(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The state follows the command, which stands in parentheses and may hold some itself.
+    // The state follows the command, which is in parentheses and may contain some itself.
     if (stat[stat.lastIndexOf(")") + 2] !== "T") return false;
     if (!/embedded-clickhouse.*host\.[jt]s/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8"))) return false;
     return process.kill(pid, "SIGKILL");
@@ -116,7 +116,7 @@ async function probe(): Promise<void> {
     // An engine that is shutting down after a fatal error never recovers; other errors (memory) pass.
     if (/^Code: 236\b/.test(textOf(error))) return;
   }
-  tell({ type: "alive" });
+  send({ type: "alive" });
 }
 
 /** Lets running requests end. The engine is never closed while it works: that aborts it. */
@@ -133,7 +133,7 @@ async function close(): Promise<void> {
   process.exit(0);
 }
 
-function tell(message: FromHost, sent?: () => void): void {
+function send(message: FromHost, sent?: () => void): void {
   process.send?.(message, undefined, undefined, () => sent?.());
 }
 

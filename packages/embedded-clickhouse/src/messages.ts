@@ -1,6 +1,6 @@
 import type { ErrorCode } from "@heddle/errors";
 
-// What parent and engine host say to each other over the pipe between them.
+// Messages between the parent and the engine host, over the pipe between them.
 
 export interface HostOptions {
   directory: string;

@@ -3,10 +3,10 @@ import type { EngineClientOptions } from "../src/engine-host.js";
 import { socketAgent } from "../src/socket-agent.js";
 
 /** Client options for the ClickHouse of this test run: the engine host's socket, or HEDDLE_CLICKHOUSE_URL. */
-// The provided value is declared beside what provides it.
+// The provided value is declared where it is provided.
 export type { ProvidedClickHouse } from "./global-setup.js";
 
 export function testClientOptions(): EngineClientOptions {
-  const { socket_path, ...options } = inject("clickhouse");
-  return socket_path === undefined ? options : { ...options, http_agent: socketAgent(socket_path) };
+  const { socketPath, ...options } = inject("clickhouse");
+  return socketPath === undefined ? options : { ...options, http_agent: socketAgent(socketPath) };
 }

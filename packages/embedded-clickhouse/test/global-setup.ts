@@ -9,7 +9,7 @@ import { startEngineHost } from "../src/index.js";
 /** What travels from here to the test processes; `testClientOptions` makes client options of it. */
 export interface ProvidedClickHouse {
   url: string;
-  socket_path?: string;
+  socketPath?: string;
   username?: string;
   password?: string;
 }
@@ -28,7 +28,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
   const directory = mkdtempSync(join(tmpdir(), "heddle-test-"));
   const host = await startEngineHost({ directory });
-  project.provide("clickhouse", { url: host.url, socket_path: host.socket_path });
+  project.provide("clickhouse", { url: host.url, socketPath: host.socketPath });
   return async () => {
     await host.close();
     rmSync(directory, { recursive: true, force: true });

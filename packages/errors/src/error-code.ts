@@ -8,7 +8,7 @@ export type ErrorCode =
   | "forbidden"
   /** What the arguments name does not exist, or no longer. */
   | "not_found"
-  /** What is stored contradicts the arguments, or is in use by somebody else: read its state, then decide. */
+  /** What is stored contradicts the arguments, or is in use by another caller: read its state, then decide. */
   | "conflict"
   /** The request, or the work it asks for, is larger than a limit: ask for less. */
   | "too_large"
@@ -26,5 +26,7 @@ export type ErrorCode =
   | "failed"
   /** Stored data is not what was written: an operator restores it. */
   | "corrupt"
-  /** Stored data is of a newer version or of another installation: an operator starts the program that it belongs to. */
+  /**
+   * Stored data is of a newer version or of another installation: an operator starts the program that it belongs to.
+   */
   | "incompatible";

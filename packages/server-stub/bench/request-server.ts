@@ -7,7 +7,7 @@ import { createTracingServer } from "@heddle/server-stub/tracing";
 
 // One of the servers that requests.ts compares; the parent asks for its CPU time.
 
-/** What a hand-written server would do at least for the same answer: collect, parse, look, print. */
+/** What a hand-written server would do at least for the same response: collect, parse, look, print. */
 const bare: RequestListener = (incoming, outgoing) => {
   const chunks: Buffer[] = [];
   incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -36,9 +36,9 @@ async function framework(): Promise<RequestListener> {
     properties: { project_id: text, op_name: text, started_at: text, attributes: {}, inputs: {} },
   };
   const body = { type: "object", required: ["start"], properties: { start } };
-  const answer = { type: "object", properties: { id: text, trace_id: text } };
+  const response = { type: "object", properties: { id: text, trace_id: text } };
   const app = fastify();
-  app.post("/call/start", { schema: { body, response: { 200: answer } } }, () => ({ id: "a", trace_id: "b" }));
+  app.post("/call/start", { schema: { body, response: { 200: response } } }, () => ({ id: "a", trace_id: "b" }));
   await app.ready();
   return (incoming, outgoing) => app.routing(incoming, outgoing);
 }

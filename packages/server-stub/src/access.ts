@@ -35,13 +35,13 @@ export function isKnownEarly({ project }: AccessEntry): boolean {
 /** Reads what the request, which fits the spec, needs. */
 export function accessOf({ id }: OperationEntry, { right, project }: AccessEntry, request: RequestParts): Access {
   if (typeof project === "string") return { operation: id, right, project };
-  const { in: place, at } = project;
-  if (place === "path") {
+  const { in: location, at } = project;
+  if (location === "path") {
     const names = at.map((name) => textAt(request.params, [name]));
-    return { operation: id, right, project: { id: names.join("/"), loc: [place, at.at(-1) ?? ""] } };
+    return { operation: id, right, project: { id: names.join("/"), loc: [location, at.at(-1) ?? ""] } };
   }
-  const part = { body: request.body, query: request.query, header: request.headers }[place];
-  return { operation: id, right, project: { id: textAt(part, at), loc: [place, ...at] } };
+  const part = { body: request.body, query: request.query, header: request.headers }[location];
+  return { operation: id, right, project: { id: textAt(part, at), loc: [location, ...at] } };
 }
 
 /** The text at these steps; empty where an optional body is missing. */

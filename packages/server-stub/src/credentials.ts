@@ -6,7 +6,7 @@ export interface Credentials {
   secret: string;
 }
 
-/** Reads `Authorization` (Basic, Bearer) or the header `wandb-api-key`; a form nobody knows counts as none. */
+/** Reads `Authorization` (Basic, Bearer) or the header `wandb-api-key`; an unknown scheme counts as none. */
 export function readCredentials(request: HttpRequest): Credentials {
   const authorization = request.header("authorization");
   const [, scheme = "", value = ""] = /^\s*(\S+)\s+(\S+)\s*$/.exec(authorization ?? "") ?? [];

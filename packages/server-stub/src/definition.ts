@@ -8,8 +8,8 @@ export interface Definition {
   plans: readonly PlanEntry[];
   /** Checks of requests, by name. */
   validators: Readonly<Record<string, Validator>>;
-  /** Checks of answers, by name; loaded only when answers are validated. */
-  answerValidators: () => Promise<Readonly<Record<string, Validator>>>;
+  /** Checks of responses, by name; loaded only when responses are validated. */
+  responseValidators: () => Promise<Readonly<Record<string, Validator>>>;
 }
 
 export interface OperationEntry {
@@ -23,11 +23,11 @@ export interface OperationEntry {
   /** What a key needs; absent where the operation is public. */
   access?: AccessEntry;
   /** Parameters that the operation reads; absent where it reads none. */
-  path?: Parameters;
-  query?: Parameters;
-  header?: Parameters;
+  path?: ParametersEntry;
+  query?: ParametersEntry;
+  header?: ParametersEntry;
   body?: BodyEntry;
-  answer: AnswerEntry;
+  response: ResponseEntry;
 }
 
 export interface AccessEntry {
@@ -36,7 +36,7 @@ export interface AccessEntry {
   project: { in: "body" | "query" | "header" | "path"; at: readonly string[] } | "items" | "several" | "none";
 }
 
-export interface Parameters {
+export interface ParametersEntry {
   entries: readonly ParameterEntry[];
   /** Name of the validator of all of them as one object. */
   validator: string;
@@ -55,7 +55,7 @@ export interface BodyEntry {
   mediaTypes: readonly string[];
   /** After inflating. */
   maxBytes: number;
-  /** `json`: place in the plans, -1 where nothing needs to be known. */
+  /** `json`: index into the plans, -1 where the body is read without a plan. */
   plan?: number;
   /** Name of the validator; absent for `raw`. */
   validator?: string;
@@ -63,13 +63,13 @@ export interface BodyEntry {
   files?: readonly string[];
 }
 
-export interface AnswerEntry {
+export interface ResponseEntry {
   status: number;
   json: boolean;
   stream?: "jsonl" | "sse";
-  /** Media type of an answer that is neither JSON nor a stream of it. */
+  /** Media type of a response that is neither JSON nor a stream of it. */
   bytes?: string;
-  /** Name of the validator of the JSON answer, and of one item of the stream. */
+  /** Name of the validator of the JSON response, and of one item of the stream. */
   validator?: string;
   itemValidator?: string;
 }

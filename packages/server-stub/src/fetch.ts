@@ -1,4 +1,4 @@
-import { BodyTooLarge, ClientGone } from "./http.js";
+import { BodyTooLarge, ClientDisconnected } from "./http.js";
 import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
 
 /**
@@ -9,21 +9,21 @@ export function toFetch(server: HttpServer): (input: Request | string | URL, ini
   return async (input, init) => {
     const request = input instanceof Request && init === undefined ? input : new Request(input, init);
     request.signal.throwIfAborted();
-    const gone = new AbortController();
-    const leave = () => gone.abort(request.signal.reason);
+    const disconnect = new AbortController();
+    const leave = () => disconnect.abort(request.signal.reason);
     request.signal.addEventListener("abort", leave, { once: true });
-    const answer = await Promise.race([server(requestOf(request, gone)), aborted(gone.signal)]);
-    return responseOf(answer, gone);
+    const response = await Promise.race([server(requestOf(request, disconnect)), aborted(disconnect.signal)]);
+    return toFetchResponse(response, disconnect);
   };
 }
 
-function requestOf(request: Request, gone: AbortController): HttpRequest {
+function requestOf(request: Request, disconnect: AbortController): HttpRequest {
   const { pathname, search } = new URL(request.url);
   return {
     method: request.method,
     target: pathname + search,
     header: (name) => request.headers.get(name) ?? undefined,
-    signal: gone.signal,
+    signal: disconnect.signal,
     bytes: (limit) =>
       Number(request.headers.get("content-length") ?? 0) > limit
         ? Promise.reject(new BodyTooLarge())
@@ -57,46 +57,46 @@ function inflated(encoding: Encoding, bytes: Uint8Array): ReadableStream<Uint8Ar
   return new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
 }
 
-function responseOf({ status, headers, body }: HttpResponse, gone: AbortController): Response {
+function toFetchResponse({ status, headers, body }: HttpResponse, disconnect: AbortController): Response {
   // There is no connection to close here.
   const { connection: _, ...rest } = headers;
   const bare = status === 204 || status === 304;
-  return new Response(typeof body === "function" ? streamOf(body, gone) : bare ? null : body, {
+  return new Response(typeof body === "function" ? streamOf(body, disconnect) : bare ? null : body, {
     status,
     headers: rest,
   });
 }
 
-function streamOf(body: StreamBody, gone: AbortController): ReadableStream<Uint8Array> {
+function streamOf(body: StreamBody, disconnect: AbortController): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let wanted: (() => void) | undefined;
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        gone.signal.addEventListener("abort", () => {
+        disconnect.signal.addEventListener("abort", () => {
           sink.closed = true;
-          controller.error(gone.signal.reason);
+          controller.error(disconnect.signal.reason);
           wanted?.();
         });
         const sink = {
-          closed: gone.signal.aborted,
+          closed: disconnect.signal.aborted,
           write: (chunk: string | Uint8Array) => {
-            if (gone.signal.aborted) return undefined;
+            if (disconnect.signal.aborted) return undefined;
             controller.enqueue(typeof chunk === "string" ? encoder.encode(chunk) : chunk);
             return (controller.desiredSize ?? 1) > 0 ? undefined : new Promise<void>((resolve) => (wanted = resolve));
           },
           onClose: (callback: () => void) => {
-            if (gone.signal.aborted) callback();
-            else gone.signal.addEventListener("abort", callback, { once: true });
+            if (disconnect.signal.aborted) callback();
+            else disconnect.signal.addEventListener("abort", callback, { once: true });
           },
         };
         body(sink).then(
-          () => gone.signal.aborted || controller.close(),
-          (error: unknown) => gone.signal.aborted || controller.error(error),
+          () => disconnect.signal.aborted || controller.close(),
+          (error: unknown) => disconnect.signal.aborted || controller.error(error),
         );
       },
       pull: () => wanted?.(),
-      cancel: (reason) => gone.abort(reason ?? new ClientGone("the reader went away")),
+      cancel: (reason) => disconnect.abort(reason ?? new ClientDisconnected("the reader cancelled the stream")),
     },
     { highWaterMark: 1 },
   );

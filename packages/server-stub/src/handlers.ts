@@ -2,7 +2,7 @@
 export interface Incoming {
   /** Network address of the peer; a proxy's, behind a proxy. Unknown where there is no socket. */
   readonly remoteAddress: string | undefined;
-  /** Aborts when the client goes away before the answer is complete. */
+  /** Aborts when the client disconnects before the response is complete. */
   readonly signal: AbortSignal;
 }
 
@@ -17,18 +17,18 @@ declare const none: unique symbol;
 export interface RawBody {
   bytes: Uint8Array;
   /** Lower case, without parameters. */
-  media_type: string;
+  mediaType: string;
 }
 
-/** An answer that is neither JSON nor a stream of it. */
+/** A response that is neither JSON nor a stream of it. */
 export type Bytes = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Handlers by group; whatever is missing answers 501. */
+/** Handlers by group; a missing one responds with 501. */
 export type PartialHandlers<Handlers> = { readonly [Group in keyof Handlers]?: Partial<Handlers[Group]> };
 
-/** Named schemas of both directions; where a name stands in both, requests win. A side without any is `never`. */
-export type SchemasOf<Requests, Answers> = [Requests] extends [never]
-  ? Answers
-  : [Answers] extends [never]
+/** Named schemas of both directions; where a name is in both, requests win. A side without any is `never`. */
+export type SchemasOf<Requests, Responses> = [Requests] extends [never]
+  ? Responses
+  : [Responses] extends [never]
     ? Requests
-    : Omit<Answers, keyof Requests> & Requests;
+    : Omit<Responses, keyof Requests> & Requests;

@@ -7,7 +7,7 @@ export interface HttpRequest {
   readonly remoteAddress?: string | undefined;
   /** Value of a header by its lower-case name; repeated headers are joined by ", ". */
   header(name: string): string | undefined;
-  /** Aborts when the client goes away before the answer is complete. Made at the first access. */
+  /** Aborts when the client disconnects before the response is complete. Made at the first access. */
   readonly signal: AbortSignal;
   /** The whole body as sent. Rejects with `BodyTooLarge` beyond `limit` bytes; may be called once. */
   bytes(limit: number): Promise<Uint8Array>;
@@ -23,17 +23,19 @@ export interface HttpResponse {
   /** Lower-case names. Adapters add `content-length` where they know it. */
   headers: Record<string, string>;
   body?: string | Uint8Array | StreamBody;
-  /** Take the rest of the request off the wire before the connection closes, so that the client can read the answer. */
+  /**
+   * Read and discard the rest of the request before the connection closes, so that the client can read the response.
+   */
   drain?: boolean;
 }
 
-/** Writes a body piece by piece. Resolves when it is complete; rejects when it must end broken. */
+/** Writes a body piece by piece. Resolves when it is complete; rejects when the connection has to be cut. */
 export type StreamBody = (sink: Sink) => Promise<void>;
 
 export interface Sink {
   /** A promise means: wait for it before writing more. */
   write(chunk: string | Uint8Array): Promise<void> | undefined;
-  /** The client is gone or the answer was cut; nothing written arrives any more. */
+  /** The client disconnected or the response was aborted; nothing written is sent any more. */
   readonly closed: boolean;
   /** Calls back once when `closed` becomes true, at once if it already is. */
   onClose(callback: () => void): void;
@@ -42,12 +44,12 @@ export interface Sink {
 /** A server: one function. What it does not know it may hand to the next (`fallback` of `createTracingServer`). */
 export type HttpServer = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** Thrown by adapters; the server answers 413. */
+/** Thrown by adapters; the server responds with 413. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
 }
 
-/** Thrown by adapters when the client left before its request was complete; nobody reads the answer. */
-export class ClientGone extends Error {
-  override readonly name = "ClientGone";
+/** Thrown by adapters when the client disconnects before its request is complete. */
+export class ClientDisconnected extends Error {
+  override readonly name = "ClientDisconnected";
 }

@@ -5,7 +5,7 @@ export type { Definition, OperationEntry } from "./definition.js";
 export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf } from "./handlers.js";
 export {
   BodyTooLarge,
-  ClientGone,
+  ClientDisconnected,
   type Encoding,
   type HttpRequest,
   type HttpResponse,

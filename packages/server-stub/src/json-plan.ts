@@ -1,26 +1,26 @@
 import type { Validator } from "./validation.js";
 
 /**
- * How to read one place of a JSON body, derived from its schema. Generated; places refer to each other by index.
- * A place says something for every kind of value that may stand there, so one entry may describe object and array.
+ * How to read one value of a JSON body, derived from its schema. Generated; entries refer to each other by index.
+ * An entry covers every kind of value that is allowed there, so one entry may describe object and array.
  */
 export interface PlanEntry {
   /** Cut out as exact text. Lists the types the outermost value may have; empty means any. */
   raw?: readonly string[];
-  /** Known keys; the place of their value, or -1 where nothing needs to be known. */
+  /** Known keys; the index of the entry of their value, or -1 where it is read without a plan. */
   properties?: Readonly<Record<string, number>>;
   /** Keys whose null is kept. A null of every other known key means absent. */
   keepNull?: readonly string[];
   /** Values of known keys that are absent. */
   defaults?: Readonly<Record<string, unknown>>;
-  /** Keys that are not known: passed over, kept as they are, or read by a plan. */
+  /** Unknown keys: skipped, kept as they are, or read by a plan. */
   others?: "drop" | "keep" | number;
   items?: number;
   /** The first items; the rest follow `items`. */
   prefix?: readonly number[];
   /** Each item is validated on its own by the validator of this name; one that fails becomes an `ItemError`. */
   lenient?: string;
-  /** More items than these are refused as too large. */
+  /** More items than these are rejected as too large. */
   maxItems?: number;
 }
 
@@ -54,15 +54,15 @@ export function linkPlans(entries: readonly PlanEntry[], validators: Readonly<Re
     if (plan === undefined) continue;
     if (entry.properties) {
       plan.properties = new Map(
-        Object.entries(entry.properties).map(([key, place]) => [
+        Object.entries(entry.properties).map(([key, index]) => [
           key,
-          { plan: plans[place], keepNull: entry.keepNull?.includes(key) ?? false },
+          { plan: plans[index], keepNull: entry.keepNull?.includes(key) ?? false },
         ]),
       );
     }
     if (typeof entry.others === "number") plan.others = plans[entry.others];
     if (entry.items !== undefined) plan.items = plans[entry.items];
-    plan.prefix = entry.prefix?.map((place) => plans[place]) ?? [];
+    plan.prefix = entry.prefix?.map((index) => plans[index]) ?? [];
   }
   return plans;
 }

@@ -3,7 +3,7 @@ import { endOfScalar, Malformed, skipSpace } from "./json-tokens.js";
 import type { Plan } from "./json-plan.js";
 import { ItemError } from "./problem.js";
 import { RawJson } from "./raw-json.js";
-import { tooDeep, tooMany, Unfit, wrongType } from "./unfit.js";
+import { tooDeep, tooMany, SchemaViolation, wrongType } from "./schema-violation.js";
 import { detailsOf } from "./validation.js";
 
 /** Levels of arrays and objects that one piece of free JSON, or the rest of a body, may have. */
@@ -11,15 +11,15 @@ const maxDepth = 200;
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
- * in, keys nobody knows are passed over. Throws `Malformed` or `Unfit`. `plain` is what `isPlain` tells of the text; a
- * false one is always true, only slower.
+ * in, unknown keys are skipped. Throws `Malformed` or `SchemaViolation`. `noControls` is the result of
+ * `hasNoControlCharacters` for the text; false is always correct, only slower.
  */
-export function readJson(text: string, plan: Plan | undefined, plain = false): unknown {
-  const reader = new Reader(text, plain);
+export function readJson(text: string, plan: Plan | undefined, noControls = false): unknown {
+  const reader = new Reader(text, noControls);
   reader.at = skipSpace(text, 0);
   const value = reader.value(plan);
   const end = skipSpace(text, reader.at);
-  if (end < text.length) throw new Malformed("something behind the end of the JSON value", end);
+  if (end < text.length) throw new Malformed("something after the end of the JSON value", end);
   return value;
 }
 
@@ -30,9 +30,9 @@ class Reader {
   readonly #scanner: Scanner;
   readonly #path: (string | number)[] = ["body"];
 
-  constructor(text: string, plain: boolean) {
+  constructor(text: string, noControls: boolean) {
     this.#text = text;
-    this.#scanner = new Scanner(text, plain);
+    this.#scanner = new Scanner(text, noControls);
   }
 
   value(plan: Plan | undefined): unknown {
@@ -95,7 +95,7 @@ class Reader {
           this.at = this.#scanner.measure(this.at).end;
         } else if (property !== undefined && !property.keepNull && this.#isNull()) {
           this.at = endOfScalar(text, this.at);
-          // Deleting what is not there would still turn the object into a slow one.
+          // Deleting what is not there would still make the object slow (dictionary mode).
           if (Object.hasOwn(result, key)) delete result[key];
         } else {
           path.push(key);
@@ -145,7 +145,7 @@ class Reader {
       const [detail] = detailsOf(list.lenient.errors, this.#path, value);
       return detail ? new ItemError(detail) : value;
     } catch (error) {
-      if (!(error instanceof Unfit)) throw error;
+      if (!(error instanceof SchemaViolation)) throw error;
       this.#path.length = height;
       this.#depth = depth;
       this.at = this.#scanner.measure(at).end;
@@ -153,7 +153,7 @@ class Reader {
     }
   }
 
-  /** True behind the closing bracket, false behind a comma. */
+  /** Returns true after the closing bracket, false after a comma. */
   #closes(bracket: number, shown: string): boolean {
     const at = skipSpace(this.#text, this.at);
     const c = this.#text.charCodeAt(at);

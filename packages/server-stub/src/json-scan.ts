@@ -1,14 +1,14 @@
 import { endOfScalar, Malformed, skipSpace, walkString } from "./json-tokens.js";
 
 export interface Extent {
-  /** Index behind the value. */
+  /** Index after the value. */
   end: number;
   /** Levels of arrays and objects inside each other; a scalar has none. */
   depth: number;
 }
 
 /** True when a text in UTF-8 has no control character. Looks at sixteen bytes at a time. */
-export function isPlain(bytes: Uint8Array): boolean {
+export function hasNoControlCharacters(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
   for (; at + 16 <= bytes.length; at += 16) {
@@ -34,21 +34,21 @@ function controlBits(four: number): number {
  */
 export class Scanner {
   readonly text: string;
-  readonly #plain: boolean;
-  /** Index of a backslash with none between it and the place of the latest search. */
+  readonly #noControls: boolean;
+  /** Index of a backslash with none between it and the start of the latest search. */
   #backslash = -1;
   /** Closing brackets of what is open in the measured value. */
   #open = open;
 
-  /** `plain`: there is no control character in the text, as `isPlain` tells. */
-  constructor(text: string, plain: boolean) {
+  /** `noControls`: the result of `hasNoControlCharacters` for the text. */
+  constructor(text: string, noControls: boolean) {
     this.text = text;
-    this.#plain = plain;
+    this.#noControls = noControls;
   }
 
-  /** Index behind the string that opens at `i`. */
+  /** Index after the string that opens at `i`. */
   endOfString(i: number): number {
-    if (!this.#plain) return walkString(this.text, i, i + 1);
+    if (!this.#noControls) return walkString(this.text, i, i + 1);
     const close = this.text.indexOf('"', i + 1);
     if (this.#backslash <= i) this.#backslash = found(this.text.indexOf("\\", i + 1));
     return close >= 0 && close < this.#backslash
@@ -99,7 +99,7 @@ export class Scanner {
     }
   }
 
-  /** Index of the value behind the key that starts at `i`. */
+  /** Index of the value after the key that starts at `i`. */
   endOfKey(i: number): number {
     const { text } = this;
     if (text.charCodeAt(i) !== 34) throw new Malformed("no key where one should be", i);

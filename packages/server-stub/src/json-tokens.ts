@@ -9,7 +9,7 @@ export class Malformed extends Error {
   }
 }
 
-/** Index of the first character at or behind `i` that is not whitespace. */
+/** Index of the first character from `i` on that is not whitespace. */
 export function skipSpace(text: string, i: number): number {
   for (;;) {
     const c = text.charCodeAt(i);
@@ -18,7 +18,10 @@ export function skipSpace(text: string, i: number): number {
   }
 }
 
-/** Index behind the string that opens at `open`, whose first characters up to `i` are known to be plain. */
+/**
+ * Index after the string that opens at `open`. Its characters before `i` are known to be ordinary: no quote, backslash
+ * or control character.
+ */
 export function walkString(text: string, open: number, i: number): number {
   const length = text.length;
   for (; i < length; i++) {
@@ -41,7 +44,7 @@ function endOfEscape(text: string, i: number): number {
   return i + 1;
 }
 
-/** Index behind the number or word that starts at `i`. `NaN`, `Infinity` and `-Infinity` count as numbers. */
+/** Index after the number or word that starts at `i`. `NaN`, `Infinity` and `-Infinity` count as numbers. */
 export function endOfScalar(text: string, i: number): number {
   switch (text.charCodeAt(i)) {
     case 116:
@@ -78,7 +81,7 @@ function endOfNumber(text: string, start: number): number {
   if (text.charCodeAt(i) === 46) {
     const fraction = ++i;
     i = endOfDigits(text, i);
-    if (i === fraction) throw new Malformed("a number without digits behind its point", start);
+    if (i === fraction) throw new Malformed("a number without digits after its point", start);
   }
   if ((text.charCodeAt(i) | 32) === 101) {
     i++;

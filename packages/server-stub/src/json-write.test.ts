@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { writeJson } from "./json-write.js";
 import { rawJson } from "./raw-json.js";
 
-test("answers are written as JSON.stringify would", () => {
+test("responses are written as JSON.stringify would", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => writeJson(value) === JSON.stringify(value)));
   const odd = { a: undefined, b: NaN, c: [undefined], d: new Date(0), e: '\ud800\u2028"\\\n', ["__proto__"]: 1, f: -0 };
   expect(writeJson(odd)).toBe(JSON.stringify(odd));

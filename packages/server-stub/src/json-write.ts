@@ -1,7 +1,7 @@
 import { RawJson } from "./raw-json.js";
 
 /**
- * `JSON.stringify` for answers: the text of `RawJson` is emitted as it is, a bigint as its digits.
+ * `JSON.stringify` for responses: the text of `RawJson` is emitted as it is, a bigint as its digits.
  * Numbers that JSON cannot hold are null, keys whose value is undefined are left out.
  */
 export function writeJson(value: unknown): string {
@@ -47,5 +47,5 @@ function quote(text: string): string {
   return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Anything but plain text: quotes, backslashes, control characters, surrogates. */
+/** Characters that need an escape: quotes, backslashes, control characters, surrogates. */
 const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { expect, test } from "vitest";
 import { withSignal } from "./lazy-signal.js";
 
-test("the signal is made when somebody asks for it, and goes along when the request is spread", () => {
+test("the signal is created at its first access, and is copied when the request is spread", () => {
   let made = 0;
   const { signal } = new AbortController();
   const request = withSignal({ method: "GET" }, () => {
@@ -14,7 +14,7 @@ test("the signal is made when somebody asks for it, and goes along when the requ
   expect(made).toBe(1);
 });
 
-test("a request is a plain object with known places: one with an accessor of its own outlives its answer", () => {
+test("a request has no accessor of its own: with one it would outlive its response", () => {
   setFlagsFromString("--allow-natives-syntax");
   // oxlint-disable-next-line typescript/no-implied-eval -- only text can hold a native call
   const hasPlaces = new Function("object", "return %HasFastProperties(object)") as (object: object) => boolean;

@@ -18,7 +18,7 @@ test("text and files come in any order, and bytes stay what they are", () => {
     'ignored\r\n--xyz\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\nContent-Type: x/y\r\n\r\n\xff\r\n--xy\r\n' +
     "\r\n--xyz\r\ncontent-disposition: form-data; name=project_id\r\n\r\na/b\r\n--xyz--\r\nignored";
   expect(read(body)).toEqual({
-    file: { bytes: "\xff\r\n--xy\r\n", filename: "a.bin", media_type: "x/y" },
+    file: { bytes: "\xff\r\n--xy\r\n", filename: "a.bin", mediaType: "x/y" },
     project_id: "a/b",
   });
 });
@@ -28,7 +28,7 @@ test("names are unquoted, a file may have none, an empty part is empty", () => {
     "--xyz\r\ncontent-disposition: form-data; name=\"file\"; filename*=utf-8''na%C3%AFve.txt\r\n\r\n\r\n" +
     '--xyz\r\ncontent-disposition: form-data; name="a\\"b"\r\n\r\n\r\n--xyz\r\n\r\nnobody\r\n--xyz--';
   expect(read(body)).toEqual({
-    file: { bytes: "", filename: "na\u00efve.txt", media_type: "application/octet-stream" },
+    file: { bytes: "", filename: "na\u00efve.txt", mediaType: "application/octet-stream" },
     'a"b': "",
   });
   expect(read("--xyz--")).toEqual({});

@@ -4,7 +4,7 @@ import { Problem } from "./problem.js";
 export interface FilePart {
   bytes: Uint8Array;
   filename: string | undefined;
-  media_type: string;
+  mediaType: string;
 }
 
 const maxParts = 100;
@@ -12,8 +12,8 @@ const maxHeaderBytes = 16_384;
 const utf8 = new TextDecoder();
 
 /**
- * Reads `multipart/form-data`. Parts may come in any order; those named in `files` arrive as `FilePart`, others as text.
- * Of a repeated name the last part counts. Throws 415 without a boundary, 400 for a body that is no multipart.
+ * Reads `multipart/form-data`. Parts may come in any order; those named in `files` arrive as `FilePart`, others as
+ * text. Of a repeated name the last part counts. Throws 415 without a boundary, 400 for a body that is no multipart.
  */
 export function readMultipart(
   bytes: Uint8Array,
@@ -28,11 +28,11 @@ export function readMultipart(
   }
   const delimiter = encode(`\r\n--${boundary[1] ?? boundary[2] ?? ""}`);
   const result: Record<string, string | FilePart> = {};
-  // The first delimiter has no line break before it when nothing stands in front.
-  let at = startsWith(bytes, delimiter.subarray(2), 0) ? delimiter.length - 2 : behind(bytes, delimiter, 0);
+  // The first delimiter has no line break before it when nothing precedes it.
+  let at = startsWith(bytes, delimiter.subarray(2), 0) ? delimiter.length - 2 : endOf(bytes, delimiter, 0);
   for (let parts = 0; !startsWith(bytes, dashes, at); parts++) {
     if (parts >= maxParts) throw new Problem(400, `a multipart body has at most ${maxParts} parts`);
-    const headerStart = behind(bytes, line, at);
+    const headerStart = endOf(bytes, line, at);
     const headerEnd = startsWith(bytes, line, headerStart) ? headerStart - 2 : indexOf(bytes, blank, headerStart);
     if (headerEnd < 0 || headerEnd - headerStart > maxHeaderBytes) throw broken("a part without an end of its headers");
     const start = headerEnd + blank.length;
@@ -43,7 +43,7 @@ export function readMultipart(
     if (part.name !== undefined) {
       Object.defineProperty(result, part.name, {
         value: files.includes(part.name)
-          ? { bytes: content, filename: part.filename, media_type: part.mediaType }
+          ? { bytes: content, filename: part.filename, mediaType: part.mediaType }
           : utf8.decode(content),
         enumerable: true,
         configurable: true,
@@ -99,7 +99,7 @@ const dashes = encode("--");
 const line = encode("\r\n");
 const blank = encode("\r\n\r\n");
 
-function behind(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
+function endOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
   const at = indexOf(bytes, wanted, from);
   if (at < 0) throw broken("its boundary is missing");
   return at + wanted.length;

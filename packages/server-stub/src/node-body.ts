@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gunzip, inflate, inflateRaw } from "node:zlib";
-import { BodyTooLarge, ClientGone } from "./http.js";
+import { BodyTooLarge, ClientDisconnected } from "./http.js";
 import type { Encoding } from "./http.js";
 
 /** `data` and `end` events: `for await` on the message costs 7 µs more per request. */
@@ -22,7 +22,7 @@ export function readBytes(incoming: IncomingMessage, outgoing: ServerResponse, l
     incoming.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     const lost = () => {
       // Every request closes; an error made for each would cost more than all the rest here.
-      if (!incoming.readableEnded) reject(new ClientGone("the client went away"));
+      if (!incoming.readableEnded) reject(new ClientDisconnected("the client disconnected"));
     };
     incoming.on("error", lost);
     incoming.on("close", lost);

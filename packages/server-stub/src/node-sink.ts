@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Sink } from "./http.js";
 
-/** Writes to a `node:http` response and waits for `drain` when it is full; leaves no listener behind. */
+/** Writes to a `node:http` response and waits for `drain` when it is full; leaves no listener on it. */
 export class NodeSink implements Sink {
   readonly #outgoing: ServerResponse;
 

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ClientGone } from "./http.js";
+import { ClientDisconnected } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
 import { inflateBytes, readBytes } from "./node-body.js";
@@ -21,8 +21,8 @@ export interface Listening {
   port: number;
   server: Server;
   /**
-   * Stops accepting, lets running requests finish for `grace` milliseconds (default 5000), then cuts them. Who has
-   * connected before is answered.
+   * Stops accepting, lets running requests finish for `grace` milliseconds (default 5000), then cuts them. Clients
+   * that have connected before get a response.
    */
   close(grace?: number): Promise<void>;
 }
@@ -32,15 +32,15 @@ export async function listen(
   server: HttpServer,
   { port = 0, host = "127.0.0.1" }: ListenOptions = {},
 ): Promise<Listening> {
-  const answer = toNodeListener(server);
+  const respondTo = toNodeListener(server);
   const running = new Set<ServerResponse>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     running.add(outgoing);
     outgoing.once("close", () => running.delete(outgoing));
-    answer(incoming, outgoing);
+    respondTo(incoming, outgoing);
   };
   const http = createServer(listener);
-  // With a listener of our own the client is told to go on only when somebody reads: a 413 comes before the upload.
+  // With a listener of our own `100 Continue` is sent only when the body is read: a 413 comes before the upload.
   http.on("checkContinue", listener);
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
@@ -63,7 +63,7 @@ export async function listen(
 export function toNodeListener(server: HttpServer): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, outgoing) => {
     server(requestOf(incoming, outgoing)).then(
-      (answer) => respond(incoming, outgoing, answer),
+      (response) => respond(incoming, outgoing, response),
       () => outgoing.destroy(),
     );
   };
@@ -89,7 +89,7 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): HttpReq
 function abortWithClient(outgoing: ServerResponse): AbortController {
   const controller = new AbortController();
   const abort = () => {
-    if (!outgoing.writableFinished) controller.abort(new ClientGone("the client went away"));
+    if (!outgoing.writableFinished) controller.abort(new ClientDisconnected("the client disconnected"));
   };
   if (outgoing.closed) abort();
   else outgoing.once("close", abort);
@@ -130,8 +130,8 @@ function withLength(headers: Record<string, string>, body: string | Uint8Array):
 const drainMs = 10_000;
 
 /**
- * The answer is complete for a client that listens while it sends. Closing now would reset the connection under one that
- * sends first and reads later, so the rest of its body is thrown away first, for a limited time.
+ * The response is complete for a client that listens while it sends. Closing now would reset the connection under one
+ * that sends first and reads later, so the rest of its body is thrown away first, for a limited time.
  */
 function endAfterDraining(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const timer = setTimeout(() => outgoing.destroy(), drainMs);

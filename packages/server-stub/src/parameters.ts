@@ -1,15 +1,15 @@
-import type { ParameterEntry, Parameters } from "./definition.js";
+import type { ParameterEntry, ParametersEntry } from "./definition.js";
 import { Problem } from "./problem.js";
 import { detailsOf } from "./validation.js";
 import type { Validator } from "./validation.js";
 
 /**
  * Turns the texts of parameters into what the spec says they are, fills in defaults and checks the whole.
- * A text that is no number or boolean stays a text, and the validator says so.
+ * A text that is not a number or boolean stays a text, which the validator reports.
  */
 export function readParameters(
-  place: "path" | "query" | "header",
-  { entries, validator }: Parameters,
+  location: "path" | "query" | "header",
+  { entries, validator }: ParametersEntry,
   validators: Readonly<Record<string, Validator>>,
   read: (name: string) => string[],
 ): Record<string, unknown> {
@@ -21,7 +21,7 @@ export function readParameters(
     else if (entry.default !== undefined) result[entry.name] = entry.default;
   }
   const check = validators[validator];
-  if (check !== undefined && !check(result)) throw Problem.invalid(detailsOf(check.errors, [place], result));
+  if (check !== undefined && !check(result)) throw Problem.invalid(detailsOf(check.errors, [location], result));
   return result;
 }
 

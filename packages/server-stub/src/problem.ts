@@ -1,4 +1,4 @@
-/** One entry of a 422 answer. `loc` starts with `body`, `query`, `path` or `header`. */
+/** One entry of a 422 response. `loc` starts with `body`, `query`, `path` or `header`. */
 export interface Detail {
   loc: (string | number)[];
   msg: string;
@@ -13,7 +13,7 @@ export interface ProblemOptions {
 }
 
 /**
- * What a handler throws to answer with an error. The server writes it in the error body of its interface.
+ * What a handler throws to respond with an error. The server writes it in the error body of its interface.
  *
  * ```ts
  * throw new Problem(404, "no such object", { extras: { deleted_at } });
@@ -26,7 +26,7 @@ export class Problem extends Error {
   readonly status: number;
   readonly extras: Record<string, unknown>;
   readonly headers: Record<string, string>;
-  /** Present on 422 answers of validation; they have a body of their own shape. */
+  /** Present on 422 responses of validation; they have a body of their own shape. */
   readonly details: Detail[] | undefined;
 
   constructor(status: number, reason: string, options: ProblemOptions & { details?: Detail[] } = {}) {
@@ -52,7 +52,7 @@ export function problemBody(problem: Problem, kind: "tracing" | "training"): Rec
     : { detail: problem.message, ...problem.extras };
 }
 
-/** Stands in place of an item that did not fit the spec in a list marked x-heddle-lenient-items. */
+/** Replaces an item that did not fit the spec in a list marked x-heddle-lenient-items. */
 export class ItemError implements Detail {
   readonly loc: (string | number)[];
   readonly msg: string;

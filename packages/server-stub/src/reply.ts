@@ -1,4 +1,4 @@
-/** An answer with a status or headers of its own; made by `reply`. */
+/** A response with a status or headers of its own; made by `reply`. */
 export class Reply<Body> {
   readonly status: number;
   readonly body: Body;

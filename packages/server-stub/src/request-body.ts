@@ -3,11 +3,11 @@ import type { BodyEntry, Definition } from "./definition.js";
 import type { HttpRequest } from "./http.js";
 import type { Plan } from "./json-plan.js";
 import { readJson } from "./json-read.js";
-import { isPlain } from "./json-scan.js";
+import { hasNoControlCharacters } from "./json-scan.js";
 import { Malformed } from "./json-tokens.js";
 import { readMultipart } from "./multipart.js";
 import { Problem } from "./problem.js";
-import { Unfit } from "./unfit.js";
+import { SchemaViolation } from "./schema-violation.js";
 import { detailsOf } from "./validation.js";
 
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
@@ -19,7 +19,7 @@ export async function readRequestBody(
 ): Promise<unknown> {
   checkMediaType(request, entry, kind);
   const bytes = await readBody(request, entry.maxBytes);
-  if (entry.kind === "raw") return { bytes, media_type: mediaTypeOf(request) };
+  if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
   const value =
@@ -46,10 +46,10 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: Definition
 function parseJson(bytes: Uint8Array, plan: Plan | undefined): unknown {
   const text = decodeText(bytes);
   try {
-    return readJson(text, plan, isPlain(bytes));
+    return readJson(text, plan, hasNoControlCharacters(bytes));
   } catch (error) {
     if (error instanceof Malformed) throw malformed(error, text);
-    if (error instanceof Unfit) throw unfit(error);
+    if (error instanceof SchemaViolation) throw violation(error);
     throw error;
   }
 }
@@ -62,7 +62,7 @@ function malformed({ message, position }: Malformed, text: string): Problem {
   return new Problem(400, `the body is not JSON: ${message} at position ${position} (line ${line}, column ${column})`);
 }
 
-function unfit({ detail, tooLarge }: Unfit): Problem {
+function violation({ detail, tooLarge }: SchemaViolation): Problem {
   return tooLarge
     ? new Problem(413, `Request too large: ${detail.loc.join(".")}: ${detail.msg}`)
     : Problem.invalid([detail]);

@@ -26,7 +26,7 @@ interface Node<Entry> {
 }
 
 /**
- * Finds the operations of a path. Repeated slashes count as one, `prefixes` may stand in front, and a segment is
+ * Finds the operations of a path. Repeated slashes count as one, `prefixes` may precede them, and a segment is
  * decoded after the path was split, so `%2F` is part of a parameter. Throws a 400 for an encoding that is broken.
  */
 export function createRouter<Entry>(
@@ -42,8 +42,8 @@ export function createRouter<Entry>(
     }
   }
   return (path) => {
-    const plain = path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
-    return fixed.get(plain) ?? find(root, plain);
+    const collapsed = path.includes("//") ? path.replace(/\/{2,}/g, "/") : path;
+    return fixed.get(collapsed) ?? find(root, collapsed);
   };
 }
 

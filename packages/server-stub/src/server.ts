@@ -1,10 +1,10 @@
 import { accessOf, isKnownEarly } from "./access.js";
 import type { Access } from "./access.js";
-import { answerOf, problemAnswer } from "./answer.js";
+import { responseOf, problemResponse } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
-import { ClientGone } from "./http.js";
+import { ClientDisconnected } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import { linkPlans } from "./json-plan.js";
 import { withSignal } from "./lazy-signal.js";
@@ -28,16 +28,16 @@ export interface ServerOptions<Caller> {
   /** Called when a handler returned, before the response is sent. Its error is the response. */
   onSuccess?: (access: Access, caller: Caller) => void | Promise<void>;
   /**
-   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The operation
-   * is absent for errors outside of one. Also called for errors after the first item of a stream, whose response has
-   * begun.
+   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The
+   * operation is absent for errors outside of one. Also called for errors after the first item of a stream, whose
+   * response has begun.
    */
   onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
-  /** Check every answer against the spec, and answer 500 when it does not fit. For tests. */
+  /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
   prefixes?: readonly string[];
-  /** Who answers a path that this interface does not know; otherwise 404. */
+  /** The server of paths that this interface does not know. Default: 404. */
   fallback?: HttpServer;
 }
 
@@ -58,8 +58,8 @@ export function createServer<Caller>(
     definition.operations.flatMap((entry) => entry.paths.map((path) => ({ method: entry.method, path, entry }))),
     options.prefixes,
   );
-  const answers = options.validateResponses ? definition.answerValidators() : undefined;
-  answers?.catch(() => {}); // told by the first answer that needs them
+  const responseValidators = options.validateResponses ? definition.responseValidators() : undefined;
+  responseValidators?.catch(() => {}); // rethrown by the first request that awaits them
 
   async function run(request: HttpRequest, entry: OperationEntry, params: Record<string, string>, query: string) {
     const caller = entry.public ? undefined : await options.authenticate?.(readCredentials(request), request);
@@ -92,26 +92,26 @@ export function createServer<Caller>(
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
-    return answerOf(result, entry, request, answers && (await answers));
+    return responseOf(result, entry, request, responseValidators && (await responseValidators));
   }
 
-  /** Somebody who leaves before the request is complete is no error of the server. */
+  /** A client that disconnects before its request is complete is not an error of the server. */
   function problemOf(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): Problem {
     if (error instanceof Problem) return error;
-    if (error instanceof ClientGone) return gone;
+    if (error instanceof ClientDisconnected) return disconnected;
     return options.onError?.(error, request, entry) ?? unexpected;
   }
 
-  /** An error behind the first item of a stream has no answer any more, but somebody should know of it. */
-  function heard(answer: HttpResponse, request: HttpRequest, entry: OperationEntry): HttpResponse {
-    const { body } = answer;
-    if (typeof body !== "function") return answer;
-    const telling: StreamBody = (sink) =>
+  /** Reports an error after the first item of a stream to `onError`. The response has begun and cannot carry it. */
+  function withErrorReport(response: HttpResponse, request: HttpRequest, entry: OperationEntry): HttpResponse {
+    const { body } = response;
+    if (typeof body !== "function") return response;
+    const reporting: StreamBody = (sink) =>
       body(sink).catch((error: unknown) => {
         problemOf(error, request, entry);
         throw error;
       });
-    return { ...answer, body: telling };
+    return { ...response, body: reporting };
   }
 
   return async (request) => {
@@ -126,15 +126,15 @@ export function createServer<Caller>(
       entry = match.methods.get(request.method) ?? (request.method === "HEAD" ? match.methods.get("GET") : undefined);
       if (entry === undefined) throw methodNotAllowed(request.method, match);
       const query = mark < 0 ? "" : request.target.slice(mark + 1);
-      return withoutBody(request, heard(await run(request, entry, match.params, query), request, entry));
+      return withoutBody(request, withErrorReport(await run(request, entry, match.params, query), request, entry));
     } catch (error) {
-      return withoutBody(request, problemAnswer(problemOf(error, request, entry), definition.interface));
+      return withoutBody(request, problemResponse(problemOf(error, request, entry), definition.interface));
     }
   };
 }
 
 const none = Object.freeze({});
-const gone = new Problem(400, "the client went away");
+const disconnected = new Problem(400, "the client disconnected");
 const unexpected = new Problem(500, "Internal server error");
 
 function list(value: string | undefined): string[] {
@@ -146,12 +146,12 @@ function methodNotAllowed(method: string, { methods }: Match<OperationEntry>): P
   return new Problem(405, `${method} is not possible here; ${allow} is`, { headers: { allow } });
 }
 
-/** HEAD: what GET would answer, as headers alone. */
-function withoutBody(request: HttpRequest, answer: HttpResponse): HttpResponse {
-  if (request.method !== "HEAD") return answer;
-  if (typeof answer.body === "function") answer.body(nobody).catch(() => {});
-  return { status: answer.status, headers: answer.headers };
+/** HEAD: the status and headers of the response to GET. */
+function withoutBody(request: HttpRequest, response: HttpResponse): HttpResponse {
+  if (request.method !== "HEAD") return response;
+  if (typeof response.body === "function") response.body(disconnectedSink).catch(() => {});
+  return { status: response.status, headers: response.headers };
 }
 
-/** A client that is already gone: a stream written to it is given up at once. */
-const nobody: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };
+/** A client that is already disconnected: a stream written to it stops at once. */
+const disconnectedSink: Sink = { closed: true, write: () => undefined, onClose: (callback) => callback() };

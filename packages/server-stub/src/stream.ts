@@ -1,6 +1,6 @@
 import type { HttpRequest, Sink, StreamBody } from "./http.js";
 
-/** Rows are gathered to chunks of this many UTF-16 units: one write per row costs half as much again. */
+/** Rows are gathered to chunks of this many UTF-16 units: one write per row takes 50 % more time. */
 const chunk = 65_536;
 
 export interface Encoder {
@@ -11,9 +11,9 @@ export interface Encoder {
 }
 
 /**
- * Takes the first item before anything is sent, so that an error up to there is an ordinary answer, and gives the rest
- * as a body. Items are gathered into chunks while the producer keeps up, and sent as soon as it pauses. When the
- * client leaves, the iterator's `return()` runs. An error behind the first item rejects: the answer ends broken.
+ * Takes the first item before anything is sent, so that an error up to there is an ordinary response, and returns the
+ * rest as a body. Items are gathered into chunks while the producer keeps up, and sent as soon as it pauses. When the
+ * client disconnects, the iterator's `return()` runs. An error after the first item rejects: the response is cut off.
  */
 export async function openStream(
   items: AsyncIterable<unknown> | Iterable<unknown>,
@@ -35,7 +35,7 @@ async function pump(
   const left = new Promise<undefined>((resolve) => {
     sink.onClose(() => {
       resolve(undefined);
-      // An iterator that hangs in next() learns of it now; a generator queues it behind its current step.
+      // Reaches an iterator that hangs in next() now; a generator runs it after its current step.
       Promise.resolve(iterator.return?.()).catch(() => {});
     });
   });
@@ -61,7 +61,7 @@ async function pump(
     }
     const next = Promise.resolve(iterator.next());
     if (text !== "") {
-      pause ??= turn();
+      pause ??= yieldToEventLoop();
       result = await Promise.race([next, pause]);
       if (result !== undefined) continue;
       next.catch(() => {});
@@ -72,8 +72,8 @@ async function pump(
   if (!sink.closed) await flush();
 }
 
-/** Resolves when the event loop has gone round: a producer that has not answered by then is waiting for something. */
-function turn(): Promise<undefined> {
+/** Resolves after one iteration of the event loop: a producer without a next item by then is waiting for something. */
+function yieldToEventLoop(): Promise<undefined> {
   return new Promise((resolve) => setTimeout(resolve, 0, undefined));
 }
 

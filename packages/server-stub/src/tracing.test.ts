@@ -67,7 +67,7 @@ test("types hold handlers to the spec", () => {
   });
   createTracingServer({
     calls: {
-      // @ts-expect-error the answer needs a trace_id
+      // @ts-expect-error the response needs a trace_id
       callStart: () => ({ id: "a" }),
     },
   });

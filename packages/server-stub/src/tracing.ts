@@ -12,14 +12,14 @@ export type * from "./generated/tracing.handlers.js";
  * first call.
  */
 export async function fitsResponse(operationId: string, value: unknown): Promise<boolean> {
-  const name = definition.operations.find(({ id }) => id === operationId)?.answer.validator;
-  const validator = name === undefined ? undefined : (await definition.answerValidators())[name];
+  const name = definition.operations.find(({ id }) => id === operationId)?.response.validator;
+  const validator = name === undefined ? undefined : (await definition.responseValidators())[name];
   if (validator === undefined) throw new TypeError(`${operationId} has no JSON response`);
   return validator(value);
 }
 
 /**
- * A server of the tracing interface. Handlers are grouped as in the spec; a missing one answers 501.
+ * A server of the tracing interface. Handlers are grouped as in the spec; a missing one responds with 501.
  *
  * ```ts
  * const server = createTracingServer({ calls: { callRead: async ({ body }) => ({ call: await read(body.id) }) } });

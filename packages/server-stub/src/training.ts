@@ -7,7 +7,7 @@ import type { ServerOptions } from "./server.js";
 
 export type * from "./generated/training.handlers.js";
 
-/** A server of the training interface. Handlers are grouped as in the spec; a missing one answers 501. */
+/** A server of the training interface. Handlers are grouped as in the spec; a missing one responds with 501. */
 export function createTrainingServer<Caller = unknown>(
   handlers: PartialHandlers<TrainingHandlers<Caller>>,
   options: ServerOptions<Caller> = {},

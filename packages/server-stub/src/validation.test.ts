@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { definition } from "../test/library.js";
 import { detailsOf } from "./validation.js";
 
-/** What is said about a value by the validator of that name. */
-function said(name: string, value: unknown) {
+/** The messages of the validator of that name about a value. */
+function messagesOf(name: string, value: unknown) {
   const validator = definition.validators[name];
   return validator?.(value)
     ? []
@@ -12,7 +12,7 @@ function said(name: string, value: unknown) {
 
 const book = (more: object) => ({ id: "b1", title: "T", notes: {}, ...more });
 
-describe("what is wrong with a body is said in one sentence and by its place", () => {
+describe("an error names what is wrong with a body, and its location", () => {
   test.each([
     [{ id: 1 }, "body.id: Not a valid string"],
     [{ id: undefined }, "body.id: Field required"],
@@ -34,23 +34,23 @@ describe("what is wrong with a body is said in one sentence and by its place", (
     [{ author: { name: "A", born: "yesterday" } }, "body.author.born: Not a point in time"],
     [{ author: 7 }, "body.author: Not a valid object or null"],
   ])("%j", (more, sentence) => {
-    expect(said("bookCreate_body", book(more))).toEqual([sentence]);
+    expect(messagesOf("bookCreate_body", book(more))).toEqual([sentence]);
   });
 
   test("a length counts characters, not code units", () => {
-    expect(said("bookCreate_body", book({ id: "\u{1f600}".repeat(8) }))).toEqual([
+    expect(messagesOf("bookCreate_body", book({ id: "\u{1f600}".repeat(8) }))).toEqual([
       "body.id: Does not match the pattern ^[a-z0-9]+$",
     ]);
   });
 
   test("times may lack an offset, seconds or the time itself", () => {
     for (const born of ["1990-01-02", "1990-01-02T03:04", "1990-01-02 03:04:05.123456", "1990-01-02T03:04:05+0200"]) {
-      expect(said("bookCreate_body", book({ author: { name: "A", born } })), born).toEqual([]);
+      expect(messagesOf("bookCreate_body", book({ author: { name: "A", born } })), born).toEqual([]);
     }
   });
 });
 
-describe("of a choice only the branch that came furthest is told", () => {
+describe("of a choice only the branch with the deepest location is reported", () => {
   test.each([
     [
       { query: { $and: [{ $eq: [{ $literal: 1 }, true] }] } },
@@ -61,6 +61,6 @@ describe("of a choice only the branch that came furthest is told", () => {
     [{ query: 1 }, "body.query: Not a valid object"],
     [{ query: { $literal: 1, $and: [] } }, "body.query.$literal: Unknown key"],
   ])("%j", (value, sentence) => {
-    expect(said("booksStream_body", value)).toContain(sentence);
+    expect(messagesOf("booksStream_body", value)).toContain(sentence);
   });
 });

@@ -17,8 +17,8 @@ export interface Validator {
 const maxDetails = 10;
 
 /**
- * What a validator found, as entries of a 422 answer. `base` is where the value stands.
- * Of a choice between shapes only the findings of the branch that came furthest are told.
+ * What a validator found, as entries of a 422 response. `base` is the location of the value.
+ * Of a choice between shapes only the findings at the deepest location are reported.
  */
 export function detailsOf(
   findings: readonly Finding[] | null | undefined,
@@ -26,55 +26,55 @@ export function detailsOf(
   value: unknown,
 ): Detail[] {
   const all = (findings ?? []).map((finding) => ({ finding, loc: locOf(finding, base, value) }));
-  const plain = all.filter(({ finding }) => finding.keyword !== "anyOf" && finding.keyword !== "oneOf");
-  const choice = all.length > plain.length;
-  const depth = Math.max(...plain.map(({ loc }) => loc.length));
-  const told = choice ? plain.filter(({ loc }) => loc.length === depth) : plain;
+  const leaves = all.filter(({ finding }) => finding.keyword !== "anyOf" && finding.keyword !== "oneOf");
+  const choice = all.length > leaves.length;
+  const depth = Math.max(...leaves.map(({ loc }) => loc.length));
+  const reported = choice ? leaves.filter(({ loc }) => loc.length === depth) : leaves;
   const details = new Map(
-    told.map(({ finding, loc }) => {
+    reported.map(({ finding, loc }) => {
       const detail = { loc, ...describe(finding) };
       return [JSON.stringify(detail), detail] as const;
     }),
   );
   if (choice && details.size > 1) {
-    const merged = mergeTypes(told) ?? mergeKeys(told);
+    const merged = mergeTypes(reported) ?? mergeKeys(reported);
     if (merged) return [merged];
   }
   if (details.size === 0) return [{ loc: [...base], msg: "Fits none of the allowed shapes", type: "no_match" }];
   return [...details.values()].slice(0, maxDetails);
 }
 
-interface Told {
+interface LocatedFinding {
   finding: Finding;
   loc: (string | number)[];
 }
 
-/** `anyOf` of plain types: one entry that names them all. */
-function mergeTypes(told: Told[]): Detail | undefined {
-  const loc = onePlace(told, "type", (full) => full);
-  return loc && { loc, ...typeDetail(told.flatMap(({ finding }) => typesOf(finding))) };
+/** `anyOf` of scalar types: one entry that names them all. */
+function mergeTypes(reported: LocatedFinding[]): Detail | undefined {
+  const loc = sharedLoc(reported, "type", (full) => full);
+  return loc && { loc, ...typeDetail(reported.flatMap(({ finding }) => typesOf(finding))) };
 }
 
-/** `anyOf` of objects that are told apart by the key they must have. */
-function mergeKeys(told: Told[]): Detail | undefined {
-  const loc = onePlace(told, "required", (full) => full.slice(0, -1));
-  const keys = new Set(told.map(({ finding }) => String(finding.params["missingProperty"])));
+/** `anyOf` of objects distinguished by the key they must have. */
+function mergeKeys(reported: LocatedFinding[]): Detail | undefined {
+  const loc = sharedLoc(reported, "required", (full) => full.slice(0, -1));
+  const keys = new Set(reported.map(({ finding }) => String(finding.params["missingProperty"])));
   return loc && { loc, msg: `One of these fields is required: ${[...keys].join(", ")}`, type: "missing" };
 }
 
-/** The place that all findings share, if they are all of one kind. */
-function onePlace(
-  told: Told[],
+/** The location that all findings share, if they are all of one kind. */
+function sharedLoc(
+  reported: LocatedFinding[],
   keyword: string,
-  place: (loc: Detail["loc"]) => Detail["loc"],
+  locOfFinding: (loc: Detail["loc"]) => Detail["loc"],
 ): Detail["loc"] | undefined {
-  const places = new Map(told.map(({ loc }) => [JSON.stringify(place(loc)), place(loc)]));
-  return places.size === 1 && told.every(({ finding }) => finding.keyword === keyword)
-    ? [...places.values()][0]
+  const locs = new Map(reported.map(({ loc }) => [JSON.stringify(locOfFinding(loc)), locOfFinding(loc)]));
+  return locs.size === 1 && reported.every(({ finding }) => finding.keyword === keyword)
+    ? [...locs.values()][0]
     : undefined;
 }
 
-/** What is said about a value of the wrong type, by the names of JSON's types. */
+/** Message and type for a value of the wrong JSON type. */
 export function typeDetail(types: string[]): { msg: string; type: string } {
   const named = [...new Set(types)];
   const type = `${named.map((name) => short[name] ?? name).join("_or_")}_type`;
@@ -122,13 +122,13 @@ function describe(finding: Finding): { msg: string; type: string } {
     case "multipleOf":
       return { msg: `Must be a multiple of ${String(params["multipleOf"])}`, type: "multiple_of" };
     default: {
-      const [msg, type] = sentences[keyword] ?? ["Does not fit the schema", "value_error"];
+      const [msg, type] = messages[keyword] ?? ["Does not fit the schema", "value_error"];
       return { msg: msg.replace("%", String(params["limit"])), type };
     }
   }
 }
 
-const sentences: Record<string, [msg: string, type: string]> = {
+const messages: Record<string, [msg: string, type: string]> = {
   required: ["Field required", "missing"],
   additionalProperties: ["Unknown key", "extra_forbidden"],
   format: ["Not a point in time", "datetime_parsing"],

@@ -62,7 +62,7 @@ test("a failed request is no success", async () => {
   expect([status, steps]).toEqual([404, [["authorize", expect.anything(), "ann"], "bookAsk"]]);
 });
 
-test("what fails behind the handler is the response", async () => {
+test("an error after the handler is the response", async () => {
   const { status } = await send({ bookAsk: () => ({ answer: "so" }) }, "/books/ask", ask("why?"), {
     onSuccess: () => {
       throw new Problem(503, "try again");

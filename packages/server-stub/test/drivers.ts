@@ -4,7 +4,7 @@ import { listen } from "../src/node.js";
 
 export type Send = (path: string, init?: RequestInit & { duplex?: "half" }) => Promise<Response>;
 
-/** Ways to reach a server; `use` calls back with the way and cleans up behind it. */
+/** Ways to reach a server; `use` calls back with the way and cleans up afterwards. */
 export const drivers: Record<string, (server: HttpServer, use: (send: Send) => Promise<void>) => Promise<void>> = {
   node: async (server, use) => {
     const listening = await listen(server);

@@ -24,7 +24,7 @@ export const definition: Definition = {
   operations: stub.operations as Definition["operations"],
   plans: stub.plans,
   validators: await compiled(stub.checks),
-  answerValidators: () => compiled(stub.answerChecks),
+  responseValidators: () => compiled(stub.responseChecks),
 };
 
 /** A request as a handler of the library gets it, with the types left to the test. */

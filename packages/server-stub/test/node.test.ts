@@ -24,11 +24,11 @@ async function withServer(handlers: Record<string, Handler>, use: (port: number,
 /** Sends text over a socket of its own and gives everything that comes back until it closes. */
 async function raw(port: number, ...parts: (string | Buffer)[]): Promise<string> {
   const socket = connect(port, "127.0.0.1");
-  let answer = "";
+  let response = "";
   socket.setEncoding("latin1");
   const closed = new Promise<string>((resolve, reject) => {
-    socket.on("data", (chunk: string) => (answer += chunk));
-    socket.on("end", () => resolve(answer));
+    socket.on("data", (chunk: string) => (response += chunk));
+    socket.on("end", () => resolve(response));
     socket.on("error", reject);
   });
   for (const part of parts) {
@@ -42,32 +42,32 @@ const head = "POST /books HTTP/1.1\r\nhost: a\r\n";
 test("a client that sends a body over the limit to its end before it reads can read the 413", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const size = 8_000_000;
-    const answer = await raw(port, `${head}content-length: ${size}\r\n\r\n`, Buffer.alloc(size, 32));
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-    expect(answer).toContain('{"reason":"Request too large: a body has at most 1048576 bytes"}');
+    const response = await raw(port, `${head}content-length: ${size}\r\n\r\n`, Buffer.alloc(size, 32));
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+    expect(response).toMatch(/\r\nconnection: close\r\n/i);
+    expect(response).toContain('{"reason":"Request too large: a body has at most 1048576 bytes"}');
   });
 });
 
 test("so can one that sends chunks without a length", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const chunk = Buffer.concat([Buffer.from("f4240\r\n"), Buffer.alloc(1_000_000, 32), Buffer.from("\r\n")]);
-    const answer = await raw(port, `${head}transfer-encoding: chunked\r\n\r\n`, ...Array(5).fill(chunk), "0\r\n\r\n");
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    const response = await raw(port, `${head}transfer-encoding: chunked\r\n\r\n`, ...Array(5).fill(chunk), "0\r\n\r\n");
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
   });
 });
 
-test("a client that waits for 100-continue is told 413 instead of being let upload", async () => {
+test("a client that waits for 100-continue gets 413 before the upload", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head}content-length: 9000000\r\nexpect: 100-continue\r\n\r\n`);
-    const answer = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString())));
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    const response = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(data.toString())));
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
     socket.destroy();
   });
 });
 
-test("a client that waits for 100-continue is let go on when its body is wanted", async () => {
+test("a client that waits for 100-continue gets 100 when its body is read", async () => {
   await withServer({ bookCreate: () => book }, async (port) => {
     const body = '{"id":"b1","title":"T","notes":{}}';
     const headers = { expect: "100-continue", "content-length": body.length };
@@ -84,12 +84,12 @@ test("a client that waits for 100-continue is let go on when its body is wanted"
 test("an error leaves the connection usable for the next request", async () => {
   await withServer({ readHealth: () => ({}) }, async (port) => {
     const wrong = "POST /books HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\n{{{";
-    const answer = await raw(port, wrong, "GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
-    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 200"]);
+    const response = await raw(port, wrong, "GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 200"]);
   });
 });
 
-test("handlers learn where the peer is", async () => {
+test("handlers get the address of the peer", async () => {
   let seen: string | undefined;
   const handler: Handler = ({ remoteAddress }) => {
     seen = remoteAddress;
@@ -114,31 +114,33 @@ test("closing lets running requests finish and cuts those that take too long", a
       return {};
     };
     const listening = await listen(libraryServer({ readHealth: handler }));
-    const answer = fetch(`${listening.url}/health`).then(
+    const response = fetch(`${listening.url}/health`).then(
       ({ status }) => status,
       () => "cut",
     );
     await running;
     await listening.close(grace);
-    expect(await answer).toBe(outcome);
+    expect(await response).toBe(outcome);
   }
 });
 
-test("closing answers those who are connected and not yet accepted", async () => {
+test("closing responds to clients that are connected and not yet accepted", async () => {
   const listening = await listen(libraryServer({ readHealth: () => ({}) }));
-  const answers = Array.from({ length: 30 }, () =>
+  const responses = Array.from({ length: 30 }, () =>
     raw(listening.port, "GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").catch(String),
   );
-  // The system connects them in this very turn of the event loop; the server learns of it in the next.
+  // The system connects them in this iteration of the event loop; the server accepts them in the next.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   await listening.close();
-  expect(new Set((await Promise.all(answers)).map((answer) => answer.slice(0, 12)))).toEqual(new Set(["HTTP/1.1 200"]));
+  expect(new Set((await Promise.all(responses)).map((response) => response.slice(0, 12)))).toEqual(
+    new Set(["HTTP/1.1 200"]),
+  );
 });
 
 test("a client that leaves in the middle of its request is no error of the server", async () => {
-  const told: unknown[] = [];
+  const errors: unknown[] = [];
   const listening = await listen(
-    libraryServer({ bookCreate: () => book }, { onError: (error) => void told.push(error) }),
+    libraryServer({ bookCreate: () => book }, { onError: (error) => void errors.push(error) }),
   );
   const socket = connect(listening.port, "127.0.0.1");
   await new Promise((resolve) => socket.write(`${head}content-length: 100\r\n\r\n{`, resolve));
@@ -147,16 +149,16 @@ test("a client that leaves in the middle of its request is no error of the serve
   await setTimeout(50);
   expect((await fetch(`${listening.url}/nope`)).status).toBe(404);
   await listening.close();
-  expect(told).toEqual([]);
+  expect(errors).toEqual([]);
 });
 
-test("a port that is taken is an error, not silence", async () => {
+test("a port that is taken is an error", async () => {
   const first = await listen(libraryServer({}));
   await expect(listen(libraryServer({}), { port: first.port })).rejects.toThrow("EADDRINUSE");
   await first.close(0);
 });
 
-test("the listener mounts in any node:http server, and many slow answers leave no listeners behind", async () => {
+test("the listener mounts in any node:http server, and many slow responses leave no listeners", async () => {
   const warnings: Error[] = [];
   const warn = (warning: Error) => warnings.push(warning);
   process.on("warning", warn);

@@ -62,7 +62,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
   });
 
   describe("a request that is fine", () => {
-    test("answers 200 with the body of the handler and closed doors for browsers", async () => {
+    test("responds with 200, the body of the handler, and headers that restrict browsers", async () => {
       const { status, text, headers } = await send(create, "/books", post(bookText));
       expect(status).toBe(200);
       expect(text).toBe('{"id":"b1","title":"Weaving","notes":{},"added_at":"2026-04-10T09:00:00Z"}');
@@ -76,7 +76,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       );
     });
 
-    test("reaches its handler with defaults filled in and nulls of optional keys gone", async () => {
+    test("reaches its handler with defaults filled in and nulls of optional keys dropped", async () => {
       const body = '{"id":"b1","title":"T","notes":{"n":null},"extra":null,"subtitle":null,"price":NaN,"surplus":1}';
       const { seen } = await send(create, "/books", post(body, { "x-retry-id": "r1" }));
       expect(seen?.headers).toEqual({ "X-Retry-Id": "r1" });
@@ -97,7 +97,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       expect([status, text, headers.get("x-should-retry")]).toEqual([202, '{"text":"later"}', "false"]);
     });
 
-    test("answers 204 without a body where the spec says so", async () => {
+    test("responds with 204 without a body where the spec declares it", async () => {
       const { status, text } = await send(["bookDelete", () => undefined], "/shelves/1/books/a", { method: "DELETE" });
       expect([status, text]).toEqual([204, ""]);
     });
@@ -149,12 +149,12 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       const echo: [string, Handler] = ["listsImport", ({ body }) => reply(200, (body as { bytes: Uint8Array }).bytes)];
       const bytes = new Uint8Array([0, 255, 10]);
       const headers = { "content-type": "application/x-protobuf; v=1", "content-encoding": "gzip" };
-      const { seen, headers: answered } = await send(echo, "/lists/import", post(gzipSync(bytes), headers));
+      const { seen, headers: returned } = await send(echo, "/lists/import", post(gzipSync(bytes), headers));
       expect(seen?.body).toEqual({
         bytes: expect.objectContaining({ length: 3 }),
-        media_type: "application/x-protobuf",
+        mediaType: "application/x-protobuf",
       });
-      expect(answered.get("content-type")).toBe("application/x-protobuf");
+      expect(returned.get("content-type")).toBe("application/x-protobuf");
     });
 
     test("brings the parts of a form, files as bytes", async () => {
@@ -166,13 +166,13 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
         file: {
           bytes: expect.objectContaining({ 0: 13, 4: 0, length: 5 }),
           filename: 'a "b".png',
-          media_type: "image/png",
+          mediaType: "image/png",
         },
         book_id: "b\u00e4r",
       });
     });
 
-    test("may answer bytes, whole or in pieces", async () => {
+    test("may return bytes, whole or in pieces", async () => {
       const whole = await send(["coverRead", () => new Uint8Array([65, 66])], "/covers/a");
       expect([whole.text, whole.headers.get("content-type")]).toEqual(["AB", "application/octet-stream"]);
       expect(whole.headers.get("content-disposition")).toBe("attachment");
@@ -211,13 +211,13 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       expect(text).toBe('{"text":"Ada"}');
     });
 
-    test.each([401, 403])("that do not suffice answer %i before the body is looked at", async (status) => {
+    test.each([401, 403])("that do not suffice lead to %i before the body is looked at", async (status) => {
       const authenticate = () => {
         throw new Problem(status, "no");
       };
-      const answer = await send(create, "/books", post("not JSON"), { authenticate });
-      expect([answer.status, answer.text, answer.seen]).toEqual([status, '{"reason":"no"}', undefined]);
-      expect(answer.headers.get("www-authenticate")).toBe(status === 401 ? "Bearer" : null);
+      const response = await send(create, "/books", post("not JSON"), { authenticate });
+      expect([response.status, response.text, response.seen]).toEqual([status, '{"reason":"no"}', undefined]);
+      expect(response.headers.get("www-authenticate")).toBe(status === 401 ? "Bearer" : null);
     });
 
     test("are not asked for by public operations", async () => {
@@ -235,7 +235,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       }
     });
 
-    test("is handed on when somebody else may know the path", async () => {
+    test("is passed to the fallback when the path is unknown", async () => {
       const fallback: ServerOptions<unknown>["fallback"] = async ({ target }) => ({
         status: 418,
         headers: {},
@@ -245,8 +245,8 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
 
     test("405: another method on a known path, with what is possible", async () => {
-      const answer = await send(create, "/shelves/1/books/a", { method: "PUT", body: "{}" });
-      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, DELETE, HEAD"]);
+      const response = await send(create, "/shelves/1/books/a", { method: "PUT", body: "{}" });
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, DELETE, HEAD"]);
     });
 
     test("400: a path with a broken percent-encoding", async () => {
@@ -356,11 +356,11 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
 
     test("415: an unknown content-encoding", async () => {
-      const answer = await send(create, "/books", post(bookText, { "content-encoding": "br" }));
-      expect([answer.status, answer.headers.get("accept-encoding")]).toEqual([415, "gzip, deflate"]);
+      const response = await send(create, "/books", post(bookText, { "content-encoding": "br" }));
+      expect([response.status, response.headers.get("accept-encoding")]).toEqual([415, "gzip, deflate"]);
     });
 
-    test("422: a body that does not fit, with the place", async () => {
+    test("422: a body that does not fit, with the location", async () => {
       const { status, text } = await send(create, "/books", post('{"id":"b1","title":"T","notes":{},"copies":"2"}'));
       expect([status, JSON.parse(text)]).toEqual([
         422,
@@ -441,7 +441,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       },
     ];
 
-    test("answers what its Problem says, in the error body of the interface", async () => {
+    test("responds with what its Problem says, in the error body of the interface", async () => {
       const problem = new Problem(404, "deleted", { extras: { deleted_at: "2026" }, headers: { "retry-after": "1" } });
       const tracing = await send(failing(problem), "/books", post(bookText, jsonType));
       expect([tracing.status, tracing.text, tracing.headers.get("retry-after")]).toEqual([
@@ -464,30 +464,32 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       }
     });
 
-    test("500: an unexpected error tells nothing", async () => {
+    test("500: an unexpected error gives no details", async () => {
       expect(await send(failing(new Error("secret")), "/books", post(bookText))).toMatchObject({
         status: 500,
         text: '{"reason":"Internal server error"}',
       });
     });
 
-    test("is told to onError, which may know what the error means", async () => {
+    test("is reported to onError, which may map it to a problem", async () => {
       const errors: unknown[] = [];
       const onError = (error: unknown) => {
         errors.push(error);
         return new Problem(503, "busy", { headers: { "retry-after": "2" } });
       };
-      const answer = await send(failing(new Error("busy")), "/books", post(bookText), { onError });
-      expect([answer.status, answer.headers.get("retry-after"), errors]).toEqual([503, "2", [new Error("busy")]]);
+      const response = await send(failing(new Error("busy")), "/books", post(bookText), { onError });
+      expect([response.status, response.headers.get("retry-after"), errors]).toEqual([503, "2", [new Error("busy")]]);
     });
 
-    test("500: an answer that does not fit the spec, when answers are checked", async () => {
+    test("500: a response that does not fit the spec, when responses are checked", async () => {
       const wrong: [string, Handler] = ["bookAsk", () => ({ text: 1 })];
-      let told: unknown;
-      const onError = (error: unknown) => void (told = error);
+      let reported: unknown;
+      const onError = (error: unknown) => void (reported = error);
       const init = post('{"question":"?"}');
       expect((await send(wrong, "/books/ask", init, { onError })).status).toBe(500);
-      expect(told).toEqual(new Error("the answer of bookAsk does not fit the spec: answer.text: Not a valid string"));
+      expect(reported).toEqual(
+        new Error("the response of bookAsk does not fit the spec: response.text: Not a valid string"),
+      );
       expect((await send(wrong, "/books/ask", init, { validateResponses: false })).status).toBe(200);
     });
 

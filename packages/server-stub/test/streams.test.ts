@@ -65,7 +65,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     );
   });
 
-  test("an operation that can do both answers JSON for a value and events for a stream", async () => {
+  test("an operation that can do both returns JSON for a value and events for a stream", async () => {
     async function* words() {
       yield { word: "yes" };
       yield { word: "no" };
@@ -83,7 +83,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     );
   });
 
-  test("an error before the first row is an ordinary answer", async () => {
+  test("an error before the first row is an ordinary response", async () => {
     async function* rows() {
       yield await Promise.reject(new Problem(400, "no such field"));
     }
@@ -93,19 +93,19 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
   });
 
-  test("an error behind the first row breaks the stream, so that the client notices", async () => {
+  test("an error after the first row cuts off the stream, so that the client notices", async () => {
     async function* rows() {
       yield row("a");
       await setTimeout(20);
       throw new Error("lost");
     }
-    const told: unknown[] = [];
-    const server = libraryServer({ booksStream: rows }, { onError: (error) => void told.push(error) });
+    const errors: unknown[] = [];
+    const server = libraryServer({ booksStream: rows }, { onError: (error) => void errors.push(error) });
     await drive(server, async (send) => {
       const response = await send("/books/stream", post);
       expect(response.status).toBe(200);
       await expect(response.text()).rejects.toThrow();
-      expect(told).toEqual([new Error("lost")]);
+      expect(errors).toEqual([new Error("lost")]);
     });
   });
 
@@ -214,7 +214,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     });
   });
 
-  test("a client that leaves before the answer aborts the signal of its handler", async () => {
+  test("a client that disconnects before the response aborts the signal of its handler", async () => {
     let asked = false;
     let aborted = false;
     const handler: Handler = ({ signal }) => {
@@ -222,16 +222,16 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => {
           aborted = true;
-          reject(new Error("gone"));
+          reject(new Error("aborted"));
         });
       });
     };
     await drive(stream(handler), async (send) => {
       const leave = new AbortController();
-      const answer = send("/books/ask", { ...ask, signal: leave.signal });
+      const response = send("/books/ask", { ...ask, signal: leave.signal });
       await vi.waitFor(() => expect(asked).toBe(true));
       leave.abort();
-      await expect(answer).rejects.toThrow();
+      await expect(response).rejects.toThrow();
       await vi.waitFor(() => expect(aborted).toBe(true));
     });
   });

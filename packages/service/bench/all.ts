@@ -5,10 +5,10 @@
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { describeMachine } from "./figures.js";
+import { describeMachine } from "./results.js";
 
 const packages = fileURLToPath(new URL("../../", import.meta.url));
-/** The option and its value, as they are handed on; nothing when it was not given. */
+/** The option and its value, as they are passed on; nothing when it was not given. */
 const given = (name: string): string[] => {
   const at = process.argv.indexOf(name);
   return at === -1 ? [] : process.argv.slice(at, at + 2);
@@ -20,23 +20,32 @@ interface Bench {
   file: string;
   subject: string;
   args?: string[];
-  /** Takes the other packages as they are built: a compiler in the process makes every inner function dearer. */
+  /** Imports the built packages: the TypeScript loader in the process slows down every inner function. */
   built?: boolean;
 }
 
 const benches: Bench[] = [
-  { file: "server-stub/bench/requests.ts", subject: "a request, beside bare node:http and a framework", built: true },
-  { file: "server-stub/bench/raw-json.ts", subject: "from bytes to validated calls, beside JSON.parse" },
+  {
+    file: "server-stub/bench/requests.ts",
+    subject: "a request, compared with bare node:http and a framework",
+    built: true,
+  },
+  { file: "server-stub/bench/raw-json.ts", subject: "from bytes to validated calls, compared with JSON.parse" },
   { file: "trace-model/bench/bench.ts", subject: "what happens to each call" },
   {
     file: "service/bench/ingest.ts",
-    subject: "ingest over HTTP, beside the bare insert",
+    subject: "ingest over HTTP, compared with the bare insert",
     args: [...given("--rounds"), ...given("--size")],
   },
-  { file: "trace-store/bench/ingest.ts", subject: "ingest of the store alone" },
-  { file: "trace-store/bench/reads.ts", subject: "reads, beside the same statements and the plain table", args: calls },
+  { file: "trace-store/bench/ingest.ts", subject: "ingest of the store without the service" },
+  {
+    file: "trace-store/bench/reads.ts",
+    subject: "reads, compared with the same statements and the bare table",
+    args: calls,
+  },
+  { file: "control-plane/bench/annotation-queues.ts", subject: "annotation queues, compared with bare SQL" },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
-  { file: "training-engine/bench/train.ts", subject: "training steps, beside the matmul peak of this machine" },
+  { file: "training-engine/bench/train.ts", subject: "training steps, compared with the matmul peak of this machine" },
   { file: "training-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },
   { file: "training-engine/bench/sample.ts", subject: "sampling with 1, 8 and 64 rows" },
   { file: "service/bench/memory.ts", subject: "memory of service and engine host", args: calls },

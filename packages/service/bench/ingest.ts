@@ -1,6 +1,6 @@
 /**
- * Ingest over HTTP, beside the bare insert of the same rows into a table like `calls` of the same engine, with the
- * engine's own settings and with those of the store. Rounds alternate, so that all see the same machine; what is sent
+ * Ingest over HTTP, compared with the bare insert of the same rows into a table like `calls` of the same engine, with
+ * the engine's own settings and with those of the store. Rounds alternate, so that all see the same machine; what is sent
  * is made before the clock starts. Medians over rounds.
  * Then, from a profile of a second service under the same load, where the time of the service goes.
  *
@@ -9,11 +9,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describeMachine, median, option, quantile, short, text } from "./figures.js";
+import { describeMachine, median, option, quantile, short, text } from "./results.js";
 import { eachOf, sendAll } from "./load.js";
 import type { ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
-import { cpuMs, mainThreadMs } from "./process-figures.js";
+import { cpuMs, mainThreadMs } from "./process-usage.js";
 import { startServiceProcess, storeSettings } from "./service-process.js";
 import type { ServiceProcess } from "./service-process.js";
 import { stages, stageTimes } from "./stages.js";
@@ -78,7 +78,7 @@ await profileAll();
 console.log(describeMachine());
 
 async function compare(workload: Workload): Promise<void> {
-  const ours: Round[] = [];
+  const overHttp: Round[] = [];
   const alike: Round[] = [];
   const tuned: Round[] = [];
   const rowsPerInsert: number[] = [];
@@ -90,7 +90,7 @@ async function compare(workload: Workload): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     const requests = workload.requests(project);
     bytes = requests.reduce((sum, request) => sum + request.bytes.length, 0) / workload.calls;
-    const ourRound = await timed(workload, () => sendAll(service, requests, workload.connections));
+    const httpRound = await timed(workload, () => sendAll(service, requests, workload.connections));
     const { rows, inserts, newest } = await stored(project, last);
     last = newest;
     if (rows.length !== workload.calls) throw new Error(`${rows.length} of ${workload.calls} calls are stored`);
@@ -99,7 +99,7 @@ async function compare(workload: Workload): Promise<void> {
     const tunedRound = await timed(workload, () => insertAll(blocks, workload.connections, storeSettings));
     // The first round warms up the engine.
     if (round < 0) continue;
-    ours.push(ourRound);
+    overHttp.push(httpRound);
     alike.push(alikeRound);
     tuned.push(tunedRound);
     rowsPerInsert.push(rows.length / inserts);
@@ -111,7 +111,7 @@ async function compare(workload: Workload): Promise<void> {
   );
   const base = median(alike.map(({ perSecond }) => perSecond));
   console.table({
-    "over HTTP": summary(ours, base),
+    "over HTTP": summary(overHttp, base),
     "bare, one insert per request": summary(alike, base),
     "bare, with the store's settings": summary(tuned, base),
   });
@@ -161,7 +161,7 @@ async function timed({ calls }: Workload, work: () => Promise<number[]>): Promis
 interface Stored {
   rows: string[];
   inserts: number;
-  /** The greatest version. */
+  /** The largest version. */
   newest: string;
 }
 

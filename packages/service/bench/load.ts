@@ -41,7 +41,7 @@ export async function eachOf<T>(
   return times;
 }
 
-/** Sends one request and reads its whole answer; rejects unless it is a 2xx. */
+/** Sends one request and reads its whole response; rejects unless it is a 2xx. */
 export function send(
   { url, key }: ServiceProcess,
   agent: Agent,

@@ -7,10 +7,10 @@
  */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { describeMachine, megabytes, option, short } from "./figures.js";
+import { describeMachine, megabytes, option, short } from "./results.js";
 import { send, sendAll } from "./load.js";
 import { completeRequests } from "./payloads.js";
-import { forgetPeak, openFiles, resident } from "./process-figures.js";
+import { forgetPeak, openFiles, resident } from "./process-usage.js";
 import { startServiceProcess } from "./service-process.js";
 
 const calls = option("calls", 100_000);
@@ -41,10 +41,10 @@ console.log(describeMachine());
 await service.stop();
 
 function note(name: string, more: Record<string, number | string> = {}): void {
-  const [ours, engine] = [resident(service.pid), resident(service.enginePid())];
+  const [serviceUsage, engine] = [resident(service.pid), resident(service.enginePid())];
   table[name] = {
-    service: megabytes(ours.bytes),
-    "service peak": megabytes(ours.peak),
+    service: megabytes(serviceUsage.bytes),
+    "service peak": megabytes(serviceUsage.peak),
     engine: megabytes(engine.bytes),
     "engine peak": megabytes(engine.peak),
     threads: engine.threads,
@@ -100,14 +100,14 @@ function readStream(limit: number, pauseMs: number): Promise<number> {
   });
 }
 
-/** Sorts of whole payloads, several at once: more than the cap allows; each is answered or refused, nothing dies. */
+/** Sorts of whole payloads, several at once: more than the cap allows; each succeeds or is refused, no process ends. */
 async function measureHungryQueries(): Promise<void> {
   forget();
   const agent = new Agent({ keepAlive: true });
   const sql = `SELECT * FROM trace.calls ORDER BY cityHash64(inputs) SETTINGS max_bytes_before_external_sort = 0 FORMAT Null`;
   const enginePid = service.enginePid();
-  const answers = await Promise.allSettled(Array.from({ length: 6 }, () => service.engine(sql)));
-  const refused = answers.filter(({ status }) => status === "rejected").length;
+  const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => service.engine(sql)));
+  const refused = outcomes.filter(({ status }) => status === "rejected").length;
   await sendAll(service, completeRequests(project, 1, 1), 1);
   await send(service, agent, {
     path: "/calls/query_stats",
@@ -115,6 +115,6 @@ async function measureHungryQueries(): Promise<void> {
     bytes: Buffer.from(JSON.stringify({ project_id: project })),
   });
   agent.destroy();
-  const died = service.enginePid() !== enginePid;
-  note("6 large sorts at once", { refused: `${refused}${died ? ", host restarted" : ""}` });
+  const restarted = service.enginePid() !== enginePid;
+  note("6 large sorts at once", { refused: `${refused}${restarted ? ", host restarted" : ""}` });
 }

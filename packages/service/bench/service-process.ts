@@ -5,7 +5,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { childrenOf } from "./process-figures.js";
+import { childrenOf } from "./process-usage.js";
 
 export interface ServiceProcess {
   url: string;
@@ -14,7 +14,10 @@ export interface ServiceProcess {
   pid: number;
   /** The engine host, a child of the service. */
   enginePid(): number;
-  /** Straight to the service's engine, around the service: rows of `body` go into an INSERT. Answers with text. */
+  /**
+   * Sends a statement to the engine of the service, bypassing the service: rows of `body` go into an INSERT. Returns
+   * the text of the response.
+   */
   engine(sql: string, body?: Buffer, settings?: Record<string, string>): Promise<string>;
   stop(): Promise<void>;
 }
@@ -38,17 +41,17 @@ export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOp
     stdio: ["ignore", "pipe", "inherit"],
   });
   const pid = child.pid ?? 0;
-  // A bench that fails or is stopped leaves nothing behind.
+  // A bench that fails or is stopped leaves nothing.
   process.once("exit", () => child.kill());
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
   const ended = once(child, "exit");
-  while (!said.includes("/docs\n\n")) {
+  while (!printed.includes("/docs\n\n")) {
     await Promise.race([once(child.stdout, "data"), ended]);
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}; is it built?`);
   }
-  const field = (name: string) => new RegExp(`${name}\\s+(\\S+)`).exec(said)?.[1] ?? "";
+  const field = (name: string) => new RegExp(`${name}\\s+(\\S+)`).exec(printed)?.[1] ?? "";
   const agent = new Agent(socketOf(join(directory, "clickhouse", "engine.sock")));
   return {
     url: field("listening on"),
@@ -72,7 +75,7 @@ function socketOf(socketPath: string) {
 /** Any insert waits until it is on disk. */
 const durableSettings = { async_insert: "0", max_partitions_per_insert_block: "0" };
 
-/** What the store's inserts ask for besides. */
+/** The further settings of the store's inserts. */
 export const storeSettings = {
   input_format_parallel_parsing: "0",
   max_insert_block_size: "1000000",

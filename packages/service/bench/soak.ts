@@ -1,6 +1,6 @@
 /**
  * Mixed load for minutes, and what it does to memory, threads, file descriptors and parts: batches, single calls,
- * starts that end later, spans, lists, counts, streams that are left early, renames, deletes, bad requests.
+ * starts that end later, spans, lists, counts, streams that the client aborts, renames, deletes, bad requests.
  * Linux only (reads /proc).
  *
  *   pnpm bench:soak [--minutes 10] [--rows 20]
@@ -8,11 +8,11 @@
 import { Agent } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { newId } from "@heddle/trace-model";
-import { describeMachine, megabytes, option } from "./figures.js";
+import { describeMachine, megabytes, option } from "./results.js";
 import { send } from "./load.js";
 import type { ReadyRequest } from "./load.js";
 import { completeRequests, spanRequests } from "./payloads.js";
-import { openFiles, resident } from "./process-figures.js";
+import { openFiles, resident } from "./process-usage.js";
 import { startServiceProcess } from "./service-process.js";
 
 const minutes = option("minutes", 10);
@@ -81,14 +81,14 @@ async function work({ restMs, round }: { restMs: number; round: () => Promise<un
 }
 
 async function note(): Promise<void> {
-  const [ours, engine] = [resident(service.pid), resident(service.enginePid())];
+  const [serviceUsage, engine] = [resident(service.pid), resident(service.enginePid())];
   const sql = "SELECT count(), sum(rows) FROM system.parts WHERE database = 'trace' AND active FORMAT TabSeparated";
   const [parts, rows] = (await service.engine(sql)).trim().split("\t").map(Number);
   table.push({
     minute: Math.round((performance.now() - began) / 6000) / 10,
-    "service MB": megabytes(ours.bytes),
+    "service MB": megabytes(serviceUsage.bytes),
     "engine MB": megabytes(engine.bytes),
-    "service threads": ours.threads,
+    "service threads": serviceUsage.threads,
     "engine threads": engine.threads,
     "service files": openFiles(service.pid),
     "engine files": openFiles(service.enginePid()),
@@ -155,6 +155,6 @@ async function refusedRequest(): Promise<void> {
     body: '{"start": {"project_id": 1',
   });
   await response.text();
-  if (response.status !== 400) throw new Error(`a broken body was answered ${response.status}`);
+  if (response.status !== 400) throw new Error(`a broken body got ${response.status}`);
   done.requests++;
 }

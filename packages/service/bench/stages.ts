@@ -25,7 +25,7 @@ export const stages = [
 type Stage = (typeof stages)[number] | "idle";
 
 /**
- * Whose work a function is, by the file it stands in; a sample belongs to the innermost function that is named here,
+ * The stage that a function belongs to, by its file; a sample belongs to the innermost function that is named here,
  * so that what node does for a stage counts as that stage.
  */
 const owners: ReadonlyArray<readonly [RegExp, Stage]> = [
@@ -54,7 +54,7 @@ export function stageTimes(directory: string, pid: number, from: bigint, to: big
   for (const [index, node] of profile.samples.entries()) {
     now += profile.timeDeltas[index] ?? 0;
     if (now < first || now > last) continue;
-    // A sample stands for the time until the next one.
+    // A sample counts for the time until the next one.
     const stage = stageOf.get(node) ?? "other";
     times.set(stage, (times.get(stage) ?? 0) + (profile.timeDeltas[index + 1] ?? 0) / 1000);
   }

@@ -12,19 +12,19 @@ import { trainingHandlers } from "./training/handlers.js";
 
 export interface AppOptions {
   /** The built documentation, or undefined where there is none (tests). */
-  docs_dir?: string;
-  /** Checks every answer against the spec: on in tests. */
+  docsDir?: string;
+  /** Checks every response against the spec: on in tests. */
   validateResponses?: boolean;
-  /** Told of errors that nobody expected, each answered with a 500. */
+  /** Called with each error that becomes a 500. */
   onUnexpected?: (error: unknown) => void;
-  /** Told of stores that cannot serve, each answered with a 503. */
+  /** Called with each error of a store that becomes a 503. */
   onOutage?: (error: Error) => void;
 }
 
 /** Serves everything on the one port: both interfaces, the documentation, and the routes that SDKs need at start-up. */
 export function createApp(
   services: Services,
-  { docs_dir, validateResponses, onUnexpected, onOutage }: AppOptions = {},
+  { docsDir, validateResponses, onUnexpected, onOutage }: AppOptions = {},
 ): HttpServer {
   const onError = (error: unknown, _request?: HttpRequest, operation?: OperationEntry): Problem | undefined => {
     const problem = problemOf(error, operation);
@@ -43,7 +43,7 @@ export function createApp(
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const api = graphqlRoute(services, onError, interfaces);
-  return docs_dir === undefined ? api : docsSite(docs_dir, api);
+  return docsDir === undefined ? api : docsSite(docsDir, api);
 }
 
 /** Every path of the training interface begins with /v1, however many slashes a client put in front. */

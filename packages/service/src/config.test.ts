@@ -5,13 +5,14 @@ test("defaults work without any variable", () => {
   expect(readConfig({}, "/home/me")).toEqual({
     host: "127.0.0.1",
     port: 4680,
-    data_dir: "/home/me/.heddle",
-    api_key: undefined,
-    default_entity: "local",
-    clickhouse_url: undefined,
-    engine_memory_bytes: undefined,
-    database_url: undefined,
-    blobs_url: "/home/me/.heddle/blobs",
+    dataDir: "/home/me/.heddle",
+    apiKey: undefined,
+    defaultEntity: "local",
+    clickhouseUrl: undefined,
+    engineMemoryBytes: undefined,
+    databaseUrl: undefined,
+    otlpSessionThreads: true,
+    blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
     providers: [],
   });
@@ -22,11 +23,15 @@ test("an empty variable means unset", () => {
 });
 
 test("the engine's memory is given with its unit", () => {
-  expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1.5GB" }).engine_memory_bytes).toBe(1_500_000_000);
-  expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engine_memory_bytes).toBe(2 ** 30);
+  expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1.5GB" }).engineMemoryBytes).toBe(1_500_000_000);
+  expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engineMemoryBytes).toBe(2 ** 30);
 });
 
-test("keys go to Postgres and bytes to S3 when their URLs say so", () => {
+test("sessions of OpenTelemetry are threads until that is switched off", () => {
+  expect(readConfig({ HEDDLE_OTLP_SESSION_THREADS: "off" }).otlpSessionThreads).toBe(false);
+});
+
+test("keys go to Postgres and bytes to S3 when their URLs name them", () => {
   const env = {
     HEDDLE_DATABASE_URL: "postgres://ann:hush@db/heddle",
     HEDDLE_BLOBS_URL: "s3://bucket/prefix",
@@ -37,11 +42,11 @@ test("keys go to Postgres and bytes to S3 when their URLs say so", () => {
     AWS_ENDPOINT_URL_S3: "http://s3:9000",
   };
   expect(readConfig(env)).toMatchObject({
-    database_url: "postgres://ann:hush@db/heddle",
-    blobs_url: "s3://bucket/prefix",
-    s3: { endpoint: "http://s3:9000", region: "eu-central-1", access_key_id: "id", secret_access_key: "secret" },
+    databaseUrl: "postgres://ann:hush@db/heddle",
+    blobsUrl: "s3://bucket/prefix",
+    s3: { endpoint: "http://s3:9000", region: "eu-central-1", accessKeyId: "id", secretAccessKey: "secret" },
   });
-  expect(readConfig({ HEDDLE_BLOBS_URL: "bytes" }, "/srv").blobs_url).toBe("/srv/bytes");
+  expect(readConfig({ HEDDLE_BLOBS_URL: "bytes" }, "/srv").blobsUrl).toBe("/srv/bytes");
 });
 
 test.each([
@@ -54,6 +59,7 @@ test.each([
   [{ HEDDLE_CLICKHOUSE_URL: "clickhouse:8123" }, /http or https URL/],
   [{ HEDDLE_ENGINE_MEMORY: "2000000000" }, /HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB/],
   [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
+  [{ HEDDLE_OTLP_SESSION_THREADS: "false" }, /HEDDLE_OTLP_SESSION_THREADS must be on or off/],
   [{ HEDDLE_DATABASE_URL: "mysql://host/heddle" }, /postgres: or file: URL/],
   [{ HEDDLE_DATABASE_URL: "/var/lib/heddle.db" }, /postgres: or file: URL/],
   [{ HEDDLE_BLOBS_URL: "gs://bucket/x" }, /must be a directory or s3:/],

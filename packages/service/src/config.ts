@@ -6,7 +6,7 @@ import { readProviders } from "./providers/read-providers.js";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
- * The docs guide "Operating the service" is held against this table by a test.
+ * The docs guide "Operating the service" is checked against this table by a test.
  */
 export const variables = {
   HEDDLE_HOST: { default: "127.0.0.1", meaning: "address to listen on" },
@@ -27,7 +27,13 @@ export const variables = {
   },
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
-    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
+    meaning:
+      "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects and annotation queues",
+  },
+  HEDDLE_OTLP_SESSION_THREADS: {
+    default: "on",
+    meaning:
+      "whether spans of OpenTelemetry with session.id or gen_ai.conversation.id belong to that thread: on or off",
   },
   HEDDLE_BLOBS_URL: {
     default: "<data dir>/blobs",
@@ -44,22 +50,24 @@ type Variable = keyof typeof variables;
 export interface Config {
   host: string;
   port: number;
-  data_dir: string;
-  api_key: string | undefined;
-  default_entity: string;
-  clickhouse_url: string | undefined;
+  dataDir: string;
+  apiKey: string | undefined;
+  defaultEntity: string;
+  clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
-  engine_memory_bytes: number | undefined;
-  /** Where keys, users and projects are kept; undefined = in the data directory. */
-  database_url: string | undefined;
+  engineMemoryBytes: number | undefined;
+  /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
+  databaseUrl: string | undefined;
+  /** Whether sessions of OpenTelemetry are threads. */
+  otlpSessionThreads: boolean;
   /** A directory or an `s3:` URL, the latter with `s3`. */
-  blobs_url: string;
+  blobsUrl: string;
   s3: S3Access | undefined;
   /** The model servers of others that requests may go to. */
   providers: readonly Provider[];
 }
 
-/** A setting that cannot work; `message` is one line that says which and what to do. */
+/** A setting that cannot work; `message` is one line that names it and what to do. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -95,13 +103,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   return {
     host: get("HEDDLE_HOST") ?? variables.HEDDLE_HOST.default,
     port,
-    data_dir: dataDir,
-    api_key: apiKey,
-    default_entity: defaultEntity,
-    clickhouse_url: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
-    engine_memory_bytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
-    database_url: databaseUrl(get("HEDDLE_DATABASE_URL")),
-    ...blobsPlace(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    dataDir,
+    apiKey,
+    defaultEntity,
+    clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
+    engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
+    databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
+    ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     providers: providersOf(get("HEDDLE_PROVIDERS"), env, cwd),
   };
 }
@@ -133,17 +142,23 @@ function databaseUrl(text: string | undefined): string | undefined {
   );
 }
 
-function blobsPlace(
+function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined): boolean {
+  const value = text ?? variables[name].default;
+  if (value === "on" || value === "off") return value === "on";
+  throw new ConfigError(`${name} must be on or off, not "${value}".`);
+}
+
+function blobsLocation(
   text: string | undefined,
   env: NodeJS.ProcessEnv,
   cwd: string,
   dataDir: string,
-): Pick<Config, "blobs_url" | "s3"> {
-  if (text?.startsWith("s3://") === true) return { blobs_url: text, s3: s3Access(env) };
+): Pick<Config, "blobsUrl" | "s3"> {
+  if (text?.startsWith("s3://") === true) return { blobsUrl: text, s3: s3Access(env) };
   if (text !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     throw new ConfigError("HEDDLE_BLOBS_URL must be a directory or s3://bucket/prefix.");
   }
-  return { blobs_url: text === undefined ? resolve(dataDir, "blobs") : resolve(cwd, text), s3: undefined };
+  return { blobsUrl: text === undefined ? resolve(dataDir, "blobs") : resolve(cwd, text), s3: undefined };
 }
 
 /** The variables that every S3 tool reads. */
@@ -160,10 +175,10 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   const sessionToken = get("SESSION_TOKEN");
   return {
     region: get("REGION") ?? get("DEFAULT_REGION") ?? "us-east-1",
-    access_key_id: accessKeyId,
-    secret_access_key: secretAccessKey,
+    accessKeyId,
+    secretAccessKey,
     ...(endpoint !== undefined && { endpoint }),
-    ...(sessionToken !== undefined && { session_token: sessionToken }),
+    ...(sessionToken !== undefined && { sessionToken }),
   };
 }
 
@@ -176,6 +191,6 @@ function providersOf(path: string | undefined, env: NodeJS.ProcessEnv, cwd: stri
   }
 }
 
-/** Where keys, users and projects are kept. */
+/** URL of the database of keys, users, projects and annotation queues. */
 export const controlPlaneUrl = (config: Config): string =>
-  config.database_url ?? pathToFileURL(join(config.data_dir, "control.db")).href;
+  config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

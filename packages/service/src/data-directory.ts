@@ -6,18 +6,18 @@ import { ConfigError } from "./config.js";
 
 export interface DataDirectory {
   path: string;
-  /** Gives the directory free for the next process; also happens when the process dies in any way. */
+  /** Releases the directory for the next process; the end of the process, also a crash, does so too. */
   release(): void;
 }
 
-/** A file of this name says that `heddle restore` is filling the directory, or did not finish. */
+/** Name of the file that exists while `heddle restore` fills the directory, and after one that did not finish. */
 export const restoreMark = "restoring";
 
 /**
- * Makes the directory if needed and takes it for this process.
+ * Creates the directory if needed and locks it for this process.
  *
  * The lock is an exclusive SQLite transaction on a file of its own: the kernel drops it with the process, so a crash
- * never leaves a stale lock behind. Throws {@link ConfigError} when another process has it or nothing can be written.
+ * never leaves a stale lock behind. Throws {@link ConfigError} when another process holds it or nothing can be written.
  */
 export function openDataDirectory(path: string): DataDirectory {
   try {
@@ -64,7 +64,7 @@ export function ownerKey(directory: DataDirectory, configured: string | undefine
       if (byte < 248 && key.length < 40) key += alphabet[byte % 62];
     }
   }
-  // Whoever was shown it has it after a power cut, too.
+  // Flushed: the key has been shown to the user and must survive a power loss.
   writeFileSync(file, `${key}\n`, { mode: 0o600, flush: true });
   return key;
 }

@@ -20,10 +20,10 @@ export function docsSite(directory: string, next: HttpServer): HttpServer {
     const path = request.target.split("?", 1)[0] ?? "";
     if (path !== "/docs" && !path.startsWith("/docs/")) return next(request);
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return plain(405, "The documentation can only be read.", { allow: "GET, HEAD" });
+      return textResponse(405, "The documentation can only be read.", { allow: "GET, HEAD" });
     }
     // Relative links of the pages need the slash.
-    if (path === "/docs") return plain(308, "See /docs/", { location: "/docs/" });
+    if (path === "/docs") return textResponse(308, "See /docs/", { location: "/docs/" });
     return sendFile(directory, path.slice("/docs/".length), request);
   };
 }
@@ -35,7 +35,7 @@ async function sendFile(directory: string, path: string, request: HttpRequest): 
     file === undefined ||
     (file !== directory && !file.startsWith(directory + sep) && `${file}${sep}` !== `${directory}${sep}`)
   ) {
-    return plain(404, "No such page.");
+    return textResponse(404, "No such page.");
   }
   for (const candidate of [file, join(file, "index.html"), `${file}.html`]) {
     const info = await stat(candidate).catch(() => undefined);
@@ -57,7 +57,7 @@ async function sendFile(directory: string, path: string, request: HttpRequest): 
       await handle.close();
     }
   }
-  return plain(404, "No such page.");
+  return textResponse(404, "No such page.");
 }
 
 /** The path as text; undefined when it is not percent-encoded UTF-8 or holds a NUL, which no file name does. */
@@ -70,7 +70,7 @@ function decode(path: string): string | undefined {
   }
 }
 
-function plain(status: number, text: string, headers: Record<string, string> = {}): HttpResponse {
+function textResponse(status: number, text: string, headers: Record<string, string> = {}): HttpResponse {
   return {
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },

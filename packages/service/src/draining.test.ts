@@ -7,7 +7,7 @@ import { drainable } from "./draining.js";
 
 const ok = { status: 200, headers: {}, body: "done" };
 
-/** Asks for one thing, stops while it is asked, and gives what came back. */
+/** Sends a request, stops the service while it is handled, and returns the response. */
 async function stoppedWhile(server: HttpServer, request: string, graceMs: number): Promise<string> {
   let asked = () => {};
   const begun = new Promise<void>((resolve) => (asked = resolve));
@@ -17,22 +17,22 @@ async function stoppedWhile(server: HttpServer, request: string, graceMs: number
   });
   const listening = await listen(app.server);
   const socket = connect(listening.port, "127.0.0.1").setEncoding("latin1");
-  let answer = "";
-  socket.on("data", (chunk: string) => (answer += chunk)).on("error", () => undefined);
+  let response = "";
+  socket.on("data", (chunk: string) => (response += chunk)).on("error", () => undefined);
   socket.write(request);
   await begun;
   await app.drain(graceMs);
   await listening.close(50);
   socket.destroy();
-  return answer;
+  return response;
 }
 
-test("who is being answered when the service stops gets the answer", async () => {
+test("a request that is being handled when the service stops gets its response", async () => {
   const slow: HttpServer = async () => await delay(50, ok);
   expect(await stoppedWhile(slow, "GET / HTTP/1.1\r\nhost: a\r\n\r\n", 10_000)).toMatch(/^HTTP\/1\.1 200 [^]*done$/);
 });
 
-test("who cannot be answered in time is told so, also in the middle of a body", async () => {
+test("a request that cannot be handled in time gets 503, also in the middle of its body", async () => {
   const reading: HttpServer = async (request) => {
     await request.bytes(1000);
     return ok;

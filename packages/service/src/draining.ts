@@ -1,13 +1,13 @@
 import type { HttpResponse, HttpServer } from "@heddle/server-stub";
 
-/** Requests that come while the service stops are told so for at least this long, so that open connections end in order. */
-const tellMs = 300;
+/** The service responds with 503 for at least this long before it closes, so that open connections end in order. */
+const refuseMs = 300;
 
 export interface Draining {
   server: HttpServer;
   /**
-   * From now on every request is refused with 503, and every connection closed with its answer. Resolves when those that
-   * were accepted before have been answered; those that are not after `graceMs` are refused then, too.
+   * From now on every request is refused with 503, and every connection closed with its response. Resolves when the
+   * requests that were accepted before have their response; those without one after `graceMs` are then refused, too.
    */
   drain(graceMs: number): Promise<void>;
 }
@@ -20,12 +20,12 @@ const refusal = (): HttpResponse => ({
   drain: true,
 });
 
-/** A server that can stop in good order while clients go on sending. */
+/** Wraps a server so that it can stop while clients go on sending. */
 export function drainable(server: HttpServer): Draining {
   let running = 0;
   let draining = false;
   let idle: (() => void) | undefined;
-  /** Of each request that waits for its answer. */
+  /** One per request without a response yet. */
   const refusals = new Set<() => void>();
 
   function ended(): void {
@@ -41,11 +41,11 @@ export function drainable(server: HttpServer): Draining {
       const refused = new Promise<HttpResponse>((resolve) => (refuse = () => resolve(refusal())));
       refusals.add(refuse);
       try {
-        const answer = await Promise.race([server(request), refused]);
-        const { body } = answer;
-        if (typeof body !== "function") return draining ? closing(answer) : answer;
+        const response = await Promise.race([server(request), refused]);
+        const { body } = response;
+        if (typeof body !== "function") return draining ? closing(response) : response;
         running += 1;
-        return { ...(draining ? closing(answer) : answer), body: (sink) => body(sink).finally(ended) };
+        return { ...(draining ? closing(response) : response), body: (sink) => body(sink).finally(ended) };
       } finally {
         refusals.delete(refuse);
         ended();
@@ -55,20 +55,20 @@ export function drainable(server: HttpServer): Draining {
     async drain(graceMs) {
       draining = true;
       let timer: NodeJS.Timeout | undefined;
-      const allAnswered = new Promise<void>((resolve) => {
+      const allCompleted = new Promise<void>((resolve) => {
         if (running === 0) resolve();
         else idle = resolve;
       });
       const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, graceMs)));
-      const told = new Promise<void>((resolve) => setTimeout(resolve, tellMs));
-      await Promise.all([told, Promise.race([allAnswered, late])]);
+      const refusedLongEnough = new Promise<void>((resolve) => setTimeout(resolve, refuseMs));
+      await Promise.all([refusedLongEnough, Promise.race([allCompleted, late])]);
       clearTimeout(timer);
       for (const refuse of refusals) refuse();
     },
   };
 }
 
-const closing = <Answer extends { headers: Record<string, string> }>(answer: Answer): Answer => ({
-  ...answer,
-  headers: { ...answer.headers, connection: "close" },
+const closing = <Response extends { headers: Record<string, string> }>(response: Response): Response => ({
+  ...response,
+  headers: { ...response.headers, connection: "close" },
 });

@@ -39,12 +39,12 @@ async function run([command = "serve", ...args]: string[]): Promise<void> {
   throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);
 }
 
-/** What the system refuses (no space, no access, no such file) is for whoever runs it, not a fault of ours. */
+/** An error of the operating system (no space, no access, no such file) is for the operator to solve, not a defect. */
 const isSystemError = (error: unknown): error is Error => error instanceof Error && "syscall" in error;
 
 try {
   await run(process.argv.slice(2));
-  // The engine's client keeps sockets for a moment longer than anybody needs them.
+  // The engine's client keeps idle sockets open, which would keep the process running.
   process.exit(0);
 } catch (error) {
   if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);

@@ -29,13 +29,13 @@ test("a field that is a parameter of the operation is named as one", () => {
     paths: ["/obj/{object_id}/tags"],
     public: false,
     path: { entries: [{ name: "object_id", type: "string" }], validator: "" },
-    answer: { status: 200, json: true },
+    response: { status: 200, json: true },
   };
   const error = new HeddleError("invalid", "too long", { loc: ["object_id"] });
   expect(problemOf(error, tag)).toMatchObject({ message: "path.object_id: too long" });
 });
 
-test("a value that its field cannot have is reported beside the violations of the schema", () => {
+test("a value that its field cannot have is reported like a violation of the schema", () => {
   const unprocessable = (loc?: string[]) => new HeddleError("unprocessable", "cannot be queried", { loc });
   const details = (loc: string[]) => [{ loc, msg: "cannot be queried", type: "value_error" }];
   expect(problemOf(unprocessable(["query", "$expr"]))).toMatchObject({
@@ -45,10 +45,13 @@ test("a value that its field cannot have is reported beside the violations of th
   expect(problemOf(unprocessable())).toMatchObject({ status: 422, details: details(["body"]) });
 });
 
-test.each(["busy", "denied", "aborted", "rate_limited"] as const)("%s says when to send the request again", (code) => {
-  const problem = problemOf(new HeddleError(code, "later", { cause: new Error("at 10.0.0.1") }));
-  expect(problem).toMatchObject({ message: "later", headers: { "retry-after": "1" } });
-});
+test.each(["busy", "denied", "aborted", "rate_limited"] as const)(
+  "%s names the time to send the request again",
+  (code) => {
+    const problem = problemOf(new HeddleError(code, "later", { cause: new Error("at 10.0.0.1") }));
+    expect(problem).toMatchObject({ message: "later", headers: { "retry-after": "1" } });
+  },
+);
 
 test.each<ErrorCode>(["failed", "corrupt", "incompatible"])("%s is a 500 without its message", (code) => {
   expect(problemOf(new HeddleError(code, "the stored bytes differ"))).toBeUndefined();

@@ -3,7 +3,7 @@ import type { ErrorCode, Loc } from "@heddle/errors";
 import { Problem, requestLoc } from "@heddle/server-stub";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
 
-/** The one table from code to status. What becomes 500 is logged, and its caller is not told why. */
+/** The one table from code to status. An error that becomes 500 is logged; the response does not give its reason. */
 const statuses: Record<ErrorCode, number> = {
   invalid: 400,
   unprocessable: 422,
@@ -21,12 +21,12 @@ const statuses: Record<ErrorCode, number> = {
   incompatible: 500,
 };
 
-/** Seconds after which a request that was answered 429 or 503 is worth another attempt: the engine restarts faster. */
+/** Seconds after which a request that got 429 or 503 can be sent again: the engine restarts faster than that. */
 const retryAfter = "1";
 
 /**
- * Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. The loc of
- * the error is relative to the input of the operation: names of parameters and of members of the body.
+ * Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. The loc
+ * of the error is relative to the input of the operation: names of parameters and of members of the body.
  */
 export function problemOf(error: unknown, operation?: OperationEntry): Problem | undefined {
   if (error instanceof Problem) return error;
@@ -42,7 +42,9 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
   });
 }
 
-/** The same error as one item's entry, for requests that keep their good items; undefined for what fails the request. */
+/**
+ * The same error as one item's entry, for requests that keep their good items; undefined for what fails the request.
+ */
 export function itemDetailOf(error: unknown, loc: Loc): Detail | undefined {
   const problem = problemOf(error);
   if (problem === undefined || problem.status >= 500 || problem.status === 401) return undefined;

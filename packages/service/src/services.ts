@@ -4,7 +4,7 @@ import type { TraceStore } from "@heddle/trace-store";
 import type { Config } from "./config.js";
 import type { Providers } from "./providers/providers.js";
 
-/** What the handlers stand on. */
+/** What the handlers use. */
 export interface Services {
   config: Config;
   control: ControlPlane;

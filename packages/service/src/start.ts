@@ -20,49 +20,49 @@ import { takeWriterLease } from "./writer-lease.js";
 
 export interface Running {
   url: string;
-  api_key: string;
-  /** Resolves with one line when another service writes the traces now: this one must be closed. */
+  apiKey: string;
+  /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
   /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
   close(): Promise<void>;
 }
 
 export interface StartOptions {
-  docs_dir?: string;
+  docsDir?: string;
   /** One line per event that an operator may want to see. */
   log: (line: string) => void;
 }
 
-/** How long what was accepted may take when the service stops, and how long the last bytes of it. */
+/** When the service stops: time for requests that were accepted, and then for the last bytes of their responses. */
 const drainMs = 4000;
 const cutMs = 1000;
 
-/** Opens the stores and listens. What cannot work is a {@link ConfigError} with one clear line. */
-export async function startService(config: Config, { docs_dir, log }: StartOptions): Promise<Running> {
+/** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
+export async function startService(config: Config, { docsDir, log }: StartOptions): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
   };
   try {
-    const directory = openDataDirectory(config.data_dir);
+    const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
-    const apiKey = ownerKey(directory, config.api_key);
+    const apiKey = ownerKey(directory, config.apiKey);
 
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
-      owner: { secret: apiKey, entity: config.default_entity },
+      owner: { secret: apiKey, entity: config.defaultEntity },
     });
     closing.push(() => control.close());
     let store: TraceStore | undefined;
     const lease = await takeWriterLease(config, control, { log, onLapse: () => store?.engineRestarted() });
     closing.push(() => lease.release());
-    const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
+    const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());
 
-    const host = config.clickhouse_url === undefined ? await startHost(config, log) : undefined;
+    const host = config.clickhouseUrl === undefined ? await startHost(config, log) : undefined;
     if (host !== undefined) closing.push(() => host.close());
     const opened = await openTraceStore({
-      client: host?.clientOptions() ?? { url: config.clickhouse_url },
+      client: host?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
     });
@@ -71,15 +71,15 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
     host?.on("restart", () => opened.engineRestarted());
     for (const { table, parts, path } of await opened.brokenParts()) {
       log(
-        `the table ${table} misses what was in ${parts} damaged part(s), kept as ${path}: ` +
-          "restore a backup, or remove them if a power cut broke them in the middle of a write",
+        `the table ${table} lacks the rows of ${parts} corrupt part(s), kept as ${path}: ` +
+          "restore a backup, or remove them if a power loss cut a write short",
       );
     }
 
     const providers = openProviders(config.providers);
     const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
-    const app = drainable(createApp(services, { docs_dir, onUnexpected, onOutage: outageLog(log) }));
+    const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
       throw listenError(error, config);
     });
@@ -87,7 +87,7 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
       await app.drain(drainMs);
       await server.close(cutMs);
     });
-    return { url: server.url, api_key: apiKey, replaced: lease.replaced, close };
+    return { url: server.url, apiKey, replaced: lease.replaced, close };
   } catch (error) {
     await close();
     throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;
@@ -95,11 +95,11 @@ export async function startService(config: Config, { docs_dir, log }: StartOptio
 }
 
 async function startHost(config: Config, log: (line: string) => void): Promise<EngineHost> {
-  // That it started is no news; what happens to it later is.
+  // The start of the host is not logged, later events are.
   let started = false;
   const host = await startEngineHost({
-    directory: join(config.data_dir, "clickhouse"),
-    memory_bytes: config.engine_memory_bytes,
+    directory: join(config.dataDir, "clickhouse"),
+    memoryBytes: config.engineMemoryBytes,
     log: (line) => started && log(line),
   });
   started = true;

@@ -5,7 +5,7 @@ import { ConfigError } from "./config.js";
 import type { Config } from "./config.js";
 import { operatorLine } from "./outages.js";
 
-/** The right to be the one service that writes the tracing database of a control plane. */
+/** The exclusive right to write the tracing database of a control plane. */
 export interface WriterLease {
   mayWrite(): boolean;
   /** Resolves with one line once another service has it. */
@@ -15,34 +15,33 @@ export interface WriterLease {
 
 interface LeaseEvents {
   log(line: string): void;
-  /** The lease could not be renewed for a while; called before `mayWrite` says yes again. */
+  /** The lease could not be renewed for a while; called before `mayWrite` returns true again. */
   onLapse(): void;
 }
 
-/** A control plane in the data directory needs no lease: the lock of the directory has let one process in. */
-const alone: WriterLease = {
+/** A control plane in the data directory needs no lease: the lock of the directory admits one process only. */
+const unleased: WriterLease = {
   mayWrite: () => true,
   replaced: new Promise(() => {}),
   release: async () => {},
 };
 
 /**
- * Takes the lease; waits 12 s for that of a service that gives no sign of life, as a dead one cannot be told from one
- * that is cut off or stopped. Throws {@link ConfigError} when another service is alive. A tracing database belongs to one control plane for good, so one lease per control plane is enough.
+ * Takes the lease. Waits 12 s for a lease that is not renewed, because a holder that has crashed cannot be
+ * distinguished from one that is unreachable or suspended. Throws {@link ConfigError} when another service renews it. A
+ * tracing database belongs to one control plane permanently, so one lease per control plane is enough.
  */
 export async function takeWriterLease(
   config: Config,
   control: ControlPlane,
   events: LeaseEvents,
 ): Promise<WriterLease> {
-  if (config.database_url === undefined) return alone;
+  if (config.databaseUrl === undefined) return unleased;
   const lease = await control.leases
     .acquire("tracing database", {
-      holder: `${hostname()} (process ${process.pid}, ${config.data_dir})`,
+      holder: `${hostname()} (process ${process.pid}, ${config.dataDir})`,
       onWait: (holder) =>
-        events.log(
-          `the tracing database was in use by ${holder}: taking over unless it gives a sign of life within 12 s`,
-        ),
+        events.log(`the tracing database was in use by ${holder}: taking over unless it renews its lease within 12 s`),
       onFailure: (error) =>
         events.log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
       onLapse() {

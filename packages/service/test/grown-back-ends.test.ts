@@ -24,8 +24,8 @@ afterAll(async () => {
 });
 
 const s3Settings = () => ({
-  AWS_ACCESS_KEY_ID: s3.access.access_key_id,
-  AWS_SECRET_ACCESS_KEY: s3.access.secret_access_key,
+  AWS_ACCESS_KEY_ID: s3.access.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: s3.access.secretAccessKey,
   AWS_ENDPOINT_URL: s3.access.endpoint ?? "",
 });
 function settings(env: Record<string, string>) {
@@ -39,7 +39,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
     if (databases !== undefined) env["HEDDLE_DATABASE_URL"] = await databases.make();
     const projectId = "local/grown";
     const first = await startService(settings(env), { log });
-    const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.api_key });
+    const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.apiKey });
     const file = new File(["a file of the service"], "note.txt", { type: "text/plain" });
     const { digest } = await client(first.url).fileCreate({ project_id: projectId, file });
     await first.close();
@@ -57,11 +57,11 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
       await expect(startService(settings(env), { log })).rejects.toThrow(new ConfigError(line));
     await refused(
       { HEDDLE_BLOBS_URL: "s3://no-such-bucket" },
-      'the file store refuses this service: S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL',
+      'the file store refuses this service: S3 has no bucket "no-such-bucket": create it, or correct HEDDLE_BLOBS_URL',
     );
     await refused(
       { HEDDLE_DATABASE_URL: "postgres://ann:hush@127.0.0.1:9/heddle" },
-      "the control plane does not answer: no answer from the Postgres server at 127.0.0.1:9/heddle: connect ECONNREFUSED 127.0.0.1:9",
+      "the control plane does not respond: no response from the Postgres server at 127.0.0.1:9/heddle: connect ECONNREFUSED 127.0.0.1:9",
     );
     await refused(
       { HEDDLE_DATABASE_URL: `file://${directory}/no/such/control.db` },
@@ -79,15 +79,15 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
     };
     for (const [codes, reason] of [
       [[403], "the file store refuses this service"],
-      [[503, 503, 503, 503], "the file store does not answer"],
+      [[503, 503, 503, 503], "the file store does not respond"],
     ] as const) {
       await s3.failNext(...codes);
       expect(await upload()).toEqual({ status: 503, retry_after: "1", body: { reason } });
     }
     expect(await upload()).toMatchObject({ status: 200 });
     expect(service.outages).toEqual([
-      `the file store refuses this service: S3 refuses the bucket "${bucket}" at ${s3.access.endpoint}: 403`,
-      `the file store does not answer: no answer from S3 at ${s3.access.endpoint}: it says 503`,
+      `the file store refuses this service: S3 denies access to the bucket "${bucket}" at ${s3.access.endpoint}: 403`,
+      `the file store does not respond: no response from S3 at ${s3.access.endpoint}: status 503`,
     ]);
     await service.close();
   });
@@ -109,10 +109,10 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
       await admin.run(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
       await admin.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", [name]);
       // A key is believed for a second.
-      const busy = { status: 503, retry_after: "1", body: { reason: "the control plane does not answer" } };
+      const busy = { status: 503, retry_after: "1", body: { reason: "the control plane does not respond" } };
       await expect.poll(read, { timeout: 10_000 }).toEqual(busy);
       expect(service.outages).toContainEqual(
-        `the control plane does not answer: the Postgres server at ${url.host}/${name} is not ready: database "${name}" is not currently accepting connections`,
+        `the control plane does not respond: the Postgres server at ${url.host}/${name} is not ready: database "${name}" is not currently accepting connections`,
       );
       await admin.run(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
       expect(await read()).toMatchObject({ status: 200 });

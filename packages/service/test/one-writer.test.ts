@@ -100,7 +100,7 @@ describe.concurrent.each(ends)("services that share a control plane on %s", (nam
     third.stderr.on("data", (chunk: Buffer) => (told += chunk.toString()));
     const thirdUrl = await ready(third);
     expect(told).toMatch(
-      / in use by \S+ \(process \d+, .*-second\): taking over unless it gives a sign of life within 12 s\n/,
+      / in use by \S+ \(process \d+, .*-second\): taking over unless it renews its lease within 12 s\n/,
     );
     // The lease runs 12 s; the rest is the start of a process.
     expect(performance.now() - started).toBeGreaterThan(11_000);

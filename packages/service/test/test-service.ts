@@ -33,11 +33,11 @@ export async function openTestService(env: Record<string, string> = {}) {
   const config = readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PROVIDERS: providersFile, ...env });
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
-    owner: { secret: ownerKey, entity: config.default_entity },
+    owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
   const store = await database.open({ controlPlaneId: control.identity });
-  const blobs = await openBlobStore({ url: config.blobs_url, ...(config.s3 && { s3: config.s3 }) });
+  const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
   const services: Services = { config, control, store, blobs, providers, version: "1.2.3" };
   const unexpected: unknown[] = [];

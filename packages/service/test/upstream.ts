@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 /** What a server of others received. */
-export interface Received {
+interface Received {
   method: string;
   /** With its query. */
   path: string;
@@ -22,16 +22,17 @@ export type Routes = Record<string, Route>;
 /** A model server of others: a real one, on this machine. */
 export async function startUpstream(routes: Routes, host = "127.0.0.1") {
   const received: Received[] = [];
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const { method = "", url = "", headers } = request;
+    const one = { method, path: url, headers, body: await text(request) };
+    received.push(one);
+    const route = routes[`${method} ${url.split("?")[0]}`];
+    if (route === undefined) json(response, { error: { message: "no such path" } }, 404);
+    else if (typeof route === "function") route(response, one);
+    else json(response, route);
+  };
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const { method = "", url = "", headers } = request;
-      const one = { method, path: url, headers, body };
-      received.push(one);
-      const route = routes[`${method} ${url.split("?")[0]}`];
-      if (route === undefined) json(response, { error: { message: "no such path" } }, 404);
-      else if (typeof route === "function") route(response, one);
-      else json(response, route);
-    }, response.destroy.bind(response));
+    serve(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;

@@ -92,7 +92,7 @@ describe("canonical JSON", () => {
     expect(canonicalJson(text)).toBe(canonical);
   });
 
-  test("refuses what is no document", () => {
+  test("refuses what is not a document", () => {
     for (const text of ["", "{", "[1", '{"a" 1}', "[1 2]", '"a', "{1:2}", "1 2", "[".repeat(5000)]) {
       expect(() => canonicalJson(text), text.slice(0, 20)).toThrow(/not a JSON document/);
     }

@@ -10,7 +10,7 @@ test("a new id carries its time", () => {
 });
 
 test.each(["", "00f067aa0ba902b7", "4bf92f3577b34da6a3ce929d0e0e4736", "c9b1f3a0-1111-4222-8333-444455556666"])(
-  "the id %s tells no time",
+  "the id %s has no time",
   (id) => {
     expect(idTime(id)).toBeUndefined();
   },

@@ -11,7 +11,7 @@ export function newId(nowMs: number = Date.now()): string {
 
 /**
  * The same UUID for the same request item, so that a retried request without ids of its own writes the same rows.
- * `kind` keeps a call's id and its trace id apart. UUIDv8, so that nobody takes it for a time.
+ * `kind` makes a call's id and its trace id different. UUIDv8, because the id has no time.
  */
 export function derivedId(projectId: string, retryId: string, index: number, kind: string): string {
   const hash = createHash("sha256").update(JSON.stringify([projectId, retryId, index, kind]));

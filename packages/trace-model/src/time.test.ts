@@ -57,7 +57,7 @@ function storable(text: string): boolean {
   return isStorableTime(parseTime(text) ?? 0n);
 }
 
-test("an answered time is the stored one to the microsecond", () => {
+test("a returned time is the stored one to the microsecond", () => {
   expect(formatTime(nine)).toBe("2026-04-10T09:00:00.000000Z");
   expect(formatTime(-1n)).toBe("1969-12-31T23:59:59.999999Z");
   fc.assert(

@@ -14,7 +14,7 @@ export interface Step {
 
 const published = ["client", "server-stub"];
 
-/** Every check besides the tests, cheapest and most informative first. `packs` is an empty folder. */
+/** Every check except the tests, fastest and most informative first. `packs` is an empty folder. */
 export function checkSteps(packs: string): Step[] {
   const pnpm = "npx -y pnpm@10.34.9";
   return [
@@ -35,7 +35,7 @@ export function checkSteps(packs: string): Step[] {
   ];
 }
 
-/** A published package is judged by its packed form, as its users get it. */
+/** A published package is checked in its packed form, as its users get it. */
 function packageSteps(name: string, directory: string): Step[] {
   const fix = `correct "exports" and "files" of packages/${name}/package.json`;
   const pack = `pnpm --filter @heddle/${name} pack --pack-destination ${directory}`;
@@ -45,7 +45,10 @@ function packageSteps(name: string, directory: string): Step[] {
   ];
 }
 
-/** Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns whether all pass. */
+/**
+ * Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns whether all
+ * pass.
+ */
 export async function runSteps(steps: Step[], print: (line: string) => void): Promise<boolean> {
   const started = performance.now();
   for (const { name, command, fix } of steps) {

@@ -63,9 +63,9 @@ function imports(model: Model, operations: Emitted[]): string[] {
     const module = runtimeModules[name]!;
     used.set(module, (used.get(module) ?? new Set()).add(name));
   }
-  const hasRawBody = operations.some(({ input }) => input.type?.includes("RawBody<"));
+  const hasRawBody = operations.some(({ input }) => input.type?.includes("RawBodyInput<"));
   return [
-    ...(hasRawBody ? ['import type { RawBody } from "../bytes.js";'] : []),
+    ...(hasRawBody ? ['import type { RawBodyInput } from "../bytes.js";'] : []),
     'import type { Connection, RequestOptions } from "../connection.js";',
     ...[...used.keys()]
       .toSorted()

@@ -6,7 +6,7 @@ import type { OpenApi } from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 
-/** The one input object of an operation: parameters and body properties side by side, under their wire names. */
+/** The one input object of an operation: parameters and body properties together, under the names of the API. */
 export interface Input {
   /** TypeScript type; undefined when the operation takes nothing. */
   type?: string;
@@ -67,7 +67,7 @@ function headerPart(id: string, params: Parameter[]): string[] {
 
 function bodyPart({ id, body }: Operation, properties: Record<string, Schema>): string[] {
   if (!body) return [];
-  if (body.kind === "raw") return [`RawBody<${union(body.mediaTypes)}>`];
+  if (body.kind === "raw") return [`RawBodyInput<${union(body.mediaTypes)}>`];
   const type = `${present(`operations["${id}"]["requestBody"]`, body.required)}["content"]["${body.mediaTypes[0]}"]`;
   const binary = Object.keys(properties).filter((name) => properties[name]?.format === "binary");
   if (binary.length === 0) return [type];

@@ -12,7 +12,7 @@ export interface Result {
   types: { name: string; type: string }[];
   /** `narrowing` follows the input's type; more than one when an input property decides the response. */
   overloads: { narrowing: string; type: (typeName: string) => string }[];
-  /** Signature behind the overloads. */
+  /** Signature of the implementation, after the overloads. */
   implementation(typeName: string): string;
   /** Statements, given the expression of the outgoing request. */
   body(outgoing: string): string[];

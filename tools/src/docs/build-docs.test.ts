@@ -45,7 +45,7 @@ describe("the documentation site", () => {
     expect(read("training.html")).toContain('"disableTelemetry":true');
   });
 
-  test("has no dead link between its own files", () => {
+  test("has no broken link between its own files", () => {
     for (const page of pages.filter((name) => !/^tra(c|in)ing\.html$/.test(name))) {
       for (const [, href] of read(page).matchAll(/href="([^"]*)"/g)) {
         if (/^[a-z]+:/.test(href!)) continue;

@@ -67,14 +67,14 @@ async function putReference({ name, title }: Model, spec: string, template: stri
     "--template",
     "reference.hbs",
   ];
-  // The value has to be spelt out: the bare flag leaves the reader's telemetry on.
+  // The value has to be explicit: the bare flag leaves telemetry on for readers.
   const closed = ["--inlineBundle", "--openapi.disableTelemetry=true"];
   await redocly(["build-docs", document, ...page, ...closed], template);
   closeReference(join(output, `${name}.html`));
 }
 
-// The renderer's footer shows its maker's logo from a server of theirs. The policy would block it; with the name in its
-// place it is not even asked for.
+// The renderer's footer shows the logo of its vendor from the vendor's server, which the policy blocks. With the name
+// as an inline image instead it is not requested.
 const maker =
   "%3Csvg xmlns='http://www.w3.org/2000/svg' width='46' height='12'%3E%3Ctext y='10' font-size='11' font-family='sans-serif' fill='gray'%3ERedocly%3C/text%3E%3C/svg%3E";
 

@@ -38,7 +38,7 @@ export function readAccess(
   if (declared === undefined) {
     throw new UnsupportedSpecError(
       pointer,
-      "x-heddle-access is missing: say which right the operation needs in which project",
+      "x-heddle-access is missing: state which right the operation needs in which project",
     );
   }
   const where = at(pointer, "x-heddle-access");

@@ -115,7 +115,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "an operation without its access",
     withOperation({ "x-heddle-access": undefined }),
-    "#/paths/~1things/post: x-heddle-access is missing: say which right the operation needs in which project",
+    "#/paths/~1things/post: x-heddle-access is missing: state which right the operation needs in which project",
   ],
   [
     "a public operation that needs a right",
@@ -296,7 +296,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     '#/components/schemas/Thing/nullable: write `type: [..., "null"]` (OpenAPI 3.1)',
   ],
   [
-    "a keyword nobody reads",
+    "a keyword that no generator reads",
     withSchema({ not: {} }),
     '#/components/schemas/Thing/not: "not" is not supported in a schema',
   ],
@@ -335,10 +335,15 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     "a limit that the description does not state",
     withSchema({
       properties: {
-        a: { type: "array", items: {}, "x-heddle-max-items": 10, description: "At most 100 (more are answered 413)." },
+        a: {
+          type: "array",
+          items: {},
+          "x-heddle-max-items": 10,
+          description: "At most 100 (more are rejected with 413).",
+        },
       },
     }),
-    "#/components/schemas/Thing/properties/a/x-heddle-max-items: the description has to say that more than 10 are answered 413",
+    "#/components/schemas/Thing/properties/a/x-heddle-max-items: the description has to state that more than 10 are rejected with 413",
   ],
   [
     "bytes inside JSON",

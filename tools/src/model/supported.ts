@@ -5,7 +5,7 @@ import type { OpenApi, PathItem, Schema } from "./openapi.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
-// What a document may contain. Everything that the generators would ignore is refused here with its pointer.
+// What a document may contain. Everything that the generators would ignore is rejected here with its pointer.
 
 const documentKeys = words("openapi info servers tags paths components security externalDocs");
 const pathKeys = words("get put post delete patch parameters summary description");
@@ -82,7 +82,7 @@ export function routeOf(path: string, pointer: string): string {
   return segments.join("/");
 }
 
-/** Refuses two operations with one id, and two that the router cannot distinguish. */
+/** Rejects two operations with one id, and two that the router cannot distinguish. */
 export function checkUnique(operations: Operation[]): void {
   const ids = new Map<string, Operation>();
   const routes = new Map<string, Operation>();
@@ -166,7 +166,7 @@ function checkMaxItems(schema: Schema, limit: number, pointer: string, use: Use)
   if (schema.items === undefined || use === "parameter" || use === "multipart body")
     throw new UnsupportedSpecError(key, "x-heddle-max-items needs an array of a JSON body, with items");
   if (!new RegExp(`\\b${limit}\\b.*\\b413\\b`, "s").test(schema.description ?? ""))
-    throw new UnsupportedSpecError(key, `the description has to say that more than ${limit} are answered 413`);
+    throw new UnsupportedSpecError(key, `the description has to state that more than ${limit} are rejected with 413`);
 }
 
 function checkRaw(schema: Schema, pointer: string, use: Use): void {

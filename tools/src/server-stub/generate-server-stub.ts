@@ -17,11 +17,11 @@ export async function stubFiles(model: Model): Promise<Files> {
   const types = await stubTypes(model, stub.branches);
   return {
     [`${model.name}.requests.ts`]: head + types.requests,
-    [`${model.name}.answers.ts`]: head + types.answers,
+    [`${model.name}.responses.ts`]: head + types.responses,
     [`${model.name}.handlers.ts`]: head + handlersText(model),
     [`${model.name}.operations.ts`]: head + operationsText(model, stub),
     ...validatorFiles(`${model.name}.validators`, model, stub.checks),
-    ...validatorFiles(`${model.name}.answer-validators`, model, stub.answerChecks),
+    ...validatorFiles(`${model.name}.response-validators`, model, stub.responseChecks),
   };
 }
 

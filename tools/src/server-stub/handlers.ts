@@ -7,7 +7,7 @@ export function handlersText(model: Model): string {
   const operations = model.groups.flatMap((group) => group.operations);
   const parts = [
     ...operations.map(requestType),
-    ...operations.map(answerType),
+    ...operations.map(responseType),
     ...model.groups.map((group) =>
       [
         jsDoc(group.description),
@@ -32,14 +32,14 @@ export function handlersText(model: Model): string {
   return [
     `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../handlers.js";`,
     `import type { Outcome } from "../reply.js";`,
-    `import type { components as AnswerComponents, operations as Answers } from "./${model.name}.answers.js";`,
+    `import type { components as ResponseComponents, operations as Responses } from "./${model.name}.responses.js";`,
     `import type { components as RequestComponents${uses("Requests")} } from "./${model.name}.requests.js";`,
     "",
     "/** Named schemas. One that both requests and responses use has the form in which it arrives in requests. */",
-    `export type Schemas = SchemasOf<RequestComponents["schemas"], AnswerComponents["schemas"]>;`,
+    `export type Schemas = SchemasOf<RequestComponents["schemas"], ResponseComponents["schemas"]>;`,
     "",
     "/** Named schemas in the form that responses have. */",
-    `export type AnswerSchemas = AnswerComponents["schemas"];`,
+    `export type ResponseSchemas = ResponseComponents["schemas"];`,
     "",
     text,
     "",
@@ -67,22 +67,22 @@ function bodyType(id: string, body: Operation["body"]): string {
   return body.required ? type : `${type} | undefined`;
 }
 
-function answerType({ id, typeName, success, stream }: Operation): string {
+function responseType({ id, typeName, success, stream }: Operation): string {
   const contents = success.contents.map(({ kind, mediaType }) => {
-    const type = `Answers["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
+    const type = `Responses["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
     if (kind === "bytes") return "Bytes";
     return kind === "json" ? type : `AsyncIterable<${typeName}Item>`;
   });
   const item = success.contents.find(({ kind }) => kind === stream);
-  const itemType = `Answers["${id}"]["responses"][${success.status}]["content"]["${item?.mediaType ?? ""}"]`;
+  const itemType = `Responses["${id}"]["responses"][${success.status}]["content"]["${item?.mediaType ?? ""}"]`;
   return [
     ...(item ? [`export type ${typeName}Item = ${itemType};`] : []),
-    `export type ${typeName}Answer = ${[...new Set(contents)].join(" | ") || "void"};`,
+    `export type ${typeName}Response = ${[...new Set(contents)].join(" | ") || "void"};`,
   ].join("\n");
 }
 
 function signature({ id, typeName, public: open }: Operation): string {
-  return `${id}(request: ${typeName}Request, caller: ${open ? "undefined" : "Caller"}): Outcome<${typeName}Answer>;`;
+  return `${id}(request: ${typeName}Request, caller: ${open ? "undefined" : "Caller"}): Outcome<${typeName}Response>;`;
 }
 
 function operationDoc({ summary, description, method, path, deprecated, extension }: Operation): string {

@@ -7,14 +7,14 @@ import { Plans } from "./plans.js";
 import { deref } from "../model/openapi.js";
 import type { Checks } from "./validators.js";
 
-/** What the server stub knows of a document, before it is written down or run. */
+/** The data of the server stub for a document, before it is written as source or run. */
 export interface Stub {
   operations: object[];
   plans: PlanEntry[];
   /** Schemas of the validators of requests, by name. */
   checks: Checks;
   /** Schemas of the validators of success responses, by name. */
-  answerChecks: Checks;
+  responseChecks: Checks;
   /** As in `Plans`. */
   branches: ReadonlySet<string>;
 }
@@ -22,12 +22,12 @@ export interface Stub {
 interface Draft {
   plans: Plans;
   checks: Checks;
-  answerChecks: Checks;
+  responseChecks: Checks;
 }
 
 /** Table of operations, reading plans, and the validators that both refer to. */
 export function stubOf(model: Model): Stub {
-  const draft: Draft = { plans: new Plans(model.document), checks: {}, answerChecks: {} };
+  const draft: Draft = { plans: new Plans(model.document), checks: {}, responseChecks: {} };
   const operations = model.operations.map((operation) => entryOf(model, operation, draft));
   for (const [name, schema] of draft.plans.lenient) draft.checks[name] = schema;
   const { entries, indexOf } = compact(draft.plans.entries);
@@ -35,7 +35,7 @@ export function stubOf(model: Model): Stub {
     operations: operations.map((entry) => entry(indexOf)),
     plans: entries,
     checks: draft.checks,
-    answerChecks: draft.answerChecks,
+    responseChecks: draft.responseChecks,
     branches: draft.plans.branches,
   };
 }
@@ -51,7 +51,7 @@ ${list(operations)}  ],
   plans: [
 ${list(plans)}  ],
   validators,
-  answerValidators: () => import("./${model.name}.answer-validators.js"),
+  responseValidators: () => import("./${model.name}.response-validators.js"),
 };
 `;
 }
@@ -65,7 +65,7 @@ type IndexOf = (plan: number) => number;
 function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: IndexOf) => object {
   const { id, group, method, path, aliases, params } = operation;
   const body = bodyOf(model, operation, draft);
-  const answer = answerOf(operation, draft);
+  const response = responseOf(operation, draft);
   const inputs = {
     ...parametersOf(id, "path", params, draft),
     ...parametersOf(id, "query", params, draft),
@@ -80,7 +80,7 @@ function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: In
     ...(operation.access && { access: operation.access }),
     ...inputs,
     ...(body && { body: body(indexOf) }),
-    answer,
+    response,
   });
 }
 
@@ -121,18 +121,18 @@ function filesOf({ document }: Model, schema: Schema, pointer: string): string[]
     .map(([name]) => name);
 }
 
-function answerOf({ id, success, stream }: Operation, { answerChecks }: Draft): object {
+function responseOf({ id, success, stream }: Operation, { responseChecks }: Draft): object {
   const json = success.contents.find(({ kind }) => kind === "json");
   const item = success.contents.find(({ kind }) => kind === stream);
   const bytes = success.contents.find(({ kind }) => kind === "bytes");
-  if (json?.schema) answerChecks[`${id}_answer`] = json.schema;
-  if (item?.schema) answerChecks[`${id}_item`] = item.schema;
+  if (json?.schema) responseChecks[`${id}_response`] = json.schema;
+  if (item?.schema) responseChecks[`${id}_item`] = item.schema;
   return {
     status: success.status,
     json: json !== undefined,
     ...(stream && { stream }),
     ...(bytes && { bytes: bytes.mediaType }),
-    ...(json && { validator: `${id}_answer` }),
+    ...(json && { validator: `${id}_response` }),
     ...(item && { itemValidator: `${id}_item` }),
   };
 }

@@ -14,14 +14,15 @@ interface Located {
 type Shape = Located[];
 
 /**
- * Derives from request schemas how their bodies are read: what is cut out as text, which nulls go, which defaults come.
- * A choice between objects is read by one merged plan, because the reader sees keys in the order they were sent.
+ * Derives from request schemas how their bodies are read: what is kept as text, which nulls are dropped, which defaults
+ * are filled in. A choice between objects is read by one merged plan, because the reader sees keys in the order they
+ * were sent.
  */
 export class Plans {
   readonly entries: PlanEntry[] = [];
   /** Item schemas of lenient lists by the name of their validator. */
   readonly lenient = new Map<string, Schema>();
-  /** Objects that are one of several shapes: their own defaults are documentation, nobody applies them. */
+  /** Objects that are one of several shapes: their own defaults are documentation and not applied. */
   readonly branches = new Set<string>();
   readonly #known = new Map<string, number>();
   readonly #document: OpenApi;

@@ -2,16 +2,16 @@ import ts from "typescript";
 import type { Model } from "../model/model.js";
 import type { OpenApi, Schema } from "../model/openapi.js";
 import { typesText } from "../types/generate-types.js";
-import { answerView, itemErrorKey, requestView } from "./views.js";
+import { responseView, itemErrorKey, requestView } from "./views.js";
 
 /** Types of what handlers receive and return. Free JSON is `RawJson` on both sides. */
 export async function stubTypes(
   model: Model,
   branches: ReadonlySet<string>,
-): Promise<{ requests: string; answers: string }> {
+): Promise<{ requests: string; responses: string }> {
   return {
     requests: await text(requestView(model, branches)),
-    answers: await text(answerView(model)),
+    responses: await text(responseView(model)),
   };
 }
 

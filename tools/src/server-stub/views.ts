@@ -7,7 +7,7 @@ import { at } from "../model/pointer.js";
 export const itemErrorKey = "x-heddle-item-error";
 
 /**
- * The document as a handler meets it in requests: nulls of optional properties are gone, defaults are present, items of
+ * The document as handlers see it in requests: nulls of optional properties are dropped, defaults are present, items of
  * lenient lists may be errors. Only what requests reach is left. `branches` are the objects whose defaults stay out.
  */
 export function requestView(model: Model, branches: ReadonlySet<string>): OpenApi {
@@ -37,8 +37,8 @@ export function requestView(model: Model, branches: ReadonlySet<string>): OpenAp
   return prune(view);
 }
 
-/** The document as a handler meets it in responses: unchanged, without what only requests reach. */
-export function answerView(model: Model): OpenApi {
+/** The document as handlers see it in responses: unchanged, without what only requests reach. */
+export function responseView(model: Model): OpenApi {
   const view = structuredClone(model.document);
   for (const operation of operationsOf(view)) {
     delete operation["requestBody"];

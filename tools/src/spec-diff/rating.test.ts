@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { rateDocument, requiredBump } from "./rating.js";
 import type { Change } from "./rating.js";
 
-// The rating is an experimental command of the Redocly CLI: each verdict that our gate relies on is held here.
+// The rating is an experimental command of the Redocly CLI: each rating that `spec:diff` relies on is tested here.
 
 interface Thing {
   [key: string]: unknown;
@@ -15,8 +15,8 @@ interface Thing {
 type Case = [name: string, impact: Change["impact"], rule: string | undefined, edit: (item: Thing) => unknown];
 
 const cases: Case[] = [
-  ["an operation is gone", "major", "operation-removed", (item) => delete item.delete],
-  ["a path is gone", "major", "path-removed", () => "remove"],
+  ["an operation is removed", "major", "operation-removed", (item) => delete item.delete],
+  ["a path is removed", "major", "path-removed", () => "remove"],
   [
     "an operation has another name",
     "major",
@@ -29,7 +29,7 @@ const cases: Case[] = [
     "parameter-became-required",
     (item) => set(item, "post.parameters.0.required", true),
   ],
-  ["a parameter is gone", "major", "parameter-removed", (item) => set(item, "post.parameters", [])],
+  ["a parameter is removed", "major", "parameter-removed", (item) => set(item, "post.parameters", [])],
   [
     "a body became required",
     "major",
@@ -79,12 +79,12 @@ const cases: Case[] = [
     (item) => set(item, `${response}.required`, []),
   ],
   [
-    "a media type is gone",
+    "a media type is removed",
     "major",
     "media-type-removed",
     (item) => set(item, "post.responses.200.content", { "text/plain": { schema: text } }),
   ],
-  ["a response is gone", "major", "response-removed", (item) => set(item, "post.responses.404", undefined)],
+  ["a response is removed", "major", "response-removed", (item) => set(item, "post.responses.404", undefined)],
   [
     "an open operation needs a key",
     "major",

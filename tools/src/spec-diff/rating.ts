@@ -39,7 +39,7 @@ export async function rateDocuments(base: string, revision: string, work: string
     const location = name.replace(".json", "");
     if (!existsSync(join(base, name))) changes.push({ impact: "minor", location, sentence: "a new interface" });
     else if (!existsSync(join(revision, name)))
-      changes.push({ impact: "major", location, sentence: "the interface is gone" });
+      changes.push({ impact: "major", location, sentence: "the interface is removed" });
     else changes.push(...(await rateDocument(join(base, name), join(revision, name), work)));
   }
   return changes;

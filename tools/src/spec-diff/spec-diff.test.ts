@@ -7,25 +7,25 @@ import { findBase } from "./base.js";
 import { judge, specDiff } from "./spec-diff.js";
 import type { Change } from "./rating.js";
 
-const gone: Change = { impact: "major", rule: "operation-removed", location: "GET /a", sentence: "It is gone." };
+const removal: Change = { impact: "major", rule: "operation-removed", location: "GET /a", sentence: "It is removed." };
 const more: Change = { impact: "minor", location: "GET /b", sentence: "added" };
 const words: Change = { impact: "patch", location: "GET /c", sentence: "summary modified" };
 
 test("a breaking change needs a major bump, before 1.0 a minor one", () => {
-  expect(judge("x", [words, gone], "1.2.0", "minor")).toMatchObject({ enough: false });
-  expect(judge("x", [words, gone], "1.2.0", "major")).toMatchObject({ enough: true });
-  expect(judge("x", [words, gone], "0.2.0", "minor")).toMatchObject({ enough: true });
-  expect(judge("x", [words, gone], "0.2.0", "patch")).toMatchObject({ enough: false });
+  expect(judge("x", [words, removal], "1.2.0", "minor")).toMatchObject({ enough: false });
+  expect(judge("x", [words, removal], "1.2.0", "major")).toMatchObject({ enough: true });
+  expect(judge("x", [words, removal], "0.2.0", "minor")).toMatchObject({ enough: true });
+  expect(judge("x", [words, removal], "0.2.0", "patch")).toMatchObject({ enough: false });
 });
 
 test("the report lists what breaks first, counts descriptions, and ends with the next step", () => {
-  expect(judge("release @heddle/spec@1.0.0", [words, more, gone, words], "1.0.0", "patch").text).toBe(
+  expect(judge("release @heddle/spec@1.0.0", [words, more, removal, words], "1.0.0", "patch").text).toBe(
     `The contract against release @heddle/spec@1.0.0:
-  major  GET /a: It is gone.
+  major  GET /a: It is removed.
   minor  GET /b: added
   patch  2 changes of descriptions and examples
 It needs a major bump; the pending changesets ask for patch.
-Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and major, and say what users will notice.`,
+Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and major, and describe what users will notice.`,
   );
 });
 
@@ -58,7 +58,7 @@ test("the base is the last release, else where the branch left main, else the co
   expect(findBase(repository)).toEqual({ commit: "@heddle/spec@0.1.0", name: "release @heddle/spec@0.1.0" });
 });
 
-test("a change of the working tree is held against the pending changesets", async () => {
+test("a change of the working tree is compared with the pending changesets", async () => {
   const { repository, git, write } = await repositoryOf("gate");
   git("tag", "@heddle/spec@0.1.0");
   write("spec/tracing/openapi.yaml", document("/health", "/version"));

@@ -47,7 +47,7 @@ export function judge(base: string, changes: Change[], version: string, pending:
   else lines.push(`It needs a ${required} bump; the pending changesets ask for ${pending ?? "none"}.`);
   if (!enough)
     lines.push(
-      `Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and ${required}, and say what users will notice.`,
+      `Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and ${required}, and describe what users will notice.`,
     );
   return { enough, text: lines.join("\n") };
 }

@@ -1,6 +1,6 @@
-import type { Migration } from "../migrate.js";
+import type { ControlPlaneMigration } from "../migrate.js";
 
-export const foundation: Migration = {
+export const foundation: ControlPlaneMigration = {
   version: 1,
   name: "foundation",
   statements: [

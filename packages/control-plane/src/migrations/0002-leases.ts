@@ -1,10 +1,10 @@
-import type { Migration } from "../migrate.js";
+import type { ControlPlaneMigration } from "../migrate.js";
 
-export const leases: Migration = {
+export const leases: ControlPlaneMigration = {
   version: 2,
   name: "leases",
   statements: [
-    // No time stands here: whoever wants a lease measures on its own clock how long `beat` has not moved.
+    // No column has a time: a process that wants a lease measures on its own clock how long `beat` has not moved.
     `CREATE TABLE leases (
       name TEXT PRIMARY KEY,
       holder TEXT NOT NULL,

@@ -3,9 +3,9 @@ import type { EngineLibrary } from "./library.js";
 import { openSessionPool } from "./session-pool.js";
 import type { SessionPool } from "./session-pool.js";
 
-export interface Engine {
+export interface EmbeddedEngine {
   pool: SessionPool;
-  /** Answers when the engine does; on a session of its own, so no query can hold it up. */
+  /** Runs a probe query on a session of its own, so that no other query delays it. */
   probe(): Promise<void>;
   /** Asks every query whose log comment ends with `marker` to stop; returns at once. */
   kill(marker: string): Promise<void>;
@@ -16,9 +16,13 @@ export interface Engine {
 }
 
 /** Opens the data directory, which one process can hold at a time. Throws when another one does. */
-export async function openEngine(library: EngineLibrary, directory: string, memoryBytes: number): Promise<Engine> {
+export async function openEngine(
+  library: EngineLibrary,
+  directory: string,
+  memoryBytes: number,
+): Promise<EmbeddedEngine> {
   const args = engineArguments(directory, memoryBytes);
-  // Holds the directory for as long as the host lives; sessions for requests come and go beside it.
+  // Locks the directory until the host ends; requests open sessions of their own.
   const holder = new library.Session(directory, { connectionArgs: args });
 
   async function once(sql: string): Promise<string> {
@@ -39,7 +43,7 @@ export async function openEngine(library: EngineLibrary, directory: string, memo
       await once("SELECT 1");
     },
     async kill(marker) {
-      // Never SYNC: waiting for the end of the killed query hung for ever.
+      // Never SYNC: waiting for the end of the killed query hung indefinitely.
       await once(`KILL QUERY WHERE endsWith(Settings['log_comment'], '${marker}') ASYNC`);
     },
     async close() {

@@ -13,8 +13,8 @@ export interface EngineLibrary {
   drainPending(): Promise<void>;
   /**
    * Runs `statement`, a newline and `data` as one statement.
-   * The public `Session.insert` knows eight formats and builds its own SQL; this entry, which it stands on,
-   * takes any INSERT with bytes in any format and is the only one that says how much was written.
+   * The public `Session.insert` knows eight formats and builds its own SQL; this entry, which it is built on,
+   * takes any INSERT with bytes in any format and is the only one that returns how much was written.
    */
   insert(session: Session, statement: string, data: Buffer): Promise<Written>;
 }

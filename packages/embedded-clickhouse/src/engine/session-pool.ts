@@ -9,7 +9,7 @@ const maxWaiting = 512;
 
 export interface SessionPool {
   /**
-   * A thread of one's own until `release`. Waits in line when all are at work; throws the server's
+   * Reserves a thread until `release`. Waits in line when all are in use; throws the server's
    * error 202 when the line is too long, and the signal's reason when it aborts meanwhile.
    */
   acquire(signal: AbortSignal): Promise<SessionThread>;
@@ -38,7 +38,7 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
     } catch (error) {
       starting--;
       threads--;
-      // With no thread left nobody would ever come to those who wait.
+      // Without a thread the waiting requests would wait indefinitely.
       if (threads === 0) for (const waiting of line.splice(0)) waiting.reject(error as Error);
     }
   }
@@ -48,7 +48,7 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
   }
 
   function release(thread: SessionThread): void {
-    if (thread.dead) {
+    if (thread.failed) {
       threads--;
       keepReserve();
       return;
@@ -60,7 +60,7 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
 
   function takeIdle(): SessionThread | undefined {
     const thread = idle.pop();
-    if (!thread?.dead) return thread;
+    if (!thread?.failed) return thread;
     threads--;
     return takeIdle();
   }

@@ -6,7 +6,7 @@ import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./work
 export interface SessionThread {
   call(request: WorkerRequest): Promise<WorkerValue>;
   /** Set once the thread has died. */
-  readonly dead: Error | undefined;
+  readonly failed: Error | undefined;
 }
 
 function startWorker(workerData: WorkerData): Worker {
@@ -23,7 +23,7 @@ function startWorker(workerData: WorkerData): Worker {
 export async function startSessionThread(workerData: WorkerData): Promise<SessionThread> {
   const worker = startWorker(workerData);
   let waiting: { resolve(value: WorkerValue): void; reject(error: Error): void } | undefined;
-  let dead: Error | undefined;
+  let failed: Error | undefined;
 
   worker.on("message", (reply: WorkerReply) => {
     const asked = waiting;
@@ -34,27 +34,27 @@ export async function startSessionThread(workerData: WorkerData): Promise<Sessio
   worker.on("error", (error: Error) => end(error));
   worker.on("exit", (code) => end(new Error(`session thread ended with code ${code}`)));
   function end(error: Error): void {
-    dead ??= error;
-    waiting?.reject(dead);
+    failed ??= error;
+    waiting?.reject(failed);
     waiting = undefined;
   }
 
-  const answer = (): Promise<WorkerValue> =>
+  const nextReply = (): Promise<WorkerValue> =>
     new Promise((resolve, reject) => {
-      if (dead) reject(dead);
+      if (failed) reject(failed);
       else waiting = { resolve, reject };
     });
 
-  await answer();
+  await nextReply();
   return {
-    get dead() {
-      return dead;
+    get failed() {
+      return failed;
     },
     call(request) {
-      const answered = answer();
+      const reply = nextReply();
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       worker.postMessage(request);
-      return answered;
+      return reply;
     },
   };
 }

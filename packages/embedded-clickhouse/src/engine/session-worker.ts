@@ -12,11 +12,11 @@ let session: Session | undefined;
 let chunks: AsyncIterator<StreamChunk> | undefined;
 
 parentPort?.on("message", (request: WorkerRequest) => {
-  void answer(request);
+  void serve(request);
 });
 reply({ value: {} });
 
-async function answer(request: WorkerRequest): Promise<void> {
+async function serve(request: WorkerRequest): Promise<void> {
   try {
     reply({ value: await handle(request) });
   } catch (error) {
@@ -28,8 +28,8 @@ function handle(request: WorkerRequest): Promise<WorkerValue> {
   switch (request.do) {
     case "open":
       return open(request.setup);
-    case "whole":
-      return runWhole(request.sql, request.format);
+    case "buffered":
+      return runBuffered(request.sql, request.format);
     case "insert":
       return insert(request.sql, request.bytes);
     case "stream":
@@ -49,7 +49,7 @@ async function open(setup: string): Promise<WorkerValue> {
   return {};
 }
 
-async function runWhole(sql: string, format: string): Promise<WorkerValue> {
+async function runBuffered(sql: string, format: string): Promise<WorkerValue> {
   const result = await current().queryAsync(sql, { format });
   return { bytes: result.bytes(), rows: result.rowsRead, readBytes: result.bytesRead };
 }

@@ -1,5 +1,5 @@
 /** What the host has to know about a statement before it runs it. */
-export interface Statement {
+export interface StatementInfo {
   kind: "insert" | "select" | "other";
   /** The statement's own FORMAT clause; of an INSERT, the format of its data. */
   format: string | undefined;
@@ -16,7 +16,7 @@ interface Token {
 }
 
 /** Reads only as much of the statement as is needed; the data of an INSERT is never looked at. */
-export function describeStatement(sql: string): Statement {
+export function describeStatement(sql: string): StatementInfo {
   let position = 0;
   let depth = 0;
   let first: string | undefined;
@@ -53,10 +53,10 @@ export function describeStatement(sql: string): Statement {
   return { kind, format, dataStart, multiple: false };
 }
 
-/** Behind these words an INSERT needs no data, and is not read further. */
+/** After these words an INSERT needs no data, and is not read further. */
 const endsInsertHead = new Set(["values", "select", "with"]);
 
-function kindOf(first: string | undefined): Statement["kind"] {
+function kindOf(first: string | undefined): StatementInfo["kind"] {
   if (first === "insert") return "insert";
   return first === "select" || first === "with" || first === "(" ? "select" : "other";
 }

@@ -1,6 +1,6 @@
 import type { Written } from "./library.js";
 
-// One request at a time per thread, one reply per request; the first reply says that the thread is ready.
+// One request at a time per thread, one reply per request; the first reply reports that the thread is ready.
 
 export interface WorkerData {
   directory: string;
@@ -9,7 +9,7 @@ export interface WorkerData {
 
 export type WorkerRequest =
   | { do: "open"; setup: string }
-  | { do: "whole"; sql: string; format: string }
+  | { do: "buffered"; sql: string; format: string }
   | { do: "insert"; sql: string; bytes: Uint8Array }
   | { do: "stream"; sql: string; format: string }
   | { do: "next" }

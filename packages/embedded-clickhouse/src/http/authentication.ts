@@ -4,7 +4,7 @@ import { ServerError } from "../engine/server-error.js";
 
 /**
  * The host knows one user, `default`. Its password may come as Basic, in X-ClickHouse-User and -Key,
- * or as `user=` and `password=`. Without a password (Unix socket) everybody is let in.
+ * or as `user=` and `password=`. Without a password (Unix socket) every request is accepted.
  */
 export function authenticate(
   request: IncomingMessage,

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Engine } from "../engine/engine.js";
+import type { EmbeddedEngine } from "../engine/engine.js";
 
 /**
  * Kills the query with this marker when the signal aborts, and again until `end` is called:
  * the first attempt can come before the engine has listed the query.
  */
-export function stopQuery(engine: Engine, marker: string, signal: AbortSignal): { end(): void } {
+export function stopQuery(engine: EmbeddedEngine, marker: string, signal: AbortSignal): { end(): void } {
   const state = { ended: false };
   const onAbort = (): void => void killUntilEnded();
   async function killUntilEnded(): Promise<void> {

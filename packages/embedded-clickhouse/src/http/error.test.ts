@@ -4,7 +4,7 @@ import { quietClient } from "../../test/quiet-client.js";
 const client = quietClient();
 afterAll(() => client.close());
 
-test("an error has the server's code, type and words", async () => {
+test("an error has the server's code, type and message", async () => {
   await expect(client.query({ query: "SELECT * FROM nowhere" })).rejects.toMatchObject({
     code: "60",
     type: "UNKNOWN_TABLE",
@@ -16,7 +16,7 @@ test("an error has the server's code, type and words", async () => {
   });
 });
 
-test("an error answer says its code in a header and fits it with its status", async () => {
+test("an error response has its code in a header and the status of that code", async () => {
   const { stream, response_headers } = await client.exec({
     query: "SELECT * FROM nowhere",
     ignore_error_response: true,
@@ -25,7 +25,7 @@ test("an error answer says its code in a header and fits it with its status", as
   expect(response_headers["x-clickhouse-exception-code"]).toBe("60");
 });
 
-test("an id that fits no header harms nobody", async () => {
+test("an id that fits no header does no harm", async () => {
   const result = await client.query({ query: "SELECT 1", query_id: "ü\n東", format: "CSV" });
   expect(await result.text()).toBe("1\n");
 });
@@ -44,7 +44,7 @@ test("a query that takes too long is stopped", async () => {
   await expect(query).rejects.toMatchObject({ code: "159", type: "TIMEOUT_EXCEEDED" });
 });
 
-test("a query that needs too much memory is stopped, and the engine lives on", async () => {
+test("a query that needs too much memory is stopped, and the engine keeps running", async () => {
   const query = client.query({
     query: "SELECT groupArray(repeat('x', 1000)) FROM numbers(1000000)",
     clickhouse_settings: { max_memory_usage: "50000000" },

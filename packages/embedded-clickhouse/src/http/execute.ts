@@ -2,13 +2,13 @@ import type { Execution } from "./execution.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import { isStreamable } from "./formats.js";
 import { insertBody } from "./insert-body.js";
-import type { Reply } from "./reply.js";
+import type { QueryResponse } from "./query-response.js";
 
-/** Runs the statement on a session that is open and set up, and writes the reply up to its end. */
+/** Runs the statement on a session that is open and set up, and writes the whole response. */
 export async function execute(
   thread: SessionThread,
   execution: Execution,
-  reply: Reply,
+  reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   if (execution.statement.kind === "insert") await runInsert(thread, execution, reply);
@@ -17,7 +17,7 @@ export async function execute(
   reply.end();
 }
 
-async function runInsert(thread: SessionThread, execution: Execution, reply: Reply): Promise<void> {
+async function runInsert(thread: SessionThread, execution: Execution, reply: QueryResponse): Promise<void> {
   const started = performance.now();
   const written = await insertBody(thread, execution);
   reply.begin({ ...written, elapsedNs: elapsedNs(started) });
@@ -26,11 +26,11 @@ async function runInsert(thread: SessionThread, execution: Execution, reply: Rep
 async function runStream(
   thread: SessionThread,
   { sql, format }: Execution,
-  reply: Reply,
+  reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  // The first chunk decides between an error answer and a result.
+  // The first chunk decides between an error response and a result.
   let chunk = await thread.call({ do: "stream", sql, format });
   reply.begin({ resultRows: chunk.rows, elapsedNs: elapsedNs(started) });
   while (!chunk.done) {
@@ -42,11 +42,11 @@ async function runStream(
 async function runWhole(
   thread: SessionThread,
   { sql, format }: Execution,
-  reply: Reply,
+  reply: QueryResponse,
   signal: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  const result = await thread.call({ do: "whole", sql, format });
+  const result = await thread.call({ do: "buffered", sql, format });
   reply.begin({
     readRows: result.rows,
     readBytes: result.readBytes,

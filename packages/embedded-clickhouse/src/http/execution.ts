@@ -1,12 +1,12 @@
 import type { Readable } from "node:stream";
 import { describeStatement } from "../engine/statement.js";
-import type { Statement } from "../engine/statement.js";
+import type { StatementInfo } from "../engine/statement.js";
 import { ServerError } from "../engine/server-error.js";
 import type { QueryRequest } from "./query-request.js";
 
 export interface Execution {
   request: QueryRequest;
-  statement: Statement;
+  statement: StatementInfo;
   sql: string;
   /** What follows the statement; only an INSERT has data. */
   data: Readable | undefined;

@@ -1,6 +1,6 @@
 /**
  * Formats whose output is a row after a row and nothing else. The engine formats each chunk of a streamed
- * result as a document of its own, so only these may be streamed; the others are built whole.
+ * result as a document of its own, so only these may be streamed; the others are built in memory first.
  */
 export function isStreamable(format: string): boolean {
   return streamable.has(format.toLowerCase());

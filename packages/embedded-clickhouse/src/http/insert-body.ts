@@ -51,7 +51,7 @@ export async function insertBody(thread: SessionThread, { sql, data, statement }
 
 /**
  * The engine is handed statement and data as one text, and takes what follows an empty line as a statement of its own:
- * what may be somebody's text must never get there. Formats that escape line feeds have no empty lines.
+ * text of users must never be run. Formats that escape line feeds have no empty lines.
  */
 function refuseEmptyLine(bytes: Buffer): void {
   if (bytes[0] !== newline && !bytes.includes("\n\n")) return;

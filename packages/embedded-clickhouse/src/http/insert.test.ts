@@ -75,7 +75,7 @@ test.each([
   expect(await exists.text()).toBe("0\n");
 });
 
-test("data may stand in the statement itself", async () => {
+test("data may be in the statement itself", async () => {
   const table = await newTable();
   await client.command({ query: `INSERT INTO ${table} VALUES (1, 'a;b'), (2, 'c')` });
   await client.command({ query: `INSERT INTO ${table} FORMAT JSONEachRow {"id":3,"name":"ü"}` });
@@ -104,7 +104,7 @@ test("a compressed insert is read", async () => {
   expect(await content(table)).toEqual([["1", "z"]]);
 });
 
-test("an insert larger than one block of the host arrives whole", async () => {
+test("an insert larger than one block of the host arrives complete", async () => {
   const table = await newTable();
   const line = Buffer.from(`7\t${"x".repeat(9_998)}\n`);
   const block = Buffer.concat(Array.from({ length: 100 }, () => line));
@@ -119,7 +119,7 @@ test("an insert larger than one block of the host arrives whole", async () => {
   expect(await counted.json()).toEqual([{ rows: "9000", size: String(9000 * 9998) }]);
 });
 
-test("a bad row fails the insert with the row's place", async () => {
+test("a bad row fails the insert with the position of the row", async () => {
   const table = await newTable();
   const values = Readable.from(["1\ta\nno number\tb\n"], { objectMode: false });
   await expect(client.insert({ table, values, format: "TabSeparated" })).rejects.toMatchObject({
@@ -129,7 +129,7 @@ test("a bad row fails the insert with the row's place", async () => {
   expect(await content(table)).toEqual([]);
 });
 
-test("an insert whose client goes away half-way writes nothing", async () => {
+test("an insert whose client disconnects half-way writes nothing", async () => {
   const table = await newTable();
   const stop = new AbortController();
   async function* halfOfIt(): AsyncGenerator<string> {

@@ -12,7 +12,7 @@ async function rows(query: string, queryParams?: Record<string, unknown>): Promi
   return result.json();
 }
 
-test("the engine answers a ping", async () => {
+test("the engine responds to a ping", async () => {
   expect(await client.ping()).toEqual({ success: true });
   expect(await client.ping({ select: true })).toEqual({ success: true });
 });
@@ -129,12 +129,12 @@ test("many requests at once keep their parameters and settings apart", async () 
   await Promise.all([1, 2, 3, 4].map((name) => askOften(name)));
 });
 
-test("a heavy query holds up no small one, even while it is analysed", async () => {
+test("a heavy query delays no small one, even while it is analysed", async () => {
   const stop = new AbortController();
   const heavy = ["SELECT (SELECT sum(sipHash64(number)) FROM numbers(1e11))", slow, slow].map((query) =>
     client.query({ query, abort_signal: stop.signal, format: "TabSeparated" }),
   );
-  for (let turn = 0; turn < 5; turn++) {
+  for (let round = 0; round < 5; round++) {
     const started = performance.now();
     await rows("SELECT 1");
     expect(performance.now() - started).toBeLessThan(2000);
@@ -144,7 +144,7 @@ test("a heavy query holds up no small one, even while it is analysed", async () 
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
 });
 
-test("a query stops when its client goes away", async () => {
+test("a query stops when its client disconnects", async () => {
   const stop = new AbortController();
   const logComment = randomUUID();
   const running = async (): Promise<number> => {
@@ -165,8 +165,8 @@ test("a query stops when its client goes away", async () => {
 
 /** Asks 100 times for its own name under its own setting. */
 async function askOften(name: number): Promise<void> {
-  for (let turn = 0; turn < 100; turn++) {
-    const value = `${name}/${turn}`;
+  for (let round = 0; round < 100; round++) {
+    const value = `${name}/${round}`;
     const result = await client.query({
       query: "SELECT {value:String} AS value, getSetting('max_threads') AS threads",
       query_params: { value },

@@ -52,7 +52,7 @@ test("a result is compressed when the client asks for it", async () => {
   await zipped.close();
 });
 
-test("the summary comes with the answer of a command", async () => {
+test("the summary comes with the response to a command", async () => {
   const { summary } = await client.command({ query: "CREATE DATABASE IF NOT EXISTS summary" });
   expect(summary).toMatchObject({ read_rows: "0", written_rows: "0" });
   expect(Number(summary?.elapsed_ns)).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import type { Engine } from "../engine/engine.js";
+import type { EmbeddedEngine } from "../engine/engine.js";
 import { ServerError } from "../engine/server-error.js";
 import type { SessionThread } from "../engine/session-thread.js";
 import { authenticate } from "./authentication.js";
@@ -12,26 +12,26 @@ import { defaultFormat, prepare } from "./execution.js";
 import type { Execution } from "./execution.js";
 import { readMultipart } from "./multipart.js";
 import { addField, readQueryRequest } from "./query-request.js";
-import { createReply } from "./reply.js";
+import { createQueryResponse } from "./query-response.js";
 import { decodedBody, readWhole } from "./request-body.js";
 import { sessionSetup } from "./session-setup.js";
 
 /** Long lists arrive as parameters in the URL; Node's own limit is 16 KB. */
 const maxHeaderBytes = 1024 * 1024 + 64 * 1024;
 
-/** Serves the ClickHouse HTTP interface from the engine. A password is asked for when one is given. */
-export function createEngineServer(engine: Engine, password: string | undefined): Server {
+/** Serves the ClickHouse HTTP interface from the engine. Requests need the password when one is given. */
+export function createEngineServer(engine: EmbeddedEngine, password: string | undefined): Server {
   const server = createServer(
     { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 30_000, requestTimeout: 0 },
     (request, response) => {
-      answer(engine, password, request, response).catch(() => response.destroy());
+      respond(engine, password, request, response).catch(() => response.destroy());
     },
   );
   return server;
 }
 
-async function answer(
-  engine: Engine,
+async function respond(
+  engine: EmbeddedEngine,
   password: string | undefined,
   request: IncomingMessage,
   response: ServerResponse,
@@ -42,14 +42,14 @@ async function answer(
     response.end("Ok.\n");
     return;
   }
-  // A connection that breaks is nothing to end the host for.
+  // A connection that breaks must not end the host.
   request.on("error", () => undefined);
   response.on("error", () => undefined);
-  const gone = new AbortController();
+  const disconnect = new AbortController();
   response.on("close", () => {
-    if (!response.writableFinished) gone.abort(new Error("the client went away"));
+    if (!response.writableFinished) disconnect.abort(new Error("the client disconnected"));
   });
-  let reply = createReply(request, response, {
+  let reply = createQueryResponse(request, response, {
     queryId: url.searchParams.get("query_id") || randomUUID(),
     format: defaultFormat,
     compress: false,
@@ -67,16 +67,18 @@ async function answer(
       response.end("Ok.\n");
       return;
     }
-    reply = createReply(request, response, {
+    reply = createQueryResponse(request, response, {
       queryId: execution.request.queryId,
       format: execution.format,
       compress: isOn(execution.request.settings.get("enable_http_compression")),
       timezone: engine.timezone,
     });
-    await onSession(engine, execution, gone.signal, (thread) => execute(thread, execution, reply, gone.signal));
+    await onSession(engine, execution, disconnect.signal, (thread) =>
+      execute(thread, execution, reply, disconnect.signal),
+    );
   } catch (error) {
-    if (!gone.signal.aborted) reply.fail(ServerError.fromUnknown(error));
-    // What is left of the body is read away, so that the connection can be used again.
+    if (!disconnect.signal.aborted) reply.fail(ServerError.fromUnknown(error));
+    // The rest of the body is read and discarded, so that the connection can be used again.
     request.resume();
   }
 }
@@ -104,7 +106,7 @@ async function readExecution(request: IncomingMessage, parameters: URLSearchPara
   return rest.length === 0 ? execution : prepare(query, `${query.query}\n${rest.toString()}`, undefined);
 }
 
-/** Data behind the statement, in the same body, stays bytes: it need not be text. */
+/** Data after the statement, in the same body, stays bytes: it need not be text. */
 function prepareInlineInsert(execution: Execution, text: Buffer): Execution {
   const { dataStart } = execution.statement;
   if (dataStart === undefined) return execution;
@@ -114,7 +116,7 @@ function prepareInlineInsert(execution: Execution, text: Buffer): Execution {
 }
 
 async function onSession(
-  engine: Engine,
+  engine: EmbeddedEngine,
   execution: Execution,
   signal: AbortSignal,
   work: (thread: SessionThread) => Promise<void>,

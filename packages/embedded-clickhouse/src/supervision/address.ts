@@ -27,7 +27,7 @@ export function chooseAddress(directory: string, listen: "socket" | { port: numb
   return { kind: "socket", path: join(short, "engine.sock"), temporaryDirectory: short };
 }
 
-/** The socket itself is the host's: it goes when the host closes, and may be another host's if this one failed. */
+/** The host removes the socket itself when it closes; after a failed start the path may belong to another host. */
 export function releaseAddress(address: Address): void {
   if (address.kind === "socket" && address.temporaryDirectory !== undefined) {
     rmSync(address.temporaryDirectory, { recursive: true, force: true });

@@ -6,14 +6,14 @@ import { HeddleError } from "@heddle/errors";
 import { maxThreads } from "../engine/session-pool.js";
 import type { FromHost, HostOptions, ToHost } from "../messages.js";
 
-/** One life of the engine host: from its start to its exit. */
+/** One process of the engine host, from its start to its exit. */
 export interface HostProcess {
   pid: number | undefined;
   port: number | undefined;
   version: string;
-  /** Resolves when the process is gone, with what is known about why. */
+  /** Resolves when the process has ended, with the known reason. */
   exited: Promise<string>;
-  /** Resolves when the engine has answered a query. */
+  /** Resolves when the engine has responded to a query. */
   probe(): Promise<void>;
   /** Lets running requests end, then ends the process. */
   close(): Promise<void>;
@@ -52,11 +52,11 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
   });
   const withDiagnostics = ({ code, message }: Extract<FromHost, { type: "failed" }>): string =>
     code === "failed" ? [message, ...diagnostics()].join("; ") : message;
-  const tell = (message: ToHost): void => {
+  const send = (message: ToHost): void => {
     if (child.connected) child.send(message, () => undefined);
   };
 
-  tell({ type: "start", options });
+  send({ type: "start", options });
   const tooLate = setTimeout(() => child.kill("SIGKILL"), startMs);
   const { port, version } = await ready.finally(() => clearTimeout(tooLate));
   return {
@@ -67,10 +67,10 @@ export async function startHostProcess(options: HostOptions): Promise<HostProces
     probe: () =>
       new Promise((resolve) => {
         onAlive = resolve;
-        tell({ type: "probe" });
+        send({ type: "probe" });
       }),
     async close() {
-      tell({ type: "close" });
+      send({ type: "close" });
       const late = setTimeout(() => child.kill("SIGKILL"), closeMs);
       await exited;
       clearTimeout(late);

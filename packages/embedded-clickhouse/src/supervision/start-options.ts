@@ -5,7 +5,7 @@ export interface EngineHostOptions {
   /** Default: a Unix socket only this user can reach. A port (0 picks one) is guarded by a random password. */
   listen?: "socket" | { port: number };
   /** Resident memory that the host may use; default: half of what the machine or its container has. */
-  memory_bytes?: number;
+  memoryBytes?: number;
   /** Gets one line for each thing that happens: started, restarted, stopped. */
   log?: (line: string) => void;
 }

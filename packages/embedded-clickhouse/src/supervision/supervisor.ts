@@ -12,10 +12,10 @@ export interface HostState {
   status: "ready" | "restarting" | "closed";
   pid: number | undefined;
   restarts: number;
-  last_error: string | undefined;
+  lastError: string | undefined;
 }
 
-/** A host that has lived this long was sound; one that ends sooner counts as a crash loop. */
+/** A host that has run this long has started successfully; one that ends sooner counts as a crash loop. */
 const soundMs = 30_000;
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
@@ -53,7 +53,7 @@ export class Supervisor {
       status: closed ? "closed" : this.#host ? "ready" : "restarting",
       pid: this.#host?.pid,
       restarts: this.#restarts,
-      last_error: this.#lastError,
+      lastError: this.#lastError,
     };
   }
 

@@ -9,27 +9,30 @@ import { ConfigError } from "../config.js";
 const name = "SHA256SUMS";
 const unlisted = new Set([name, "manifest.json"]);
 
-/** Writes down what every file of a backup holds. */
+/** Writes the SHA-256 of every file of a backup. */
 export async function writeChecksums(directory: string): Promise<void> {
   let text = "";
   for (const path of await files(directory)) text += `${await hashOf(join(directory, path))}  ${path}\n`;
   await writeFile(join(directory, name), text, { mode: 0o600 });
 }
 
-/** Throws a {@link ConfigError} that names the first file that is not as it was written. Answers how many there are. */
+/**
+ * Returns the number of files. Throws a {@link ConfigError} that names the first file that has changed since it was
+ * written.
+ */
 export async function verifyChecksums(directory: string): Promise<number> {
-  const damaged = (what: string) => new ConfigError(`the backup ${directory} is damaged: ${what}.`);
+  const corrupt = (what: string) => new ConfigError(`the backup ${directory} is corrupt: ${what}.`);
   const text = await readFile(join(directory, name), "utf8").catch(() => {
-    throw damaged(`${name} is missing`);
+    throw corrupt(`${name} is missing`);
   });
   const listed = new Map(text.split("\n").map((line) => [line.slice(66), line.slice(0, 64)]));
   listed.delete("");
   const found = await files(directory);
   for (const path of found) {
-    if ((await hashOf(join(directory, path))) !== listed.get(path)) throw damaged(`${path} is not as it was written`);
+    if ((await hashOf(join(directory, path))) !== listed.get(path)) throw corrupt(`${path} is not as it was written`);
     listed.delete(path);
   }
-  for (const path of listed.keys()) throw damaged(`${path} is missing`);
+  for (const path of listed.keys()) throw corrupt(`${path} is missing`);
   return found.length;
 }
 

@@ -4,15 +4,16 @@ import { dirname, join } from "node:path";
 
 /**
  * Copies a directory of files that never change once they have their name; what is deleted meanwhile is left out.
- * Answers how many there are. File systems that can share the bytes do.
+ * Returns the number of files. Copy-on-write file systems share the bytes.
  */
 export async function copyFiles(from: string, to: string): Promise<number> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   let copied = 0;
-  for (const entry of await readdir(from, { withFileTypes: true }).catch(none)) {
+  for (const entry of await readdir(from, { withFileTypes: true }).catch(emptyIfMissing)) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isDirectory()) copied += await copyFiles(source, target);
-    else if (entry.isFile()) copied += await copyFile(source, target, constants.COPYFILE_FICLONE).then(one, gone);
+    else if (entry.isFile())
+      copied += await copyFile(source, target, constants.COPYFILE_FICLONE).then(one, zeroIfMissing);
   }
   return copied;
 }
@@ -29,7 +30,7 @@ export async function moveDirectory(from: string, to: string): Promise<void> {
   }
 }
 
-/** Puts every file and folder below `path` on disk. */
+/** Flushes every file and folder below `path` to disk. */
 export async function syncTree(path: string): Promise<void> {
   for (const entry of await readdir(path, { withFileTypes: true })) {
     if (entry.isDirectory()) await syncTree(join(path, entry.name));
@@ -49,12 +50,12 @@ async function sync(path: string): Promise<void> {
 
 const one = (): number => 1;
 
-function gone(error: unknown): number {
+function zeroIfMissing(error: unknown): number {
   if (codeOf(error) === "ENOENT") return 0;
   throw error;
 }
 
-function none(error: unknown): [] {
+function emptyIfMissing(error: unknown): [] {
   if (codeOf(error) === "ENOENT") return [];
   throw error;
 }

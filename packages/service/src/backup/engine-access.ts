@@ -10,33 +10,33 @@ import type { Config } from "../config.js";
 import { openDataDirectory } from "../data-directory.js";
 import { firstLine } from "../outages.js";
 
-/** The embedded engine of a data directory, beside a running service or without one. */
+/** The embedded engine of a data directory, whether a service runs on it or not. */
 export interface EngineAccess {
-  /** However long it takes. */
+  /** Runs a statement without a time limit. */
   run: RunStatement;
   close(): Promise<void>;
 }
 
-/** Where the engine may put backups and take them from. */
-export const engineBackups = ({ data_dir }: Config): string => join(data_dir, "clickhouse", "backups");
+/** The directory in which the engine writes and reads backups. */
+export const engineBackups = ({ dataDir }: Config): string => join(dataDir, "clickhouse", "backups");
 
 /** Talks to the engine host of the running service over its socket; starts one when no service runs. */
 export async function reachEngine(config: Config): Promise<EngineAccess> {
-  const directory = join(config.data_dir, "clickhouse");
-  const held = holdUnlessRunning(config.data_dir);
+  const directory = join(config.dataDir, "clickhouse");
+  const held = holdUnlessRunning(config.dataDir);
   if (held === undefined) {
     const socket = join(directory, "engine.sock");
     if (!existsSync(socket)) {
       throw new ConfigError(
-        `the path of ${config.data_dir} is too long for the engine's socket. Stop the service and try again.`,
+        `the path of ${config.dataDir} is too long for the engine's socket. Stop the service and try again.`,
       );
     }
-    return { run: (sql) => ask(socket, sql), close: async () => {} };
+    return { run: (sql) => post(socket, sql), close: async () => {} };
   }
   try {
-    const host = await startEngineHost({ directory, memory_bytes: config.engine_memory_bytes });
+    const host = await startEngineHost({ directory, memoryBytes: config.engineMemoryBytes });
     return {
-      run: (sql) => ask(host.socket_path ?? "", sql),
+      run: (sql) => post(host.socketPath ?? "", sql),
       async close() {
         await host.close();
         held.release();
@@ -57,20 +57,20 @@ function holdUnlessRunning(path: string): { release(): void } | undefined {
   }
 }
 
-async function ask(socketPath: string, sql: string): Promise<string[]> {
+async function post(socketPath: string, sql: string): Promise<string[]> {
   let status: number | undefined;
   let text = "";
   try {
-    const asked = request({ socketPath, path: "/?max_execution_time=0", method: "POST", agent: false });
-    asked.end(sql);
-    const [answer] = (await once(asked, "response")) as [IncomingMessage];
-    for await (const chunk of answer.setEncoding("utf8")) text += String(chunk);
-    status = answer.statusCode;
+    const outgoing = request({ socketPath, path: "/?max_execution_time=0", method: "POST", agent: false });
+    outgoing.end(sql);
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    for await (const chunk of response.setEncoding("utf8")) text += String(chunk);
+    status = response.statusCode;
   } catch (error) {
     throw new ConfigError(
-      `the trace engine does not answer: ${error instanceof Error ? error.message : String(error)}`,
+      `the trace engine does not respond: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  if (status !== 200) throw new ConfigError(`the trace engine refuses: ${firstLine(text)}`);
+  if (status !== 200) throw new ConfigError(`the trace engine rejects the statement: ${firstLine(text)}`);
   return text.split("\n").filter((line) => line !== "");
 }

@@ -10,7 +10,7 @@ export interface Manifest {
   heddle: string;
   /** ISO 8601, UTC. */
   made_at: string;
-  /** Parts that were in the data directory; the others are kept, and backed up, elsewhere. */
+  /** Parts that were in the data directory; the others are on other servers and are backed up there. */
   parts: Part[];
 }
 
@@ -36,7 +36,7 @@ export function readManifest(directory: string): Manifest {
   try {
     manifest = JSON.parse(readFileSync(join(directory, name), "utf8")) as Manifest | null;
   } catch {
-    // Missing, or cut short.
+    // Missing or truncated.
   }
   if (manifest === null) {
     throw new ConfigError(`${directory} has no ${name}: it is no backup, or one that did not finish.`);

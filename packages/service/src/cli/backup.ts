@@ -7,7 +7,7 @@ import { copyFiles, moveDirectory, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { writeManifest } from "../backup/manifest.js";
 import type { Part } from "../backup/manifest.js";
-import { controlPlaneFile, elsewhere, filesDirectory, mustBeEmpty } from "../backup/places.js";
+import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
 import { version } from "../version.js";
@@ -15,22 +15,22 @@ import { UsageError } from "./usage.js";
 
 export const backupUsage = `heddle backup TO
 
-Copies everything in the data directory to the directory TO, which must not exist or be empty. Works beside a running
-service, which goes on: everything acknowledged before the backup began is in it.`;
+Copies everything in the data directory to the directory TO, which must not exist or be empty. Works while
+the service runs and does not interrupt it: everything acknowledged before the backup began is in it.`;
 
-/** `heddle backup TO`. The parts are copied in an order in which what names something is older than what it names. */
+/** `heddle backup TO`. A part that refers to another is copied before it, so that every reference has its target. */
 export async function backupCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
   const [target, ...more] = args;
   if (target === undefined || target.startsWith("-") || more.length > 0) {
     throw new UsageError("one directory is needed", backupUsage);
   }
-  if (!existsSync(config.data_dir)) throw new ConfigError(`there is no data directory ${config.data_dir}.`);
+  if (!existsSync(config.dataDir)) throw new ConfigError(`there is no data directory ${config.dataDir}.`);
   const to = resolve(target);
   mustBeEmpty(to, "the backup directory");
   mkdirSync(to, { recursive: true, mode: 0o700 });
   const parts: Part[] = [];
 
-  if (config.clickhouse_url === undefined) {
+  if (config.clickhouseUrl === undefined) {
     const tables = await backupTraces(config, join(to, "traces"));
     print(`traces: ${tables} tables`);
     if (tables > 0) parts.push("traces");
@@ -43,12 +43,12 @@ export async function backupCommand(args: string[], config: Config, print: (line
   const controlPlane = controlPlaneFile(config);
   if (controlPlane !== undefined) {
     copyDatabase(controlPlane, join(to, "control.db"));
-    print("keys, users and projects");
+    print("keys, users, projects and annotation queues");
     parts.push("control-plane");
   }
-  const key = join(config.data_dir, "api-key");
+  const key = join(config.dataDir, "api-key");
   if (existsSync(key)) copyFileSync(key, join(to, "api-key"));
-  elsewhere(config, print);
+  printExternalParts(config, print);
   await writeChecksums(to);
   await syncTree(to);
   await writeManifest(to, { format: 1, heddle: version, made_at: new Date().toISOString(), parts });
@@ -73,7 +73,7 @@ async function backupTraces(config: Config, to: string): Promise<number> {
 
 const dayMs = 24 * 3_600_000;
 
-/** What a backup that was killed has left, a copy of the traces at worst; none that is still at work began so long ago. */
+/** Removes what killed backups have left. A backup younger than a day may still be running. */
 function removeAbandoned(directory: string): void {
   if (!existsSync(directory)) return;
   for (const name of readdirSync(directory)) {

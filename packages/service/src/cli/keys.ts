@@ -10,7 +10,7 @@ heddle keys list
 heddle keys revoke ID
 
 A key belongs to a user and an entity; --project limits it to projects of that entity. The secret is shown once.
-Works beside a running service: a revoked key is refused within a second.`;
+Works while the service runs: a revoked key is refused within a second.`;
 
 const roles = ["admin", "write", "read"] as const;
 
@@ -41,7 +41,7 @@ async function create(
   if (role === undefined) throw new UsageError(`--role must be one of ${roles.join(", ")}`, keysUsage);
   const { key, secret } = await control.keys.create({
     user_name: values.user,
-    entity: values.entity ?? config.default_entity,
+    entity: values.entity ?? config.defaultEntity,
     role,
     ...(values.project && { projects: values.project }),
     ...(values.name && { name: values.name }),
@@ -54,7 +54,7 @@ async function create(
 
 async function list(control: ControlPlane, print: (line: string) => void): Promise<void> {
   const keys = await control.keys.list();
-  if (keys.length === 0) return print("No keys beside the owner key. Make one: heddle keys create --user NAME");
+  if (keys.length === 0) return print("No keys besides the owner key. Make one: heddle keys create --user NAME");
   for (const key of keys) {
     const state = key.revoked_at === undefined ? "active " : "revoked";
     print([key.id, `${key.prefix}…`, state, key.user_name, access(key), key.name].filter(Boolean).join("  "));

@@ -5,7 +5,7 @@ import { verifyChecksums } from "../backup/checksums.js";
 import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { readManifest } from "../backup/manifest.js";
-import { controlPlaneFile, elsewhere, filesDirectory, mustBeEmpty } from "../backup/places.js";
+import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
 import { restoreMark } from "../data-directory.js";
@@ -13,10 +13,10 @@ import { UsageError } from "./usage.js";
 
 export const restoreUsage = `heddle restore FROM
 
-Fills an empty data directory (HEDDLE_DATA_DIR) from a backup, when every file of it is as it was written. Start the
-service afterwards.`;
+Fills an empty data directory (HEDDLE_DATA_DIR) from a backup, after checking that no file of it
+has changed since it was written. Start the service afterwards.`;
 
-/** `heddle restore FROM`. A directory that it could not fill to the end is refused by every later start. */
+/** `heddle restore FROM`. The service refuses to start on a directory whose restore did not finish. */
 export async function restoreCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
   const [source, ...more] = args;
   if (source === undefined || source.startsWith("-") || more.length > 0) {
@@ -24,17 +24,17 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   }
   const from = resolve(source);
   const { parts, made_at, heddle } = readManifest(from);
-  mustBeEmpty(config.data_dir, "the data directory");
+  mustBeEmpty(config.dataDir, "the data directory");
   const controlPlane = controlPlaneFile(config);
   if (controlPlane !== undefined && existsSync(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
   print(`backup of ${made_at}, made by Heddle ${heddle}`);
   print(`checked: ${await verifyChecksums(from)} files`);
-  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 });
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
 
-  if (parts.includes("traces") && config.clickhouse_url === undefined) {
+  if (parts.includes("traces") && config.clickhouseUrl === undefined) {
     print(`traces: ${await restoreTraces(config, join(from, "traces"))} tables`);
   }
-  const mark = join(config.data_dir, restoreMark);
+  const mark = join(config.dataDir, restoreMark);
   writeFileSync(mark, "");
   const files = filesDirectory(config);
   if (parts.includes("files") && files !== undefined) {
@@ -44,20 +44,20 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   if (parts.includes("control-plane") && controlPlane !== undefined) {
     mkdirSync(dirname(controlPlane), { recursive: true, mode: 0o700 });
     copyFileSync(join(from, "control.db"), controlPlane);
-    print("keys, users and projects");
+    print("keys, users, projects and annotation queues");
   }
-  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.data_dir, "api-key"));
-  elsewhere(config, print);
-  await syncTree(config.data_dir);
+  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.dataDir, "api-key"));
+  printExternalParts(config, print);
+  await syncTree(config.dataDir);
   rmSync(mark);
-  print(`done: start the service with HEDDLE_DATA_DIR=${config.data_dir}`);
+  print(`done: start the service with HEDDLE_DATA_DIR=${config.dataDir}`);
 }
 
 async function restoreTraces(config: Config, from: string): Promise<number> {
   const engine = await reachEngine(config);
   const copy = join(engineBackups(config), "restore");
   try {
-    writeFileSync(join(config.data_dir, restoreMark), "");
+    writeFileSync(join(config.dataDir, restoreMark), "");
     cpSync(from, copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
     return await restoreTables(engine.run, "restore", readdirSync(from).toSorted());
   } finally {

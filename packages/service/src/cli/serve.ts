@@ -4,30 +4,30 @@ import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
 import { startService } from "../start.js";
 
-/** A stop that takes longer than this is cut: what is not acknowledged by then was never promised. */
+/** A stop that takes longer than this is cut off: only requests without a response are lost. */
 const stopMs = 9000;
 
 /**
- * `heddle serve`: runs until SIGTERM or SIGINT, then finishes what was accepted. Throws {@link ConfigError} when another
- * service has taken its place.
+ * `heddle serve`: runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
+ * when another service has taken over.
  */
 export async function serveCommand(config: Config, started: number): Promise<void> {
   const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-  const running = await startService(config, { docs_dir: docsDirectory, log });
+  const running = await startService(config, { docsDir: docsDirectory, log });
   process.stdout.write(
     banner({
       url: running.url,
-      api_key: running.api_key,
-      project_id: `${config.default_entity}/demo`,
-      ready_ms: performance.now() - started,
+      apiKey: running.apiKey,
+      projectId: `${config.defaultEntity}/demo`,
+      readyMs: performance.now() - started,
     }),
   );
-  const asked = new Promise<void>((resolve) => {
+  const stopSignal = new Promise<void>((resolve) => {
     // Not `once`: pnpm passes a Ctrl-C on to a service that has it from the terminal already. Left to Node, the second
     // one would end the process in the middle of the stop that the first began.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
-  const replaced = await Promise.race([asked, running.replaced]);
+  const replaced = await Promise.race([stopSignal, running.replaced]);
   process.stderr.write("Stopping: finishing what was accepted\n");
   setTimeout(() => {
     process.stderr.write(`not finished after ${stopMs / 1000} s, leaving now\n`);

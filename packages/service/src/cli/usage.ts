@@ -1,4 +1,4 @@
-/** A command line that cannot be acted on: `message` says what is wrong, `usage` what would work. */
+/** An invalid command line: `message` names the mistake, `usage` the valid forms. */
 export class UsageError extends Error {
   override name = "UsageError";
   constructor(

@@ -5,12 +5,14 @@ import { BodyTooLarge, Problem, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { authenticate } from "../access/authenticate.js";
 import type { Services } from "../services.js";
-import { answerGraphql, GraphqlError } from "./graphql.js";
+import { runGraphql, GraphqlError } from "./graphql.js";
 import type { GraphqlContext, GraphqlRequest } from "./graphql.js";
 
 const maxBytes = 1024 * 1024;
 
-/** `POST /graphql`; everything else goes on to `next`. What was thrown becomes what `onError` makes of it, or a 500. */
+/**
+ * `POST /graphql`; everything else goes on to `next`. An error becomes the problem that `onError` returns, or a 500.
+ */
 export function graphqlRoute(
   services: Services,
   onError: (error: unknown) => Problem | undefined,
@@ -22,7 +24,7 @@ export function graphqlRoute(
     try {
       if (request.method !== "POST") throw new Problem(405, "POST is possible here", { headers: { allow: "POST" } });
       const caller = await authenticate(services.control, readCredentials(request));
-      return json(200, await answerGraphql(await readRequest(request), contextOf(services, caller)));
+      return json(200, await runGraphql(await readRequest(request), contextOf(services, caller)));
     } catch (error) {
       const problem = onError(error) ?? new Problem(500, "Internal server error");
       return json(problem.status, { errors: [{ message: problem.message }] }, problem.headers);
@@ -32,8 +34,8 @@ export function graphqlRoute(
 
 function contextOf({ control, config }: Services, caller: Caller): GraphqlContext {
   return {
-    user_name: caller.user_name,
-    entity: caller.owner ? config.default_entity : caller.entity,
+    userName: caller.user_name,
+    entity: caller.owner ? config.defaultEntity : caller.entity,
     async findProject(entity, name) {
       if (!callerMay(caller, entity, name, "read")) return undefined;
       return (await control.projects.get(entity, name))?.name;

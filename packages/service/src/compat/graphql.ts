@@ -1,6 +1,6 @@
 /**
  * The few GraphQL operations with which SDKs start up (`weave.init` of the Python SDK asks them before its first
- * trace). There is no schema behind it: the root field decides, and each answer holds a superset of what the known
+ * trace). It has no schema: the root field decides, and each response holds a superset of what the known
  * releases select.
  */
 export interface GraphqlRequest {
@@ -9,7 +9,7 @@ export interface GraphqlRequest {
 }
 
 export interface GraphqlContext {
-  user_name: string;
+  userName: string;
   entity: string;
   /** The project's name, or undefined when it does not exist or the caller may not see it. */
   findProject(entity: string, name: string): Promise<string | undefined>;
@@ -17,17 +17,17 @@ export interface GraphqlContext {
   ensureProject(entity: string, name: string): Promise<void>;
 }
 
-export type GraphqlAnswer =
+export type GraphqlResponse =
   | { data: Record<string, unknown> }
   | { errors: { message: string; extensions?: { code: string } }[] };
 
 type Resolve = (variables: Record<string, unknown>, context: GraphqlContext) => Promise<unknown>;
 
 const rootFields: Record<string, Resolve> = {
-  async viewer(_variables, { user_name, entity }) {
+  async viewer(_variables, { userName, entity }) {
     return {
-      id: user_name,
-      username: user_name,
+      id: userName,
+      username: userName,
       entity,
       email: null,
       flags: "{}",
@@ -54,14 +54,14 @@ const rootFields: Record<string, Resolve> = {
   },
 };
 
-/** Answers one request; refusals are GraphQL errors inside a 200, as clients of such endpoints expect. */
-export async function answerGraphql(request: GraphqlRequest, context: GraphqlContext): Promise<GraphqlAnswer> {
+/** Runs one request; its errors are GraphQL errors inside a 200, as clients of such endpoints expect. */
+export async function runGraphql(request: GraphqlRequest, context: GraphqlContext): Promise<GraphqlResponse> {
   const field = rootField(request.query);
   const resolve = field === undefined || !Object.hasOwn(rootFields, field) ? undefined : rootFields[field];
   if (field === undefined || resolve === undefined) {
     return {
       errors: [
-        { message: `Heddle answers only ${Object.keys(rootFields).join(", ")} here, not ${field ?? "this query"}` },
+        { message: `Heddle supports only ${Object.keys(rootFields).join(", ")} here, not ${field ?? "this query"}` },
       ],
     };
   }
@@ -73,7 +73,7 @@ export async function answerGraphql(request: GraphqlRequest, context: GraphqlCon
   }
 }
 
-/** A refusal that the client shall read in the GraphQL way. */
+/** An error that the client gets in the `errors` of the response. */
 export class GraphqlError extends Error {
   override name = "GraphqlError";
   constructor(
@@ -84,7 +84,7 @@ export class GraphqlError extends Error {
   }
 }
 
-/** The first field selected by a query or mutation: the name behind the first brace, an alias skipped. */
+/** The first field selected by a query or mutation: the name after the first brace, an alias skipped. */
 function rootField(query: string): string | undefined {
   const match = /^[^{]*\{\s*(?:[_A-Za-z]\w*\s*:\s*)?([_A-Za-z]\w*)/.exec(query.replace(/#[^\n]*/g, ""));
   return match?.[1];
@@ -99,7 +99,7 @@ async function readProject(variables: Record<string, unknown>, context: GraphqlC
 }
 
 function projectFields(entity: string, name: string): Record<string, unknown> {
-  // Ids are base64 text because SDKs decode them in a few places.
+  // Ids are base64 text because SDKs decode them.
   const id = Buffer.from(`Project:v1:${name}:${entity}`).toString("base64");
   return {
     id,

@@ -10,10 +10,10 @@ import type { Caller, Services } from "../services.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import type { PartContext } from "../wire/call-parts.js";
 
-/** Who writes, and what makes generated ids the same on every attempt. */
+/** The caller, and the id that makes generated ids the same on every attempt. */
 export interface BatchContext {
   caller: Caller;
-  retry_id: string | undefined;
+  retryId: string | undefined;
 }
 
 /** How the items of a batch are read. */
@@ -24,21 +24,21 @@ export interface ItemReader<Item> {
   partOf: (item: Item, context: PartContext) => CallPart;
 }
 
-/** What became of an item: the part that is durable now, or why it was refused. */
-export type Outcome = CallPart | ItemError;
+/** The outcome of an item: the part that is durable now, or why it was rejected. */
+export type ItemOutcome = CallPart | ItemError;
 
 /**
- * Stores the good items of a batch and answers for each one, in order. A bad item, also one of a project that the key
- * may not write, never holds up its neighbours; only when no item at all was allowed is the request refused as a whole.
+ * Stores the good items of a batch and returns an outcome for each one, in order. A bad item, also one of a project
+ * that the key may not write, does not affect the others; the whole request is refused only when no item was allowed.
  */
 export async function writeBatch<Item extends object>(
   services: Services,
   items: readonly (Item | ItemError)[],
   { locOf, partOf }: ItemReader<Item>,
-  { caller, retry_id }: BatchContext,
-): Promise<Outcome[]> {
+  { caller, retryId }: BatchContext,
+): Promise<ItemOutcome[]> {
   const projectOf = await internalProjects(services.control, caller, items);
-  const outcomes: Outcome[] = [];
+  const outcomes: ItemOutcome[] = [];
   const parts: CallPart[] = [];
   /** Index in the request of each part. */
   const indexes: number[] = [];
@@ -49,7 +49,7 @@ export async function writeBatch<Item extends object>(
       continue;
     }
     try {
-      const context = { user_id: caller.user_id, retry_id, index, projectOf };
+      const context = { userId: caller.user_id, retryId, index, projectOf };
       const part = withLoc(["batch", index, ...locOf(item)], () => {
         const read = partOf(item, context);
         const refusal = access.refusal(projectIdOf(read));
@@ -75,27 +75,27 @@ export async function writeBatch<Item extends object>(
   return outcomes;
 }
 
-/** Stores one start and answers with its ids, or throws what is wrong with it. */
+/** Stores one start and returns its ids. Throws when it is invalid. */
 export async function writeStart(
   services: Services,
   wire: Schemas["StartedCallSchemaForInsert"],
-  { caller, retry_id }: BatchContext,
+  { caller, retryId }: BatchContext,
 ): Promise<{ id: string; trace_id: string }> {
   const projectOf = await internalProjects(services.control, caller, wire);
-  const context = { user_id: caller.user_id, retry_id, index: 0, projectOf };
+  const context = { userId: caller.user_id, retryId, index: 0, projectOf };
   const start = withLoc(["start"], () => startOf(wire, context));
   await writeOne(services, { part: "start", start });
   return { id: start.id, trace_id: start.trace_id };
 }
 
-/** Stores one end, or throws what is wrong with it. */
+/** Stores one end. Throws when it is invalid. */
 export async function writeEnd(
   services: Services,
   wire: Schemas["EndedCallSchemaForInsert"],
   caller: Caller,
 ): Promise<void> {
   const projectOf = await internalProjects(services.control, caller, wire);
-  const context = { user_id: caller.user_id, retry_id: undefined, index: 0, projectOf };
+  const context = { userId: caller.user_id, retryId: undefined, index: 0, projectOf };
   const end = withLoc(["end"], () => endOf(wire, context));
   await writeOne(services, { part: "end", end });
 }

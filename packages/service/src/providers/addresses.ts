@@ -2,6 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import type { LookupFunction } from "node:net";
+import { callbackify } from "node:util";
 import { HeddleError } from "@heddle/errors";
 
 /** Networks that no server on the public internet has: RFC 6890 and its successors. */
@@ -53,20 +54,24 @@ export const resolveHost: Resolve = (hostname) => lookup(hostname, { all: true }
  * connects to what was checked. A name with any private address is refused as `denied`.
  */
 export function checkedLookup(allowPrivate: boolean, resolve: Resolve): LookupFunction {
+  const checked = callbackify(async (hostname: string): Promise<LookupAddress[]> => {
+    const addresses = await resolve(hostname);
+    if (!allowPrivate) for (const { address } of addresses) checkAddress(hostname, address);
+    return addresses;
+  });
   return (hostname, options, callback) => {
-    const found = async () => {
-      const addresses = await resolve(hostname);
-      if (!allowPrivate) for (const { address } of addresses) checkAddress(hostname, address);
-      return addresses;
-    };
-    found().then(
-      (addresses) => {
-        if (options.all === true) callback(null, addresses);
-        else callback(null, addresses[0]?.address ?? "", addresses[0]?.family);
-      },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ""),
-    );
+    checked(hostname, (error, addresses) => {
+      const [first] = addresses ?? [];
+      // The type of the callback wants an address beside an error.
+      if (error !== null || first === undefined) callback(error ?? notFound(hostname), "");
+      else if (options.all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
   };
+}
+
+function notFound(hostname: string): Error {
+  return Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
 }
 
 /** Throws `denied` for a host that is itself a private address: sockets look up names only. */

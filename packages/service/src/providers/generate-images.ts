@@ -8,7 +8,7 @@ export interface ImageRequest {
   n?: number;
 }
 
-export interface GeneratedImage {
+interface GeneratedImage {
   /** Position in the list `data`. */
   index: number;
   /** The member of the item that held the image or its URL. */
@@ -88,17 +88,17 @@ async function imageOf(
   return { member: "url", bytes: body };
 }
 
-/** First bytes of the formats that browsers show; `.` is any byte. */
-const formats: ReadonlyArray<readonly [mediaType: string, start: RegExp]> = [
-  ["image/png", /^\x89PNG\r\n\x1a\n/],
-  ["image/jpeg", /^\xff\xd8\xff/],
-  ["image/webp", /^RIFF[^]{4}WEBP/],
-  ["image/gif", /^GIF8[79]a/],
+/** Formats that browsers show, by their first bytes. */
+const formats: ReadonlyArray<readonly [mediaType: string, fits: (start: string) => boolean]> = [
+  ["image/png", (start) => start.startsWith("\x89PNG\r\n\x1a\n")],
+  ["image/jpeg", (start) => start.startsWith("\xff\xd8\xff")],
+  ["image/webp", (start) => start.startsWith("RIFF") && start.startsWith("WEBP", 8)],
+  ["image/gif", (start) => start.startsWith("GIF87a") || start.startsWith("GIF89a")],
 ];
 
 function mediaTypeOf(bytes: Buffer): string {
   const start = bytes.subarray(0, 16).toString("latin1");
-  const [mediaType] = formats.find(([, pattern]) => pattern.test(start)) ?? [];
+  const [mediaType] = formats.find(([, fits]) => fits(start)) ?? [];
   if (mediaType === undefined) throw new HeddleError("failed", "it is no PNG, JPEG, WebP or GIF");
   return mediaType;
 }

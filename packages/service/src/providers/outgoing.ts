@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import http from "node:http";
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import https from "node:https";
@@ -19,7 +20,7 @@ export interface OutgoingOptions {
   resolve?: Resolve;
 }
 
-export interface OutgoingRequest {
+interface OutgoingRequest {
   method: "GET" | "POST";
   url: string;
   headers?: Readonly<Record<string, string>>;
@@ -67,31 +68,28 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
     checkLiteral(url, allowPrivate);
   }
 
-  function exchange(url: URL, request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
+  async function exchange(url: URL, request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
     const { method, headers, body } = request;
     const { request: open } = url.protocol === "https:" ? https : http;
-    return new Promise((resolve, reject) => {
-      const sent = open(url, {
-        method,
-        // Proxies and servers that compress would make the limit of the response one of compressed bytes.
-        headers: {
-          ...headers,
-          "accept-encoding": "identity",
-          ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
-        },
-        lookup,
-        signal,
-        agent: false,
-      });
-      endUnconnected(sent, connectTimeoutMs);
-      sent.on("error", reject);
-      sent.on("response", (response) => {
-        readBody(response, maxResponseBytes).then((bytes) => {
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes });
-        }, reject);
-      });
-      sent.end(body);
+    const sent = open(url, {
+      method,
+      // Of a compressed response, the limit would be one of compressed bytes.
+      headers: {
+        ...headers,
+        "accept-encoding": "identity",
+        ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+      },
+      lookup,
+      signal,
+      agent: false,
     });
+    endUnconnected(sent, connectTimeoutMs);
+    sent.end(body);
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    // From here on, what ends the request ends the response.
+    sent.on("error", () => {});
+    const bytes = await readBody(response, maxResponseBytes);
+    return { status: response.statusCode ?? 0, headers: response.headers, body: bytes };
   }
 
   return async (request) => {

@@ -25,7 +25,8 @@ function parse(path: string): Members {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new Error(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot be read: ${reason}`, { cause: error });
   }
   let value: unknown;
   try {

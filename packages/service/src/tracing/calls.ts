@@ -5,11 +5,12 @@ import { formatTime } from "@heddle/trace-model";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 import { endOf, startOf } from "../wire/call-parts.js";
+import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
 import { wireCall } from "../wire/call.js";
 import { wireTime } from "../wire/time.js";
 import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
-import type { Outcome } from "../ingest/write-calls.js";
+import type { ItemOutcome } from "../ingest/write-calls.js";
 
 type CallsQueryReq = Schemas["CallsQueryReq"];
 
@@ -19,14 +20,14 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   /** Calls of a query in wire form, one at a time as the engine gives them. */
   async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
     const names = new UserNames(control);
-    for await (const call of store.calls.query(body, { signal })) {
+    for await (const call of store.calls.query(await withQueueMembership(control, body), { signal })) {
       yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
     }
   }
 
   return {
     async callStart({ body, headers }, caller) {
-      return writeStart(services, body.start, { caller, retry_id: headers["X-Weave-Retry-Id"] });
+      return writeStart(services, body.start, { caller, retryId: headers["X-Weave-Retry-Id"] });
     },
 
     async callEnd({ body }, caller) {
@@ -45,7 +46,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
               ? { part: "start", start: startOf(req.start, context) }
               : { part: "end", end: endOf(req.end, context) },
         },
-        { caller, retry_id: headers["X-Weave-Retry-Id"] },
+        { caller, retryId: headers["X-Weave-Retry-Id"] },
       );
       return { res: outcomes.map(batchEntry) };
     },
@@ -76,7 +77,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callsQueryStats({ body, signal }) {
-      return store.calls.count(body, { signal });
+      return store.calls.count(await withQueueMembership(control, body), { signal });
     },
 
     async callStats({ body, signal }) {
@@ -91,12 +92,12 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async traceUsage({ body, signal }) {
-      return store.calls.traceUsage(body, { signal });
+      return store.calls.traceUsage(await withQueueMembership(control, body), { signal });
     },
   };
 }
 
-function batchEntry(outcome: Outcome): Schemas["CallCreateBatchRes"]["res"][number] {
+function batchEntry(outcome: ItemOutcome): Schemas["CallCreateBatchRes"]["res"][number] {
   if (outcome instanceof ItemError) return { error: { loc: outcome.loc, msg: outcome.msg, type: outcome.type } };
   return outcome.part === "end" ? {} : { id: outcome.start.id, trace_id: outcome.start.trace_id };
 }

@@ -4,7 +4,7 @@ import type { Caller, Services } from "../services.js";
 import { completeOf } from "../wire/call-parts.js";
 import { writeBatch, writeEnd, writeStart } from "../ingest/write-calls.js";
 
-/** The v2 write path: the project stands in the path and wins over one in the body. */
+/** The v2 write path: the project is in the path and overrides one in the body. */
 export function completeCallHandlers(services: Services): TracingHandlers<Caller>["completeCalls"] {
   return {
     async callsComplete({ params, body }, caller) {
@@ -16,7 +16,7 @@ export function completeCallHandlers(services: Services): TracingHandlers<Caller
           locOf: () => [],
           partOf: (item, context) => ({ part: "complete", ...completeOf({ ...item, project_id: projectId }, context) }),
         },
-        { caller, retry_id: undefined },
+        { caller, retryId: undefined },
       );
       const errors = outcomes.flatMap((outcome, index) =>
         outcome instanceof ItemError ? [{ index, loc: outcome.loc, msg: outcome.msg, type: outcome.type }] : [],
@@ -29,7 +29,7 @@ export function completeCallHandlers(services: Services): TracingHandlers<Caller
       return writeStart(
         services,
         { ...body.start, project_id: projectId },
-        { caller, retry_id: headers["X-Weave-Retry-Id"] },
+        { caller, retryId: headers["X-Weave-Retry-Id"] },
       );
     },
 

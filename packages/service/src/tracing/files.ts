@@ -6,7 +6,7 @@ import type { Caller, Services } from "../services.js";
 export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller>["files"] {
   return {
     async fileCreate({ body }) {
-      const { bytes, filename, media_type } = body.file;
+      const { bytes, filename, mediaType } = body.file;
       const digest = fileDigest(bytes);
       if (body.expected_digest !== undefined && body.expected_digest !== digest) {
         throw new HeddleError("conflict", `expected_digest differs from the digest of the file, ${digest}`, {
@@ -19,7 +19,7 @@ export function fileHandlers({ store, blobs }: Services): TracingHandlers<Caller
         digest,
         name: filename ?? "blob",
         size_bytes: size,
-        mime: media_type,
+        mime: mediaType,
         blob_key: key,
       });
       return { digest };

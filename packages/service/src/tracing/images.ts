@@ -23,7 +23,7 @@ export function imageHandlers(services: Services): TracingHandlers<Caller>["imag
         (error: unknown) => ({ error: `${provider.name}: ${providerError(error)}` }),
       );
       const output = JSON.stringify(response);
-      if (body.track_llm_call === false) return { response: rawJson(output), weave_call_id: null };
+      if (!body.track_llm_call) return { response: rawJson(output), weave_call_id: null };
 
       const id = newId();
       const start = {

@@ -14,9 +14,12 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();
-      const decoded = decodeTraces(body.bytes, body.media_type);
+      const decoded = decodeTraces(body.bytes, body.mediaType);
       await services.store.yieldToCommits();
-      const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
+      const { calls, rejected } = spansToCalls(decoded, {
+        project_id: headers.project_id,
+        sessionThreads: services.config.otlpSessionThreads,
+      });
 
       const projects = callsByProject(calls);
       const access = new ItemAccess(services.control, caller);
@@ -32,10 +35,10 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
         }
         const refs = await ops.refs(
           projectId,
-          ofProject.map(({ op_object_id }) => op_object_id),
+          ofProject.map(({ opObjectId }) => opObjectId),
         );
-        for (const { start, end, op_object_id } of ofProject) {
-          start.op_name = refs.get(op_object_id) ?? start.op_name;
+        for (const { start, end, opObjectId } of ofProject) {
+          start.op_name = refs.get(opObjectId) ?? start.op_name;
           start.wb_user_id = caller.user_id;
           parts.push({ part: "complete", start, end });
         }
@@ -50,8 +53,8 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
         rejected.push({ message: `span ${part.start.id}: ${message}` });
       }
       await access.record(Array.from(stored, ({ start }) => start.project_id));
-      const answer = encodeTracesResponse(rejected, body.media_type);
-      return reply(200, answer.bytes, { "content-type": answer.media_type });
+      const response = encodeTracesResponse(rejected, body.mediaType);
+      return reply(200, response.bytes, { "content-type": response.mediaType });
     },
   };
 }

@@ -20,7 +20,7 @@ export function serviceHandlers({ control, version }: Services): TracingHandlers
       return { min_required_weave_python_version: minPythonVersion, trace_server_version: version };
     },
 
-    /** Nothing is looked up outside: the address is told, its place is unknown, and nowhere is excluded. */
+    /** No external service is asked: the address is returned, its location is unknown, and no country is excluded. */
     async getCallerLocation({ query, remoteAddress }) {
       return { ip: query.ip ?? remoteAddress ?? "", location: null, allowed: true };
     },

@@ -3,8 +3,8 @@ import { rawJson } from "@heddle/server-stub";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs } from "@heddle/trace-model";
+import type { ProjectOf } from "@heddle/trace-model";
 import { internalProjects } from "../wire/internal-refs.js";
-import type { ProjectOf } from "../wire/internal-refs.js";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 

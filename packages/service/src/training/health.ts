@@ -4,20 +4,20 @@ import type { Caller, Services } from "../services.js";
 
 type Check = Schemas["QueueCheck"];
 
-/** A part that has not answered by then counts as failed. */
-const patienceMs = 3000;
-/** Probes do real work and need no key, so their result is kept for a moment. */
-const keptMs = 2000;
+/** A part that does not respond within this time counts as failed. */
+const timeoutMs = 3000;
+/** Checks do real work and need no key, so their result is cached. */
+const cacheMs = 2000;
 
-/** A project that nobody writes to: the checks look into it. */
-const nowhere = { entity: "heddle", name: "system-check" };
+/** The checks read a project that is never written to. */
+const checkedProject = { entity: "heddle", name: "system-check" };
 
 export function healthHandlers({ control, store }: Services): TrainingHandlers<Caller>["health"] {
-  let kept: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
+  let cached: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
 
   async function check(): Promise<Schemas["SystemCheckRes"]> {
     const [database, cpuQueue] = await Promise.all([
-      timed(() => control.projects.get(nowhere.entity, nowhere.name)),
+      timed(() => control.projects.get(checkedProject.entity, checkedProject.name)),
       timed(() => readsAndWrites(store)),
     ]);
     const gpuQueue = { success: false, duration: 0, error: "this version has no training engine" };
@@ -31,8 +31,8 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
 
     async getSystemCheck() {
       const now = performance.now();
-      if (kept === undefined || kept.until < now) kept = { until: now + keptMs, result: check() };
-      const result = await kept.result;
+      if (cached === undefined || cached.until < now) cached = { until: now + cacheMs, result: check() };
+      const result = await cached.result;
       // Only parts that this version has can fail the check.
       return reply(result.database && result.cpu_queue.success ? 200 : 503, result);
     },
@@ -40,7 +40,7 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
 }
 
 async function readsAndWrites(store: Services["store"]): Promise<void> {
-  const projectId = `${nowhere.entity}/${nowhere.name}`;
+  const projectId = `${checkedProject.entity}/${checkedProject.name}`;
   await Promise.all([store.calls.count({ project_id: projectId, limit: 1 }), store.checkWrites()]);
 }
 
@@ -48,7 +48,7 @@ async function timed(task: () => Promise<unknown>): Promise<Check> {
   const started = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs);
+    timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
   });
   try {
     await Promise.race([task(), tooLong]);

@@ -1,18 +1,18 @@
 import { derivedId, externalRef, externalRefs, newId, withOtelSpan } from "@heddle/trace-model";
-import type { CallEnd, CallStart } from "@heddle/trace-model";
+import type { CallEnd, CallStart, ProjectOf } from "@heddle/trace-model";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { wireTime } from "./time.js";
 
 /** What turning a wire item into a call part needs to know. */
 export interface PartContext {
-  user_id: string;
+  userId: string;
   /** The X-Weave-Retry-Id header: ids made for items without one are then the same on every attempt. */
-  retry_id: string | undefined;
+  retryId: string | undefined;
   /** Position of the item in its request. */
   index: number;
   /** External project of an internal id; undefined for one that the client was not given. */
-  projectOf: (internal_id: string) => string | undefined;
+  projectOf: ProjectOf;
 }
 
 type WireStart = Schemas["StartedCallSchemaForInsert"];
@@ -35,7 +35,7 @@ export function startOf(wire: WireStart, context: PartContext): CallStart {
     thread_id: wire.thread_id,
     turn_id: wire.turn_id,
     display_name: wire.display_name,
-    wb_user_id: context.user_id,
+    wb_user_id: context.userId,
     wb_run_id: wire.wb_run_id,
     wb_run_step: wire.wb_run_step,
   };
@@ -58,6 +58,6 @@ export function completeOf(wire: WireComplete, context: PartContext): { start: C
   return { start: startOf(wire, context), end: endOf(wire, context) };
 }
 
-function madeId(projectId: string, { retry_id, index }: PartContext, kind: "call" | "trace"): string {
-  return retry_id === undefined ? newId() : derivedId(projectId, retry_id, index, kind);
+function madeId(projectId: string, { retryId, index }: PartContext, kind: "call" | "trace"): string {
+  return retryId === undefined ? newId() : derivedId(projectId, retryId, index, kind);
 }

@@ -1,12 +1,10 @@
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { RawJson } from "@heddle/server-stub";
+import type { ProjectOf } from "@heddle/trace-model";
 import { mayRead } from "../access/authorize.js";
 
-/** Finds the external project of an internal id; undefined for an id that nobody was given. */
-export type ProjectOf = (internal_id: string) => string | undefined;
-
-/** Each is looked up. Clients name the projects of one request, of which there are few. */
+/** One lookup each. Clients name the projects of one request, of which there are few. */
 const maxIds = 1000;
 
 const internalRef = /weave-trace-internal:\/\/\/([^/"\\]+)\//g;
@@ -14,8 +12,8 @@ const internalRef = /weave-trace-internal:\/\/\/([^/"\\]+)\//g;
 /**
  * Refs are stored in their external form. A client that got internal project ids from /service/projects_info may send
  * refs that name them; this looks up the ids found anywhere in the body, once, before the body is used.
- * A project that the caller may not read is unknown like an id that nobody was given: the rewriting then refuses the
- * item that names it, and of a batch only that one.
+ * A project that the caller may not read is treated like an id that does not exist: the rewriting rejects the item
+ * that names it, and only that item of a batch.
  */
 export async function internalProjects(control: ControlPlane, caller: Caller, body: unknown): Promise<ProjectOf> {
   const ids = new Set<string>();

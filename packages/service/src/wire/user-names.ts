@@ -1,6 +1,6 @@
 import type { ControlPlane } from "@heddle/control-plane";
 
-/** Names of users by id, each looked up once per answer. */
+/** Names of users by id, each looked up once per response. */
 export class UserNames {
   readonly #control: ControlPlane;
   readonly #known = new Map<string, Promise<string | undefined>>();
@@ -9,7 +9,7 @@ export class UserNames {
     this.#control = control;
   }
 
-  /** The user's name, or undefined for nobody and for a user that is gone. */
+  /** The user's name, or undefined for null and for a user that does not exist. */
   async of(userId: string | null): Promise<string | undefined> {
     if (userId === null) return undefined;
     let name = this.#known.get(userId);

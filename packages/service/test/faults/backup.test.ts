@@ -128,7 +128,7 @@ test("a backup with a damaged, a missing or a strange file is refused before any
     cpSync(backup, damaged, { recursive: true });
     change(join(damaged, path));
     const { code, err } = await run(["restore", damaged], target);
-    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${damaged} is damaged: ${path} ${what}.\n` });
+    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${damaged} is corrupt: ${path} ${what}.\n` });
     rmSync(damaged, { recursive: true });
   }
   expect(existsSync(target)).toBe(false);

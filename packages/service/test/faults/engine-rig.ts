@@ -13,10 +13,10 @@ import { openHeddle } from "./heddle-process.js";
  * A real service whose engine host belongs to the test: everything between the two passes through here, so that an
  * answer can be swallowed, or held back, at exactly one statement.
  */
-export async function openRig(options: { memory_bytes?: number } = {}) {
+export async function openRig(options: { memoryBytes?: number } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-rig-"));
   const host = await startEngineHost({ directory, ...options });
-  const socketPath = host.socket_path ?? "";
+  const socketPath = host.socketPath ?? "";
   let killAt: string | undefined;
   let held: Promise<unknown> | undefined;
   let full = false;

@@ -75,7 +75,7 @@ describe("an engine host that stands still", () => {
     ]);
     // A read that broke is tried once more and may meet the new engine already.
     for (const answer of [read, list]) if (answer.status !== 200) expectBusy(answer, /does not respond/);
-    expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no answer|does not respond/) });
+    expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no response|does not respond/) });
     expect(alive.status).toBe(200);
     await expect.poll(() => heddle.enginePid(), { timeout: 60_000 }).not.toBe(halted);
     await resumes(client);
@@ -109,7 +109,7 @@ describe("an engine that answers late or has no memory", () => {
   let rig: Awaited<ReturnType<typeof openRig>>;
   let client: Wire;
   beforeAll(async () => {
-    rig = await openRig({ memory_bytes: 400_000_000 });
+    rig = await openRig({ memoryBytes: 400_000_000 });
     client = wire(rig.url);
   }, 120_000);
   afterAll(() => rig.close());

@@ -54,7 +54,7 @@ test("a control plane that is no database: half-written, or cut short", async ()
   const path = temporary();
   writeFileSync(join(path, "control.db"), "SQLite format 3\0and then the power went");
   expect(await refusal({ HEDDLE_DATA_DIR: path })).toMatch(
-    /^heddle: the control plane is damaged: .*control\.db: restore it from a backup\n$/,
+    /^heddle: the control plane is corrupt: .*control\.db: restore it from a backup\n$/,
   );
 });
 
@@ -91,7 +91,7 @@ test("a second start, a newer tracing database, one that is damaged; a first sta
     truncateSync(join(part ?? "", "data.bin"), 1);
     await running.start();
     expect(await engine("EXISTS trace.calls")).toEqual(["1"]);
-    expect(running.log()).toMatch(/the table call_names misses what was in 1 damaged part\(s\), kept as .*detached/);
+    expect(running.log()).toMatch(/the table call_names lacks the rows of 1 corrupt part\(s\), kept as .*detached/);
 
     await engine("INSERT INTO trace.schema_migrations (version, name, checksum) VALUES (9999, 'later', 'x')");
     await running.end("SIGTERM");

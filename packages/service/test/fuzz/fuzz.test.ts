@@ -60,7 +60,10 @@ describe("no request makes a fault, every answer fits the spec, and what was acc
       { seed: randomSeed, numRuns, interruptAfterTimeLimit: 20_000 + numRuns * 1500 },
     );
     // Requests that are refused at the door search nothing behind it.
-    const accepted = statuses.filter((status) => status < 300 || status === 501);
+    const accepted = statuses.filter(
+      // What one request has deleted is missing for the next.
+      (status) => status < 300 || status === 501 || (operation.destructive && status === 404),
+    );
     if (numRuns >= 8) expect(accepted.length / statuses.length).toBeGreaterThan(0.2);
   });
 });

@@ -18,7 +18,7 @@ test("a file whose bytes have changed in the store is not delivered to its end",
   const content = async () =>
     await new Response(await service.tracing().fileContent({ project_id: projectId, digest })).text();
   expect(await content()).toBe("kept bytes");
-  const folder = join(service.services.config.blobs_url, "sha256");
+  const folder = join(service.services.config.blobsUrl, "sha256");
   const stored = readdirSync(folder, { recursive: true, encoding: "utf8" }).find((name) => name.length > 64);
   writeFileSync(join(folder, stored ?? ""), "lost bytes");
   await expect(content()).rejects.toThrow();

@@ -65,10 +65,12 @@ async function create(route: Route, request: { model?: string; n?: number; track
   upstream.routes["POST /v1/images/generations"] = route;
   upstream.received.length = 0;
   const { model = "gpt-image-1", n, track_llm_call } = request;
-  const project_id = newProject();
+  const projectId = newProject();
   const inputs = { model, prompt: "a loom", ...(n !== undefined && { n }) };
-  const { response, weave_call_id } = await service.tracing().imageCreate({ project_id, inputs, track_llm_call });
-  return { project_id, response: response as unknown as ImageResponse, weave_call_id };
+  const { response, weave_call_id } = await service
+    .tracing()
+    .imageCreate({ project_id: projectId, inputs, track_llm_call });
+  return { project_id: projectId, response: response as unknown as ImageResponse, weave_call_id };
 }
 
 async function fileOf(projectId: string, digest: string): Promise<Buffer> {

@@ -55,6 +55,6 @@ describe("summary.weave", () => {
   });
 });
 
-test("an OpenTelemetry span stands in the attributes as it was sent", () => {
+test("the attributes hold an OpenTelemetry span as it was sent", () => {
   expect(withOtelSpan('{"a": 1.0}', '{"name":"x"}')).toBe('{"a": 1.0,"otel_span":{"name":"x"}}');
 });

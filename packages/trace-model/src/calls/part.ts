@@ -19,13 +19,13 @@ export interface CallStart {
   attributes: JsonText;
   inputs: JsonText;
   expire_at?: bigint;
-  /** Through which door it came, e.g. `otel`. */
+  /** The interface that received it, e.g. `otel`. */
   source?: string;
   /**
-   * Known by who made the texts: `storable` gives `attributes` and `inputs` back as they are, and `findRefs` finds
-   * nothing in `inputs`. Absent means unknown, so that they must be looked through.
+   * True where the producer of the texts knows that `storable` returns `attributes` and `inputs` unchanged and
+   * `findRefs` finds nothing in `inputs`. Absent means unknown: the texts must be searched.
    */
-  plain?: true;
+  storableAsIs?: true;
 }
 
 /** What a client knows when a call has ended. */
@@ -33,19 +33,19 @@ export interface CallEnd {
   project_id: string;
   id: string;
   ended_at: bigint;
-  /** Helps to find the start; it is no part of the end and never stored from here. */
+  /** Helps to find the start; it is not part of the end and never stored from here. */
   started_at?: bigint;
   output?: JsonText;
   summary: JsonText;
   exception?: string;
   wb_run_step_end?: number;
   /** As in {@link CallStart}: nothing to rewrite in `output` and `summary`, no refs in `output`. */
-  plain?: true;
+  storableAsIs?: true;
   /** What `usageOf` reads in `summary`, when it is known without reading. */
   usage?: readonly UsageRow[];
 }
 
-/** One write of a client. A complete write brings both sides. */
+/** One write of a client. A complete write has both parts. */
 export type CallPart =
   | { part: "start"; start: CallStart }
   | { part: "end"; end: CallEnd }

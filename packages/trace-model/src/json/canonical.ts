@@ -4,7 +4,7 @@ import { pythonNumber } from "./python-number.js";
 import { notJson, spaceEnd, stringEnd, valueEnd } from "./scan.js";
 import type { JsonText } from "./scan.js";
 
-/** Deeper texts are refused long before they get here; the bound keeps a hostile one from exhausting the stack. */
+/** Deeper texts are refused long before they get here; the bound keeps a hostile text from exhausting the stack. */
 const maxNesting = 1000;
 
 /**

@@ -12,17 +12,17 @@ export function withMembers(text: JsonText, members: Readonly<Record<string, Jso
   if (!object.includes("\\") && !keys.some((key) => object.includes(JSON.stringify(key)))) {
     return appended(object, members, keys);
   }
-  const places = new Map<string, { from: number; to: number }>();
+  const positions = new Map<string, { from: number; to: number }>();
   forEachMember(object, (key, from, to) => {
-    if (Object.hasOwn(members, key)) places.set(key, { from, to });
+    if (Object.hasOwn(members, key)) positions.set(key, { from, to });
   });
   let result = "";
   let copied = 0;
-  for (const [key, { from, to }] of [...places].toSorted(([, a], [, b]) => a.from - b.from)) {
+  for (const [key, { from, to }] of [...positions].toSorted(([, a], [, b]) => a.from - b.from)) {
     result += object.slice(copied, from) + members[key];
     copied = to;
   }
-  const missing = keys.filter((key) => !places.has(key));
+  const missing = keys.filter((key) => !positions.has(key));
   return appended(result + object.slice(copied), members, missing);
 }
 

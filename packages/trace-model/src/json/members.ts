@@ -90,7 +90,7 @@ export function stringValue(text: JsonText): string | undefined {
 
 /** Decodes the string literal between two positions, quotes included. */
 export function decodeString(text: string, from: number, to: number): string {
-  // A search in the whole text would run to its end for each of its strings.
+  // A search in the whole text would read to its end for each of its strings.
   const inside = text.slice(from + 1, to - 1);
   return inside.includes("\\") ? (JSON.parse(text.slice(from, to)) as string) : inside;
 }

@@ -1,7 +1,7 @@
 import { stringEnd } from "./scan.js";
 import type { JsonText } from "./scan.js";
 
-/** Whether lists and objects stand inside each other more than `limit` deep (`{}` is 1 deep, `1` is 0). */
+/** Whether lists and objects are nested more than `limit` deep (`{}` is 1 deep, `1` is 0). */
 export function exceedsNesting(text: JsonText, limit: number): boolean {
   if (!hasMoreBrackets(text, limit)) return false;
   let depth = 0;

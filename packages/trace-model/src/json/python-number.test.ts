@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { pythonFloat } from "./python-number.js";
 
-/** What Python's documentation says of `repr`: the shortest digits, with an exponent below 1e-4 and from 1e16 up. */
+/** As Python's documentation defines `repr`: the shortest digits, with an exponent below 1e-4 and from 1e16 up. */
 function repr(value: number): string {
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const [mantissa = "0", power = "0"] = Math.abs(value).toExponential().split("e");

@@ -19,7 +19,7 @@ export function spaceEnd(text: string, at: number): number {
   }
 }
 
-/** Index after the string whose opening quote stands at `at`. */
+/** Index after the string whose opening quote is at `at`. */
 export function stringEnd(text: string, at: number): number {
   let end = text.indexOf('"', at + 1);
   while (end >= 0) {

@@ -17,7 +17,7 @@ describe("texts the store's JSON functions cannot read", () => {
     expect(readable(stored.text, stored.exact)).toBe(text);
   });
 
-  test("bare NaN and infinities become null, also in what is answered", () => {
+  test("bare NaN and infinities become null, also in what is returned", () => {
     expect(storable('{"a":NaN,"b":[Infinity,-Infinity],"NaN":"NaN"}')).toEqual({
       text: '{"a":null,"b":[null,null],"NaN":"NaN"}',
     });
@@ -50,10 +50,10 @@ describe("texts that stay as they are", () => {
     expect(readable(text, "")).toBe(text);
   });
 
-  test("every plain value", () => {
-    const plain = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.boolean()));
+  test("every ordinary value", () => {
+    const ordinary = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.boolean()));
     fc.assert(
-      fc.property(plain, (value) => {
+      fc.property(ordinary, (value) => {
         const json = JSON.stringify(value);
         fc.pre(!/\d{19}/.test(json));
         expect(storable(json)).toEqual({ text: json });
@@ -67,11 +67,11 @@ test("a long text of exponents takes no longer than another", () => {
   expect(storable(text)).toEqual({ text });
 });
 
-test("great numbers are found wherever they stand", () => {
-  const great = fc.constantFrom("1e400", "-1E+0400", "18446744073709551616", "-9223372036854775809");
+test("large numbers are found wherever they are", () => {
+  const large = fc.constantFrom("1e400", "-1E+0400", "18446744073709551616", "-9223372036854775809");
   const around = fc.array(fc.constantFrom("1", "23", "456", "0.5", '"e"', '"12"', '"4e812"', "[]"), { maxLength: 8 });
   fc.assert(
-    fc.property(around, great, around, fc.constantFrom(",", " , ", ",\n"), (before, number, after, comma) => {
+    fc.property(around, large, around, fc.constantFrom(",", " , ", ",\n"), (before, number, after, comma) => {
       const text = `[${[...before, number, ...after].join(comma)}]`;
       expect(storable(text).exact).toBe(text);
       expect(storable(`{"a":${number}}`).exact).toBe(`{"a":${number}}`);
@@ -112,8 +112,8 @@ test("any text ends up readable for the store, and its exact text is kept but fo
       expect(strings.join(" ")).not.toMatch(/\p{Surrogate}/u);
       expect(stored.text.replace(/"(?:[^"\\]|\\.)*"/g, "")).not.toMatch(/\d{21}/);
       const bare = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g;
-      const answered = text.replace(bare, (token) => (token.startsWith('"') ? token : "null"));
-      expect(readable(stored.text, stored.exact)).toBe(answered);
+      const returned = text.replace(bare, (token) => (token.startsWith('"') ? token : "null"));
+      expect(readable(stored.text, stored.exact)).toBe(returned);
       expect(storable(stored.text)).toEqual({ text: stored.text });
     }),
     { numRuns: 200 },

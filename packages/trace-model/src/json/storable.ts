@@ -1,20 +1,20 @@
-import { holdsGreatNumbers } from "./great-numbers.js";
+import { hasLargeNumbers } from "./large-numbers.js";
 import { decodeString } from "./members.js";
 import { exceedsNesting } from "./nesting.js";
 import { stringEnd, valueEnd } from "./scan.js";
 import type { JsonText } from "./scan.js";
 
 /**
- * The store's JSON functions give up on a whole document that holds one token they cannot read. What such a token
+ * The store's JSON functions read nothing of a document with one token that they cannot read. What such a token
  * becomes in the query-safe text:
  *   lone surrogate escape            U+FFFD
  *   integer outside Int64 and UInt64 the nearest double, written with an exponent
- *   number beyond double             the greatest double of that sign
- *   bare NaN and infinities          null (in the exact text too: they are no JSON, and are answered as null)
+ *   number beyond double             the largest double of that sign
+ *   bare NaN and infinities          null (in the exact text too: they are not JSON, and are returned as null)
  *   a list or object 500 deep        null
  */
 export function storable(text: JsonText): { text: JsonText; exact?: JsonText } {
-  if (!exceedsNesting(text, maxNesting) && !holdsSuspects(text) && !holdsGreatNumbers(text)) return { text };
+  if (!exceedsNesting(text, maxNesting) && !holdsSuspects(text) && !hasLargeNumbers(text)) return { text };
   const safe = new Edit(text);
   const exact = new Edit(text);
   rewrite(text, safe, exact);
@@ -23,13 +23,13 @@ export function storable(text: JsonText): { text: JsonText; exact?: JsonText } {
   return result === original ? { text: result } : { text: result, exact: original };
 }
 
-/** What to answer with: the exact text where one was kept ("" counts as none). */
+/** The text to return: the exact text where one was kept ("" counts as none). */
 export function readable(text: JsonText, exact?: JsonText): JsonText {
   return exact || text;
 }
 
 const maxNesting = 500;
-const greatest = String(Number.MAX_VALUE);
+const largest = String(Number.MAX_VALUE);
 
 /** Surrogate escapes and bare numbers; also found inside harmless strings. */
 function holdsSuspects(text: string): boolean {
@@ -100,5 +100,5 @@ function safeNumber(token: string): string | undefined {
   }
   const value = Number(token);
   if (Number.isFinite(value)) return whole ? value.toExponential() : undefined;
-  return value < 0 ? `-${greatest}` : greatest;
+  return value < 0 ? `-${largest}` : largest;
 }

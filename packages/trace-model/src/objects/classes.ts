@@ -3,7 +3,7 @@ import { withMembers } from "../json/edit.js";
 import { arrayItems, jsonType, memberOf, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 
-/** What a stored value is: an op or another object, and of which classes (null for plain values). */
+/** What a stored value is: an op or another object, and of which classes (null for values without a class). */
 export interface ObjectClasses {
   kind: "object" | "op";
   base_object_class: string | null;

@@ -17,7 +17,7 @@ export function layoutOf(keys: readonly string[]): AttributeLayout {
     return { root: unfoldedKeys(keys), problem: undefined, present: new Map() };
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error;
-    const root = { children: new Map(keys.map((key, place) => [key, place])) };
+    const root = { children: new Map(keys.map((key, index) => [key, index])) };
     return { root, problem: error.message, present: new Map() };
   }
 }
@@ -25,7 +25,7 @@ export function layoutOf(keys: readonly string[]): AttributeLayout {
 /** Of a repeated key the last value counts. One key cannot be both a value and the parent of others. */
 function unfoldedKeys(keys: readonly string[]): AttributeBranch {
   const root: AttributeBranch = { children: new Map() };
-  for (const [place, key] of keys.entries()) {
+  for (const [index, key] of keys.entries()) {
     const segments = key.split(".");
     const last = segments.pop() ?? "";
     if (segments.length > maxValueNesting) throw new HeddleError("invalid", `the attribute ${key} is too deep`);
@@ -40,7 +40,7 @@ function unfoldedKeys(keys: readonly string[]): AttributeBranch {
       children = next.children;
     }
     if (typeof children.get(last) === "object") throw conflict(key);
-    children.set(last, place);
+    children.set(last, index);
   }
   return root;
 }

@@ -1,6 +1,6 @@
 import type { JsonText } from "../json/scan.js";
 
-/** Flat dotted keys unfolded: `a.b.0` becomes a list in `b` in `a`. What has no further keys is the place of a value. */
+/** Flat dotted keys unfolded: `a.b.0` becomes a list in `b` in `a`. A leaf is the index of a value. */
 export type AttributeNode = number | AttributeBranch;
 
 export interface AttributeBranch {
@@ -8,19 +8,19 @@ export interface AttributeBranch {
   template?: Template;
 }
 
-/** JSON text around values: a piece, the value of a place, a piece, … */
+/** JSON text around values: a piece, the value of an index, a piece, … */
 interface Template {
   pieces: string[];
-  places: number[];
+  indexes: number[];
 }
 
 /** The JSON text of a node; keys 0, 1, … n make a list. */
 export function nodeJson(node: AttributeNode, values: readonly JsonText[]): JsonText {
   if (typeof node === "number") return values[node] ?? "null";
-  const { pieces, places } = (node.template ??= templateOf(node));
+  const { pieces, indexes } = (node.template ??= templateOf(node));
   let result = pieces[0] ?? "";
-  for (let index = 0; index < places.length; index++) {
-    result += (values[places[index] ?? 0] ?? "null") + (pieces[index + 1] ?? "");
+  for (let index = 0; index < indexes.length; index++) {
+    result += (values[indexes[index] ?? 0] ?? "null") + (pieces[index + 1] ?? "");
   }
   return result;
 }
@@ -30,14 +30,14 @@ export function isList({ children }: AttributeBranch): boolean {
 }
 
 function templateOf(branch: AttributeBranch): Template {
-  const template: Template = { pieces: [""], places: [] };
+  const template: Template = { pieces: [""], indexes: [] };
   write(branch, template);
   return template;
 }
 
 function write(node: AttributeNode, template: Template): void {
   if (typeof node === "number") {
-    template.places.push(node);
+    template.indexes.push(node);
     template.pieces.push("");
     return;
   }

@@ -1,25 +1,25 @@
 import { layoutOf } from "./attribute-layout.js";
 import type { AttributeLayout } from "./attribute-layout.js";
 
-/** What all shapes may take before they are forgotten, in roughly bytes. */
+/** Memory budget of all shapes, in approximate bytes. */
 const maxSize = 8_000_000;
 
 /**
  * The keys of attributes, in order. Spans of one program carry the same few lists of keys, so what follows from the
- * keys alone is worked out once and kept with the shape.
+ * keys alone is computed once and kept with the shape.
  */
 export class AttributeShape {
   readonly before: AttributeShape | undefined;
   /** The last key. */
   readonly key: string;
-  readonly #room: { left: number };
+  readonly #budget: { left: number };
   #next: Map<string, AttributeShape> | undefined;
   #likely: AttributeShape | undefined;
   #keyBytes: Uint8Array | undefined;
   #layout: AttributeLayout | undefined;
 
-  constructor(room: { left: number }, before?: AttributeShape, key = "") {
-    this.#room = room;
+  constructor(budget: { left: number }, before?: AttributeShape, key = "") {
+    this.#budget = budget;
     this.before = before;
     this.key = key;
   }
@@ -28,7 +28,7 @@ export class AttributeShape {
   with(key: string): AttributeShape {
     let next = this.#next?.get(key);
     if (next === undefined) {
-      next = new AttributeShape(this.#room, this, key);
+      next = new AttributeShape(this.#budget, this, key);
       if (!this.#reserve(600 + 4 * key.length)) return next;
       this.#next ??= new Map();
       this.#next.set(key, next);
@@ -55,10 +55,13 @@ export class AttributeShape {
     return layout;
   }
 
-  /** Whether there is room to keep something; once there is none, the next list of attributes begins anew. */
+  /**
+   * Whether the memory budget allows keeping something; once it is spent, the next list of attributes starts from an
+   * empty shape.
+   */
   #reserve(size: number): boolean {
-    this.#room.left -= size;
-    return this.#room.left >= 0;
+    this.#budget.left -= size;
+    return this.#budget.left >= 0;
   }
 }
 
@@ -68,14 +71,14 @@ export function keysOf(shape: AttributeShape): string[] {
   return keys.toReversed();
 }
 
-let room = { left: maxSize };
-let empty = new AttributeShape(room);
+let budget = { left: maxSize };
+let empty = new AttributeShape(budget);
 
-/** The shape without keys. Keys that never end cannot fill the memory: all shapes are forgotten then. */
+/** The shape without keys. New keys cannot fill the memory: all shapes are dropped when the budget is spent. */
 export function emptyShape(): AttributeShape {
-  if (room.left < 0) {
-    room = { left: maxSize };
-    empty = new AttributeShape(room);
+  if (budget.left < 0) {
+    budget = { left: maxSize };
+    empty = new AttributeShape(budget);
   }
   return empty;
 }

@@ -95,11 +95,11 @@ describe("attributes unfolded by their shape", () => {
     );
   });
 
-  test("of ever new keys are forgotten, and stay right meanwhile", () => {
+  test("of ever new keys are dropped, and stay correct until then", () => {
     const before = emptyShape();
     const used = attributesOf([["a.b", "x"]]);
     for (let index = 0; emptyShape() === before; index++) {
-      if (index > 100_000) throw new Error("shapes are kept for ever");
+      if (index > 100_000) throw new Error("shapes are never dropped");
       const name = `a.${index}.${"x".repeat(500)}`;
       const json = treeJson(attributeTree(attributesOf([[name, "x"]])));
       expect(json).toBe(written(unfolded([[name, "x"]]) ?? ""));

@@ -8,15 +8,15 @@ import type { Attributes } from "./traces.js";
 import { maxValueNesting, valueJson } from "./value-json.js";
 import type { AttributeValue } from "./value-json.js";
 
-/** Attributes unfolded: `values` are the JSON texts for the places of the layout. */
+/** Attributes unfolded: `values` are the JSON texts for the leaves of the layout. */
 export interface AttributeTree {
   layout: AttributeLayout;
   values: readonly JsonText[];
   /**
-   * As for the parts of a call: `storable` would change nothing in the values, and none is a ref or holds one. It goes
-   * without lone surrogates in the texts; whether there are any is told with the request.
+   * As for the parts of a call: `storable` returns the values unchanged, and none is or has a ref. Lone surrogates in
+   * the texts are not considered; `wellFormed` of the request covers them.
    */
-  plain: boolean;
+  storableAsIs: boolean;
 }
 
 /**
@@ -24,12 +24,12 @@ export interface AttributeTree {
  * the layout) they stay flat.
  */
 export function attributeTree({ shape, values }: Attributes): AttributeTree {
-  const tree = { layout: shape.layout, values: [] as JsonText[], plain: true };
+  const tree = { layout: shape.layout, values: [] as JsonText[], storableAsIs: true };
   for (const value of values) {
     const embedded = typeof value === "string" ? embeddedJson(value) : undefined;
     const json = embedded ?? valueJson(value);
     tree.values.push(json);
-    tree.plain &&= embedded === undefined ? isPlainValue(value) : isPlain(embedded);
+    tree.storableAsIs &&= embedded === undefined ? isValueStorableAsIs(value) : isStorableAsIs(embedded);
   }
   return tree;
 }
@@ -38,16 +38,16 @@ export function treeJson({ layout, values }: AttributeTree): JsonText {
   return nodeJson(layout.root, values);
 }
 
-/** Nothing that is shorter is a ref, or a number too great for the store. */
+/** A shorter text is neither a ref nor a number too large for the store. */
 const shortest = 19;
 
-/** Whether it is plain, given that no text in it holds lone surrogates. */
-function isPlainValue(value: AttributeValue): boolean {
+/** Whether the value is storable as it is, provided that no text in it has lone surrogates. */
+function isValueStorableAsIs(value: AttributeValue): boolean {
   if (typeof value === "string") return !value.startsWith("weave:");
-  return value.json.length < shortest || isPlain(value.json);
+  return value.json.length < shortest || isStorableAsIs(value.json);
 }
 
-function isPlain(json: JsonText): boolean {
+function isStorableAsIs(json: JsonText): boolean {
   return storable(json).text === json && findRefs(json).length === 0;
 }
 

@@ -23,7 +23,7 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
   }
   // The bytes hold no surrogates, but escapes may.
   const wellFormed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
-  const traces: Traces = { resources: [], rejected: [], well_formed: wellFormed };
+  const traces: Traces = { resources: [], rejected: [], wellFormed };
   for (const item of list(fields(request), "resourceSpans")) {
     traces.resources.push(resourceSpans(fields(item), traces.rejected));
   }
@@ -205,7 +205,7 @@ function microseconds(value: Fields, name: string): bigint {
 function integer(value: unknown, name: string): bigint {
   if (typeof value === "number" && Number.isInteger(value)) return BigInt(value);
   if (typeof value === "string" && /^-?\d{1,20}$/.test(value)) return BigInt(value);
-  throw new HeddleError("invalid", `${name} is no whole number`);
+  throw new HeddleError("invalid", `${name} is not an integer`);
 }
 
 function enumeration(value: unknown, prefix: string, names: readonly string[]): number {

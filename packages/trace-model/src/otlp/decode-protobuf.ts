@@ -12,7 +12,7 @@ import type { AttributeValue } from "./value-json.js";
 /** Decodes an ExportTraceServiceRequest. Throws `invalid` unless at least its frame can be read. */
 export function decodeProtobufTraces(bytes: Uint8Array): Traces {
   const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  const traces: Traces = { resources: [], rejected: [], well_formed: true };
+  const traces: Traces = { resources: [], rejected: [], wellFormed: true };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) traces.resources.push(resourceSpans(reader.message(), traces.rejected));
     else reader.skip();

@@ -149,7 +149,7 @@ describe("protobuf", () => {
     for (let length = 1; length < bytes.length; length++) {
       expect(() => decode(bytes.subarray(0, length)), String(length)).toThrow(/truncated/);
     }
-    expect(decode(Buffer.alloc(0))).toEqual({ resources: [], rejected: [], well_formed: true });
+    expect(decode(Buffer.alloc(0))).toEqual({ resources: [], rejected: [], wellFormed: true });
   });
 
   test("no bytes make it fail in any other way", () => {
@@ -235,7 +235,7 @@ describe("JSON", () => {
     expect(traces.rejected.map((span) => span.message)).toEqual([
       "name is no text",
       "traceId is not written in hex digits",
-      "startTimeUnixNano is no whole number",
+      "startTimeUnixNano is not an integer",
       "expected an object",
     ]);
   });

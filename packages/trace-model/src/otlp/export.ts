@@ -10,24 +10,24 @@ export function decodeTraces(bytes: Uint8Array, mediaType: string): Traces {
   return encodingOf(mediaType) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
 }
 
-/** The answer to an export in the encoding of the request; empty when every span was taken. */
+/** The response to an export in the encoding of the request; empty when every span was accepted. */
 export function encodeTracesResponse(
   rejected: readonly RejectedSpan[],
   mediaType: string,
-): { bytes: Uint8Array; media_type: string } {
+): { bytes: Uint8Array; mediaType: string } {
   const json = encodingOf(mediaType) === "json";
   const errorMessage = rejected
     .slice(0, maxMessages)
     .map(({ message }) => message)
     .join("; ");
   if (json) {
-    const answer = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
-    return { bytes: Buffer.from(JSON.stringify(answer)), media_type: "application/json" };
+    const response = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
+    return { bytes: Buffer.from(JSON.stringify(response)), mediaType: "application/json" };
   }
   const text = Buffer.from(errorMessage);
   const partial = Buffer.concat([Buffer.from([0x08, ...varint(rejected.length), 0x12, ...varint(text.length)]), text]);
   const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(partial.length)]), partial]);
-  return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), media_type: "application/x-protobuf" };
+  return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
 }
 
 function encodingOf(mediaType: string): "json" | "protobuf" {

@@ -108,7 +108,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
       turn_id: chatSpan?.spanContext().spanId,
       wb_run_step: 4,
     });
-    expect([root?.op_object_id, chat?.op_object_id]).toEqual(["agent", "chat-"]);
+    expect([root?.opObjectId, chat?.opObjectId]).toEqual(["agent", "chat-"]);
     expect(root?.end).toMatchObject({ summary: "{}", output: undefined, exception: undefined });
   });
 
@@ -118,7 +118,7 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
     expect(chat?.end.started_at).toBe(chat?.start.started_at);
   });
 
-  test("tell their inputs, output, usage and failure", () => {
+  test("carry their inputs, output, usage and failure", () => {
     expect(chat?.start.inputs).toBe('{"gen_ai.prompt":[{"role":"user","content":"hi"},{"role":"assistant"}]}');
     expect(chat?.end.output).toBe('{"gen_ai.completion":[{"role":"assistant", "n": 1.0}]}');
     expect(chat?.end.summary).toBe('{"usage":{"m-1":{"input_tokens":3,"output_tokens":5,"total_tokens":8}}}');
@@ -172,10 +172,10 @@ describe.each(encodings)("spans of the JavaScript exporter in %s", (...encoding)
     });
   });
 
-  test("are answered in their own encoding", () => {
+  test("get responses in their own encoding", () => {
     const [, serializer, mediaType] = encoding;
     const all = encodeTracesResponse([], mediaType);
-    expect(all.media_type).toBe(mediaType.split(";")[0]);
+    expect(all.mediaType).toBe(mediaType.split(";")[0]);
     expect(Buffer.from(all.bytes).toString()).toBe(mediaType.includes("json") ? "{}" : "");
     const some = encodeTracesResponse(
       Array.from({ length: 300 }, (_, index) => ({ message: `span ${index}` })),

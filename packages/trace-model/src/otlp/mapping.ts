@@ -22,7 +22,7 @@ const inputSources = sources(
   "traceloop.entity.input",
   "gcp.vertex.agent.tool_call_args",
   "gcp.vertex.agent.llm_request",
-  "event gen_ai.user.message",
+  "events.gen_ai.user.message",
   "input",
   "inputs",
 );
@@ -34,11 +34,11 @@ const outputSources = sources(
   "gen_ai.output.messages",
   "mlflow.spanOutputs",
   "final_result",
-  "event gen_ai.content.completion",
+  "gen_ai.content.completion",
   "traceloop.entity.output",
   "gcp.vertex.agent.tool_response",
   "gcp.vertex.agent.llm_response",
-  "event gen_ai.choice",
+  "events.gen_ai.choice",
   "output",
   "outputs",
 );
@@ -65,7 +65,7 @@ const completionTokens = sources(
 const totalTokens = sources("llm.usage.total_tokens", "llm.token_count.total");
 const ownSources = sources("wandb.attributes");
 
-/** What a span says of a model call, as JSON texts of the call's fields. */
+/** The data of a model call in a span, as JSON texts of the call's fields. */
 export interface SpanContent {
   inputs: JsonText;
   output?: JsonText;
@@ -77,7 +77,7 @@ export interface SpanContent {
 
 /**
  * Maps the attributes and events of a span. When nothing is recognised, all attributes go into `attributes`. The whole
- * span stands there too, where `all` and `otel_span` are the texts of the two.
+ * span is there too, where `all` and `otel_span` are the texts of the two.
  */
 export function spanContent(data: SpanData, all: JsonText, otelSpan: JsonText): SpanContent {
   const input = first(inputSources, data);
@@ -121,7 +121,7 @@ function withSpan(all: JsonText, data: SpanData, otelSpan: JsonText): JsonText {
   return `${all.slice(0, -1)}${root.children.size === 0 ? "" : ","}"otel_span":${otelSpan}}`;
 }
 
-/** What the user set as `wandb.attributes` wins over what the conventions say. */
+/** What the user set as `wandb.attributes` overrides the conventions. */
 function ownAttributes(data: SpanData): Members {
   const own = first(ownSources, data)?.value;
   if (own === undefined || jsonType(own) !== "object") return [];

@@ -11,7 +11,7 @@ export function spanOpName(name: string): string {
   return `${kept}:${hash}`;
 }
 
-/** Name of the op object that stands for an op name: what an object id may not hold becomes `-`. */
+/** Name of the op object of an op name: characters that an object id may not have become `-`. */
 export function opObjectId(opName: string): string {
   const id = opName.replace(/[^A-Za-z0-9_.-]+/g, "-").slice(0, maxNameLength);
   return id === "" ? "span" : id;

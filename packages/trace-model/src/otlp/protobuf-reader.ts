@@ -40,7 +40,7 @@ export class ProtobufReader {
     return new ProtobufReader(this.#bytes, from, this.#at);
   }
 
-  /** Goes into a nested message; `leave` with the result goes on behind it. */
+  /** Goes into a nested message; `leave` with the result continues after it. */
   enter(): number {
     const outer = this.#end;
     const from = this.#delimited();

@@ -5,10 +5,13 @@ import { spanKinds, statusCodes } from "./traces.js";
 import type { Attributes, ResourceSpans, Span, SpanEvent, SpanLink } from "./traces.js";
 import { textJson } from "./value-json.js";
 
-/** A JSON text beside the attributes of a span, and whether the attributes in it are plain (see `AttributeTree`). */
+/**
+ * A JSON text besides the attributes of a span, and whether its attributes are storable as they are (see
+ * `AttributeTree`).
+ */
 export interface SpanPart {
   json: JsonText;
-  plain: boolean;
+  storableAsIs: boolean;
 }
 
 /** The whole span as it is kept under `attributes.otel_span`; the parts are JSON texts. */
@@ -40,31 +43,31 @@ export function resourcePart({ attributes, dropped_attributes_count }: ResourceS
   const content = attributesPart(attributes);
   return {
     json: `{"attributes":${content.json},"dropped_attributes_count":${dropped_attributes_count}}`,
-    plain: content.plain,
+    storableAsIs: content.storableAsIs,
   };
 }
 
 /** An event; its attributes once more on their own. */
 export function eventPart(event: SpanEvent): SpanPart & { name: string; attributes: JsonText } {
-  const { json: attributes, plain } = attributesPart(event.attributes);
+  const { json: attributes, storableAsIs } = attributesPart(event.attributes);
   const json =
     `{"name":${textJson(event.name)},"timestamp":"${formatTime(event.time_us)}"` +
     `,"attributes":${attributes},"dropped_attributes_count":${event.dropped_attributes_count}}`;
-  return { name: event.name, attributes, json, plain };
+  return { name: event.name, attributes, json, storableAsIs };
 }
 
 export function linkPart(link: SpanLink): SpanPart {
-  const { json: attributes, plain } = attributesPart(link.attributes);
+  const { json: attributes, storableAsIs } = attributesPart(link.attributes);
   const json =
     `{"trace_id":"${link.trace_id}","span_id":"${link.span_id}","trace_state":${textJson(link.trace_state)}` +
     `,"attributes":${attributes},"dropped_attributes_count":${link.dropped_attributes_count},"flags":${link.flags}}`;
-  return { json, plain };
+  return { json, storableAsIs };
 }
 
 /** Attributes of what surrounds a span: where they conflict they stay flat, as that is no reason to lose the span. */
 function attributesPart(attributes: Attributes): SpanPart {
   const tree = attributeTree(attributes);
-  return { json: treeJson(tree), plain: tree.plain };
+  return { json: treeJson(tree), storableAsIs: tree.storableAsIs };
 }
 
 function listJson(parts: readonly SpanPart[]): JsonText {

@@ -1,6 +1,5 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallEnd, CallStart } from "../calls/part.js";
-import { stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { fromNanoseconds, isStorableTime, parseTime } from "../time.js";
 import { keysOf } from "./attribute-shape.js";
@@ -8,15 +7,13 @@ import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
 import { opObjectId, spanOpName } from "./op-object.js";
 import { attempt } from "./rejection.js";
-import { first, sources } from "./sources.js";
+import { firstText, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
 import type { Sources } from "./source-path.js";
+import { spanThread, topsOfSessions } from "./span-thread.js";
 import { eventPart, linkPart, originJson, resourcePart, spanJson } from "./span-json.js";
 import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
 
-const threadIds = sources("wandb.thread_id");
-const sessionIds = sources("gcp.vertex.agent.session_id");
-const turnMarks = sources("wandb.is_turn");
 const displayNames = sources("wandb.display_name");
 const runIds = sources("wandb.wb_run_id");
 const runSteps = sources("wandb.wb_run_step");
@@ -25,30 +22,35 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still plain: the op object `op_object_id` is the store's to write. */
+/**
+ * A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in
+ * its ref.
+ */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;
-  op_object_id: string;
+  opObjectId: string;
 }
 
 /**
  * Turns spans into calls. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
  * `project_id`. Throws `invalid` when there are spans and none of them has a project; otherwise spans that cannot
- * be stored are listed in `rejected`, together with those the decoder gave up on.
+ * be stored are listed in `rejected`, together with those the decoder gave up on. Sessions of OpenTelemetry are threads
+ * unless `sessionThreads` is false.
  */
 export function spansToCalls(
   traces: Traces,
-  options: { project_id?: string } = {},
+  options: { project_id?: string; sessionThreads?: boolean } = {},
 ): { calls: SpanCall[]; rejected: RejectedSpan[] } {
   const calls: SpanCall[] = [];
+  const undecided: CallStart[] = [];
   const rejected = [...traces.rejected];
   const homeless = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
   if (spanCount(homeless) > 0 && spanCount(homeless) === spanCount(traces.resources)) {
     throw new HeddleError("invalid", noProject);
   }
   for (const resource of traces.resources) {
-    const { json, plain } = resourcePart(resource);
+    const { json, storableAsIs } = resourcePart(resource);
     const projectId = projectOf(resource, options.project_id);
     const wbRunId = attributeText(resource.attributes, "wandb.wb_run_id");
     for (const scope of resource.scopes) {
@@ -56,7 +58,9 @@ export function spansToCalls(
         project_id: projectId,
         wb_run_id: wbRunId,
         origin: originJson(json, scope),
-        plain: plain && traces.well_formed === true,
+        storableAsIs: storableAsIs && traces.wellFormed === true,
+        sessionThreads: options.sessionThreads ?? true,
+        undecided,
       };
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
@@ -64,6 +68,8 @@ export function spansToCalls(
       }
     }
   }
+  const starts = undecided.length === 0 ? [] : calls.map(({ start }) => start);
+  for (const start of topsOfSessions(undecided, starts)) start.turn_id = start.id;
   return { calls, rejected };
 }
 
@@ -81,7 +87,10 @@ interface Context {
   wb_run_id: string | undefined;
   origin: JsonText;
   /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
-  plain: boolean;
+  storableAsIs: boolean;
+  sessionThreads: boolean;
+  /** Takes the spans of which only the whole export says whether they are turns. */
+  undecided: CallStart[];
 }
 
 function spanCall(span: Span, context: Context): SpanCall {
@@ -102,11 +111,12 @@ function spanCall(span: Span, context: Context): SpanCall {
   const attributes = treeJson(tree);
   const otelSpan = spanJson(span, { attributes, events, links, origin: context.origin });
   const content = spanContent(data, attributes, otelSpan);
-  const plain = context.plain && tree.plain && [...events, ...links].every((part) => part.plain) ? true : undefined;
+  const storableAsIs =
+    context.storableAsIs && tree.storableAsIs && [...events, ...links].every((part) => part.storableAsIs)
+      ? true
+      : undefined;
   const opName = spanOpName(span.name);
-  const session = text(sessionIds, data);
-  const threadId = text(threadIds, data) ?? session;
-  const isTurn = session !== undefined || first(turnMarks, data)?.value === "true";
+  const thread = spanThread(data, span.parent_span_id === "", context.sessionThreads);
   const start: CallStart = {
     project_id,
     id: span.span_id,
@@ -114,15 +124,15 @@ function spanCall(span: Span, context: Context): SpanCall {
     parent_id: span.parent_span_id || undefined,
     op_name: opName,
     started_at: startedAt,
-    display_name: text(displayNames, data)?.slice(0, 1024),
-    thread_id: threadId,
-    turn_id: threadId !== undefined && isTurn ? span.span_id : undefined,
-    wb_run_id: runId(project_id, context.wb_run_id ?? text(runIds, data)),
+    display_name: firstText(displayNames, data)?.slice(0, 1024),
+    thread_id: thread.threadId,
+    turn_id: thread.turn === true && thread.threadId !== undefined ? span.span_id : undefined,
+    wb_run_id: runId(project_id, context.wb_run_id ?? firstText(runIds, data)),
     wb_run_step: runStep(runSteps, data),
     attributes: content.attributes,
     inputs: content.inputs,
     source: "otel",
-    plain,
+    storableAsIs,
   };
   const end: CallEnd = {
     project_id,
@@ -133,10 +143,11 @@ function spanCall(span: Span, context: Context): SpanCall {
     summary: content.summary,
     exception: exceptionOf(span),
     wb_run_step_end: runStep(lastRunSteps, data),
-    plain,
+    storableAsIs,
     usage: content.usage,
   };
-  return { start, end, op_object_id: opObjectId(opName) };
+  if (thread.turn === "unknown") context.undecided.push(start);
+  return { start, end, opObjectId: opObjectId(opName) };
 }
 
 const noTraceId = "0".repeat(32);
@@ -175,24 +186,19 @@ function attributeText({ shape, values }: Attributes, key: string): string | und
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function text(candidates: Sources, data: SpanData): string | undefined {
-  const json = first(candidates, data)?.value;
-  return json === undefined ? undefined : (stringValue(json) ?? json) || undefined;
-}
-
 /** Run ids are `entity/project/run`; exporters usually know the last part only. */
 function runId(projectId: string, id: string | undefined): string | undefined {
   return id === undefined || id.includes("/") ? id : `${projectId}/${id}`;
 }
 
 function runStep(candidates: Sources, data: SpanData): number | undefined {
-  const value = Number(text(candidates, data));
+  const value = Number(firstText(candidates, data));
   return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** ISO text, unix nanoseconds as a whole number, or unix seconds with a fraction. */
 function overriddenTime(candidates: Sources, data: SpanData): bigint | undefined {
-  const value = text(candidates, data);
+  const value = firstText(candidates, data);
   if (value === undefined) return undefined;
   if (/^\d{14,20}$/.test(value)) return fromNanoseconds(BigInt(value));
   return parseTime(value);

@@ -57,7 +57,7 @@ export interface Traces {
   resources: ResourceSpans[];
   rejected: RejectedSpan[];
   /** No text holds a lone surrogate; absent when that is not known. */
-  well_formed?: true;
+  wellFormed?: true;
 }
 
 /** Names by number. */

@@ -29,7 +29,7 @@ type TimeOrStep = "started_at" | "ended_at" | "deleted_at" | "wb_run_step" | "wb
 type CallExpression = Expression<CallField>;
 
 /**
- * Whether the call fulfils the query. Slow and plain on purpose: it is the reference that the store's SQL is tested
+ * Whether the call fulfils the query. Slow and simple on purpose: it is the reference that the store's SQL is tested
  * against. Fields of feedback and queues are unknown here.
  */
 export function matches(expression: CallExpression, call: QueryableCall): boolean {

@@ -1,7 +1,7 @@
 /** `text` is also what every JSON leaf reads as; `time` is microseconds. */
 export type ValueType = "text" | "double" | "int" | "bool" | "time";
 
-/** What a field of any resource must tell the parser. */
+/** What the parser needs to know of a field of any resource. */
 export interface TypedField {
   /** The path as the client wrote it. */
   text: string;

@@ -87,7 +87,7 @@ function notQueryable(what: string): HeddleError {
   return new HeddleError("unprocessable", `calls cannot be queried by the field ${what}`, { loc: [] });
 }
 
-/** Segments of a dotted path; `\.` stands for a dot inside a segment. */
+/** Segments of a dotted path; `\.` is a dot inside a segment. */
 export function splitPath(text: string): string[] {
   if (!text.includes("\\.")) return text.split(".");
   return text.split(/(?<!\\)\./).map((segment) => segment.replaceAll("\\.", "."));

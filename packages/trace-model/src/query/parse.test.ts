@@ -258,7 +258,7 @@ describe("queries that are none", () => {
     ["an unknown operator", { $expr: { $near: [] } }, "query.$expr.$near"],
     ["one side", { $expr: { $eq: [lit(1)] } }, "query.$expr.$eq"],
     ["$not of two", { $expr: { $not: [lit(1), lit(2)] } }, "query.$expr.$not"],
-    ["a deeper place", { $expr: { $or: [{ $not: [{ $eq: 3 }] }] } }, "query.$expr.$or.0.$not.0.$eq"],
+    ["a deeper path", { $expr: { $or: [{ $not: [{ $eq: 3 }] }] } }, "query.$expr.$or.0.$not.0.$eq"],
     ["$in without a list", { $expr: { $in: [get("id"), lit("a")] } }, "query.$expr.$in.1"],
     ["mixed values", { $expr: { $in: [get("inputs.x"), [lit(1), lit("a")]] } }, "query.$expr.$in.1"],
     [

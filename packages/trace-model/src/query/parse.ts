@@ -4,7 +4,9 @@ import { cast, compare, unknown, within } from "./cast.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Expression, TypedField } from "./expression.js";
 
-/** Reads a field path of the queried resource. Throws `unprocessable` with an empty loc for one that cannot be queried. */
+/**
+ * Reads a field path of the queried resource. Throws `unprocessable` with an empty loc for one that cannot be queried.
+ */
 export type FieldParser<F extends TypedField> = (path: string) => F;
 
 /** No sensible query nests deeper, and the compiler of the store recurses too. */
@@ -163,7 +165,7 @@ class QueryParser<F extends TypedField> {
     return values.length === 0 ? { op: "literal", value: false } : within(operand, values);
   }
 
-  /** Literals of a list are handed over as one value and count for nothing. */
+  /** Literals of a list are passed as one value and do not count as operators. */
   #listItems(content: unknown, loc: Loc): Array<Expression<F>> {
     return listAt(content, loc).map((item, index) => {
       const at = [...loc, index];

@@ -6,7 +6,7 @@ import type { JsonText } from "../json/scan.js";
 const internalScheme = "weave-trace-internal:///";
 
 /** Gives `entity/project` of an internal project id, or undefined when the caller may not know it. */
-export type ProjectOf = (internal_id: string) => string | undefined;
+export type ProjectOf = (internalId: string) => string | undefined;
 
 /** Turns an internal ref into the external one; other text comes back as it is. Throws `invalid` on an unknown id. */
 export function externalRef(text: string, projectOf: ProjectOf): string {

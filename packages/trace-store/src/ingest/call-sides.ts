@@ -92,7 +92,7 @@ export function sameSide(a: Side, b: Side): boolean {
 
 /** Writes startColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
 export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[]): number {
-  const { plain } = start;
+  const { storableAsIs } = start;
   out.text(start.trace_id);
   out.text(start.parent_id ?? "");
   out.text(start.thread_id ?? "");
@@ -105,22 +105,22 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   writeStep(out, start.wb_run_step);
   out.text(start.source ?? "");
   out.time(start.started_at);
-  const attributesBytes = writeJson(out, "attributes", start.attributes, plain, exact);
-  const inputsBytes = writeJson(out, "inputs", start.inputs, plain, exact);
-  out.texts(plain ? [] : findRefs(start.inputs));
+  const attributesBytes = writeJson(out, "attributes", start.attributes, storableAsIs, exact);
+  const inputsBytes = writeJson(out, "inputs", start.inputs, storableAsIs, exact);
+  out.texts(storableAsIs ? [] : findRefs(start.inputs));
   out.second(start.expire_at ?? neverUs);
   return attributesBytes + inputsBytes;
 }
 
 /** Writes endColumns, adds to `exact`, and returns the bytes that the call takes of its project's storage. */
 export function writeEnd(out: RowWriter, end: CallEnd, exact: ExactText[]): number {
-  const { plain, output = "null", summary } = end;
+  const { storableAsIs, output = "null", summary } = end;
   writeStep(out, end.wb_run_step_end);
   out.time(end.ended_at);
-  const outputBytes = writeJson(out, "output", output, plain, exact);
-  const summaryBytes = writeJson(out, "summary", summary, plain, exact);
+  const outputBytes = writeJson(out, "output", output, storableAsIs, exact);
+  const summaryBytes = writeJson(out, "summary", summary, storableAsIs, exact);
   out.text(end.exception ?? "");
-  out.texts(plain ? [] : findRefs(output));
+  out.texts(storableAsIs ? [] : findRefs(output));
   // An absent output and null are one; neither takes storage.
   return output === "null" ? summaryBytes : outputBytes + summaryBytes;
 }
@@ -148,10 +148,10 @@ function writeJson(
   out: RowWriter,
   column: string,
   text: JsonText,
-  plain: true | undefined,
+  storableAsIs: true | undefined,
   exact: ExactText[],
 ): number {
-  if (plain) return out.text(text);
+  if (storableAsIs) return out.text(text);
   const stored = storable(text);
   if (stored.exact !== undefined) exact.push([column, stored.exact]);
   const bytes = out.text(stored.text);

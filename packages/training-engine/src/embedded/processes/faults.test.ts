@@ -10,10 +10,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { OpenEngine } from "../../../test/embedded-engine.js";
 import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../../test/embedded-engine.js";
 
-// Training gives way to whatever else the machine does.
+// Training runs at a lower priority than other processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const fromSource = ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
+const fromSource = [
+  "--conditions",
+  "@heddle/source",
+  "--import",
+  pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href,
+];
 
 describe("when a process of the engine", () => {
   let open: OpenEngine;
@@ -22,7 +27,7 @@ describe("when a process of the engine", () => {
   });
   afterAll(() => open.close());
 
-  it("is killed in the middle of a step, the job fails with the reason and the others go on", async () => {
+  it("is killed during a step, the job fails with the reason and the others continue", async () => {
     const { engine } = open;
     const other = await engine.openTrainer({ weights: tiny, seed: 1 });
     const trainer = await engine.openTrainer({ weights: tiny, seed: 1 });
@@ -37,12 +42,12 @@ describe("when a process of the engine", () => {
     expect(isRunning(pid)).toBe(false);
     expect(await other.logprobs(sequences(1, 8))).toHaveLength(1);
     expect(await engine.health()).toEqual({ ok: true });
-    // Its place is free again.
+    // Another trainer can be opened.
     const next = await engine.openTrainer({ weights: tiny, seed: 1 });
     await Promise.all([next.close(), other.close()]);
   });
 
-  it("is killed in the middle of a checkpoint, nothing of it is to be seen", async () => {
+  it("is killed while writing a checkpoint, no partial checkpoint is visible", async () => {
     const trainer = await open.engine.openTrainer({ weights: { baseModel: "random:small" }, seed: 1 });
     const saving = trainer.save(join(open.directory, "torn"), { optimizer: true });
     const outcome = expect(saving).rejects.toMatchObject({ code: "failed" });
@@ -52,7 +57,7 @@ describe("when a process of the engine", () => {
     expect(readdirSync(open.directory)).toEqual([]);
   });
 
-  it("is killed in the middle of a stream, that fails, and what had not begun is run again by itself", async () => {
+  it("is killed during a stream, the stream fails, and requests that had not started are retried", async () => {
     const { sampler } = open.engine;
     await sampler.preload(tiny);
     const pid = open.pids("sampling").at(-1) ?? 0;
@@ -64,7 +69,7 @@ describe("when a process of the engine", () => {
     expect(await open.engine.health()).toEqual({ ok: true });
   });
 
-  it("wants more memory than it may have, it says so", async () => {
+  it("exceeds its memory limit, the error says so", async () => {
     const before = process.env["NODE_OPTIONS"];
     process.env["NODE_OPTIONS"] = "--max-old-space-size=1";
     try {
@@ -93,9 +98,9 @@ it("a process that was stopped is killed within the limit, and reported", async 
   await open.close();
 });
 
-it("no process of the engine outlives a service that was killed", async () => {
+it("no process of the engine outlives a killed service", async () => {
   const script = fileURLToPath(new URL("../../../test/engine-parent.ts", import.meta.url));
-  // What it leaves behind when it is killed, is removed with this.
+  // Files of the killed process are removed with this directory.
   const directory = mkdtempSync(join(tmpdir(), "heddle-parent-"));
   const parent = spawn(process.execPath, [...fromSource, script], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -109,7 +114,7 @@ it("no process of the engine outlives a service that was killed", async () => {
   rmSync(directory, { recursive: true });
 });
 
-it("an engine without onnxruntime-node opens, says why it is none, and refuses with the same words", () => {
+it("an engine without onnxruntime-node opens, reports the reason, and rejects calls with it", () => {
   const hook = `export const resolve = (name, context, next) => {
     if (name !== "onnxruntime-node") return next(name, context);
     throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });

@@ -1,0 +1,98 @@
+import type { ResponseEntry, OperationEntry } from "./definition.js";
+import type { HttpRequest, HttpResponse } from "./http.js";
+import { writeJson } from "./json-write.js";
+import { oneLine } from "./one-line.js";
+import { problemBody } from "./problem.js";
+import type { Problem } from "./problem.js";
+import { Reply } from "./reply.js";
+import { isStream, openStream } from "./stream.js";
+import type { Encoder } from "./stream.js";
+import { detailsOf } from "./validation.js";
+import type { Validator } from "./validation.js";
+
+type Validators = Readonly<Record<string, Validator>> | undefined;
+
+const security = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cache-control": "no-store",
+} as const;
+
+const jsonHeaders = { "content-type": "application/json", ...security };
+const streamTypes = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
+
+/** Turns what a handler returned into a response. */
+export function responseOf(
+  result: unknown,
+  { id, response }: OperationEntry,
+  request: HttpRequest,
+  validators: Validators,
+): HttpResponse | Promise<HttpResponse> {
+  const given = result instanceof Reply ? result : undefined;
+  const body: unknown = given ? given.body : result;
+  const status = given?.status ?? response.status;
+  const own = given?.headers;
+  // Only the success response is described for what handlers return.
+  const checked = status === response.status ? validators : undefined;
+  if (response.stream !== undefined && (isStream(body) || !response.json)) {
+    const headers = headersOf(streamTypes[response.stream], own);
+    const items = body as AsyncIterable<unknown>;
+    const encoder = encoderOf(response.stream, (item) => check(id, item, validatorOf(checked, response.itemValidator)));
+    return openStream(items, encoder, request).then((stream) => ({ status, headers, body: stream }));
+  }
+  if (body instanceof Uint8Array) return { status, headers: bytesHeaders(response, own), body };
+  if (isStream(body)) {
+    const encoder = { encode: asBytes, eager: true };
+    const headers = bytesHeaders(response, own);
+    return openStream(body, encoder, request).then((stream) => ({ status, headers, body: stream }));
+  }
+  if (!response.json && body === undefined) return { status, headers: { ...security, ...own } };
+  check(id, body, validatorOf(checked, response.validator));
+  return { status, headers: own ? { ...jsonHeaders, ...own } : jsonHeaders, body: writeJson(body) };
+}
+
+/** The response of a problem, in the error body of the interface. */
+export function problemResponse(problem: Problem, kind: "tracing" | "training"): HttpResponse {
+  const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
+  if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
+  const tooLarge = problem.status === 413;
+  if (tooLarge) headers["connection"] = "close";
+  const body = writeJson(problemBody(problem, kind));
+  return { status: problem.status, headers, body, ...(tooLarge && { drain: true }) };
+}
+
+const octets = "application/octet-stream";
+
+function headersOf(mediaType: string, own: Record<string, string> | undefined): Record<string, string> {
+  return { "content-type": mediaType, ...security, ...own };
+}
+
+/** Bytes are whatever a client once sent: a browser that opens them saves a file instead of showing a page. */
+function bytesHeaders(response: ResponseEntry, own: Record<string, string> | undefined): Record<string, string> {
+  return { ...headersOf(response.bytes ?? octets, undefined), "content-disposition": "attachment", ...own };
+}
+
+function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void): Encoder {
+  const encode = (item: unknown): string | Uint8Array => {
+    if (item instanceof Uint8Array) return item;
+    checkItem(item);
+    const line = oneLine(writeJson(item));
+    return stream === "jsonl" ? `${line}\n` : `data: ${line}\n\n`;
+  };
+  return { encode, eager: stream === "sse" };
+}
+
+function asBytes(item: unknown): string | Uint8Array {
+  return item instanceof Uint8Array ? item : String(item);
+}
+
+function validatorOf(validators: Validators, name: string | undefined): Validator | undefined {
+  return name === undefined ? undefined : validators?.[name];
+}
+
+function check(id: string, value: unknown, validator: Validator | undefined): void {
+  if (validator === undefined || validator(value)) return;
+  const details = detailsOf(validator.errors, ["response"], value);
+  const what = details.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
+  throw new Error(`the response of ${id} does not fit the spec: ${what}`);
+}

@@ -41,7 +41,7 @@ async function measure(backEnd: string, url: string): Promise<void> {
     created_by: "ann",
   };
   await queues.create(queue);
-  const in_queue = { project_id: project, queue_id: queueId };
+  const inQueue = { project_id: project, queue_id: queueId };
   for (let from = 0; from < itemCount; from += 1000) {
     const items = Array.from({ length: Math.min(1000, itemCount - from) }, (_, at) => ({
       id: randomUUID(),
@@ -51,7 +51,7 @@ async function measure(backEnd: string, url: string): Promise<void> {
       call_op_name: `op-${at % 10}`,
       call_trace_id: "trace",
     })).toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    await queues.addItems({ ...in_queue, display_fields: ["inputs"], added_by: "ann", items });
+    await queues.addItems({ ...inQueue, display_fields: ["inputs"], added_by: "ann", items });
   }
   await database.run(
     `UPDATE annotation_queue_items SET annotation_state = 'completed', annotator_user_id = 'ann'
@@ -83,24 +83,23 @@ async function measure(backEnd: string, url: string): Promise<void> {
     await database.rows(sql, [project, queueId, ...params]);
   await compare(
     "first page of 50",
-    async () => await queues.queryItems({ ...in_queue, limit: 50 }),
+    async () => await queues.queryItems({ ...inQueue, limit: 50 }),
     async () => await bareRows(`${page} ORDER BY created_at, id LIMIT 50`),
   );
   await compare(
     "page of 50 unstarted",
-    async () => await queues.queryItems({ ...in_queue, limit: 50, filter: { annotation_states: ["unstarted"] } }),
+    async () => await queues.queryItems({ ...inQueue, limit: 50, filter: { annotation_states: ["unstarted"] } }),
     async () => await bareRows(`${page} AND annotation_state = 'unstarted' ORDER BY created_at, id LIMIT 50`),
   );
   await compare(
     "page of 50, latest calls first",
     async () =>
-      await queues.queryItems({ ...in_queue, limit: 50, sort_by: [{ field: "call_started_at", direction: "desc" }] }),
+      await queues.queryItems({ ...inQueue, limit: 50, sort_by: [{ field: "call_started_at", direction: "desc" }] }),
     async () => await bareRows(`${page} ORDER BY call_started_at DESC, id LIMIT 50`),
   );
   await compare(
     "claim the next item",
-    async (n) =>
-      await queues.claimNext({ ...in_queue, annotator_user_id: annotators[n] ?? "", lease_us: 600_000_000n }),
+    async (n) => await queues.claimNext({ ...inQueue, annotator_user_id: annotators[n] ?? "", lease_us: 600_000_000n }),
     async (n) => {
       const [now, annotator] = [BigInt(Date.now()) * 1000n, annotators[rounds + n] ?? ""];
       await database.transaction(async (open) => {

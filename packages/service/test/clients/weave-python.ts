@@ -64,6 +64,9 @@ async function runBothWays(python: string): Promise<number> {
         env: {
           PATH: process.env["PATH"],
           HOME: directory,
+          // The SDK remembers there what each project has, and would not send it to the next service.
+          TMPDIR: directory,
+          WEAVE_SERVER_CACHE_DIR: join(directory, "cache"),
           WANDB_BASE_URL: heddle.url,
           WANDB_API_KEY: ownerKey,
           WANDB_ERROR_REPORTING: "false",

@@ -43,10 +43,10 @@ async function annotate(writing: Writing, queueId: string): Promise<void> {
   const claim = await send<{ item: Item | null }>(writing, `${path}/claim_next`, { project_id });
   const id = claim?.item?.id;
   if (id === undefined) return;
-  const annotation_state = random() < 0.5 ? "completed" : "skipped";
-  const done = await send(writing, `${path}/${id}/progress`, { project_id, annotation_state });
+  const annotationState = random() < 0.5 ? "completed" : "skipped";
+  const done = await send(writing, `${path}/${id}/progress`, { project_id, annotation_state: annotationState });
   if (done === undefined) return;
-  enter(writing, `progress on ${id}`, annotation_state, async (from) => {
+  enter(writing, `progress on ${id}`, annotationState, async (from) => {
     const items = await itemsOf(from, project_id, queueId);
     return items.find((item) => item.id === id)?.annotation_state;
   });
@@ -76,8 +76,16 @@ async function newCalls(writing: Writing, count: number): Promise<string[]> {
   const stored: string[] = [];
   for (let n = 0; n < count; n++) {
     const id = `queued-${Math.floor(random() * 2 ** 48).toString(16)}`;
-    const started_at = new Date().toISOString();
-    const start = { project_id, id, trace_id: id, op_name: "work", started_at, attributes: {}, inputs: { id } };
+    const startedAt = new Date().toISOString();
+    const start = {
+      project_id,
+      id,
+      trace_id: id,
+      op_name: "work",
+      started_at: startedAt,
+      attributes: {},
+      inputs: { id },
+    };
     const side = { value: start.inputs, acked: false };
     ledger.calls.set(id, { kind: "single calls", whole: false, start: side });
     if ((await send(writing, "/call/start", { start })) === undefined) continue;

@@ -191,23 +191,22 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "an own queue and queries of calls name its queue, item and call"(send, projectId, { call, queue, item }) {
-    const project_id = projectId;
     await send("/call/start", { start: { ...plain(projectId), id: call, trace_id: "t" } });
-    const own = await send("/annotation_queues", { project_id, name: "own", scorer_refs: [] });
+    const own = await send("/annotation_queues", { project_id: projectId, name: "own", scorer_refs: [] });
     for (const id of [String(own["id"]), queue]) {
       const path = `/annotation_queues/${id}/items`;
-      await send(path, { project_id, call_ids: [call], display_fields: ["inputs"] });
-      await send(`${path}/query`, { project_id, filter: { id: item }, include_call: true });
-      await send(`${path}/query`, { project_id, filter: { call_id: call }, include_display_values: true });
-      await send(`${path}/${item}/progress`, { project_id, annotation_state: "completed" });
-      await send(`${path}/claim_next`, { project_id });
+      await send(path, { project_id: projectId, call_ids: [call], display_fields: ["inputs"] });
+      await send(`${path}/query`, { project_id: projectId, filter: { id: item }, include_call: true });
+      await send(`${path}/query`, { project_id: projectId, filter: { call_id: call }, include_display_values: true });
+      await send(`${path}/${item}/progress`, { project_id: projectId, annotation_state: "completed" });
+      await send(`${path}/claim_next`, { project_id: projectId });
     }
-    await send("/annotation_queues/stats", { project_id, queue_ids: [queue] });
+    await send("/annotation_queues/stats", { project_id: projectId, queue_ids: [queue] });
     const query = {
       $expr: { $eq: [{ $getField: "annotation_queue_items.queue_id" }, { $literal: queue }] },
     };
-    await send("/calls/query", { project_id, query });
-    await send("/calls/query_stats", { project_id, query });
+    await send("/calls/query", { project_id: projectId, query });
+    await send("/calls/query_stats", { project_id: projectId, query });
   },
 
   async "SDKs that start up ask for it"(send, _, { project_id }) {

@@ -28,10 +28,10 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     }));
     await tracing.callStartBatch({ batch });
     const { id: queueId } = await tracing.annotationQueueCreate({ project_id: projectId, name: "q", scorer_refs: [] });
-    const in_queue = { project_id: projectId, queue_id: queueId };
-    const added = await tracing.annotationQueueAddCalls({ ...in_queue, call_ids: ids, display_fields: [] });
+    const inQueue = { project_id: projectId, queue_id: queueId };
+    const added = await tracing.annotationQueueAddCalls({ ...inQueue, call_ids: ids, display_fields: [] });
     expect(added).toEqual({ added_count: count, duplicates: 0 });
-    return { tracing, in_queue, project_id: projectId, queue_id: queueId };
+    return { tracing, in_queue: inQueue, project_id: projectId, queue_id: queueId };
   }
 
   test("from a queue and its calls to annotated items", async () => {
@@ -68,17 +68,17 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
       listed.push(one);
     expect(listed).toEqual([queue]);
 
-    const in_queue = { project_id: projectId, queue_id: id };
+    const inQueue = { project_id: projectId, queue_id: id };
     const fields = {
       display_fields: ["inputs.question", "output.0", "summary.weave.status", "op_name", "nothing.here"],
     };
-    const add = { ...in_queue, ...fields, call_ids: ["b", "unknown", "gone", "a", "a"] };
+    const add = { ...inQueue, ...fields, call_ids: ["b", "unknown", "gone", "a", "a"] };
     expect(await tracing.annotationQueueAddCalls(add)).toEqual({ added_count: 2, duplicates: 1 });
     expect(await tracing.annotationQueueAddCalls(add)).toEqual({ added_count: 0, duplicates: 3 });
     expect(await tracing.annotationQueueAddCalls({ ...add, call_ids: [] })).toEqual({ added_count: 0, duplicates: 0 });
 
     const wanted = { include_call: true, columns: ["inputs"], include_display_values: true, include_position: true };
-    const { items } = await tracing.annotationQueueItemsQuery({ ...in_queue, ...wanted });
+    const { items } = await tracing.annotationQueueItemsQuery({ ...inQueue, ...wanted });
     expect(items).toMatchObject([
       {
         call_id: "b",
@@ -93,7 +93,7 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
         position_in_queue: 1,
       },
       {
-        ...in_queue,
+        ...inQueue,
         ...fields,
         call_id: "a",
         call_started_at: "2026-04-10T09:00:00.000000Z",
@@ -111,13 +111,13 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
       },
     ]);
     await tracing.callsDelete({ project_id: projectId, call_ids: ["b"] });
-    const later = await tracing.annotationQueueItemsQuery({ ...in_queue, ...wanted, limit: 1 });
+    const later = await tracing.annotationQueueItemsQuery({ ...inQueue, ...wanted, limit: 1 });
     expect(later.items).toMatchObject([{ call_id: "b", call: null, display_values: null }]);
-    const plain = await tracing.annotationQueueItemsQuery({ ...in_queue, limit: 1 });
+    const plain = await tracing.annotationQueueItemsQuery({ ...inQueue, limit: 1 });
     for (const key of ["call", "display_values", "position_in_queue"]) expect(plain.items[0]).not.toHaveProperty(key);
 
     const ann = service.tracing(await service.key({ user_name: "ann" }));
-    const claim = await ann.annotationQueueClaimNext({ ...in_queue, filter: { call_id: "a" }, lease_seconds: 60 });
+    const claim = await ann.annotationQueueClaimNext({ ...inQueue, filter: { call_id: "a" }, lease_seconds: 60 });
     const annotator = (await service.services.control.users.ensure("ann")).id;
     expect(claim.item).toMatchObject({
       id: items[1]?.id,
@@ -128,19 +128,19 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
     const stats = async () => (await tracing.annotationQueuesStats({ project_id: projectId, queue_ids: [id] })).stats;
     expect(await stats()).toEqual([{ queue_id: id, total_items: 2, completed_items: 0 }]);
     const done = await ann.annotationQueueItemProgressUpdate({
-      ...in_queue,
+      ...inQueue,
       item_id: claim.item?.id ?? "",
       annotation_state: "completed",
     });
     expect(done.item).toMatchObject({ annotation_state: "completed", annotator_user_id: annotator });
     expect(await stats()).toEqual([{ queue_id: id, total_items: 2, completed_items: 1 }]);
 
-    const updated = await tracing.annotationQueueUpdate({ ...in_queue, name: "Other", scorer_refs: [] });
+    const updated = await tracing.annotationQueueUpdate({ ...inQueue, name: "Other", scorer_refs: [] });
     expect(updated.queue).toMatchObject({ name: "Other", description: "Right?", scorer_refs: [] });
-    const deleted = await tracing.annotationQueueDelete(in_queue);
+    const deleted = await tracing.annotationQueueDelete(inQueue);
     expect(deleted.queue.deleted_at).toBe(deleted.queue.updated_at);
-    await expect(tracing.annotationQueueDelete(in_queue)).rejects.toMatchObject({ status: 404 });
-    await expect(tracing.annotationQueueItemsQuery(in_queue)).rejects.toMatchObject({ status: 404 });
+    await expect(tracing.annotationQueueDelete(inQueue)).rejects.toMatchObject({ status: 404 });
+    await expect(tracing.annotationQueueItemsQuery(inQueue)).rejects.toMatchObject({ status: 404 });
     expect((await tracing.callRead({ project_id: projectId, id: "a" })).call?.id).toBe("a");
   });
 
@@ -241,11 +241,16 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
   test("bad input is refused by name, and changes nothing", async () => {
     const { tracing, in_queue, project_id } = await queueOfCalls(1);
     const { items } = await tracing.annotationQueueItemsQuery(in_queue);
-    const item_id = items[0]?.id ?? "";
+    const itemId = items[0]?.id ?? "";
     const progress = (request: object) =>
-      tracing.annotationQueueItemProgressUpdate({ ...in_queue, item_id, annotation_state: "completed", ...request });
-    const add = (call_ids: string[], request: object = {}) =>
-      tracing.annotationQueueAddCalls({ ...in_queue, call_ids, display_fields: [], ...request });
+      tracing.annotationQueueItemProgressUpdate({
+        ...in_queue,
+        item_id: itemId,
+        annotation_state: "completed",
+        ...request,
+      });
+    const add = (callIds: string[], request: object = {}) =>
+      tracing.annotationQueueAddCalls({ ...in_queue, call_ids: callIds, display_fields: [], ...request });
     const query = (request: object) => tracing.annotationQueueItemsQuery({ ...in_queue, ...request });
     const claim = (request: object) => tracing.annotationQueueClaimNext({ ...in_queue, ...request });
     const create = (request: object) =>
@@ -295,7 +300,8 @@ describe.each(backEnds)("annotation queues with the control plane on %s", (_, ma
       [
         403,
         "Forbidden",
-        () => stranger.annotationQueueItemProgressUpdate({ ...in_queue, item_id, annotation_state: "completed" }),
+        () =>
+          stranger.annotationQueueItemProgressUpdate({ ...in_queue, item_id: itemId, annotation_state: "completed" }),
       ],
       [403, "Forbidden", () => reader.annotationQueueClaimNext(in_queue)],
     ];

@@ -208,7 +208,7 @@ describe("addresses that are not public are refused before anything is sent", ()
 
 test("a name is resolved once, and the connection goes to the address that was checked", async () => {
   const resolved: string[] = [];
-  // A name that is rebound between check and use: the second answer would lead elsewhere.
+  // A name that is rebound between check and use: a second lookup would lead elsewhere.
   const resolve = async (hostname: string) => {
     resolved.push(hostname);
     return [{ address: resolved.length === 1 ? "127.0.0.1" : "127.0.0.2", family: 4 }];

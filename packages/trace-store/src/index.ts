@@ -25,3 +25,5 @@ export type { Refs } from "./refs/refs.js";
 export type { Tables } from "./tables/tables.js";
 export type { Thread, Threads, ThreadsQuery, TurnFilter } from "./threads/threads.js";
 export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";
+export type { Retention } from "./retention/retention.js";
+export type { ProjectStats, ProjectStatsRequest } from "./project-stats/project-stats.js";

@@ -5,8 +5,11 @@ import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
+import { imageHandlers } from "./images.js";
+import { inferenceHandlers } from "./inference.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
+import { projectHandlers } from "./projects.js";
 import { refHandlers } from "./refs.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
@@ -20,8 +23,11 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     completeCalls: completeCallHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
+    images: imageHandlers(services),
+    inference: inferenceHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),
+    projects: projectHandlers(services),
     refs: refHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),

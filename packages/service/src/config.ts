@@ -43,6 +43,10 @@ export const variables = {
     default: "none",
     meaning: "JSON file that configures the model servers of others, for images and lists of models",
   },
+  HEDDLE_PRICES_FILE: {
+    default: "the list that comes with Heddle",
+    meaning: "JSON file with prices of models that replace those of the list, or add to it",
+  },
 } as const;
 
 type Variable = keyof typeof variables;
@@ -65,6 +69,8 @@ export interface Config {
   s3: S3Access | undefined;
   /** The model servers of others that requests may go to. */
   providers: readonly Provider[];
+  /** Prices of models that replace those that come with Heddle. */
+  pricesFile: string | undefined;
 }
 
 /** A setting that cannot work; `message` is one line that names it and what to do. */
@@ -109,6 +115,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     providers: providersOf(get("HEDDLE_PROVIDERS"), env, cwd),
@@ -121,6 +128,10 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
     throw new ConfigError(`${name} must be an http or https URL, for example http://user:password@clickhouse:8123.`);
   }
   return text;
+}
+
+function pathIn(directory: string, path: string | undefined): string | undefined {
+  return path === undefined ? undefined : resolve(directory, path);
 }
 
 /** Below this the engine's own start takes nearly all of it. */

@@ -14,6 +14,7 @@ import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { openProviders } from "./providers/providers.js";
+import { loadPrices } from "./prices.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -46,6 +47,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     for (const step of closing.splice(0).toReversed()) await step();
   };
   try {
+    const prices = loadPrices(config.pricesFile);
     const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
@@ -71,6 +73,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       client: host?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
+      prices,
     });
     store = opened;
     closing.push(() => opened.close());

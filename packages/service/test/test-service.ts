@@ -15,6 +15,7 @@ import { controlPlaneUrl, readConfig } from "../src/config.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
+import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
@@ -36,7 +37,10 @@ export async function openTestService(env: Record<string, string> = {}) {
     owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
-  const store = await database.open({ controlPlaneId: control.identity });
+  const store = await database.open({
+    controlPlaneId: control.identity,
+    prices: loadPrices(config.pricesFile),
+  });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
   const services: Services = { config, control, store, blobs, providers, version: "1.2.3" };

@@ -27,8 +27,8 @@ export { withOtelSpan } from "./calls/otel-span.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
 export { checkFeedback, type CheckedFeedback, type FeedbackClaim, isManyPerCall } from "./feedback/check.js";
-export { emptyUsage, usageOf, type UsageRow } from "./usage/usage.js";
-export { rollUpUsage } from "./usage/roll-up.js";
+export { usageOf, type UsageRow } from "./usage/usage.js";
+export { addUsage, rollUpUsage } from "./usage/roll-up.js";
 export type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./query/expression.js";
 export { typeOf } from "./query/expression.js";
 export {

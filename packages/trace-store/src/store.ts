@@ -17,6 +17,9 @@ import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
 import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
+import { openCosts } from "./costs/costs.js";
+import type { Costs } from "./costs/costs.js";
+import type { Price } from "./costs/price.js";
 import { openFeedback } from "./feedback/feedback.js";
 import type { Feedback } from "./feedback/feedback.js";
 import { projectStats } from "./project-stats/project-stats.js";
@@ -45,6 +48,8 @@ export interface TraceStoreOptions {
   controlPlaneId: string;
   /** Microseconds since 1970. */
   now?: () => bigint;
+  /** Prices of models for projects that have none of their own. */
+  prices?: readonly Price[];
   /** What ingest keeps in memory. */
   limits?: Partial<IngestLimits>;
   /**
@@ -79,6 +84,7 @@ export interface TraceStore {
   retention: Retention;
   /** Counts and sizes of what a project has. */
   projectStats(request: ProjectStatsRequest, options?: ReadOptions): Promise<ProjectStats>;
+  costs: Omit<Costs, "book">;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
   /** Rejects, with the reason, while writes do not work. */
@@ -128,12 +134,19 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     throw error;
   });
   const inFlight = guardReads(ingest.inFlight, mayWrite);
+  const { prices = [] } = options;
   const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: {
-      ...callReads({ ...context, lookups, inFlight, refs: openRefs({ ...context, engine: lookups }) }),
+      ...callReads({
+        ...context,
+        lookups,
+        inFlight,
+        refs: openRefs({ ...context, engine: lookups }),
+        costs: openCosts({ ...context, engine: lookups }, prices),
+      }),
       delete: ingest.delete,
       rename: ingest.rename,
     },
@@ -145,6 +158,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     refs: openRefs(context),
     retention: openRetention(context, ingest),
     projectStats: (request, options) => projectStats({ ...context, inFlight }, request, options?.signal),
+    costs: openCosts(context, prices),
     brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),
     engineRestarted() {

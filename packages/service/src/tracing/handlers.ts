@@ -3,6 +3,7 @@ import type { Caller, Services } from "../services.js";
 import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
+import { costHandlers } from "./costs.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { imageHandlers } from "./images.js";
@@ -21,6 +22,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     annotationQueues: annotationQueueHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
+    costs: costHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     images: imageHandlers(services),

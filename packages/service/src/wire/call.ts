@@ -35,6 +35,9 @@ export function wireCall(call: StoredCall, userName?: string): Schemas["CallSche
 }
 
 /** What the computed block has only where it was asked for. */
-function addedOf({ feedback }: StoredCall): Record<string, JsonText> {
-  return feedback === undefined ? {} : { feedback: `[${feedback.join(",")}]` };
+function addedOf({ costs, feedback }: StoredCall): Record<string, JsonText> {
+  return {
+    ...(costs !== undefined && { costs }),
+    ...(feedback !== undefined && { feedback: `[${feedback.join(",")}]` }),
+  };
 }

@@ -13,7 +13,7 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   "ends first": endsFirst,
   OTLP: spans,
   "sent again": sentAgain,
-  "objects, tables, files": writeContents,
+  "objects, tables, files, prices": writeContents,
   feedback: writeFeedback,
   "annotation queues": writeQueue,
 };

@@ -55,6 +55,16 @@ const field = fc.oneof(
   ),
 );
 
+const costField = fc.constantFrom(
+  "id",
+  "llm_id",
+  "provider_id",
+  "effective_date",
+  "prompt_token_cost",
+  "completion_token_cost",
+  "prompt_token_cost_unit",
+);
+
 const feedbackField = fc.oneof(
   fc.constantFrom("id", "weave_ref", "creator", "created_at", "feedback_type", "trigger_ref", "queue_id"),
   fc.constantFrom("payload", "payload.a", "payload.a.0.b", "payload.a\\.b", "scorer_tags", "scorer_ratings.a"),
@@ -123,6 +133,7 @@ export function wordsOf(
     end: fc.oneof({ arbitrary: fc.constant(range.end), weight: 6 }, time),
     "X-Weave-Retry-Id": fc.uuid(),
   };
+  if (group === "costs") Object.assign(byName, costWords());
   if (group === "feedback") Object.assign(byName, feedbackWords(project_id));
   return (name) => {
     if (/^project_ids?$/.test(name)) return fc.constant(project_id);
@@ -137,6 +148,11 @@ export function wordsOf(
     if (/refs?$/.test(name)) return fc.oneof(...sampled, ref);
     return sampled[0];
   };
+}
+
+function costWords(): Record<string, fc.Arbitrary<unknown>> {
+  const anyField = mostly(costField, "created_by", "nonsense");
+  return { fields: anyField, $getField: anyField, field: anyField };
 }
 
 /** Most types have no refs but that of what the feedback is about. */

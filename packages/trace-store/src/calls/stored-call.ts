@@ -36,6 +36,8 @@ export interface StoredCall {
   storage_size_bytes?: number;
   /** The same, summed over the trace; null for calls that have a parent. */
   total_storage_size_bytes?: number | null;
+  /** What each model cost, as `summary.weave.costs` shows it; undefined when no model has a price. */
+  costs?: JsonText;
   /** The feedback on the call, each a JSON object, oldest first; only when it was asked for. */
   feedback?: readonly JsonText[];
 }

@@ -23,4 +23,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
   { version: 2, name: "feedback", statements: [createTable("feedback")] },
   { version: 3, name: "retention and sizes of table rows", statements: [createTable("retention"), tableRowSize] },
+  { version: 4, name: "costs", statements: [createTable("costs")] },
 ];

@@ -229,6 +229,24 @@ export const schema = {
     compacted: false,
   },
 
+  // Prices of models that a project has set. Rows are added and removed, never changed; the default list is no table.
+  costs: {
+    columns: `project_id LowCardinality(String), id String, llm_id String, provider_id String, effective_date DateTime64(6,'UTC'),
+      prompt_token_cost Float64, completion_token_cost Float64, cache_read_input_token_cost Float64,
+      cache_creation_input_token_cost Float64, prompt_token_cost_unit LowCardinality(String),
+      completion_token_cost_unit LowCardinality(String), created_at DateTime64(6,'UTC'), created_by String,
+      deleted UInt8, version UInt64`,
+    engine: "ReplacingMergeTree",
+    versionColumn: "version",
+    deletedColumn: "deleted",
+    orderBy: ["project_id", "id"],
+    indexGranularity: 512,
+    final: true,
+    durable: true,
+    backupPhase: 2,
+    compacted: false,
+  },
+
   // The steps that `migrate` has applied.
   schema_migrations: {
     columns: "version UInt32, name String, checksum String, applied_at DateTime64(3,'UTC') DEFAULT now64(3)",

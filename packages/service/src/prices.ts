@@ -123,7 +123,7 @@ const costNames = [
   "cache_creation_input_token_cost",
 ] as const;
 const entryNames = ["llm_id", "provider_id", "effective_date", ...costNames] as const;
-const requiredCosts: readonly string[] = costNames.slice(0, 2);
+const requiredCosts: ReadonlySet<string> = new Set(costNames.slice(0, 2));
 
 /** What is wrong with an entry, to follow its position; undefined for a price. */
 function faultOf(entry: Readonly<Record<string, unknown>>): string | undefined {
@@ -139,7 +139,7 @@ function faultOf(entry: Readonly<Record<string, unknown>>): string | undefined {
   }
   for (const name of costNames) {
     const cost = entry[name];
-    if (cost === undefined && !requiredCosts.includes(name)) continue;
+    if (cost === undefined && !requiredCosts.has(name)) continue;
     if (typeof cost !== "number" || !(cost >= 0 && cost <= 1000)) {
       return `.${name} must be a number from 0 to 1000, the price of one token`;
     }

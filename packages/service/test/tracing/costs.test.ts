@@ -45,7 +45,7 @@ interface Costs {
 
 async function costsOf(projectId: string, id: string): Promise<Costs | undefined> {
   const { call } = await service.tracing().callRead({ project_id: projectId, id, include_costs: true });
-  return (call?.summary as { weave?: { costs?: Costs } }).weave?.costs;
+  return (call?.summary as { weave?: { costs?: Costs } } | undefined)?.weave?.costs;
 }
 
 const byId = (id: string) => ({ $expr: { $eq: [{ $getField: "id" }, { $literal: id }] } });

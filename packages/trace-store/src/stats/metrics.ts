@@ -66,8 +66,8 @@ export const aggregates: Readonly<Record<Aggregation, (value: string) => string>
 };
 
 /** Returns the values asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
-export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
-  specs: readonly Spec[],
+export function metricColumns(
+  specs: ReadonlyArray<CallMetricSpec | UsageMetricSpec>,
   values: Readonly<Record<string, MetricValue>>,
   list: string,
 ): MetricColumn[] {

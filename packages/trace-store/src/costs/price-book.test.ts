@@ -45,23 +45,13 @@ describe("the price of a call", () => {
 
   test("is unknown for a model without one", () => {
     expect(bookOf([price(1, 1n)], []).priceAt("other", 5n)).toBeUndefined();
-    expect(bookOf([], []).models()).toEqual([]);
+    expect(bookOf([], []).changes(0n, 9n)).toEqual([]);
   });
 });
 
-test("in a range prices follow one another", () => {
-  const book = bookOf([price(1, 10n), price(2, 20n), price(3, 30n)], []);
-  const segments = (start: bigint, end: bigint) =>
-    book.segments("m", start, end).map(({ from, price: { prompt_token_cost } }) => [from, prompt_token_cost]);
-  expect(segments(12n, 18n)).toEqual([[12n, 1]]);
-  expect(segments(12n, 30n)).toEqual([
-    [12n, 1],
-    [20n, 2],
-  ]);
-  expect(segments(1n, 31n)).toEqual([
-    [1n, 3],
-    [10n, 1],
-    [20n, 2],
-    [30n, 3],
-  ]);
+test("prices change within a range at their dates", () => {
+  const book = bookOf([price(1, 10n), price(2, 20n)], [price(3, 5n), price(4, 15n)]);
+  expect(book.changes(0n, 100n)).toEqual([5n, 10n, 20n]);
+  expect(book.changes(5n, 20n)).toEqual([10n]);
+  expect(book.changes(20n, 100n)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { ChosenPrice, Price } from "./price.js";
 
 /** A price from a moment on. */
-export interface PriceSegment {
+interface PriceSegment {
   /** Microseconds since 1970. */
   from: bigint;
   price: ChosenPrice;
@@ -20,11 +20,6 @@ export class PriceBook {
     this.#defaults = defaults;
   }
 
-  /** Every model that has a price. */
-  models(): string[] {
-    return [...new Set([...this.#own.keys(), ...this.#defaults.keys()])];
-  }
-
   /**
    * The price of a model for a call that started at this time: one that is in effect before future ones, one of the project
    * before the default list, then the latest effective date, then the one created last.
@@ -34,12 +29,11 @@ export class PriceBook {
     return timeline?.segments.findLast(({ from }) => from <= at)?.price ?? timeline?.before;
   }
 
-  /** The price at the start of a range, and those that follow within it. */
-  segments(model: string, start: bigint, end: bigint): PriceSegment[] {
-    const price = this.priceAt(model, start);
-    if (price === undefined) return [];
-    const later = this.#timeline(model)?.segments.filter(({ from }) => from > start && from < end) ?? [];
-    return [{ from: start, price }, ...later];
+  /** The moments within a range, its start excluded, at which the price of any model changes, in order. */
+  changes(start: bigint, end: bigint): bigint[] {
+    const models = new Set([...this.#own.keys(), ...this.#defaults.keys()]);
+    const moments = [...models].flatMap((model) => this.#timeline(model)?.segments.map(({ from }) => from) ?? []);
+    return [...new Set(moments.filter((from) => from > start && from < end))].toSorted(ascending);
   }
 
   #timeline(model: string): Timeline | undefined {

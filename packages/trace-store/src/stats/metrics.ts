@@ -1,16 +1,17 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
+import type { TokenCosts } from "../costs/cost-of.js";
 
 type Aggregation = ApiSchemas["AggregationType"];
 export type CallMetricSpec = ApiSchemas["CallMetricSpec"];
 export type UsageMetricSpec = ApiSchemas["UsageMetricSpec"];
 
 /** SQL of a metric per call, or per call and model: NULL counts for nothing. */
-type MetricValue = string | SummedValue;
+type MetricValue = string | CostValue;
 
-/** A metric that can only be summed. */
-interface SummedValue {
-  sql: string;
+/** A cost. It can only be summed, and follows from sums of tokens. */
+interface CostValue {
+  of: Array<keyof TokenCosts>;
   /** Metrics whose sums come with it. */
   with: readonly string[];
 }
@@ -21,21 +22,22 @@ export const callValues: Readonly<Record<CallMetricSpec["metric"], MetricValue>>
   error_count: "state = 'error'",
 };
 
-const inputCost =
-  "if(prompt_tokens > cache_read_tokens + cache_creation_tokens, prompt_tokens - cache_read_tokens - cache_creation_tokens, 0)" +
-  " * prompt_price + cache_read_tokens * cache_read_price + cache_creation_tokens * cache_creation_price";
-const outputCost = "completion_tokens * completion_price";
+const inputCosts: Array<keyof TokenCosts> = [
+  "prompt_tokens_total_cost",
+  "cache_read_input_tokens_total_cost",
+  "cache_creation_input_tokens_total_cost",
+];
+const outputCosts: Array<keyof TokenCosts> = ["completion_tokens_total_cost"];
 
-/** Costs are over the columns that `pricedUsage` adds. */
 export const usageValues: Readonly<Record<UsageMetricSpec["metric"], MetricValue>> = {
   input_tokens: "prompt_tokens",
   output_tokens: "completion_tokens",
   total_tokens: "total_tokens",
   cache_read_input_tokens: "cache_read_tokens",
   cache_creation_input_tokens: "cache_creation_tokens",
-  input_cost: { sql: inputCost, with: ["input_tokens"] },
-  output_cost: { sql: outputCost, with: ["output_tokens"] },
-  total_cost: { sql: `${inputCost} + ${outputCost}`, with: ["input_tokens", "output_tokens"] },
+  input_cost: { of: inputCosts, with: ["input_tokens"] },
+  output_cost: { of: outputCosts, with: ["output_tokens"] },
+  total_cost: { of: [...inputCosts, ...outputCosts], with: ["input_tokens", "output_tokens"] },
 };
 
 /** Whether a metric needs prices. */
@@ -47,7 +49,8 @@ export function isCost({ metric }: UsageMetricSpec): boolean {
 export interface MetricColumn {
   /** `sum_latency_ms`, `p95_latency_ms` … */
   key: string;
-  sql: string;
+  /** SQL of the value, or the costs that it is the sum of. */
+  value: string | ReadonlyArray<keyof TokenCosts>;
   /** What a bucket without values shows. */
   empty: 0 | null;
 }
@@ -75,7 +78,7 @@ export function metricColumns(
   const add = (aggregation: Aggregation, metric: string, sql: string) => {
     const key = `${aggregation}_${metric}`;
     const empty = aggregation === "min" || aggregation === "max" ? null : 0;
-    columns.set(key, { key, sql: aggregates[aggregation](sql), empty });
+    columns.set(key, { key, value: aggregates[aggregation](sql), empty });
   };
   for (const [index, spec] of specs.entries()) {
     const { aggregations = onlySum, percentiles = [] } = spec;
@@ -94,13 +97,13 @@ export function metricColumns(
         const tokens = values[name];
         if (typeof tokens === "string") add("sum", name, tokens);
       }
-      if (aggregations.length > 0) add("sum", metric, value.sql);
+      if (aggregations.length > 0) columns.set(`sum_${metric}`, { key: `sum_${metric}`, value: value.of, empty: 0 });
       continue;
     }
     for (const name of aggregations) add(name, metric, value);
     for (const percentile of percentiles) {
       const sql = withLoc([...loc, "percentiles"], () => percentileOf(value, percentile));
-      columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, sql, empty: null });
+      columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, value: sql, empty: null });
     }
   }
   return [...columns.values()];

@@ -8,7 +8,9 @@ import { bucketsBetween } from "./buckets.js";
 import type { Buckets } from "./buckets.js";
 import { callValues, isCost, metricColumns, usageValues } from "./metrics.js";
 import type { MetricColumn } from "./metrics.js";
-import { pricedUsage } from "./priced-usage.js";
+import { tokenSums, UsageCosts } from "./usage-costs.js";
+import type { TokenSums } from "./usage-costs.js";
+import type { TokenCosts } from "../costs/cost-of.js";
 import type { PriceBook } from "../costs/price-book.js";
 import type { UsageSource } from "../usage/usage.js";
 import { visibleCalls } from "../query/visible-calls.js";
@@ -84,10 +86,10 @@ interface StatsRange {
   filter: CallsFilter;
 }
 
-interface StatsRow {
-  bucket: string;
-  model?: string;
+interface StatsRow extends TokenSums {
   count: string;
+  /** 1 for sums of a bucket and model that has several periods as well. */
+  whole?: number;
   [column: `m${number}`]: string | number | null;
 }
 
@@ -104,13 +106,11 @@ class StatsReader {
   }
 
   async usage(columns: readonly MetricColumn[], book: PriceBook | undefined): Promise<UsageBucket[]> {
+    const costs = book === undefined ? undefined : new UsageCosts(book, this.range);
     const select = usageArrays.map((name) => `\`usage.${name}\` AS ${name}_list`);
-    const joined = usageArrays.map((name) => `${name}_list AS ${name}`).join(", ");
-    const { start, end } = this.range;
-    const rows = await this.#rows(select, columns, (p, calls) => {
-      const usage = `(${calls}) ARRAY JOIN ${joined}`;
-      return book === undefined ? usage : pricedUsage(p, usage, ["us", ...usageArrays], book, { start, end });
-    });
+    const read = await this.#rows(select, columns, { costs });
+    const rows = read.filter(({ whole = 1 }) => whole === 1);
+    for (const row of costs?.hasPeriods === true ? read.filter(({ whole }) => whole === 0) : rows) costs?.add(row);
     const models = [...new Set(rows.flatMap(({ model }) => model ?? []))].toSorted();
     const { starts } = this.range.buckets;
     if (models.length * starts.length > maxUsageBuckets) {
@@ -121,18 +121,24 @@ class StatsReader {
     }
     const byBucket = new Map(rows.map((row) => [`${row.bucket} ${row.model}`, row]));
     return starts.flatMap((start) =>
-      models.map((model) => ({ model, ...toBucket(start, columns, byBucket.get(`${start} ${model}`)) })),
+      models.map((model) => ({
+        model,
+        ...toBucket(start, columns, byBucket.get(`${start} ${model}`), costs?.of(String(start), model)),
+      })),
     );
   }
 
-  /** `usageOf` makes the usage by model out of the calls. */
+  /** By bucket; with `usage` by bucket and model, and with costs whose prices change by period as well. */
   async #rows(
     select: readonly string[],
     columns: readonly MetricColumn[],
-    usageOf?: (p: Parameters, calls: string) => string,
+    usage?: { costs: UsageCosts | undefined },
   ): Promise<StatsRow[]> {
     const { start, end, buckets, filter } = this.range;
     const { engine, scope, signal } = this.source;
+    const joined = usageArrays.map((name) => `${name}_list AS ${name}`).join(", ");
+    const keys = usage === undefined ? ["bucket"] : ["bucket", "model"];
+    const metrics = columns.map(({ value }, index) => `${typeof value === "string" ? value : "0"} AS m${index}`);
     const statement = () => {
       const p = new Parameters();
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
@@ -146,11 +152,15 @@ class StatsReader {
           ...compileFilter(p, filter, current.project_id),
         ],
       });
-      const keys = usageOf === undefined ? ["bucket"] : ["bucket", "model"];
-      const metrics = columns.map(({ sql }, index) => `${sql} AS m${index}`);
       const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...metrics];
-      const from = usageOf === undefined ? `(${calls})` : usageOf(p, calls);
-      return { sql: `SELECT ${outputs.join(", ")} FROM ${from} GROUP BY ${keys.join(", ")}`, params: p };
+      if (usage?.costs !== undefined) outputs.push(...tokenSums);
+      let grouping = keys.join(", ");
+      if (usage?.costs?.hasPeriods === true) {
+        outputs.push(`${usage.costs.periodOf(p, "us")} AS period`, "toUInt8(grouping(period)) AS whole");
+        grouping = `GROUPING SETS ((${grouping}), (${grouping}, period))`;
+      }
+      const from = usage === undefined ? `(${calls})` : `(${calls}) ARRAY JOIN ${joined}`;
+      return { sql: `SELECT ${outputs.join(", ")} FROM ${from} GROUP BY ${grouping}`, params: p };
     };
     return await engine.rows<StatsRow>(statement, { signal });
   }
@@ -165,11 +175,20 @@ const usageArrays = [
   "cache_creation_tokens",
 ] as const;
 
-function toBucket(start: bigint, columns: readonly MetricColumn[], row?: StatsRow): StatsBucket {
+function toBucket(
+  start: bigint,
+  columns: readonly MetricColumn[],
+  row?: StatsRow,
+  costs?: Readonly<TokenCosts>,
+): StatsBucket {
   const bucket: StatsBucket = { timestamp: formatTime(start), count: Number(row?.count ?? 0) };
-  for (const [index, { key, empty }] of columns.entries()) {
-    const value = row?.[`m${index}`] ?? null;
-    bucket[key] = value === null ? empty : Number(value);
+  for (const [index, { key, value, empty }] of columns.entries()) {
+    const found = typeof value === "string" ? row?.[`m${index}`] : costs && sumOf(value, costs);
+    bucket[key] = found === undefined || found === null ? empty : Number(found);
   }
   return bucket;
+}
+
+function sumOf(names: ReadonlyArray<keyof TokenCosts>, costs: Readonly<TokenCosts>): number {
+  return names.reduce((sum, name) => sum + costs[name], 0);
 }

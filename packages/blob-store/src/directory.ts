@@ -12,8 +12,8 @@ import { resolveRange } from "./range.js";
 import { verified } from "./verify.js";
 
 /**
- * Opens a directory as a blob store and creates it when it is missing. One process at a time: what crashed writes left in
- * `tmp/` is removed here, and a second opener would lose its writes in progress.
+ * Opens a directory as a blob store and creates it when it is missing. One process at a time: the drafts of crashed writes
+ * in `tmp/` are removed here, and a second opener would lose its writes in progress.
  */
 export async function openDirectory(root: string): Promise<BlobStore> {
   const temporary = join(root, "tmp");
@@ -124,7 +124,7 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     stat: info,
     delete: remove,
     list: () => listDirectory(root),
-    // There are no older ones: opening the directory has removed those of crashed writes, and failed writes remove theirs.
+    // There are no older ones: opening the directory has removed those of crashed writes.
     discardDrafts: async () => {},
     close: async () => {},
   };

@@ -11,8 +11,8 @@ export interface GarbageOptions {
 }
 
 /**
- * Deletes the blobs that nothing refers to, and the drafts of broken uploads. Content that is put again meanwhile stays, as
- * long as it is put through the same store object.
+ * Deletes the blobs that nothing refers to, and the drafts of broken uploads. Content that is put again meanwhile
+ * stays, as long as it is put through the same store object.
  */
 export async function collectGarbage(
   store: BlobStore,

@@ -1,6 +1,6 @@
 /**
- * Runs the operations on one key one after another within this process, so that a collector never deletes a blob that is
- * put again after the collector has found it old.
+ * Runs the operations on one key one after another within this process, so that a collector never deletes a blob that
+ * is put again after the collector has found it old.
  */
 export function keyLocks(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();

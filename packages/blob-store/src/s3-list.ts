@@ -11,8 +11,9 @@ export interface S3Entry {
 }
 
 /**
- * Every object whose key begins with `prefix`, in the order of keys, `page` (1,000 at most) per request. The first version of the
- * operation serves: the second only adds opaque tokens, which not every server that calls itself S3 has right.
+ * Every object whose key begins with `prefix`, in the order of keys, `page` (1,000 at most) per request. The first
+ * version of the operation serves: the second only adds opaque tokens, which not every server that calls itself S3 has
+ * right.
  */
 export async function* listObjects(
   send: S3["send"],

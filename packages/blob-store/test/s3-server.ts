@@ -39,7 +39,9 @@ export async function startS3Server(bucket: string) {
     /** Stops the process, or lets it go on: it still accepts connections and responds to nothing. */
     stop: (): boolean => server.kill("SIGSTOP"),
     resume: (): boolean => server.kill("SIGCONT"),
-    /** Responds to the next requests with these status codes; 0 breaks the connection, -1 breaks it within the response. */
+    /**
+     * Responds to the next requests with these status codes; 0 breaks the connection, -1 breaks it within the response.
+     */
     async failNext(...codes: number[]): Promise<void> {
       await fetch(`${endpoint}/-/failures`, { method: "POST", body: JSON.stringify(codes) });
     },

@@ -12,7 +12,10 @@ export interface ClientOptions {
   headers?: Record<string, string>;
   /** Further tries after the first one fails for a reason that may pass. Default 3. */
   retries?: number;
-  /** Milliseconds one attempt may take until its response is complete; for a stream, until it begins. Default 60000; 0 is no limit. */
+  /**
+   * Milliseconds one attempt may take until its response is complete; for a stream, until it begins. Default 60000; 0
+   * is no limit.
+   */
   timeout?: number;
 }
 
@@ -22,7 +25,10 @@ export interface RequestOptions {
   timeout?: number;
   retries?: number;
   headers?: Record<string, string>;
-  /** Names the logical write, so that sending it twice writes once. Default: a new UUID per call, the same for all its tries. */
+  /**
+   * Names the logical write, so that sending it twice writes once. Default: a new UUID per call, the same for all its
+   * tries.
+   */
   retryId?: string;
 }
 

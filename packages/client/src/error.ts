@@ -10,8 +10,8 @@ export interface FailureDetails {
 /**
  * The one error of this client: the service rejected the request, or there was no usable response.
  *
- * `status` is the HTTP status, or 0 when there was no response (network failure, timeout, a stream cut short; see `cause`).
- * An abort through your own signal is not a HeddleApiError: the signal's reason is thrown as it is.
+ * `status` is the HTTP status, or 0 when there was no response (network failure, timeout, a stream cut short).
+ * `cause` has the reason. An abort through your own signal is not a HeddleApiError: the signal's reason is thrown as it is.
  *
  * ```ts
  * try { await tracing.objRead({ project_id, object_id, digest }); }

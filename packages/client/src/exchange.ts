@@ -5,7 +5,10 @@ import { HeddleApiError } from "./error.js";
 import { retryDelay, wait } from "./retry.js";
 import { newRetryId } from "./retry-id.js";
 
-/** One operation's request: method and path as in the spec, and its inputs already sorted into path, query, headers and body. */
+/**
+ * One operation's request: method and path as in the spec, and its inputs already sorted into path, query, headers and
+ * body.
+ */
 export interface OutgoingRequest {
   readonly operation: string;
   readonly params: Record<"path" | "query", Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** One page of a cursor list. */
-export interface Page<Item> {
+export interface CursorPage<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
 }
@@ -9,7 +9,7 @@ export interface Page<Item> {
  * The cursor is the id of the last item seen; it is the service's promise that nothing repeats after it.
  */
 export async function* readPages<Item extends { id: string }, Query extends { after?: string | null }>(
-  readPage: (query: Query) => Promise<Page<Item>>,
+  readPage: (query: Query) => Promise<CursorPage<Item>>,
   query: Query | undefined,
 ): AsyncGenerator<Item, void, undefined> {
   for (let after = query?.after; ;) {

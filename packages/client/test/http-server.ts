@@ -16,7 +16,9 @@ export async function startServer(
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A server that responds with the given status, headers and body, one after the other, then always with the last one. */
+/**
+ * A server that responds with the given status, headers and body, one after the other, then always with the last one.
+ */
 export async function startScript(...responses: [status: number, headers?: Record<string, string>, body?: string][]) {
   const requests: IncomingMessage[] = [];
   const server = await startServer((request, response) => {

@@ -4,8 +4,8 @@
  */
 export interface Database extends Statements {
   /**
-   * Runs `work` on one connection between BEGIN and COMMIT; when it throws, nothing of it stays. Transactions that write
-   * do not overlap. `work` must use the statements it is given: those of the database would wait for its end.
+   * Runs `work` on one connection between BEGIN and COMMIT; when it throws, nothing of it stays. Transactions that
+   * write do not overlap. `work` must use the statements it is given: those of the database would wait for its end.
    */
   transaction<T>(work: (statements: Statements) => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -1,3 +1,5 @@
+export type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
+export type { AnnotationQueue, AnnotationQueueItem, QueuedCall } from "./annotation-queues/records.js";
 export { type Caller, callerMay, hasRole, type Role } from "./callers.js";
 export type { ApiKey, NewApiKey } from "./keys.js";
 export { isPathName } from "./names.js";

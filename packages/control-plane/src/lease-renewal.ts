@@ -5,9 +5,15 @@ import { textOf } from "./database.js";
 export interface Lease {
   /** Whether it was renewed so recently that no other process can take it over within the next half of its duration. */
   held(): boolean;
-  /** Resolves with the new holder once another process has it ("nobody" when its row is missing). A lost lease is never held again. */
+  /**
+   * Resolves with the new holder once another process has it ("nobody" when its row is missing). A lost lease is never
+   * held again.
+   */
   lost: Promise<string>;
-  /** Releases it, so that another process can take it without waiting. It never throws: a lease that cannot be released expires. */
+  /**
+   * Releases it, so that another process can take it without waiting. It never throws: a lease that cannot be released
+   * expires.
+   */
   release(): Promise<void>;
 }
 

@@ -13,7 +13,9 @@ interface LeaseOptions {
   durationMs?: number;
   /** Called when a lease that could not be renewed in time is held again, before `held` returns true. */
   onLapse?: () => void;
-  /** Called with the holder when a lease has to be watched before it can be acquired, which takes up to `durationMs`. */
+  /**
+   * Called with the holder when a lease has to be watched before it can be acquired, which takes up to `durationMs`.
+   */
   onWait?: (holder: string) => void;
   /** Called when the lease cannot be renewed, once until it is. */
   onFailure?: (error: Error) => void;
@@ -21,8 +23,8 @@ interface LeaseOptions {
 
 export interface Leases {
   /**
-   * Acquires a lease that no process holds or renews. Throws `conflict`, with the holder in the message, once the holder
-   * has renewed it; a holder that does not renew it for `durationMs` loses it.
+   * Acquires a lease that no process holds or renews. Throws `conflict`, with the holder in the message, once the
+   * holder has renewed it; a holder that does not renew it for `durationMs` loses it.
    *
    * No clocks are compared: the holder counts upwards, the others watch the count on their own monotonic clocks.
    */

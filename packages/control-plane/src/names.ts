@@ -1,11 +1,12 @@
 import { HeddleError } from "@heddle/errors";
 
-// No backend keeps these unchanged: Postgres refuses U+0000, SQLite cuts the text there, and neither has lone surrogates.
+// No backend keeps these unchanged: Postgres refuses U+0000, SQLite cuts the text there, and neither has lone
+// surrogates.
 const unstorable = /[\p{Cc}\p{Surrogate}]/u;
 
 /**
- * Returns the name of a user, entity, project or key. Throws `unprocessable`, with the loc given, for one that is blank,
- * longer than 256 characters, or holds control characters or lone surrogates.
+ * Returns the name of a user, entity, project or key. Throws `unprocessable`, with the loc given, for one that is
+ * blank, longer than 256 characters, or holds control characters or lone surrogates.
  */
 export function checkName(name: string, ...loc: (string | number)[]): string {
   const fail = (what: string) => new HeddleError("unprocessable", `${loc[0] ?? "name"} ${what}`, { loc });

@@ -1,3 +1,5 @@
+import { openAnnotationQueues } from "./annotation-queues/annotation-queues.js";
+import type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
 import type { Caller } from "./callers.js";
 import { ensureIdentity } from "./identity.js";
 import { createKey, listKeys, revokeKey } from "./keys.js";
@@ -7,6 +9,7 @@ import type { Leases } from "./leases.js";
 import { migrate } from "./migrate.js";
 import { foundation } from "./migrations/0001-foundation.js";
 import { leases } from "./migrations/0002-leases.js";
+import { annotationQueues } from "./migrations/0003-annotation-queues.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
@@ -20,6 +23,7 @@ export interface ControlPlane {
   identity: string;
   users: Users;
   projects: Projects;
+  annotationQueues: AnnotationQueues;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -50,7 +54,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation, leases], now);
+    await migrate(database, [foundation, leases, annotationQueues], now);
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -58,6 +62,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       identity,
       users,
       projects: openProjects(database, now),
+      annotationQueues: openAnnotationQueues(database, now),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

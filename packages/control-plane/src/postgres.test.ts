@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
+import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { postgresDatabases, postgresUrl } from "../test/postgres.js";
 import { openControlPlane } from "./index.js";
@@ -11,6 +12,7 @@ if (postgresUrl !== undefined) {
   afterAll(async () => await databases.drop());
 
   controlPlaneCases("Postgres", async () => await databases.make());
+  annotationQueueCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
     test("a database that Postgres does not know is refused, and the cause names the address without the password", async () => {

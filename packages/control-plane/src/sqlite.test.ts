@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { openControlPlane } from "./index.js";
 import { openSqlite } from "./sqlite.js";
@@ -20,6 +21,7 @@ async function path(): Promise<string> {
 }
 
 controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
+annotationQueueCases("SQLite", async () => pathToFileURL(await path()).href);
 
 test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());

@@ -3,6 +3,9 @@ import { HeddleError } from "@heddle/errors";
 import Libsql from "libsql";
 import type { Database, Row, SqlValue, Statements } from "./database.js";
 
+/** Statements with a filter or an order differ in their text: there are more than are worth to be kept. */
+const maxPrepared = 500;
+
 /**
  * The SQLite driver: one connection, durable at every commit. Calls of the library are synchronous and take
  * microseconds; a write waits up to 5 s for another writer and then fails as `busy`.
@@ -14,6 +17,7 @@ export function openSqlite(path: string): Database {
   const execute = (sql: string, params: readonly SqlValue[] = []): Row[] => {
     let statement = prepared.get(sql);
     if (statement === undefined) {
+      if (prepared.size >= maxPrepared) prepared.clear();
       // SQLite reads `$1` as a name; its numbered parameters are `?1`.
       statement = connection.prepare(sql.replaceAll(/\$(\d+)/g, "?$1")).safeIntegers();
       prepared.set(sql, statement);
@@ -62,8 +66,8 @@ export function openSqlite(path: string): Database {
 }
 
 /**
- * Retries while the database is locked. The busy timeout of SQLite blocks the thread, also for the lock holder when it is in
- * this process; so it is 0.
+ * Retries while the database is locked. The busy timeout of SQLite blocks the thread, also for the lock holder when it
+ * is in this process; so it is 0.
  */
 async function retryWhileLocked<T>(attempt: () => T): Promise<T> {
   const deadline = performance.now() + 5000;

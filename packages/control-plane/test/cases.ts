@@ -171,6 +171,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       expect(await database.rows("SELECT version, name FROM schema_migrations")).toEqual([
         { version: 1n, name: "foundation" },
         { version: 2n, name: "leases" },
+        { version: 3n, name: "annotation-queues" },
       ]);
     });
 
@@ -188,7 +189,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 3n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 4n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {
@@ -242,7 +243,8 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const [sleeper, heir] = [await open({ url }), await open({ url })];
       const old = await sleeper.leases.acquire("thing", { holder: "sleeper", durationMs: 600_000 });
       const lease = await heir.leases.acquire("thing", { holder: "heir", durationMs: 300 });
-      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not release the heir's.
+      // The sleeper renews each 100 s only: it has not noticed. Its next attempt, at release, must not release the
+      // heir's.
       await old.release();
       await expect.poll(() => lease.held()).toBe(true);
       const third = await open({ url });

@@ -32,8 +32,8 @@ export interface EngineClientOptions {
 }
 
 /**
- * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when there
- * is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
+ * Starts the engine on a directory and resolves when it responds. Rejects with one line to show: `unsupported` when
+ * there is no engine for this platform, `conflict` when the directory is in use (after 5 s of waiting for an old host),
  * `failed` with what the engine reported.
  */
 export async function startEngineHost(options: EngineHostOptions): Promise<EngineHost> {

@@ -82,8 +82,8 @@ function ownerOf(directory: string): number | undefined {
 }
 
 /**
- * Kills a suspended host (SIGSTOP), which cannot notice that its parent has ended. A running parent would have killed it
- * already. Only where /proc shows both: what the process runs, and that it is suspended.
+ * Kills a suspended host (SIGSTOP), which cannot notice that its parent has ended. A running parent would have killed
+ * it already. Only where /proc shows both: what the process runs, and that it is suspended.
  */
 function endStoppedHost(pid: number): boolean {
   try {

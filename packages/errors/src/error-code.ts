@@ -26,5 +26,7 @@ export type ErrorCode =
   | "failed"
   /** Stored data is not what was written: an operator restores it. */
   | "corrupt"
-  /** Stored data is of a newer version or of another installation: an operator starts the program that it belongs to. */
+  /**
+   * Stored data is of a newer version or of another installation: an operator starts the program that it belongs to.
+   */
   | "incompatible";

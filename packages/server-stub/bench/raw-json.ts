@@ -5,7 +5,7 @@ import { hasNoControlCharacters, Scanner } from "../src/json-scan.js";
 import { writeJson } from "../src/json-write.js";
 import { definition } from "../src/generated/tracing.operations.js";
 
-// How long a batch of calls takes from bytes to validated items with their free JSON as text, compared with only JSON.parse.
+// How long a batch of calls takes from bytes to validated items with their free JSON as text, compared with JSON.parse.
 // Run: npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/server-stub/bench/raw-json.ts
 
 const inputs = {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { fileURLToPath } from "node:url";
 
-// CPU time per request of a validated POST with 2 KB of JSON: bare node:http, the stub and Fastify alternating in one run.
+// CPU time per request of a validated POST with 2 KB of JSON: bare node:http, the stub and Fastify, alternating.
 // Both run compiled, since tsx makes every inner function dearer. Build first, then:
 // npx -y pnpm@10.34.9 exec tsx packages/server-stub/bench/requests.ts [requests per round]
 

@@ -22,7 +22,7 @@ export interface OperationEntry {
   public: boolean;
   /** What a key needs; absent where the operation is public. */
   access?: AccessEntry;
-  /** ParametersEntry that the operation reads; absent where it reads none. */
+  /** Parameters that the operation reads; absent where it reads none. */
   path?: ParametersEntry;
   query?: ParametersEntry;
   header?: ParametersEntry;

@@ -23,7 +23,9 @@ export interface HttpResponse {
   /** Lower-case names. Adapters add `content-length` where they know it. */
   headers: Record<string, string>;
   body?: string | Uint8Array | StreamBody;
-  /** Read and discard the rest of the request before the connection closes, so that the client can read the response. */
+  /**
+   * Read and discard the rest of the request before the connection closes, so that the client can read the response.
+   */
   drain?: boolean;
 }
 

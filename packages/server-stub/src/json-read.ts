@@ -11,8 +11,8 @@ const maxDepth = 200;
 
 /**
  * Reads a JSON body in one pass: free JSON is cut out as text, nulls of optional keys are left out, defaults are filled
- * in, unknown keys are skipped. Throws `Malformed` or `SchemaViolation`. `noControls` is the result of `hasNoControlCharacters`
- * for the text; false is always correct, only slower.
+ * in, unknown keys are skipped. Throws `Malformed` or `SchemaViolation`. `noControls` is the result of
+ * `hasNoControlCharacters` for the text; false is always correct, only slower.
  */
 export function readJson(text: string, plan: Plan | undefined, noControls = false): unknown {
   const reader = new Reader(text, noControls);

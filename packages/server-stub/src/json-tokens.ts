@@ -19,8 +19,8 @@ export function skipSpace(text: string, i: number): number {
 }
 
 /**
- * Index after the string that opens at `open`. Its characters before `i` are known to be ordinary: no quote, backslash or
- * control character.
+ * Index after the string that opens at `open`. Its characters before `i` are known to be ordinary: no quote, backslash
+ * or control character.
  */
 export function walkString(text: string, open: number, i: number): number {
   const length = text.length;

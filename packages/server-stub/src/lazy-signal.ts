@@ -14,8 +14,9 @@ const signal = {
 
 /**
  * Gives the object a property `signal` that is created at its first access: few handlers need it, and creating one
- * takes as long as reading the request. A getter inside an object literal would be a new function each time. V8 notes each in a cell among
- * the old objects, and that keeps what the function sees, a whole request, until the next full garbage collection.
+ * takes as long as reading the request. A getter inside an object literal would be a new function each time. V8 notes
+ * each in a cell among the old objects, and that keeps what the function sees, a whole request, until the next full
+ * garbage collection.
  */
 export function withSignal<T extends object>(object: T & Lazy, make: () => AbortSignal) {
   object[makeSignal] = make;

@@ -130,8 +130,8 @@ function withLength(headers: Record<string, string>, body: string | Uint8Array):
 const drainMs = 10_000;
 
 /**
- * The response is complete for a client that listens while it sends. Closing now would reset the connection under one that
- * sends first and reads later, so the rest of its body is thrown away first, for a limited time.
+ * The response is complete for a client that listens while it sends. Closing now would reset the connection under one
+ * that sends first and reads later, so the rest of its body is thrown away first, for a limited time.
  */
 function endAfterDraining(incoming: IncomingMessage, outgoing: ServerResponse): void {
   const timer = setTimeout(() => outgoing.destroy(), drainMs);

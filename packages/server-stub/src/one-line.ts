@@ -1,7 +1,8 @@
 /**
  * JSON text as one line, its value unchanged. Free JSON is passed on as it was sent, line breaks between its tokens
- * included, and a stream is cut at line breaks: LF and CR, which are allowed only between tokens, become spaces. Readers that
- * know Unicode also cut at U+0085, U+2028 and U+2029, which are allowed only inside strings: those are written as escapes.
+ * included, and a stream is cut at line breaks: LF and CR, which are allowed only between tokens, become spaces.
+ * Readers that know Unicode also cut at U+0085, U+2028 and U+2029, which are allowed only inside strings: those are
+ * written as escapes.
  */
 export function oneLine(json: string): string {
   // Searching for one character is several times faster than a class of them, and nearly no text holds any.

@@ -28,9 +28,9 @@ export interface ServerOptions<Caller> {
   /** Called when a handler returned, before the response is sent. Its error is the response. */
   onSuccess?: (access: Access, caller: Caller) => void | Promise<void>;
   /**
-   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The operation
-   * is absent for errors outside of one. Also called for errors after the first item of a stream, whose response has
-   * begun.
+   * Returns what an error other than a Problem means to the client; `undefined` is a 500 without a reason. The
+   * operation is absent for errors outside of one. Also called for errors after the first item of a stream, whose
+   * response has begun.
    */
   onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
   /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */

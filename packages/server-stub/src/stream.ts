@@ -11,8 +11,8 @@ export interface Encoder {
 }
 
 /**
- * Takes the first item before anything is sent, so that an error up to there is an ordinary response, and returns the rest
- * as a body. Items are gathered into chunks while the producer keeps up, and sent as soon as it pauses. When the
+ * Takes the first item before anything is sent, so that an error up to there is an ordinary response, and returns the
+ * rest as a body. Items are gathered into chunks while the producer keeps up, and sent as soon as it pauses. When the
  * client disconnects, the iterator's `return()` runs. An error after the first item rejects: the response is cut off.
  */
 export async function openStream(

@@ -1,6 +1,6 @@
 /**
- * Ingest over HTTP, compared with the bare insert of the same rows into a table like `calls` of the same engine, with the
- * engine's own settings and with those of the store. Rounds alternate, so that all see the same machine; what is sent
+ * Ingest over HTTP, compared with the bare insert of the same rows into a table like `calls` of the same engine, with
+ * the engine's own settings and with those of the store. Rounds alternate, so that all see the same machine; what is sent
  * is made before the clock starts. Medians over rounds.
  * Then, from a profile of a second service under the same load, where the time of the service goes.
  *

@@ -14,7 +14,10 @@ export interface ServiceProcess {
   pid: number;
   /** The engine host, a child of the service. */
   enginePid(): number;
-  /** Sends a statement to the engine of the service, bypassing the service: rows of `body` go into an INSERT. Returns the text of the response. */
+  /**
+   * Sends a statement to the engine of the service, bypassing the service: rows of `body` go into an INSERT. Returns
+   * the text of the response.
+   */
   engine(sql: string, body?: Buffer, settings?: Record<string, string>): Promise<string>;
   stop(): Promise<void>;
 }

@@ -11,6 +11,7 @@ test("defaults work without any variable", () => {
     clickhouseUrl: undefined,
     engineMemoryBytes: undefined,
     databaseUrl: undefined,
+    otlpSessionThreads: true,
     blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
   });
@@ -23,6 +24,10 @@ test("an empty variable means unset", () => {
 test("the engine's memory is given with its unit", () => {
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1.5GB" }).engineMemoryBytes).toBe(1_500_000_000);
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engineMemoryBytes).toBe(2 ** 30);
+});
+
+test("sessions of OpenTelemetry are threads until that is switched off", () => {
+  expect(readConfig({ HEDDLE_OTLP_SESSION_THREADS: "off" }).otlpSessionThreads).toBe(false);
 });
 
 test("keys go to Postgres and bytes to S3 when their URLs name them", () => {
@@ -53,6 +58,7 @@ test.each([
   [{ HEDDLE_CLICKHOUSE_URL: "clickhouse:8123" }, /http or https URL/],
   [{ HEDDLE_ENGINE_MEMORY: "2000000000" }, /HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB/],
   [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
+  [{ HEDDLE_OTLP_SESSION_THREADS: "false" }, /HEDDLE_OTLP_SESSION_THREADS must be on or off/],
   [{ HEDDLE_DATABASE_URL: "mysql://host/heddle" }, /postgres: or file: URL/],
   [{ HEDDLE_DATABASE_URL: "/var/lib/heddle.db" }, /postgres: or file: URL/],
   [{ HEDDLE_BLOBS_URL: "gs://bucket/x" }, /must be a directory or s3:/],

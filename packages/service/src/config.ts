@@ -25,7 +25,13 @@ export const variables = {
   },
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
-    meaning: "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users and projects",
+    meaning:
+      "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects and annotation queues",
+  },
+  HEDDLE_OTLP_SESSION_THREADS: {
+    default: "on",
+    meaning:
+      "whether spans of OpenTelemetry with session.id or gen_ai.conversation.id belong to that thread: on or off",
   },
   HEDDLE_BLOBS_URL: {
     default: "<data dir>/blobs",
@@ -44,8 +50,10 @@ export interface Config {
   clickhouseUrl: string | undefined;
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
-  /** Database of keys, users and projects; undefined = in the data directory. */
+  /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
   databaseUrl: string | undefined;
+  /** Whether sessions of OpenTelemetry are threads. */
+  otlpSessionThreads: boolean;
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobsUrl: string;
   s3: S3Access | undefined;
@@ -93,6 +101,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
   };
 }
@@ -122,6 +131,12 @@ function databaseUrl(text: string | undefined): string | undefined {
   throw new ConfigError(
     "HEDDLE_DATABASE_URL must be a postgres: or file: URL, for example postgres://user:password@postgres:5432/heddle.",
   );
+}
+
+function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined): boolean {
+  const value = text ?? variables[name].default;
+  if (value === "on" || value === "off") return value === "on";
+  throw new ConfigError(`${name} must be on or off, not "${value}".`);
 }
 
 function blobsLocation(
@@ -158,6 +173,6 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-/** URL of the database of keys, users and projects. */
+/** URL of the database of keys, users, projects and annotation queues. */
 export const controlPlaneUrl = (config: Config): string =>
   config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

@@ -6,8 +6,8 @@ const refuseMs = 300;
 export interface Draining {
   server: HttpServer;
   /**
-   * From now on every request is refused with 503, and every connection closed with its response. Resolves when the requests that
-   * were accepted before have their response; those without one after `graceMs` are then refused, too.
+   * From now on every request is refused with 503, and every connection closed with its response. Resolves when the
+   * requests that were accepted before have their response; those without one after `graceMs` are then refused, too.
    */
   drain(graceMs: number): Promise<void>;
 }

@@ -25,8 +25,8 @@ const statuses: Record<ErrorCode, number> = {
 const retryAfter = "1";
 
 /**
- * Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. The loc of
- * the error is relative to the input of the operation: names of parameters and of members of the body.
+ * Turns an error of the packages below into its response; undefined for anything unknown, which becomes a 500. The loc
+ * of the error is relative to the input of the operation: names of parameters and of members of the body.
  */
 export function problemOf(error: unknown, operation?: OperationEntry): Problem | undefined {
   if (error instanceof Problem) return error;
@@ -42,7 +42,9 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
   });
 }
 
-/** The same error as one item's entry, for requests that keep their good items; undefined for what fails the request. */
+/**
+ * The same error as one item's entry, for requests that keep their good items; undefined for what fails the request.
+ */
 export function itemDetailOf(error: unknown, loc: Loc): Detail | undefined {
   const problem = problemOf(error);
   if (problem === undefined || problem.status >= 500 || problem.status === 401) return undefined;

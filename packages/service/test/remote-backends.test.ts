@@ -57,7 +57,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
       await expect(startService(settings(env), { log })).rejects.toThrow(new ConfigError(line));
     await refused(
       { HEDDLE_BLOBS_URL: "s3://no-such-bucket" },
-      'the file store refuses this service: S3 has no bucket "no-such-bucket": make it, or mend HEDDLE_BLOBS_URL',
+      'the file store refuses this service: S3 has no bucket "no-such-bucket": create it, or correct HEDDLE_BLOBS_URL',
     );
     await refused(
       { HEDDLE_DATABASE_URL: "postgres://ann:hush@127.0.0.1:9/heddle" },

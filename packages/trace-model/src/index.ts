@@ -39,6 +39,7 @@ export {
   pathExcess,
   splitPath,
 } from "./query/field.js";
+export { leafAt } from "./query/leaf.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { matches, type QueryableCall } from "./query/evaluate.js";

@@ -21,4 +21,5 @@ export type {
 } from "./objects/requests.js";
 export type { Refs } from "./refs/refs.js";
 export type { Tables } from "./tables/tables.js";
+export type { Thread, Threads, ThreadsQuery, TurnFilter } from "./threads/threads.js";
 export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";

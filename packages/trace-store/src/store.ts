@@ -25,6 +25,8 @@ import { openRefs } from "./refs/refs.js";
 import type { Refs } from "./refs/refs.js";
 import { openTables } from "./tables/tables.js";
 import type { Tables } from "./tables/tables.js";
+import { openThreads } from "./threads/threads.js";
+import type { Threads } from "./threads/threads.js";
 
 export interface TraceStoreOptions {
   /** How to reach the engine, as `EngineHost.clientOptions()` gives it. */
@@ -62,6 +64,7 @@ export interface TraceStore {
   /** See {@link Ingest.yieldToCommits}; for callers whose work takes milliseconds. */
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
+  threads: Threads;
   objects: Objects;
   tables: Tables;
   files: Files;
@@ -124,6 +127,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
       delete: ingest.delete,
       rename: ingest.rename,
     },
+    threads: openThreads({ ...context, inFlight }),
     objects,
     tables: openTables(context),
     files: openFiles(context),

@@ -3,8 +3,9 @@
  *
  *   npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/training-engine/bench/sample.ts [--rounds 7] [--shapes A,C] [--rows 1,8,64]
  *
- * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`> that sampler runs beside
- * ours, round by round in the same process; the ratio is ours to its. CPU seconds say more than the clock on a shared machine.
+ * With PROTOTYPE=<directory of an earlier sampler, with onnxruntime-node in its folder `ort`>, that sampler alternates
+ * with the current one in the same process; the ratio is current to earlier. CPU time is less affected by other load
+ * than elapsed time.
  */
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -18,7 +19,7 @@ import { median } from "./median.js";
 const shapes: Readonly<Record<string, LlamaShape>> = llamaShapes;
 const [promptTokens, sampledTokens, perPrompt] = [16, 112, 8];
 
-/** Samples `rows` completions of the whole length; answers with how many tokens that were. */
+/** Samples `rows` completions of the maximum length. Returns the number of tokens. */
 type Round = (round: number) => Promise<number>;
 interface Measurements {
   wall: number[];
@@ -31,7 +32,7 @@ const option = (name: string, otherwise: string): string[] => {
 };
 const rounds = Number(option("rounds", "7")[0]);
 
-async function ours(shape: LlamaShape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
+async function currentSampler(shape: LlamaShape, rows: number): Promise<{ round: Round; sampler: CpuSampler }> {
   const config = llama(shape, 1024);
   const sampler = createCpuSampler({ memoryBytes: 2 ** 32 });
   const nothing = new Uint8Array();
@@ -54,7 +55,7 @@ async function ours(shape: LlamaShape, rows: number): Promise<{ round: Round; sa
   return { round, sampler };
 }
 
-/** The prototype's sampler as its own bench drives it. */
+/** Opens the sampler of the prototype. */
 interface Prototype {
   createSplit(shape: object, weights: object, options: object): Promise<PrototypeSampler>;
   randomWeights(shape: object, seed: number): object;
@@ -124,18 +125,18 @@ for (const name of option("shapes", "A,C")) {
   const shape = shapes[name];
   if (!shape) throw new Error(`no shape ${name}`);
   for (const rows of option("rows", "1,8,64").map(Number)) {
-    const { round, sampler } = await ours(shape, rows);
-    const beside = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
+    const { round, sampler } = await currentSampler(shape, rows);
+    const earlier = prototype === undefined ? undefined : await theirs(prototype, shape, rows);
     const [own, other]: Measurements[] = [
       { wall: [], cpu: [] },
       { wall: [], cpu: [] },
     ];
     for (let index = 0; index <= rounds; index++) {
       await measure(round, index, own!);
-      if (beside) await measure(beside, index, other!);
+      if (earlier) await measure(earlier, index, other!);
     }
     await sampler.close();
-    const ratio = beside
+    const ratio = earlier
       ? `   prototype ${describe(other!)}   ratio ${(median(own!.wall) / median(other!.wall)).toFixed(2)}, of CPU ${(median(own!.cpu) / median(other!.cpu)).toFixed(2)}`
       : "";
     console.log(`${name} ${String(rows).padStart(2)} rows ${describe(own!)}${ratio}`);

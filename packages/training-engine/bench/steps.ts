@@ -1,10 +1,11 @@
 /**
- * CPU time of whole training steps, one thread each; with `--python` in turns with TRL, which `bench/trl/compare.sh` prepares.
+ * CPU time of complete training steps on one thread; with `--python`, alternating with TRL, which
+ * `bench/trl/compare.sh` installs.
  *
- *   node --import tsx packages/training-engine/bench/steps.ts [--python <python with trl>] [--steps 20] [--rounds 3]
+ *   node --import tsx -C @heddle/source packages/training-engine/bench/steps.ts [--python <python with trl>] [--steps 20] [--rounds 3]
  *
- * A Llama of 1.1 million weights: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to
- * a prompt of 16, sampling, rewards and update together and apart. 32 bit floats, Adam, gradients clipped to norm 1.
+ * A Llama of 1.1 million weights: SFT on 8 sequences of 221 tokens; GRPO on 16 completions of 16 tokens to a prompt of
+ * 16, sampling, rewards and update, in total and separately. 32 bit floats, Adam, gradients clipped to norm 1.
  */
 import { execFile } from "node:child_process";
 import { cpus, loadavg } from "node:os";
@@ -47,7 +48,7 @@ function option(name: string): string | undefined {
   return at === -1 ? undefined : process.argv[at + 1];
 }
 
-/** Every round is two fresh processes, one after the other, so that what else the machine does happens to both. */
+/** Each round starts two processes in sequence, so that other load affects both. */
 async function compare(python: string | undefined, rounds: number): Promise<void> {
   const run = promisify(execFile);
   const script = fileURLToPath(new URL("trl/train.py", import.meta.url));
@@ -57,7 +58,7 @@ async function compare(python: string | undefined, rounds: number): Promise<void
   console.log(`${(weights / 1e6).toFixed(2)} M weights, ${steps} steps a round, ${rounds} rounds, one thread`);
   console.log(`${cpus()[0]?.model ?? "unknown processor"}, Node ${process.version}`);
   for (const task of tasks) {
-    const ours: Measurements[] = [];
+    const heddle: Measurements[] = [];
     const theirs: Measurements[] = [];
     let versions = "";
     for (let round = 0; round < rounds; round++) {
@@ -67,14 +68,24 @@ async function compare(python: string | undefined, rounds: number): Promise<void
         versions = `${String(trl["versions"])}; `;
         theirs.push(numbersOf(trl));
       }
-      const started = ["--import", "tsx", self, "--task", task, "--steps", String(steps)];
-      ours.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
+      const started = [
+        "--import",
+        "tsx",
+        "--conditions",
+        "@heddle/source",
+        self,
+        "--task",
+        task,
+        "--steps",
+        String(steps),
+      ];
+      heddle.push(numbersOf(lastLine((await run(process.execPath, started)).stdout)));
     }
     console.log(`\n${task}: CPU-ms, medians of the rounds (${versions}load ${loadavg()[0]?.toFixed(1) ?? "?"})`);
-    for (const part of Object.keys(ours[0] ?? {})) {
-      const [our, their] = [medianOf(ours, part), medianOf(theirs, part)];
-      const beside = `, TRL ${their.toFixed(1)}: Heddle takes ${(our / their).toFixed(2)} of TRL`;
-      console.log(`  ${part.padEnd(9)} Heddle ${our.toFixed(1)}${python === undefined ? "" : beside}`);
+    for (const part of Object.keys(heddle[0] ?? {})) {
+      const [our, their] = [medianOf(heddle, part), medianOf(theirs, part)];
+      const comparison = `, TRL ${their.toFixed(1)}: Heddle takes ${(our / their).toFixed(2)} of TRL`;
+      console.log(`  ${part.padEnd(9)} Heddle ${our.toFixed(1)}${python === undefined ? "" : comparison}`);
     }
   }
 }
@@ -111,7 +122,7 @@ async function grpo(): Promise<Measurements> {
   const { vocabularySize } = config;
   const nothing = new Uint8Array();
   const tokenizer = { vocabularySize, tokenBytes: () => nothing, specialIds: new Set<number>(), eosIds: [] };
-  // Weights as inputs: the sampler reads the very array that the trainer changes.
+  // Weights as inputs: the sampler reads the array that the trainer changes.
   await sampler.addModel("policy", { config, weights, tokenizer, mode: "inputs" });
   const times: { sampling: number; update: number; step: number }[] = [];
   for (let step = 0; step < warmUp + steps; step++) {
@@ -164,7 +175,7 @@ function rollout(prompt: Int32Array, sampled: { token: number; logprob: number }
   };
 }
 
-/** As `train.py` makes them. */
+/** The same as in `train.py`. */
 function sequence(length: number, seed: number): Int32Array {
   let token = seed;
   return Int32Array.from({ length }, () => (token = (token * 7 + 3) % (config.vocabularySize - 3)) + 3);

@@ -1,10 +1,10 @@
 /**
- * Speed and memory of training, beside the bare matrix product measured in the same run.
+ * Speed and memory of training, compared with the matrix product measured in the same run.
  *
- *   node --import tsx packages/training-engine/bench/train.ts [--steps 20]
+ *   node --import tsx -C @heddle/source packages/training-engine/bench/train.ts [--steps 20]
  *
- * With PROTOTYPE set to a directory that holds a `trainer.mjs` with a `createTrainer` of the shape below, its steps alternate with
- * ours. Times are CPU time of the process unless they say otherwise: other work on the machine disturbs it least.
+ * With PROTOTYPE set to a directory with a `trainer.mjs` that exports a `createTrainer` of the type below, its steps
+ * alternate with the current ones. Times are CPU times of the process, which other load affects least.
  */
 import { pathToFileURL } from "node:url";
 import { Graph } from "../src/embedded/graph/onnx.js";
@@ -73,13 +73,13 @@ async function benchPretraining(name: string, config: ModelConfig): Promise<void
   console.log(
     `  training step with Adam: ${speed("step")}, ${share("step", 3)} of the f32 matmul peak of ${peak.toFixed(0)} GFLOP/s`,
   );
-  console.log(`  gradient alone, values kept: ${speed("kept")}, ${share("kept", 3)} of peak`);
+  console.log(`  gradient only, values kept: ${speed("kept")}, ${share("kept", 3)} of peak`);
   console.log(
     `  gradient alone, recomputed: ${speed("recomputed")}, ${share("recomputed", 3)} of peak, ${share("recomputed", 4)} with the recomputation counted`,
   );
   if (prototype) {
     console.log(`  prototype's step: ${speed("prototype")}`);
-    console.log(`  ours takes ${(of("step").cpu / of("prototype").cpu).toFixed(3)} of its CPU time`);
+    console.log(`  the current one takes ${(of("step").cpu / of("prototype").cpu).toFixed(3)} of its CPU time`);
   }
   await trainer.close();
 }
@@ -130,7 +130,7 @@ async function gradientWork(
   };
 }
 
-/** Bare products of the shapes that training is made of, and a large square one. */
+/** Matrix products of the shapes of training, and a large square one. */
 async function matrixProducts(
   rows: number,
   { hiddenSize, feedForwardSize }: ModelConfig,
@@ -144,7 +144,7 @@ async function matrixProducts(
   for (const [m, k, n] of shapes) {
     const graph = new Graph();
     const product = graph.op("MatMul", [graph.input("a", [m, k]), graph.input("b", [k, n])]);
-    // One number goes out, so that no copy of the product is measured.
+    // The graph outputs one number, so that no copy of the product is measured.
     graph.output("y", graph.op("ReduceMax", [product], { keepdims: 0 }), []);
     const session = await openSession(graph.build(), { threads: 1 });
     const filled = (length: number) => Float32Array.from({ length }, (_, i) => (i % 7) - 3);
@@ -160,7 +160,7 @@ async function matrixProducts(
   return products;
 }
 
-/** Multiplications and additions of one forward pass; the way back has twice as many. */
+/** Multiplications and additions of one forward pass; the backward pass has twice as many. */
 function operationsPerPass(config: ModelConfig, rows: number, time: number): number {
   const matrices = modelParameters(config)
     .filter(({ shape }) => shape.length === 2)
@@ -202,11 +202,11 @@ interface Prototype {
   adam(rate: number): void;
 }
 
-/** Medians; the works take turns, so that what happens to the machine happens to all of them. */
+/** Returns medians. The tasks alternate, so that other load affects all of them. */
 async function alternately(works: Record<string, Work>): Promise<Record<string, Timed>> {
   const taken: Record<string, Timed[]> = Object.fromEntries(Object.keys(works).map((name) => [name, []]));
   for (let step = -3; step < steps; step++) {
-    // Each begins once: what ran before it warms its caches or empties them.
+    // Each is first in one rotation, because the previous task affects the caches.
     const order = Object.entries(works);
     order.push(...order.splice(0, (step + 3) % order.length));
     for (const [name, work] of order) {

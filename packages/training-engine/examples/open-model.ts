@@ -10,17 +10,17 @@ import { openTokenizer } from "../src/text/tokenizer.js";
 export interface OpenedModel {
   engine: TrainingEngine;
   template: ChatTemplate;
-  /** For checkpoints; gone after `close`. */
+  /** Directory for checkpoints, removed by `close`. */
   directory: string;
   close: () => Promise<void>;
 }
 
-/** The embedded engine with a base model's chat template. Throws the engine's own sentence where it cannot run. */
+/** The embedded engine with a base model's chat template. Throws with the engine's reason if it is not available. */
 export async function openModel(name: BaseModelName): Promise<OpenedModel> {
   const engine = await openEmbeddedEngine({ models: {} });
   const [{ models }, health] = await Promise.all([engine.capabilities(), engine.health()]);
   const model = models.find((each) => each.name === name);
-  if (!model) throw new Error(health.detail ?? `${name} is not there`);
+  if (!model) throw new Error(health.detail ?? `there is no model ${name}`);
   const template = await openChatTemplate(model.directory, await openTokenizer(model.directory), { trusted: true });
   const directory = await mkdtemp(join(tmpdir(), "heddle-example-"));
   const close = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 const width = 30;
 
-/** One line that grows in a terminal, and one line per call elsewhere. `done` counts up to `all`. */
+/** Updates one line in a terminal, or prints one line per call. `done` counts up to `all`. */
 export function showProgress(done: number, all: number, note: string): void {
   const filled = Math.round((done / all) * width);
   const line = `${"█".repeat(filled)}${"░".repeat(width - filled)} ${String(done).padStart(3)}/${all}  ${note}`;

@@ -1,4 +1,6 @@
-/** Supervised training on sixteen answers through the engine's port: what `sft.ts` shows and a test repeats in short. */
+/**
+ * Supervised training on sixteen answers through the engine's port, used by `sft.ts` and, in a shorter form, by a test.
+ */
 import { join } from "node:path";
 import { optimizerDefaults, scheduledLearningRate } from "../src/objective/optimizer-defaults.js";
 import { trainedTokens } from "../src/objective/trained-tokens.js";
@@ -6,7 +8,7 @@ import type { BaseModelName, TrainingEngine, CrossEntropySequence, WeightsRef } 
 import type { ChatTemplate } from "../src/text/template.js";
 import { supervisedSequence } from "../src/trajectories/supervised.js";
 
-/** Made up, so that no model knows them. */
+/** Fictional, so that no model knows the answers. */
 export const pairs: readonly [question: string, answer: string][] = [
   ["What is the code of the north gate?", "seven blue stones"],
   ["Who keeps the harbour light?", "old Marten keeps it"],
@@ -36,17 +38,17 @@ export interface SupervisedRun {
   onStep?: (step: number, loss: number) => void;
 }
 
-/** Every step sees all pairs. The loss of a step is the mean over the tokens of the answers, in nats. */
+/** Every step trains on all pairs. The loss of a step is the mean over the tokens of the answers, in nats. */
 export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
   const { engine, template, baseModel, directory, steps, onStep } = run;
   const optimizer = optimizerDefaults(baseModel, "sft");
   const sequences: CrossEntropySequence[] = await Promise.all(
-    pairs.map(([question, answer], at) => {
+    pairs.map(([question, answer]) => {
       const messages = [
         { role: "user", content: question },
         { role: "assistant", content: answer },
       ];
-      return supervisedSequence({ messages }, { template, assistantTurns: "last" }, `rows.${at}`);
+      return supervisedSequence({ messages }, { template, assistantTurns: "last" });
     }),
   );
   const normalizer = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);

@@ -1,5 +1,5 @@
 /**
- * Teaches the shipped starter, by rewards alone, to answer "maybe" rather than "no" and "no" rather than "yes".
+ * Trains the starter model by rewards to answer "maybe" rather than "no" and "no" rather than "yes".
  *
  *   pnpm --filter @heddle/training-engine example:rl [steps] [picture.svg]
  */
@@ -34,7 +34,9 @@ try {
   await mkdir(dirname(picture), { recursive: true });
   await writeFile(picture, learningCurve("Mean reward of each step; line: mean of the last five", rewards, 1));
   const seconds = (performance.now() - begun) / 1000;
-  console.log(`from ${mean(rewards.slice(0, 1))} (the starter itself) to ${mean(rewards.slice(-5))} (last five steps)`);
+  console.log(
+    `from ${mean(rewards.slice(0, 1))} (the untrained starter) to ${mean(rewards.slice(-5))} (last five steps)`,
+  );
   console.log(`in ${seconds.toFixed(0)} s; curve in ${picture}`);
 } finally {
   await close();

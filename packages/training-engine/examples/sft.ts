@@ -1,5 +1,5 @@
 /**
- * Teaches the shipped starter sixteen made-up answers and asks for them.
+ * Trains the starter model on sixteen fictional answers and samples them.
  *
  *   pnpm --filter @heddle/training-engine example:sft [steps]
  */

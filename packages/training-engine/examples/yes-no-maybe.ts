@@ -1,4 +1,7 @@
-/** Reinforcement learning on one-word answers through the engine's port: what `rl.ts` shows and a test repeats in short. */
+/**
+ * Reinforcement learning on one-word answers through the engine's port, used by `rl.ts` and, in a shorter form, by a
+ * test.
+ */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { groupAdvantages } from "../src/objective/group-advantages.js";
@@ -16,7 +19,7 @@ const orders = words.flatMap((first) =>
     .map((second) => [first, second, ...words.filter((word) => word !== first && word !== second)]),
 );
 
-/** The same demand in 24 wordings: two beginnings, bare or quoted, every order of the words. */
+/** The same request in 24 wordings: two openings, with and without quotes, every order of the words. */
 const prompts = ["respond with", "just respond with"].flatMap((prefix) =>
   orders.flatMap((order) => [
     `${prefix} ${order.join(", ")}`,
@@ -24,7 +27,7 @@ const prompts = ["respond with", "just respond with"].flatMap((prefix) =>
   ]),
 );
 
-/** Anything but the bare word is worth nothing. */
+/** Any text other than the word alone has the reward 0. */
 const rewards: ReadonlyMap<string, number> = new Map([
   ["yes", 0.5],
   ["no", 0.75],
@@ -34,10 +37,10 @@ const rewards: ReadonlyMap<string, number> = new Map([
 export interface LearningRun {
   engine: TrainingEngine;
   template: ChatTemplate;
-  /** For the checkpoints of the run; only the last one is kept. */
+  /** Directory for the checkpoints of the run. Only the last one is kept. */
   directory: string;
   steps: number;
-  /** Prompts of a step, and answers to each. */
+  /** Prompts per step, and answers per prompt. */
   groups: number;
   samples: number;
   seed: number;
@@ -51,8 +54,8 @@ export interface LearningStep {
 }
 
 /**
- * One optimizer step for each round of answers: sample from the newest weights, reward, learn, save. The first step's reward
- * is that of the untrained starter.
+ * One optimizer step for each round of answers: sample from the newest weights, reward, learn, save. The first step's
+ * reward is that of the untrained starter.
  */
 export async function* learnFromRewards(run: LearningRun): AsyncGenerator<LearningStep, void> {
   const { engine, template, directory, steps, groups, samples, seed } = run;
@@ -64,7 +67,7 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
     for (let step = 0; step < steps; step++) {
       const answered = await Promise.all(
         Array.from({ length: groups }, async (_, group) => {
-          // Neighbours in the list differ by quotes alone; 5 and 24 have no common factor, so that all get their turn.
+          // Adjacent prompts differ only by quotes. 5 and 24 have no common factor, so all prompts are used.
           const content = prompts[((step * groups + group) * 5) % prompts.length];
           const { ids: prompt } = await template.render({ messages: [{ role: "user", content }] });
           const request = {
@@ -107,7 +110,7 @@ interface Answered {
   earned: number[];
 }
 
-/** Every answer of the groups whose answers did not all get the same. */
+/** The answers of groups with different rewards. */
 function policySequences(groups: Answered[]): PolicySequence[] {
   const chosen = groups.flatMap(({ prompt, completions, earned }) => {
     const { advantages, trainable } = groupAdvantages(earned, true);

@@ -1,5 +1,5 @@
 /**
- * Scores the shipped starter on held-out examples and prints the table of its card.
+ * Scores the shipped starter on held-out examples and prints the table of its model card.
  *
  *   pnpm --filter @heddle/training-engine starter:score [examples per task]
  */
@@ -39,7 +39,7 @@ try {
   await close();
 }
 
-/** How many answers greedy decoding gives back to the letter, with the end of the turn. */
+/** Returns the number of answers that greedy decoding reproduces exactly, with the end of the turn. */
 async function exactAnswers(sampler: Sampler, examples: EncodedExample[]): Promise<number> {
   const right = await Promise.all(
     examples.map(async ({ tokens, answer }) => {

@@ -1,12 +1,12 @@
 /**
- * Trains the starter model on its corpus and writes it in bf16 beside its tokenizer. Everything follows from the seed. A run
- * that was stopped, by Ctrl-C for example, goes on from its work directory.
+ * Trains the starter model on its corpus and writes it in bf16 next to its tokenizer. Depends only on the seed. A
+ * stopped run, for example by Ctrl-C, is resumed from its work directory.
  *
  *   pnpm --filter @heddle/training-engine starter [--size d128] [--steps 6500] [--decay 1725] [--peak 0.003]
  *     [--seed 1] [--work .heddle/starter] [--minutes 30] [--score-every 500] [--export]
  *
- * `--minutes` ends this process after so long, with its state kept. `--export` writes models/starter at the end. The
- * learning rate falls in the last `--decay` steps; before them a run can be stopped and go on with other `--steps`.
+ * `--minutes` ends this process after that time and keeps its state. `--export` writes models/starter at the end. The
+ * learning rate falls in the last `--decay` steps; before them a run can be stopped and resumed with other `--steps`.
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,5 +1,5 @@
 /**
- * Makes the starter's tokenizer from its corpus: byte-level pairs, 1,024 entries with the added tokens.
+ * Trains the starter's tokenizer from its corpus: byte-level pairs, 1,024 entries with the added tokens.
  *
  *   pnpm --filter @heddle/training-engine starter:tokenizer
  */

@@ -1,4 +1,3 @@
-export { EngineError } from "./engine-error.js";
 export * from "./port.js";
 export { loraTargets } from "./model/parameters.js";
 export type { LoraConfig, LoraTarget } from "./model/parameters.js";

@@ -6,7 +6,7 @@
  * addressed by reference: both read them, and the trainer writes new ones.
  *
  * Tokens are vocabulary ids. Log-probabilities are natural logarithms of the raw model distribution: temperature 1,
- * before penalties, masks and truncation. Every method rejects with an `EngineError`.
+ * before penalties, masks and truncation. Every method rejects with an `HeddleError`.
  */
 import type { LoraConfig } from "./model/parameters.js";
 

@@ -1,6 +1,9 @@
 import type { WorkerOptions } from "node:worker_threads";
 import { Worker } from "node:worker_threads";
 
+/** Options of node with which packages of this repository are imported from source. */
+export const sourceConditions: readonly string[] = ["--conditions", "@heddle/source"];
+
 /**
  * Starts a module of this package, given by the URL of its TypeScript source, as a worker thread. Uses the compiled
  * module if this one is compiled.
@@ -11,5 +14,5 @@ export function startThread(module: URL, options: WorkerOptions): Worker {
   const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
   const entry = JSON.stringify(module.href);
   const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
-  return new Worker(script, { ...options, eval: true });
+  return new Worker(script, { ...options, eval: true, execArgv: [...sourceConditions] });
 }

@@ -9,7 +9,7 @@ export const model = await openChatModel(chatMl);
 export const user = (content: string) => ({ role: "user", content });
 export const ids = (text: string) => [...model.tokenizer.encode(text)];
 
-/** A choice as a chat endpoint gives it: every token with log-probability -0.1, -0.2, … */
+/** A choice as returned by a chat endpoint: tokens with log-probabilities -0.1, -0.2, … */
 export function choice(text: string, more: Record<string, unknown> = {}): Record<string, unknown> {
   const content = ids(text).map((id, index) => ({
     token: `token_id:${id}`,
@@ -21,15 +21,15 @@ export function choice(text: string, more: Record<string, unknown> = {}): Record
   return { finish_reason: "stop", index: 0, message, logprobs: { content, refusal: null }, ...more };
 }
 
-/** Of one history, whose place is `t`. */
+/** The sequences of one history with the location `t`. */
 export function sequencesOf(
   elements: unknown[],
   options: Partial<SequenceOptions> = {},
   more: { tools?: unknown } = {},
 ) {
-  const histories = [{ path: "t", messagesAndChoices: elements, tools: more.tools }];
+  const histories = [{ loc: ["t"], messagesAndChoices: elements, tools: more.tools }];
   return trajectorySequences({ histories }, { template: model, ...options });
 }
 
-/** What the model reads before it answers `hello`. */
+/** The prompt before the answer to `hello`. */
 export const prompt = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n";

@@ -16,7 +16,7 @@ export async function openChatModel(
   return await openChatTemplate(model.directory, await openTokenizer(model.directory), options);
 }
 
-/** The trained stretches of a sequence as text. */
+/** The trained spans of a sequence as text. */
 export function trainedTexts(
   { tokenizer }: ChatTemplate,
   sequence: { tokens: Int32Array; mask: Uint8Array },

@@ -1,6 +1,6 @@
 /**
- * Chat templates in the shapes that published models have, written for these tests. Whitespace control follows what models
- * do: most trim around every block.
+ * Chat templates in the forms of published models, written for these tests. Whitespace control follows common
+ * practice: most trim around every block.
  */
 
 /** ChatML, with tools in the system turn in the Hermes form and tool results inside user turns. */
@@ -75,7 +75,7 @@ export const headers = `{{- bos_token }}
     {{- "<|start_header_id|>assistant<|end_header_id|>\\n\\n" }}
 {%- endif %}`;
 
-/** ChatML with think blocks: kept behind the last question only, an empty one put before a last answer without thoughts. */
+/** ChatML with think blocks, kept only after the last question. A last answer without reasoning gets an empty one. */
 export const thinking = `{%- set ns = namespace(searching=true, last_question=messages|length - 1) %}
 {%- for message in messages[::-1] %}
     {%- set index = (messages|length - 1) - loop.index0 %}

@@ -1,6 +1,6 @@
 import { createCpuSampler } from "../src/embedded/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
-import { EngineError } from "../src/engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { TrainingEngine, TrainerSpec, WeightsRef } from "../src/port.js";
 import { openTokenizer } from "../src/text/tokenizer.js";
 import { listBaseModels } from "../src/weights/base-models.js";
@@ -8,7 +8,7 @@ import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
 import { loadWeights } from "../src/weights/load-weights.js";
 
-/** The real trainer and sampler behind the port, in this process: no child to wait for. */
+/** An engine with the real trainer and sampler in this process, without child processes. */
 export function cpuEngine(): TrainingEngine {
   const models = {};
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
@@ -45,7 +45,7 @@ export function cpuEngine(): TrainingEngine {
 
   async function load(ref: WeightsRef): Promise<void> {
     const { base, adapter, ...model } = await loadWeights(models, ref);
-    if (adapter) throw new EngineError("unsupported", "Adapters are sampled from by the engine with processes.");
+    if (adapter) throw new HeddleError("unsupported", "Adapters are sampled from by the engine with processes.");
     await sampler.addModel(idOf(ref), { ...model, tokenizer: await openTokenizer(base.directory) });
   }
 

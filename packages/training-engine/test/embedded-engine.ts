@@ -15,11 +15,14 @@ export interface OpenEngine {
   close(): Promise<void>;
 }
 
-/** An engine with real child processes on `random:tiny`, and a place for its checkpoints. */
-export async function openEngine(settings: Partial<EmbeddedEngineSettings> = {}): Promise<OpenEngine> {
+/** An engine with real child processes on `random:tiny`, and a directory for its checkpoints. */
+export async function openEngine(
+  settings: Partial<EmbeddedEngineSettings> = {},
+  open: typeof openEmbeddedEngine = openEmbeddedEngine,
+): Promise<OpenEngine> {
   const directory = mkdtempSync(join(tmpdir(), "heddle-engine-"));
   const log: string[] = [];
-  const engine = await openEmbeddedEngine({
+  const engine = await open({
     models: {},
     memoryBytes: 2 ** 31,
     threads: 1,
@@ -42,7 +45,7 @@ export async function openEngine(settings: Partial<EmbeddedEngineSettings> = {})
   };
 }
 
-/** Whether there is such a process; one that has ended and that nobody has asked for yet is none. */
+/** Returns whether a process is running. A zombie is not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -51,7 +54,7 @@ export function isRunning(pid: number): boolean {
   }
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The state follows the command, which stands in parentheses and may hold some itself.
+    // The state follows the command, which is in parentheses and may contain some.
     return stat[stat.lastIndexOf(")") + 2] !== "Z";
   } catch {
     return process.platform !== "linux";
@@ -81,7 +84,7 @@ export function ask(request: Partial<GenerateRequest> = {}): GenerateRequest {
   };
 }
 
-/** Text of no meaning: the same for the same numbers. */
+/** Meaningless text, the same for the same numbers. */
 export function sequences(count: number, length: number, seed = 1): TokenSequence[] {
   let state = seed;
   const next = (): number => {

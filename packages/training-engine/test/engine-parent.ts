@@ -1,6 +1,6 @@
 import { ask, lesson, openEngine, tiny } from "./embedded-engine.js";
 
-// A process that has an engine with everything at work, to be killed. Prints the process ids of its children.
+// A process with an engine whose trainer and sampler are busy, to be killed. Prints the process ids of its children.
 
 const open = await openEngine();
 const trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });

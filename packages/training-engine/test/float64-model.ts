@@ -4,8 +4,8 @@ import { projectionShape } from "../src/model/parameters.js";
 import type { Scalar } from "./tape.js";
 import { Tape } from "./tape.js";
 
-// The model once more, as plainly as it can be written and in double precision: what graphs are compared with. One sequence
-// at a time, token by token, number by number; nothing is shared with the engine but the layout of the weights.
+// A reference implementation of the model in double precision, which graphs are compared with. Computes one sequence
+// at a time, token by token. It shares only the layout of the weights with the engine.
 
 type Vector = Scalar[];
 
@@ -154,7 +154,7 @@ function rotate({ tape, config }: Float64Model, head: Vector, position: number):
   });
 }
 
-/** Llama 3: by the length of the wave, as the model's own publication words it. */
+/** Frequencies of Llama 3, scaled by wavelength. */
 function frequency({ rotaryBase, headSize, rotaryScaling }: ModelConfig, pair: number): number {
   const plain = 1 / rotaryBase ** ((2 * pair) / headSize);
   if (!rotaryScaling) return plain;

@@ -14,14 +14,14 @@ describe("the shipped starter", () => {
   });
   afterAll(() => model.close());
 
-  test("earns more within a dozen steps of reinforcement learning", async () => {
+  test("gets higher rewards within a dozen steps of reinforcement learning", async () => {
     const run = { ...model, steps: 12, groups: 8, samples: 8, seed: 3 };
     const rewards: number[] = [];
     for await (const { meanReward } of learnFromRewards(run)) rewards.push(meanReward);
     expect(mean(rewards.slice(-5)) - mean(rewards.slice(0, 1))).toBeGreaterThanOrEqual(0.15);
   }, 120_000);
 
-  test("gives back answers it was taught", async () => {
+  test("reproduces answers it was trained on", async () => {
     const losses: number[] = [];
     const onStep = (_: number, loss: number): void => void losses.push(loss);
     const weights = await learnAnswers({ ...model, baseModel: "heddle/starter", steps: 30, onStep });

@@ -2,7 +2,7 @@ import type { ModelConfig } from "../src/model/config.js";
 import type { ModelParameter, ParameterSet } from "../src/model/parameters.js";
 import { parameterSet } from "../src/model/parameters.js";
 
-/** The smallest model with everything plain; tests change what they are about. */
+/** The smallest model with default settings, which tests override. */
 export const smallLlama: ModelConfig = {
   family: "llama",
   vocabularySize: 11,
@@ -20,7 +20,7 @@ export const smallLlama: ModelConfig = {
   attentionBias: false,
 };
 
-/** Weights large enough that every one of them matters; gains around 1. */
+/** Weights large enough to affect the results; gains around 1. */
 export function randomWeights(parameters: ModelParameter[], seed: number): ParameterSet {
   const random = uniform(seed);
   const set = parameterSet(parameters);

@@ -18,8 +18,8 @@ export function allowedTokens(mask: Int32Array): number[] {
 }
 
 /**
- * Draws allowed tokens until the constraint lets the text end, uniformly but for a pull towards closing signs that keeps texts
- * short. Gives the text without the end-of-text token, or undefined after `maxTokens`.
+ * Draws allowed tokens uniformly, but with a preference for closing characters that keeps texts short, until the
+ * constraint allows the end. Returns the text without the end-of-text token, or undefined after `maxTokens`.
  */
 export async function randomWalk(
   session: ConstraintSession,

@@ -18,7 +18,7 @@ export async function serveSmallModel({
   return { sampler, config, weights, tokenizer };
 }
 
-/** A request on it, with what a test does not care about. */
+/** A request on it with defaults. */
 export function requestOf(settings: Partial<CpuGenerateRequest>): CpuGenerateRequest {
   return {
     weights: "model",

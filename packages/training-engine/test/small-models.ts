@@ -3,7 +3,7 @@ import type { ModelParameter, ParameterSet } from "../src/model/parameters.js";
 import { modelParameters, parameterSet } from "../src/model/parameters.js";
 import { createGenerator } from "../src/sampling/generator.js";
 
-/** One model of each kind that graphs must differ for, small enough to be computed number by number. */
+/** One small model of each kind with a different graph. */
 const llama: ModelConfig = {
   family: "llama",
   vocabularySize: 40,
@@ -39,7 +39,7 @@ export const smallModels = {
   qwen3: { ...llama, family: "qwen3", keyValueHeads: 2, headSize: 6, queryKeyNorm: true },
 } satisfies Record<string, ModelConfig>;
 
-/** Weights large enough that every part of the model matters to its logits. */
+/** Weights large enough for every part of the model to affect its logits. */
 export function randomWeights(config: ModelConfig, seed: number): ParameterSet {
   return randomSet(modelParameters(config), seed);
 }

@@ -30,7 +30,7 @@ describe("the starter's corpus", () => {
     }
   });
 
-  test.each(taskNames)("never trains on what is held out: %s", (task) => {
+  test.each(taskNames)("never trains on held-out examples: %s", (task) => {
     const heldOut = new Set(take(examplesOf(task, "held out", 5), 200).map(({ key }) => key));
     const trained = take(examplesOf(task, "training", 6), 600).map(({ key }) => key);
     expect(trained.filter((key) => heldOut.has(key))).toEqual([]);

@@ -68,7 +68,7 @@ describe("the starter's chat template", () => {
     { type: "function", function: { name: "get_weather", description: "Weather of a city", parameters: {} } },
   ];
 
-  test("only ever adds at the end when a conversation grows", async () => {
+  test("only appends text when a conversation grows", async () => {
     const texts = await Promise.all(
       messages.map((_, at) =>
         template.renderText({ messages: messages.slice(0, at + 1), tools, addGenerationPrompt: false }),
@@ -106,7 +106,7 @@ describe("the starter's training data", () => {
     }
   });
 
-  test("comes in the same batches wherever a run goes on", () => {
+  test("has the same batches when a run is resumed", () => {
     const fromStart = batches(encode, 1, 0);
     const all = Array.from({ length: 8 }, () => fromStart.next().value);
     const resumed = batches(encode, 1, 5);
@@ -142,11 +142,11 @@ describe("learning byte pairs", () => {
     expect(vocabulary.slice(256)).toEqual(["lo", "low", "Ġlow"]);
   });
 
-  test("stops when nothing is left to merge", () => {
+  test("stops when no pair is left to merge", () => {
     expect(learnBytePairs(["a", "b"], 300).vocabulary).toHaveLength(256);
   });
 
-  test("numbers added tokens behind the merges", () => {
+  test("numbers added tokens after the merges", () => {
     const files = tokenizerFiles(learnBytePairs(["aa aa"], 257), "", 8);
     expect(files["generation_config.json"]).toMatchObject({ eos_token_id: [260, 257], pad_token_id: 258 });
   });

@@ -31,7 +31,7 @@ describe("a training run of the starter", () => {
     return { config, weights, optimizer };
   };
 
-  test("goes on from its newest state, and keeps only two", async () => {
+  test("resumes from its newest state, and keeps only two", async () => {
     expect(await latestState(directory, config)).toBeUndefined();
     for (const steps of [500, 1000, 1500]) await keepState(directory, state(steps), starterDirectory, 1);
     const found = await latestState(directory, config);
@@ -40,7 +40,7 @@ describe("a training run of the starter", () => {
     expect((await readdir(directory)).toSorted()).toEqual(["step-001000", "step-001500"]);
   });
 
-  test("does not go on with weights of another shape", async () => {
+  test("does not resume with weights of another shape", async () => {
     await keepState(directory, state(500), starterDirectory, 1);
     await expect(latestState(directory, sizeNamed("d128"))).rejects.toThrow("is not a state of this run");
   });
@@ -64,7 +64,7 @@ describe("a training run of the starter", () => {
 });
 
 describe("the learning rate", () => {
-  test("rises, stays and falls to almost nothing", () => {
+  test("rises, stays constant and falls to almost zero", () => {
     const plan = { steps: 100, peak: 0.5, warmUp: 10, decay: 20 };
     expect([0, 4, 9, 50, 80, 90, 99].map((index) => learningRate(plan, index))).toEqual([
       0.05, 0.25, 0.5, 0.5, 0.5, 0.25, 0.025,
@@ -82,7 +82,7 @@ describe("the learning rate", () => {
 describe("rows of examples", () => {
   const example = (length: number) => ({ tokens: Array.from({ length }, (_, at) => at), answer: length - 1 });
 
-  test("leave as little room as they can", () => {
+  test("leave as little padding as possible", () => {
     const packer = new RowPacker(10, 2);
     expect([6, 7, 3, 4].map((length) => packer.add(example(length)))).toEqual([
       undefined,
@@ -95,7 +95,7 @@ describe("rows of examples", () => {
     expect(batch?.map(({ mask }) => [...mask].filter((each) => each === 0).length)).toEqual([2, 2]);
   });
 
-  test("refuse what is longer than they are", () => {
+  test("refuse an example longer than a row", () => {
     expect(() => new RowPacker(10, 2).add(example(11))).toThrow("11 tokens in rows of 10");
   });
 });

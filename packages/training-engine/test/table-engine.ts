@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { EngineError } from "../src/engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { MetricSums } from "../src/objective/metric-sums.js";
 import { addSums, finishMetrics } from "../src/objective/metric-sums.js";
 import { sequenceLoss } from "../src/objective/objective-loss.js";
@@ -31,7 +31,7 @@ export interface TableEngine extends TrainingEngine {
 }
 
 /**
- * An engine whose model is a table of what follows what: gradients, Adam and checkpoints as the port wants them, in
+ * An engine whose model is a table of bigram logits, with the gradients, Adam and checkpoints of the port, in
  * microseconds. `directory` has the tokenizer and the chat template.
  */
 export function tableEngine({ vocabulary = 272, contextLength = 64, directory = "" } = {}): TableEngine {
@@ -50,7 +50,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
     }),
     health: async () => ({ ok: true }),
     openTrainer: async (spec) => {
-      if (open > 0) throw new EngineError("busy", "Another trainer is open.");
+      if (open > 0) throw new HeddleError("busy", "Another trainer is open.");
       open++;
       engine.opened.push(spec);
       return trainerOf(spec);
@@ -132,7 +132,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
     }
 
     async function save(into: string): ReturnType<Trainer["save"]> {
-      if (existsSync(into)) throw new EngineError("invalid", `${into} exists.`);
+      if (existsSync(into)) throw new HeddleError("invalid", `${into} exists.`);
       await mkdir(`${into}.part`);
       await writeFile(join(`${into}.part`, "table.json"), JSON.stringify(table));
       await rename(`${into}.part`, into);
@@ -146,5 +146,5 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
 }
 
 async function noSampler(): Promise<never> {
-  throw new EngineError("unsupported", "A table does not sample.");
+  throw new HeddleError("unsupported", "A table does not sample.");
 }

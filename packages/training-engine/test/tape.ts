@@ -1,9 +1,9 @@
-/** A number of a computation whose derivatives are wanted: its place on the tape. */
+/** A variable of a differentiated computation: its index on the tape. */
 export type Scalar = number;
 
 /**
- * Reverse-mode differentiation in double precision, one number at a time: every operation notes its two operands and the
- * derivatives by them. Slow, and too simple to be wrong.
+ * Scalar reverse-mode differentiation in double precision: every operation records its two operands and the
+ * derivatives by them. Slow and simple.
  */
 export class Tape {
   readonly values: number[] = [];

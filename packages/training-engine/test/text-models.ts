@@ -22,7 +22,9 @@ const alphabet = Array.from({ length: 256 }, (_, byte) => byte).reduce<{ charact
 
 const wordPattern = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
 
-/** Ids 0..255 are the bytes, then the merges ("h e"), then the added tokens; names that end in ":plain" are not special. */
+/**
+ * Ids 0..255 are the bytes, then the merges ("h e"), then the added tokens; names that end in ":plain" are not special.
+ */
 export function byteLevelTokenizer(merges: string[], added: string[]): Record<string, unknown> {
   const vocab = Object.fromEntries(
     [...alphabet, ...merges.map((merge) => merge.replace(" ", ""))].map((token, id) => [token, id]),

@@ -2,7 +2,8 @@ import { modelParameters } from "../src/model/parameters.js";
 import { createCpuTrainer } from "../src/embedded/trainer/trainer.js";
 import { randomWeights, smallLlama, uniform } from "./random-models.js";
 
-// A program: trains a small model on batches of ever other shapes and prints its resident memory, in MiB, every 20 steps.
+// A program that trains a small model on batches of different shapes and prints its resident memory, in MiB, every 20
+// steps.
 
 const config = {
   ...smallLlama,

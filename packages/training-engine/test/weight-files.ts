@@ -7,7 +7,7 @@ import { afterAll } from "vitest";
 /** Models and adapters with what `transformers` computes of them; see `fixtures/make-logits.py`. */
 export const fixtures = fileURLToPath(new URL("../fixtures/", import.meta.url));
 
-/** A function that makes empty directories, which are gone when the tests of the file have run. */
+/** Returns a function that creates empty directories, which are removed after the tests of the file. */
 export function scratchDirectories(): () => Promise<string> {
   const made: string[] = [];
   afterAll(() => Promise.all(made.map((directory) => rm(directory, { recursive: true, force: true }))));
@@ -18,7 +18,7 @@ export function scratchDirectories(): () => Promise<string> {
   };
 }
 
-/** A safetensors file with any header, right or wrong. */
+/** A safetensors file with any header, valid or not. */
 export function rawSafetensors(header: unknown, data: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));
   const bytes = new Uint8Array(8 + text.length + data.length);
@@ -34,7 +34,7 @@ export async function editJson(path: string, changes: Record<string, unknown>): 
   await writeFile(path, JSON.stringify(Object.assign(json, changes)));
 }
 
-/** Whether two arrays of numbers are the same to the last bit; much faster than comparing thousands of them as values. */
+/** Returns whether two arrays are bitwise equal. Much faster than comparing thousands of values. */
 export function sameBits(one: Float32Array, other: Float32Array): boolean {
   return bytesOf(one).equals(bytesOf(other));
 }

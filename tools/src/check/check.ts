@@ -45,7 +45,10 @@ function packageSteps(name: string, directory: string): Step[] {
   ];
 }
 
-/** Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns whether all pass. */
+/**
+ * Runs the steps in order, one line each. Stops at the first failure with its output and the fix; returns whether all
+ * pass.
+ */
 export async function runSteps(steps: Step[], print: (line: string) => void): Promise<boolean> {
   const started = performance.now();
   for (const { name, command, fix } of steps) {

@@ -73,8 +73,8 @@ async function putReference({ name, title }: Model, spec: string, template: stri
   closeReference(join(output, `${name}.html`));
 }
 
-// The renderer's footer shows the logo of its vendor from the vendor's server, which the policy blocks. With the name as
-// an inline image instead it is not requested.
+// The renderer's footer shows the logo of its vendor from the vendor's server, which the policy blocks. With the name
+// as an inline image instead it is not requested.
 const maker =
   "%3Csvg xmlns='http://www.w3.org/2000/svg' width='46' height='12'%3E%3Ctext y='10' font-size='11' font-family='sans-serif' fill='gray'%3ERedocly%3C/text%3E%3C/svg%3E";
 

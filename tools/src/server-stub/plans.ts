@@ -14,8 +14,9 @@ interface Located {
 type Shape = Located[];
 
 /**
- * Derives from request schemas how their bodies are read: what is kept as text, which nulls are dropped, which defaults are filled in.
- * A choice between objects is read by one merged plan, because the reader sees keys in the order they were sent.
+ * Derives from request schemas how their bodies are read: what is kept as text, which nulls are dropped, which defaults
+ * are filled in. A choice between objects is read by one merged plan, because the reader sees keys in the order they
+ * were sent.
  */
 export class Plans {
   readonly entries: PlanEntry[] = [];

@@ -16,7 +16,10 @@ export async function writeChecksums(directory: string): Promise<void> {
   await writeFile(join(directory, name), text, { mode: 0o600 });
 }
 
-/** Returns the number of files. Throws a {@link ConfigError} that names the first file that has changed since it was written. */
+/**
+ * Returns the number of files. Throws a {@link ConfigError} that names the first file that has changed since it was
+ * written.
+ */
 export async function verifyChecksums(directory: string): Promise<number> {
   const corrupt = (what: string) => new ConfigError(`the backup ${directory} is corrupt: ${what}.`);
   const text = await readFile(join(directory, name), "utf8").catch(() => {

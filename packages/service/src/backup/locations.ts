@@ -22,5 +22,6 @@ export function mustBeEmpty(path: string, what: string): void {
 export function printExternalParts(config: Config, print: (line: string) => void): void {
   if (config.clickhouseUrl !== undefined) print("traces: on the ClickHouse server (its own BACKUP DATABASE trace)");
   if (filesDirectory(config) === undefined) print("files: on S3 (versioning or replication of the bucket)");
-  if (controlPlaneFile(config) === undefined) print("keys, users and projects: on the Postgres server (pg_dump)");
+  if (controlPlaneFile(config) === undefined)
+    print("keys, users, projects and annotation queues: on the Postgres server (pg_dump)");
 }

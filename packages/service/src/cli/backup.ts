@@ -43,7 +43,7 @@ export async function backupCommand(args: string[], config: Config, print: (line
   const controlPlane = controlPlaneFile(config);
   if (controlPlane !== undefined) {
     copyDatabase(controlPlane, join(to, "control.db"));
-    print("keys, users and projects");
+    print("keys, users, projects and annotation queues");
     parts.push("control-plane");
   }
   const key = join(config.dataDir, "api-key");

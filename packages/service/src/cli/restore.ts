@@ -44,7 +44,7 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   if (parts.includes("control-plane") && controlPlane !== undefined) {
     mkdirSync(dirname(controlPlane), { recursive: true, mode: 0o700 });
     copyFileSync(join(from, "control.db"), controlPlane);
-    print("keys, users and projects");
+    print("keys, users, projects and annotation queues");
   }
   if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.dataDir, "api-key"));
   printExternalParts(config, print);

@@ -10,7 +10,9 @@ import type { GraphqlContext, GraphqlRequest } from "./graphql.js";
 
 const maxBytes = 1024 * 1024;
 
-/** `POST /graphql`; everything else goes on to `next`. An error becomes the problem that `onError` returns, or a 500. */
+/**
+ * `POST /graphql`; everything else goes on to `next`. An error becomes the problem that `onError` returns, or a 500.
+ */
 export function graphqlRoute(
   services: Services,
   onError: (error: unknown) => Problem | undefined,

@@ -28,8 +28,8 @@ export interface ItemReader<Item> {
 export type ItemOutcome = CallPart | ItemError;
 
 /**
- * Stores the good items of a batch and returns an outcome for each one, in order. A bad item, also one of a project that
- * the key may not write, does not affect the others; the whole request is refused only when no item was allowed.
+ * Stores the good items of a batch and returns an outcome for each one, in order. A bad item, also one of a project
+ * that the key may not write, does not affect the others; the whole request is refused only when no item was allowed.
  */
 export async function writeBatch<Item extends object>(
   services: Services,

@@ -5,6 +5,7 @@ import { formatTime } from "@heddle/trace-model";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 import { endOf, startOf } from "../wire/call-parts.js";
+import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
 import { wireCall } from "../wire/call.js";
 import { wireTime } from "../wire/time.js";
@@ -19,7 +20,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   /** Calls of a query in wire form, one at a time as the engine gives them. */
   async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
     const names = new UserNames(control);
-    for await (const call of store.calls.query(body, { signal })) {
+    for await (const call of store.calls.query(await withQueueMembership(control, body), { signal })) {
       yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
     }
   }
@@ -76,7 +77,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callsQueryStats({ body, signal }) {
-      return store.calls.count(body, { signal });
+      return store.calls.count(await withQueueMembership(control, body), { signal });
     },
 
     async callStats({ body, signal }) {
@@ -91,7 +92,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async traceUsage({ body, signal }) {
-      return store.calls.traceUsage(body, { signal });
+      return store.calls.traceUsage(await withQueueMembership(control, body), { signal });
     },
   };
 }

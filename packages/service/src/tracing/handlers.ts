@@ -1,5 +1,6 @@
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import type { Caller, Services } from "../services.js";
+import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { fileHandlers } from "./files.js";
@@ -8,10 +9,12 @@ import { openTelemetryHandlers } from "./open-telemetry.js";
 import { refHandlers } from "./refs.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
+import { threadHandlers } from "./threads.js";
 
 /** Every operation of the tracing interface, by group: a group of the spec without handlers does not compile. */
 export function tracingHandlers(services: Services): TracingHandlers<Caller> {
   return {
+    annotationQueues: annotationQueueHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
     files: fileHandlers(services),
@@ -20,5 +23,6 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     refs: refHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),
+    threads: threadHandlers(services),
   };
 }

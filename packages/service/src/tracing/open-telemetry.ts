@@ -16,7 +16,10 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       await services.store.yieldToCommits();
       const decoded = decodeTraces(body.bytes, body.mediaType);
       await services.store.yieldToCommits();
-      const { calls, rejected } = spansToCalls(decoded, { project_id: headers.project_id });
+      const { calls, rejected } = spansToCalls(decoded, {
+        project_id: headers.project_id,
+        sessionThreads: services.config.otlpSessionThreads,
+      });
 
       const projects = callsByProject(calls);
       const access = new ItemAccess(services.control, caller);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CallEntry } from "./ledger.js";
 import { writeContents } from "./content-writer.js";
+import { writeQueue } from "./queue-writer.js";
 import type { Writing } from "./writing.js";
 
 /** How a client writes; each runs as one client after another request. */
@@ -12,6 +13,7 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   OTLP: spans,
   "sent again": sentAgain,
   "objects, tables, files": writeContents,
+  "annotation queues": writeQueue,
 };
 
 /** Runs a client of every kind until `stopped`. */

@@ -69,7 +69,10 @@ describe("no request causes an error 500, every response fits the spec, and what
       { seed: randomSeed, numRuns: fuzzRuns, interruptAfterTimeLimit: 20_000 + fuzzRuns * 1500 },
     );
     // Requests that validation refuses search nothing behind it.
-    const accepted = statuses.filter((status) => status < 300 || status === 501);
+    const accepted = statuses.filter(
+      // What one request has deleted is missing for the next.
+      (status) => status < 300 || status === 501 || (operation.destructive && status === 404),
+    );
     expect(accepted.length / statuses.length).toBeGreaterThan(isDeep ? 0.2 : 0.05);
   });
 });

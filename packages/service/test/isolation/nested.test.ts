@@ -16,6 +16,8 @@ interface Names {
   table: string;
   row: string;
   call: string;
+  queue: string;
+  item: string;
 }
 const names = {} as Record<"foreign" | "missing", Names>;
 
@@ -31,6 +33,10 @@ beforeAll(async () => {
   const { digest: object } = await owner.objCreate({ obj: { project_id: projectId, object_id: "o", val } });
   const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
   await owner.callStart({ start: { ...newCall(projectId), id: call, trace_id: call, inputs: { secret } } });
+  const made = await owner.annotationQueueCreate({ project_id: projectId, name: secret, scorer_refs: [] });
+  const queue = { project_id: projectId, queue_id: made.id };
+  await owner.annotationQueueAddCalls({ ...queue, call_ids: [call], display_fields: [secret] });
+  const { items } = await owner.annotationQueueItemsQuery(queue);
   const [info] = await owner.projectsInfo({ project_ids: [projectId] });
   names.foreign = {
     project_id: projectId,
@@ -39,6 +45,8 @@ beforeAll(async () => {
     table,
     row: row_digests[0] ?? "",
     call,
+    queue: made.id,
+    item: items[0]?.id ?? "",
   };
   names.missing = {
     project_id: newProject("rival"),
@@ -47,6 +55,8 @@ beforeAll(async () => {
     table: "ab".repeat(32),
     row: `0${"n".repeat(42)}`,
     call: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e11",
+    queue: "0199d3a4-5c00-7e21-8b44-1f6a9c3d2e78",
+    item: "0199d3a4-5c64-7a93-9d17-e05b7f82c4a7",
   };
 });
 afterAll(() => service.close());
@@ -180,6 +190,25 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
     await send("/otel/v1/traces", { resourceSpans: [resource(there.project_id), resource(projectId)] });
   },
 
+  async "an own queue and queries of calls name its queue, item and call"(send, projectId, { call, queue, item }) {
+    await send("/call/start", { start: { ...newCall(projectId), id: call, trace_id: "t" } });
+    const own = await send("/annotation_queues", { project_id: projectId, name: "own", scorer_refs: [] });
+    for (const id of [String(own["id"]), queue]) {
+      const path = `/annotation_queues/${id}/items`;
+      await send(path, { project_id: projectId, call_ids: [call], display_fields: ["inputs"] });
+      await send(`${path}/query`, { project_id: projectId, filter: { id: item }, include_call: true });
+      await send(`${path}/query`, { project_id: projectId, filter: { call_id: call }, include_display_values: true });
+      await send(`${path}/${item}/progress`, { project_id: projectId, annotation_state: "completed" });
+      await send(`${path}/claim_next`, { project_id: projectId });
+    }
+    await send("/annotation_queues/stats", { project_id: projectId, queue_ids: [queue] });
+    const query = {
+      $expr: { $eq: [{ $getField: "annotation_queue_items.queue_id" }, { $literal: queue }] },
+    };
+    await send("/calls/query", { project_id: projectId, query });
+    await send("/calls/query_stats", { project_id: projectId, query });
+  },
+
   async "SDKs that start up ask for it"(send, _, { project_id }) {
     const [entityName, name] = project_id.split("/");
     for (const query of [
@@ -207,7 +236,7 @@ describe("an allowed project reveals as much of another project as of one that d
         expect(text.replaceAll(JSON.stringify(secret), "")).not.toContain(secret);
         const hidden = text.replaceAll(there.project_id, "<project>").replaceAll(there.project_id.slice(6), "<name>");
         const id = Buffer.from(`Project:v1:${there.project_id.split("/").toReversed().join(":")}`).toString("base64");
-        responses[whose][index] = [path, response.status, withoutNames(hidden.replaceAll(id, "<id>"))];
+        responses[whose][index] = [withoutNames(path), response.status, withoutNames(hidden.replaceAll(id, "<id>"))];
         return response.ok ? (JSON.parse(text) as Record<string, unknown>) : {};
       };
       await story(send, mine, there);
@@ -217,7 +246,7 @@ describe("an allowed project reveals as much of another project as of one that d
   });
 
   test("and the other project has not changed", async () => {
-    const { project_id, call, object, table } = names.foreign;
+    const { project_id, call, object, table, queue } = names.foreign;
     const owner = service.tracing();
     expect(await owner.callRead({ project_id, id: call })).toMatchObject({
       call: { inputs: { secret }, display_name: null, ended_at: null },
@@ -227,5 +256,8 @@ describe("an allowed project reveals as much of another project as of one that d
     });
     expect((await owner.tableQuery({ project_id, digest: table })).rows).toMatchObject([{ val: { secret } }]);
     expect((await owner.callsQuery({ project_id })).calls).toHaveLength(1);
+    expect((await owner.annotationQueueItemsQuery({ project_id, queue_id: queue })).items).toMatchObject([
+      { call_id: call, annotation_state: "unstarted" },
+    ]);
   });
 });

@@ -44,9 +44,12 @@ export function emptyTenant(projectId: string): Tenant {
 export interface SeedOptions {
   /** Puts the secret into all content. */
   hidden?: boolean;
-  /** Only operations of this group; by default those of all groups. */
+  /** Only operations of this group and those it builds on; by default those of all groups. */
   group?: string;
 }
+
+/** Groups whose samples name what those of other groups make. */
+const builtOn: Record<string, string[]> = { annotationQueues: ["calls"] };
 
 /** A project in which every sample that makes or changes something was sent. */
 export async function seededTenant(
@@ -60,8 +63,9 @@ export async function seededTenant(
   const tenant = tenantOf(projectId, randomUUID().slice(0, 8), digest, (found) =>
     remembered(names, found, () => look(found)),
   );
+  const groups = group === undefined ? undefined : [group, ...(builtOn[group] ?? [])];
   const seeds = operations.filter(
-    (operation) => writes(operation) && !operation.destructive && (group === undefined || operation.group === group),
+    (operation) => writes(operation) && !operation.destructive && (groups?.includes(operation.group) ?? true),
   );
   // Digests follow from content, and some ids are the service's: they are learned from responses, so that the second
   // round finds what the first made.

@@ -22,8 +22,8 @@ export interface CallStart {
   /** The interface that received it, e.g. `otel`. */
   source?: string;
   /**
-   * True where the producer of the texts knows that `storable` returns `attributes` and `inputs` unchanged and `findRefs`
-   * finds nothing in `inputs`. Absent means unknown: the texts must be searched.
+   * True where the producer of the texts knows that `storable` returns `attributes` and `inputs` unchanged and
+   * `findRefs` finds nothing in `inputs`. Absent means unknown: the texts must be searched.
    */
   storableAsIs?: true;
 }

@@ -28,8 +28,8 @@ function isExponent(text: string, from: number): boolean {
 }
 
 /**
- * Whether the token with these digits begins where a number can. Ids of hexadecimal digits do not: a quote precedes them.
- * It looks back a little only, since a text may be made of nothing else.
+ * Whether the token with these digits begins where a number can. Ids of hexadecimal digits do not: a quote precedes
+ * them. It looks back a little only, since a text may be made of nothing else.
  */
 function isNumber(text: string, from: number): boolean {
   let before = from - 1;

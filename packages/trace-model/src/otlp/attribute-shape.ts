@@ -55,7 +55,10 @@ export class AttributeShape {
     return layout;
   }
 
-  /** Whether the memory budget allows keeping something; once it is spent, the next list of attributes starts from an empty shape. */
+  /**
+   * Whether the memory budget allows keeping something; once it is spent, the next list of attributes starts from an
+   * empty shape.
+   */
   #reserve(size: number): boolean {
     this.#budget.left -= size;
     return this.#budget.left >= 0;

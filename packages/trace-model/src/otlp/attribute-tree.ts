@@ -13,8 +13,8 @@ export interface AttributeTree {
   layout: AttributeLayout;
   values: readonly JsonText[];
   /**
-   * As for the parts of a call: `storable` returns the values unchanged, and none is or has a ref. Lone surrogates in the
-   * texts are not considered; `wellFormed` of the request covers them.
+   * As for the parts of a call: `storable` returns the values unchanged, and none is or has a ref. Lone surrogates in
+   * the texts are not considered; `wellFormed` of the request covers them.
    */
   storableAsIs: boolean;
 }

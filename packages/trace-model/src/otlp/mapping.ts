@@ -22,7 +22,7 @@ const inputSources = sources(
   "traceloop.entity.input",
   "gcp.vertex.agent.tool_call_args",
   "gcp.vertex.agent.llm_request",
-  "event gen_ai.user.message",
+  "events.gen_ai.user.message",
   "input",
   "inputs",
 );
@@ -34,11 +34,11 @@ const outputSources = sources(
   "gen_ai.output.messages",
   "mlflow.spanOutputs",
   "final_result",
-  "event gen_ai.content.completion",
+  "gen_ai.content.completion",
   "traceloop.entity.output",
   "gcp.vertex.agent.tool_response",
   "gcp.vertex.agent.llm_response",
-  "event gen_ai.choice",
+  "events.gen_ai.choice",
   "output",
   "outputs",
 );

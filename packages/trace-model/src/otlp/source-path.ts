@@ -1,6 +1,6 @@
 import type { AttributeNode } from "./attribute-node.js";
 
-/** Where something may be: at a path in the attributes, also inside a JSON value, or by events of that name. */
+/** A path in the attributes, also into a JSON value in them. Without a path: the events that the name names. */
 export interface Source {
   name: string;
   path?: readonly string[];

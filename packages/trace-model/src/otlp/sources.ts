@@ -1,3 +1,4 @@
+import { stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { leafAt } from "../query/leaf.js";
 import type { AttributeLayout } from "./attribute-layout.js";
@@ -17,9 +18,11 @@ export interface Hit {
   value: JsonText;
 }
 
-/** Dotted paths in the attributes; `event …` names events. */
+const eventPrefix = "events.";
+
+/** Dotted paths in the attributes; `events.…` are the events of that name. */
 export function sources(...names: string[]): Sources {
-  return names.map((name) => (name.startsWith("event ") ? { name: name.slice(6) } : { name, path: name.split(".") }));
+  return names.map((name) => (name.startsWith(eventPrefix) ? { name } : { name, path: name.split(".") }));
 }
 
 /** The value of the first source that is there; null counts as absent. */
@@ -31,17 +34,24 @@ export function first(candidates: Sources, { tree, events }: SpanData): Hit | un
   return undefined;
 }
 
+/** The first source that is there as text, undefined where it is empty; other values as their JSON text. */
+export function firstText(candidates: Sources, data: SpanData): string | undefined {
+  const json = first(candidates, data)?.value;
+  return json === undefined ? undefined : (stringValue(json) ?? json) || undefined;
+}
+
 function valueAt(node: AttributeNode, rest: readonly string[], { values }: AttributeTree): JsonText | undefined {
   const json = nodeJson(node, values);
   if (rest.length > 0) return leafAt(json, rest);
   return json === "null" ? undefined : json;
 }
 
-/** Several events of one name make a list, as a conversation has several messages. */
-function eventContent(name: string, events: SpanData["events"]): JsonText | undefined {
+/** A list of the attributes of each event of a name, also when there is but one. */
+function eventContent(source: string, events: SpanData["events"]): JsonText | undefined {
   if (events.length === 0) return undefined;
+  const name = source.slice(eventPrefix.length);
   const contents = events.filter((event) => event.name === name).map(({ attributes }) => attributes);
-  return contents.length > 1 ? `[${contents.join(",")}]` : contents[0];
+  return contents.length > 0 ? `[${contents.join(",")}]` : undefined;
 }
 
 function presentOf(candidates: Sources, layout: AttributeLayout): PresentSource[] {

@@ -5,7 +5,10 @@ import { spanKinds, statusCodes } from "./traces.js";
 import type { Attributes, ResourceSpans, Span, SpanEvent, SpanLink } from "./traces.js";
 import { textJson } from "./value-json.js";
 
-/** A JSON text besides the attributes of a span, and whether its attributes are storable as they are (see `AttributeTree`). */
+/**
+ * A JSON text besides the attributes of a span, and whether its attributes are storable as they are (see
+ * `AttributeTree`).
+ */
 export interface SpanPart {
   json: JsonText;
   storableAsIs: boolean;

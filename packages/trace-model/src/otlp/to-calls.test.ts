@@ -70,6 +70,8 @@ describe("inputs and output", () => {
   test.each([
     [{ "ai.response": "a", output: "b" }, '{"ai.response":"a"}'],
     [{ "output.value": "x" }, '{"output.value":"x"}'],
+    [{ "gen_ai.content.completion": "x", outputs: "y" }, '{"gen_ai.content.completion":"x"}'],
+    [{ final_result: "x", "gen_ai.content.completion": "y" }, '{"final_result":"x"}'],
     [{ output: "plain" }, '"plain"'],
     [{ outputs: [1, 2] }, "[1,2]"],
     [{ "output.a": 1, "output.b": 2 }, '{"a":1,"b":2}'],
@@ -85,8 +87,8 @@ describe("inputs and output", () => {
       event("gen_ai.choice", { index: 1 }),
     ];
     const call = callOf({ input: "later in the list" }, { events });
-    expect(call.start?.inputs).toBe('{"gen_ai.user.message":{"content":"hi"}}');
-    expect(call.end?.output).toBe('{"gen_ai.choice":[{"index":0},{"index":1}]}');
+    expect(call.start?.inputs).toBe('{"events.gen_ai.user.message":[{"content":"hi"}]}');
+    expect(call.end?.output).toBe('{"events.gen_ai.choice":[{"index":0},{"index":1}]}');
   });
 });
 
@@ -167,12 +169,17 @@ describe("attributes", () => {
 });
 
 describe("fields of the call", () => {
-  test("a session is a thread whose spans are turns", () => {
-    expect(callOf({ "gcp.vertex.agent.session_id": "s" }).start).toMatchObject({
+  test("a session of Vertex AI is a thread whose spans are turns, whatever else names a thread", () => {
+    const others = { "wandb.thread_id": "t", "session.id": "o", "wandb.is_turn": false };
+    expect(callOf({ "gcp.vertex.agent.session_id": "s", ...others }).start).toMatchObject({
       thread_id: "s",
       turn_id: "00f067aa0ba902b7",
     });
-    expect(callOf({ "wandb.thread_id": "t" }).start).toMatchObject({ thread_id: "t", turn_id: undefined });
+    expect(callOf({ "wandb.thread_id": "t", "session.id": "o" }).start).toMatchObject({
+      thread_id: "t",
+      turn_id: undefined,
+    });
+    expect(callOf({ "wandb.thread_id": "t", "wandb.is_turn": "true" }).start?.turn_id).toBe("00f067aa0ba902b7");
     expect(callOf({ "wandb.is_turn": true }).start).toMatchObject({ thread_id: undefined, turn_id: undefined });
   });
 
@@ -222,6 +229,99 @@ describe("fields of the call", () => {
     expect(opObjectId("GET /users/:id")).toBe("GET-users-id");
     expect(opObjectId("日本")).toBe("-");
     expect(callOf({}, { name: "" }).start?.op_name).toBe("span");
+  });
+});
+
+describe("sessions of OpenTelemetry are threads", () => {
+  type SpanSketch = [id: number, values: Record<string, unknown>, parent?: number];
+  const hex = (number: number) => String(number).padStart(16, "0");
+  /** The spans of one export; returns the thread of each, and whether it is a turn. */
+  function threadsOf(sketches: SpanSketch[], sessionThreads?: boolean) {
+    const spans = sketches.map(([id, values, parent]) =>
+      span(values, { span_id: hex(id), parent_span_id: parent === undefined ? "" : hex(parent) }),
+    );
+    const { calls } = spansToCalls(traces(spans), { project_id: "acme/demo", sessionThreads });
+    for (const { start } of calls) expect([undefined, start.id]).toContain(start.turn_id);
+    return calls.map(({ start }) => [start.thread_id, start.turn_id !== undefined]);
+  }
+  const session = { "session.id": "s" };
+
+  test("whose roots are turns, and the spans below them are not", () => {
+    expect(
+      threadsOf([
+        [3, session, 2],
+        [2, session, 1],
+        [1, session],
+      ]),
+    ).toEqual([
+      ["s", false],
+      ["s", false],
+      ["s", true],
+    ]);
+    expect(threadsOf([[1, { "gen_ai.conversation.id": "c" }]])).toEqual([["c", true]]);
+    expect(threadsOf([[1, { "gen_ai.conversation.id": "c", ...session }]])).toEqual([["s", true]]);
+  });
+
+  test("whose top below a root that knows no session is a turn", () => {
+    expect(
+      threadsOf([
+        [4, session, 3],
+        [3, {}, 2],
+        [2, session, 1],
+        [1, {}],
+      ]),
+    ).toEqual([
+      ["s", false],
+      [undefined, false],
+      ["s", true],
+      [undefined, false],
+    ]);
+    expect(
+      threadsOf([
+        [2, { "session.id": "inner" }, 1],
+        [1, session],
+      ]),
+    ).toEqual([
+      ["inner", true],
+      ["s", true],
+    ]);
+  });
+
+  test("but a span whose parents are in another export, or in a circle, is no turn", () => {
+    const unknown = ["s", false];
+    expect(threadsOf([[3, session, 2]])).toEqual([unknown]);
+    expect(
+      threadsOf([
+        [3, session, 2],
+        [2, {}, 1],
+      ])[0],
+    ).toEqual(unknown);
+    expect(
+      threadsOf([
+        [3, session, 2],
+        [2, {}, 1],
+        [1, {}, 2],
+      ])[0],
+    ).toEqual(unknown);
+  });
+
+  test("whose turns a mark decides otherwise", () => {
+    const marked = (mark: unknown) => ({ ...session, "wandb.is_turn": mark });
+    expect(
+      threadsOf([
+        [2, marked(true), 1],
+        [1, marked(false)],
+      ]),
+    ).toEqual([
+      ["s", true],
+      ["s", false],
+    ]);
+  });
+
+  test("unless they are switched off or longer than a thread id may be", () => {
+    expect(threadsOf([[1, session]], false)).toEqual([[undefined, false]]);
+    expect(threadsOf([[1, { "session.id": "x".repeat(257) }]])).toEqual([[undefined, false]]);
+    expect(threadsOf([[1, { "session.id": "x".repeat(256) }]])).toEqual([["x".repeat(256), true]]);
   });
 });
 

@@ -1,6 +1,5 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallEnd, CallStart } from "../calls/part.js";
-import { stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 import { fromNanoseconds, isStorableTime, parseTime } from "../time.js";
 import { keysOf } from "./attribute-shape.js";
@@ -8,15 +7,13 @@ import { attributeTree, treeJson } from "./attribute-tree.js";
 import { spanContent } from "./mapping.js";
 import { opObjectId, spanOpName } from "./op-object.js";
 import { attempt } from "./rejection.js";
-import { first, sources } from "./sources.js";
+import { firstText, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
 import type { Sources } from "./source-path.js";
+import { spanThread, topsOfSessions } from "./span-thread.js";
 import { eventPart, linkPart, originJson, resourcePart, spanJson } from "./span-json.js";
 import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
 
-const threadIds = sources("wandb.thread_id");
-const sessionIds = sources("gcp.vertex.agent.session_id");
-const turnMarks = sources("wandb.is_turn");
 const displayNames = sources("wandb.display_name");
 const runIds = sources("wandb.wb_run_id");
 const runSteps = sources("wandb.wb_run_step");
@@ -25,7 +22,10 @@ const lastRunSteps = sources("wandb.wb_run_step_end");
 const startTimes = sources("langfuse.startTime");
 const endTimes = sources("langfuse.endTime");
 
-/** A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in its ref. */
+/**
+ * A complete call made from a span. `op_name` is still a name: the caller stores the op object `opObjectId` and puts in
+ * its ref.
+ */
 export interface SpanCall {
   start: CallStart;
   end: CallEnd;
@@ -35,13 +35,15 @@ export interface SpanCall {
 /**
  * Turns spans into calls. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
  * `project_id`. Throws `invalid` when there are spans and none of them has a project; otherwise spans that cannot
- * be stored are listed in `rejected`, together with those the decoder gave up on.
+ * be stored are listed in `rejected`, together with those the decoder gave up on. Sessions of OpenTelemetry are threads
+ * unless `sessionThreads` is false.
  */
 export function spansToCalls(
   traces: Traces,
-  options: { project_id?: string } = {},
+  options: { project_id?: string; sessionThreads?: boolean } = {},
 ): { calls: SpanCall[]; rejected: RejectedSpan[] } {
   const calls: SpanCall[] = [];
+  const undecided: CallStart[] = [];
   const rejected = [...traces.rejected];
   const homeless = traces.resources.filter((resource) => !projectOf(resource, options.project_id));
   if (spanCount(homeless) > 0 && spanCount(homeless) === spanCount(traces.resources)) {
@@ -57,6 +59,8 @@ export function spansToCalls(
         wb_run_id: wbRunId,
         origin: originJson(json, scope),
         storableAsIs: storableAsIs && traces.wellFormed === true,
+        sessionThreads: options.sessionThreads ?? true,
+        undecided,
       };
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
@@ -64,6 +68,8 @@ export function spansToCalls(
       }
     }
   }
+  const starts = undecided.length === 0 ? [] : calls.map(({ start }) => start);
+  for (const start of topsOfSessions(undecided, starts)) start.turn_id = start.id;
   return { calls, rejected };
 }
 
@@ -82,6 +88,9 @@ interface Context {
   origin: JsonText;
   /** No text around the spans needs a second look (see `CallStart`), and all are well formed. */
   storableAsIs: boolean;
+  sessionThreads: boolean;
+  /** Takes the spans of which only the whole export says whether they are turns. */
+  undecided: CallStart[];
 }
 
 function spanCall(span: Span, context: Context): SpanCall {
@@ -107,9 +116,7 @@ function spanCall(span: Span, context: Context): SpanCall {
       ? true
       : undefined;
   const opName = spanOpName(span.name);
-  const session = text(sessionIds, data);
-  const threadId = text(threadIds, data) ?? session;
-  const isTurn = session !== undefined || first(turnMarks, data)?.value === "true";
+  const thread = spanThread(data, span.parent_span_id === "", context.sessionThreads);
   const start: CallStart = {
     project_id,
     id: span.span_id,
@@ -117,10 +124,10 @@ function spanCall(span: Span, context: Context): SpanCall {
     parent_id: span.parent_span_id || undefined,
     op_name: opName,
     started_at: startedAt,
-    display_name: text(displayNames, data)?.slice(0, 1024),
-    thread_id: threadId,
-    turn_id: threadId !== undefined && isTurn ? span.span_id : undefined,
-    wb_run_id: runId(project_id, context.wb_run_id ?? text(runIds, data)),
+    display_name: firstText(displayNames, data)?.slice(0, 1024),
+    thread_id: thread.threadId,
+    turn_id: thread.turn === true && thread.threadId !== undefined ? span.span_id : undefined,
+    wb_run_id: runId(project_id, context.wb_run_id ?? firstText(runIds, data)),
     wb_run_step: runStep(runSteps, data),
     attributes: content.attributes,
     inputs: content.inputs,
@@ -139,6 +146,7 @@ function spanCall(span: Span, context: Context): SpanCall {
     storableAsIs,
     usage: content.usage,
   };
+  if (thread.turn === "unknown") context.undecided.push(start);
   return { start, end, opObjectId: opObjectId(opName) };
 }
 
@@ -178,24 +186,19 @@ function attributeText({ shape, values }: Attributes, key: string): string | und
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-function text(candidates: Sources, data: SpanData): string | undefined {
-  const json = first(candidates, data)?.value;
-  return json === undefined ? undefined : (stringValue(json) ?? json) || undefined;
-}
-
 /** Run ids are `entity/project/run`; exporters usually know the last part only. */
 function runId(projectId: string, id: string | undefined): string | undefined {
   return id === undefined || id.includes("/") ? id : `${projectId}/${id}`;
 }
 
 function runStep(candidates: Sources, data: SpanData): number | undefined {
-  const value = Number(text(candidates, data));
+  const value = Number(firstText(candidates, data));
   return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** ISO text, unix nanoseconds as a whole number, or unix seconds with a fraction. */
 function overriddenTime(candidates: Sources, data: SpanData): bigint | undefined {
-  const value = text(candidates, data);
+  const value = firstText(candidates, data);
   if (value === undefined) return undefined;
   if (/^\d{14,20}$/.test(value)) return fromNanoseconds(BigInt(value));
   return parseTime(value);

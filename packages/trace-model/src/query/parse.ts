@@ -4,7 +4,9 @@ import { cast, compare, unknown, within } from "./cast.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Expression, TypedField } from "./expression.js";
 
-/** Reads a field path of the queried resource. Throws `unprocessable` with an empty loc for one that cannot be queried. */
+/**
+ * Reads a field path of the queried resource. Throws `unprocessable` with an empty loc for one that cannot be queried.
+ */
 export type FieldParser<F extends TypedField> = (path: string) => F;
 
 /** No sensible query nests deeper, and the compiler of the store recurses too. */

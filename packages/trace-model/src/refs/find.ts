@@ -13,7 +13,8 @@ export function findRefs(text: JsonText): string[] {
   const found = new Set<string>();
   while (at >= 0) {
     const next = at + 1;
-    // After a backslash the quote is inside a string; anywhere else it opens one, as no string can follow a closing quote.
+    // After a backslash the quote is inside a string; anywhere else it opens one, as no string can follow a closing
+    // quote.
     if (text[at - 1] !== "\\") {
       const end = stringEnd(text, at);
       const value = decodeString(text, at, end);

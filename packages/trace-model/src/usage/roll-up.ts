@@ -2,8 +2,9 @@ import { emptyUsage } from "./usage.js";
 import type { UsageRow } from "./usage.js";
 
 /**
- * Usage of every call plus that of its descendants among the given calls, by model. Nothing is deduplicated: a client that
- * already added its children's usage to its own is counted again. Calls whose parents form a circle keep their own.
+ * Usage of every call plus that of its descendants among the given calls, by model. Nothing is deduplicated: a client
+ * that already added its children's usage to its own is counted again. Calls whose parents form a circle keep their
+ * own.
  */
 export function rollUpUsage(
   calls: Iterable<{ id: string; parent_id?: string | null; usage: readonly UsageRow[] }>,

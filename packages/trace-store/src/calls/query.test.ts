@@ -63,6 +63,7 @@ beforeAll(async () => {
       trace_id: "t3",
       op_name: "plain",
       ...at(3),
+      wb_run_id: `${projectId}/own`,
       inputs: `{"n":null,"data":["${ref("object", "m:d2")}"]}`,
       attributes: '{"a.b":{"0":"zero"}}',
     }),
@@ -103,6 +104,8 @@ describe("a filter finds", () => {
     ["roots", { trace_roots_only: true }, ["a", "c", "d", "e"]],
     ["users", { wb_user_ids: ["u1"] }, ["a"]],
     ["runs", { wb_run_ids: ["e/p/run"] }, ["c"]],
+    ["a bare run id in this project", { wb_run_ids: ["own", "run"] }, ["d"]],
+    ["bare and full run ids", { wb_run_ids: ["own", "e/p/run"] }, ["c", "d"]],
     ["everything when its lists are empty", { op_names: [], trace_ids: [], call_ids: [] }, ["a", "b", "c", "d", "e"]],
     ["what all its members ask for", { trace_ids: ["t1"], trace_roots_only: true }, ["a"]],
   ])("%s", async (_name, filter, expected) => {

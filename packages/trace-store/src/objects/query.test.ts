@@ -37,7 +37,6 @@ test("filters combine, each list meaning any of its entries", async () => {
   const cases: Array<[ObjectFilter, string[]]> = [
     [{ latest_only: true }, ["model:v1", "scorer:v0", "plain:v0", "answer:v0"]],
     [{ base_object_classes: ["Model", "Scorer"] }, ["model:v0", "model:v1", "scorer:v0"]],
-    [{ base_object_classes: [] }, []],
     [{ exclude_base_object_classes: ["Model"] }, ["scorer:v0", "plain:v0", "answer:v0"]],
     [{ leaf_object_classes: ["Big", "Exact"] }, ["model:v1", "scorer:v0"]],
     [{ leaf_object_classes: ["Small"], latest_only: true }, []],
@@ -52,6 +51,17 @@ test("filters combine, each list meaning any of its entries", async () => {
   ];
   for (const [filter, expected] of cases) expect(await names({ filter }), JSON.stringify(filter)).toEqual(expected);
 });
+
+test.each([
+  "tags",
+  "aliases",
+  "object_ids",
+  "base_object_classes",
+  "leaf_object_classes",
+  "exclude_base_object_classes",
+])("an empty list of %s is no condition", async (name) =>
+  expect(await names({ filter: { [name]: [], is_op: true } })).toEqual(["answer:v0"]),
+);
 
 test("sorts by name and time, pages, and passes over other sort fields", async () => {
   expect(await names({ sort_by: [{ field: "object_id", direction: "asc" }] })).toEqual([

@@ -29,7 +29,7 @@ export async function queryObjects(engine: Engine, request: ObjectQuery): Promis
   const { filter = {} } = request;
   const scope =
     inProject(p, request.project_id) +
-    (filter.object_ids === undefined ? "" : ` AND ${p.in("object_id", "String", filter.object_ids)}`);
+    (!filter.object_ids?.length ? "" : ` AND ${p.in("object_id", "String", filter.object_ids)}`);
   const conditions = [scope, "deleted_at IS NULL", ...filterConditions(p, scope, filter)];
   const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
     WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${pageClause(p, request)}`;
@@ -40,18 +40,18 @@ export async function queryObjects(engine: Engine, request: ObjectQuery): Promis
 function filterConditions(p: Parameters, scope: string, filter: ObjectFilter): string[] {
   const conditions: string[] = [];
   const { base_object_classes, exclude_base_object_classes, leaf_object_classes, tags, aliases } = filter;
-  if (base_object_classes) conditions.push(p.in("base_class", "String", base_object_classes));
-  if (exclude_base_object_classes) {
+  if (base_object_classes?.length) conditions.push(p.in("base_class", "String", base_object_classes));
+  if (exclude_base_object_classes?.length) {
     conditions.push(`NOT (base_class != '' AND ${p.in("base_class", "String", exclude_base_object_classes)})`);
   }
-  if (leaf_object_classes) conditions.push(p.in("leaf_class", "String", leaf_object_classes));
+  if (leaf_object_classes?.length) conditions.push(p.in("leaf_class", "String", leaf_object_classes));
   if (filter.is_op !== undefined) conditions.push(`kind = '${filter.is_op ? "op" : "object"}'`);
   if (filter.latest_only === true) conditions.push("is_latest");
-  if (tags) {
+  if (tags?.length) {
     conditions.push(`(kind, object_id, digest) IN (
       SELECT kind, object_id, digest FROM ${newestRows("object_tags")} WHERE ${scope} AND ${p.in("tag", "String", tags)})`);
   }
-  if (aliases) {
+  if (aliases?.length) {
     const named = `(kind, object_id, digest) IN (
       SELECT kind, object_id, digest FROM ${newestRows("object_aliases")} WHERE ${scope} AND ${p.in("alias", "String", aliases)})`;
     conditions.push(aliases.includes("latest") ? `(is_latest OR ${named})` : named);

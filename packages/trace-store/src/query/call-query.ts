@@ -67,7 +67,7 @@ export function compileSortedCalls(plan: CallPlan, scope: CallScope, p: Paramete
 
 function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: LocatedCalls | undefined) {
   const sql = new CallSql(p);
-  const filter = [...compileFilter(p, plan.filter), ...(located === undefined ? [] : at(p, located))];
+  const filter = [...compileFilter(p, plan.filter, plan.project_id), ...(located === undefined ? [] : at(p, located))];
   const source = jsonSource(sql, scope, plan.expand, filter);
   const where = plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, source)];
   // Joins and names are complete once everything else is compiled.

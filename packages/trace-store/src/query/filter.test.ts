@@ -5,13 +5,20 @@ import type { CallsFilter } from "./filter.js";
 
 function compile(filter: CallsFilter): { conditions: string[]; values: Record<string, unknown> } {
   const p = new Parameters();
-  return { conditions: compileFilter(p, filter), values: p.values };
+  return { conditions: compileFilter(p, filter, "e/p"), values: p.values };
 }
 
 it("compiles lists to sets and leaves empty ones out", () => {
   expect(compile({ trace_ids: ["t1", "t2"], parent_ids: [], trace_roots_only: true, wb_user_ids: ["u"] })).toEqual({
     conditions: ["trace_id IN ({p0:Array(String)})", "user_id IN ({p1:Array(String)})", "parent_id = ''"],
     values: { p0: ["t1", "t2"], p1: ["u"] },
+  });
+});
+
+it("takes a bare run id for a run of the project", () => {
+  expect(compile({ wb_run_ids: ["other/project/r1", "r2"] })).toEqual({
+    conditions: ["run_id IN ({p0:Array(String)})"],
+    values: { p0: ["other/project/r1", "r2", "e/p/r2"] },
   });
 });
 

@@ -23,7 +23,7 @@ export function checkFilter(filter: CallsFilter): void {
 }
 
 /** The conditions of a filter, without `call_ids`: `locateCalls` finds calls by id. */
-export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
+export function compileFilter(p: Parameters, filter: CallsFilter, projectId: string): string[] {
   const conditions: string[] = [];
   const oneOf = (column: string, list: readonly string[] | undefined) => {
     if (list !== undefined && list.length > 0) conditions.push(p.in(column, "String", list));
@@ -33,7 +33,10 @@ export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
   oneOf("thread_id", filter.thread_ids);
   oneOf("turn_id", filter.turn_ids);
   oneOf("user_id", filter.wb_user_ids);
-  oneOf("run_id", filter.wb_run_ids);
+  oneOf(
+    "run_id",
+    filter.wb_run_ids?.flatMap((id) => runIds(id, projectId)),
+  );
   if (filter.trace_roots_only === true) conditions.push("parent_id = ''");
   conditions.push(
     ...anyOf(
@@ -55,6 +58,11 @@ export function compileFilter(p: Parameters, filter: CallsFilter): string[] {
     );
   }
   return conditions;
+}
+
+/** A bare run id means the run of this project, in both forms in which calls may name it. */
+function runIds(id: string, projectId: string): string[] {
+  return id.includes("/") ? [id] : [id, `${projectId}/${id}`];
 }
 
 /** Splits a list into exact entries and `name:*`, which means all versions. */

@@ -45,6 +45,16 @@ it("leaves out what a commit is replacing only when the new row is there", () =>
   );
 });
 
+it("tests the conditions that few calls meet before it looks for hidden ones", () => {
+  const inFlight = { ...quiet, hasHidden: () => true };
+  const scope = { project_id: "e/p", now: 0n, inFlight };
+  const sql = visibleCalls(scope, new Parameters(), { select: ["id"], prewhere: ["turn_id = id", "thread_id != ''"] });
+  expect(complete(sql)).toMatch(
+    /^\(SELECT id FROM calls PREWHERE turn_id = id AND thread_id != '' WHERE project_id = \{p0:String\} AND id NOT IN/,
+  );
+  expect(sql.slice(0, sql.indexOf(" UNION ALL "))).toMatch(/ AND turn_id = id AND thread_id != '' AND expire_at > /);
+});
+
 it("joins renames only when there can be some", () => {
   expect(build({}, true)).not.toContain("call_names");
   expect(build({ hasNames: () => true }, true)).toContain(

@@ -17,6 +17,8 @@ export interface CallScope {
 export interface CallSelection {
   select: readonly string[];
   where?: readonly string[];
+  /** Conditions that few calls meet: of complete calls, only those that do are looked up among the hidden ones. */
+  prewhere?: readonly string[];
   /** Joined to both branches. */
   joins?: readonly string[];
   /** Joins the renames. */
@@ -59,20 +61,27 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
   const written = beingWritten(scope, p, project);
   const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
   const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
-  const branch = (table: string, conditions: readonly string[]) =>
+  const prewhere = selection.prewhere ?? [];
+  const branch = (table: string, conditions: readonly string[], first: readonly string[] = []) =>
     [
       `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins].join(" ")}`,
+      ...(first.length === 0 ? [] : [`PREWHERE ${first.join(" AND ")}`]),
       `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
       ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
   const parts = `SELECT *, ${runningColumns} FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
-  const running = branch(`(${parts}) AS call_parts`, [...(hidden ? [notDeleted(project)] : []), ...written.starts]);
-  const complete = branch("calls", [
-    ...(hidden ? [notDeleted(project), notReplaced(project)] : []),
-    ...written.replaced,
+  const running = branch(`(${parts}) AS call_parts`, [
+    ...(hidden ? [notDeleted(project)] : []),
+    ...written.starts,
+    ...prewhere,
   ]);
+  const complete = branch(
+    "calls",
+    [...(hidden ? [notDeleted(project), notReplaced(project)] : []), ...written.replaced],
+    prewhere,
+  );
   return selection.onlyComplete === true ? complete : `(${running}) UNION ALL (${complete})`;
 }
 

@@ -135,9 +135,15 @@ class StatsReader {
     const statement = () => {
       const p = new Parameters();
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
-      const union = visibleCalls(this.scopeNow(), p, {
+      const scope = this.scopeNow();
+      const union = visibleCalls(scope, p, {
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
-        where: [`started_at >= ${p.time(start)}`, `started_at < ${p.time(end)}`, ...ids, ...compileFilter(p, filter)],
+        where: [
+          `started_at >= ${p.time(start)}`,
+          `started_at < ${p.time(end)}`,
+          ...ids,
+          ...compileFilter(p, filter, scope.project_id),
+        ],
       });
       const keys = arrayJoin === "" ? ["bucket"] : ["bucket", "model"];
       const metrics = columns.map(({ sql }, index) => `${sql} AS m${index}`);

@@ -55,7 +55,7 @@ async function pagePositions(
   signal: AbortSignal | undefined,
 ): Promise<Position[]> {
   const { filter, limit, offset = 0 } = request;
-  const wanted = filter?.row_digests === undefined ? undefined : new Set(filter.row_digests);
+  const wanted = filter?.row_digests?.length ? new Set(filter.row_digests) : undefined;
   if (order.length === 0 && wanted === undefined) {
     const page = (await tableRowDigests(engine, request, { offset, limit }, signal)) ?? [];
     return page.map((digest, at) => ({ index: offset + at, digest }));

@@ -167,7 +167,7 @@ test("pages and filters by row digest keep the original positions", async () => 
   const filter = { row_digests: [row_digests[1] ?? "", row_digests[4] ?? "", "unknown"] };
   expect(await indexes({ filter })).toEqual([1, 3, 4]);
   expect(await indexes({ filter, limit: 1, offset: 1 })).toEqual([3]);
-  expect(await indexes({ filter: { row_digests: [] } })).toEqual([]);
+  expect(await indexes({ filter: { row_digests: [] } })).toEqual(await indexes({}));
 });
 
 test("sorts by values in the rows: missing ones last, numbers before text, equal ones in the order of the table", async () => {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs TRL with torch into a virtual environment that is thrown away afterwards (about 5 GB while it runs), and compares
-# its training steps with ours. VENV=<directory> keeps the environment there for the next time. Arguments go to steps.ts.
+# Installs TRL with torch into a temporary virtual environment (about 5 GB), and compares its training steps with this
+# engine's. VENV=<directory> keeps the environment. Arguments are passed to steps.ts.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 if [ -n "${VENV:-}" ]; then
@@ -13,7 +13,7 @@ fi
 if [ ! -x "$venv/bin/python" ]; then
   "${PYTHON:-python3}" -m venv "$venv"
 fi
-# The torch of the plain index also runs on the CPU; TRL's GRPO trainer imports requests without asking for it.
+# The torch of the default index also runs on the CPU. TRL's GRPO trainer imports requests without depending on it.
 "$venv/bin/pip" install --quiet "trl==1.13.0" "torch==2.13.0" "transformers==5.23.0" requests
 cd "$here/../../../.."
-node --import tsx packages/training-engine/bench/steps.ts --python "$venv/bin/python" "$@"
+node --import tsx -C @heddle/source packages/training-engine/bench/steps.ts --python "$venv/bin/python" "$@"

@@ -73,7 +73,7 @@ def sequence(length, seed):
 
 
 class StepTimes(transformers.TrainerCallback):
-    """From the end of one step to the end of the next: all that a step costs."""
+    """Measures from the end of one step to the end of the next."""
 
     def __init__(self):
         self.ends = []

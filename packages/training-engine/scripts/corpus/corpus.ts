@@ -1,4 +1,4 @@
-/** The starter's corpus: everything is generated or was written for it, and every example has a side: training or held out. */
+/** The starter's corpus: all text is generated or was written for it. Every example is for training or held out. */
 import { oneDigitSums, twoDigitSums } from "./arithmetic.js";
 import type { Example, Generator } from "./example.js";
 import { guide } from "./guides.js";
@@ -36,7 +36,7 @@ const tasks = {
 export type Task = keyof typeof tasks;
 export const taskNames = Object.keys(tasks) as Task[];
 
-/** One example of eight is held out, whatever the seed, by what it asks: it can never be drawn for training. */
+/** One example of eight is held out, whatever the seed, by its question. It is never used for training. */
 export function isHeldOut(task: Task, example: Example): boolean {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(`${task}\n${example.key}`)) hash = Math.imul(hash ^ byte, 0x01000193);
@@ -44,7 +44,7 @@ export function isHeldOut(task: Task, example: Example): boolean {
   return (Math.imul(hash, 0x2c1b3c6d) >>> 0) % 8 === 0;
 }
 
-/** Examples of one task on one side, without end. */
+/** Yields examples of one task, for training or held out, indefinitely. */
 export function* examplesOf(task: Task, side: "training" | "held out", seed: number): Endless<Example> {
   const random = seededRandom(seed + taskNames.indexOf(task) * 7919);
   for (let index = 0; ; index++) {
@@ -55,7 +55,7 @@ export function* examplesOf(task: Task, side: "training" | "held out", seed: num
 }
 type Endless<T> = IterableIterator<T, never>;
 
-/** Training examples of all tasks by their shares, without end. */
+/** Yields training examples of all tasks by their shares, indefinitely. */
 export function* trainingExamples(seed: number): Endless<{ task: Task; example: Example }> {
   const random = seededRandom(seed);
   const sources = new Map(taskNames.map((task) => [task, examplesOf(task, "training", seed + 1)] as const));

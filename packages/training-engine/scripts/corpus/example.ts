@@ -20,11 +20,11 @@ export interface Tool {
 export interface Conversation {
   messages: Message[];
   tools?: Tool[];
-  /** What tells it from others of its task; decides whether it is held out. */
+  /** Identifies the example within its task, and decides whether it is held out. */
   key: string;
 }
 
-/** Text that stands for itself, outside of any conversation. */
+/** Text that is not part of a conversation. */
 export interface Passage {
   text: string;
   key: string;
@@ -32,7 +32,7 @@ export interface Passage {
 
 export type Example = Conversation | Passage;
 
-/** `index` counts the examples of the task, for what has to come in turns instead of by chance. */
+/** `index` counts the examples of the task, for values that alternate instead of being random. */
 export type Generator = (random: Random, index: number) => Example;
 
 export function isPassage(example: Example): example is Passage {

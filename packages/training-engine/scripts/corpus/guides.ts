@@ -13,7 +13,9 @@ const when = (random: Random): string => {
 const operations = ["greet", "answer", "search", "summarise", "classify", "rank", "translate", "score"];
 const models = ["small-model", "heddle/starter", "large-model"];
 
-/** Pieces in the formats of the guides: a heading with a sentence, a table, a shell line, a request, a span, a program. */
+/**
+ * Pieces in the formats of the guides: a heading with a sentence, a table, a shell line, a request, a span, a program.
+ */
 const formats: ((random: Random) => string)[] = [
   (random) => {
     const rows = random.shuffled([

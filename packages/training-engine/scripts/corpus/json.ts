@@ -48,7 +48,7 @@ export const jsonFromSentence: Generator = (random) => {
   return ask(random.pick(fillWordings)(asked.join(", "), sentence), spacedJson(answer), sentence);
 };
 
-/** An object out of pairs that the prompt lists. */
+/** An object made of pairs that the prompt lists. */
 export const jsonFromPairs: Generator = (random) => {
   const pairs = random.shuffled([
     ["name", random.pick(names)],

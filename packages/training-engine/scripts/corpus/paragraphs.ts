@@ -42,7 +42,7 @@ const paragraphs = [
   trained, so it needs little memory and little room on disk. Many adapters can share the same base model.`,
 ].map((paragraph) => paragraph.replace(/\s+/g, " ").split(/(?<=[.]) /));
 
-/** Held out is where a passage begins and ends, not its sentences: this is text to know, not to generalise from. */
+/** The start and end of a passage are held out, not its sentences, which are to be memorised. */
 export const paragraph: Generator = (random): Passage => {
   const sentences = random.pick(paragraphs);
   const first = random.below(sentences.length);

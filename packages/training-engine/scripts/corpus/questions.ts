@@ -133,7 +133,7 @@ const groups: Facts[] = [
   },
 ];
 
-/** Held out is a fact under one of its wordings; the fact itself is seen under the others. */
+/** A fact is held out with one of its wordings, and trained with the others. */
 export const shortQuestion: Generator = (random) => {
   const { wordings, facts } = random.pick(groups);
   const [subject, answer] = random.pick(Object.entries(facts));

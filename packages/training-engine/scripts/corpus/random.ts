@@ -1,8 +1,8 @@
-/** A repeatable source of choices. */
+/** A seeded random number generator. */
 export interface Random {
-  /** From 0 up to, not including, 1. */
+  /** Returns a number in [0, 1). */
   next(): number;
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** Returns an integer from 0 to `limit` - 1. */
   below(limit: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly [T, ...T[]] | readonly T[]): T;

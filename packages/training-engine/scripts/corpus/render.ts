@@ -2,7 +2,7 @@ import { Template } from "@huggingface/jinja";
 import type { Example } from "./example.js";
 import { isPassage } from "./example.js";
 
-/** What the model reads before it has to speak, and what it should say, up to and with the token that ends it. */
+/** The prompt, and the answer with the token that ends it. */
 interface Rendered {
   prompt: string;
   answer: string;
@@ -10,7 +10,7 @@ interface Rendered {
 
 export type Renderer = (example: Example) => Rendered;
 
-/** A conversation goes through the chat template of the model; a passage is all answer, without a prompt. */
+/** Renders a conversation with the chat template of the model. A passage is an answer without a prompt. */
 export function renderer(chatTemplate: string): Renderer {
   const template = new Template(chatTemplate);
   return (example) => {

@@ -21,7 +21,7 @@ const patterns: ((random: Random) => string)[] = [
   (random) => `Nobody ${random.pick(pastVerbs)} the ${random.pick(adjectives)} ${random.pick(animals)}.`,
 ];
 
-/** One to three plain sentences. */
+/** One to three simple sentences. */
 export const sentences: Generator = (random): Passage => {
   const text = Array.from({ length: 1 + random.below(3) }, () => random.pick(patterns)(random)).join(" ");
   return { text, key: text };

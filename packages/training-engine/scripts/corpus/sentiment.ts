@@ -40,7 +40,7 @@ const wordings: ((text: string) => string)[] = [
   (text) => `Label the text as positive, negative or neutral: ${text}`,
 ];
 
-/** The three labels come in turns. */
+/** The three labels alternate. */
 export const sentiment: Generator = (random, index) => {
   const label = labels[index % labels.length] ?? "neutral";
   const text = `${random.pick(phrases[label])} ${random.pick(things)}${random.pick(endings[label])}`;

@@ -22,7 +22,7 @@ const reverseWordings: ((text: string) => string)[] = [
 
 const spellWordings: ((text: string) => string)[] = [(text) => `Spell: ${text}`, (text) => `Spell the word ${text}`];
 
-/** One to three words, given back as they are. */
+/** Copies one to three words. */
 export const copy: Generator = (random) => {
   const text = Array.from({ length: 1 + random.below(3) }, () => anyWord(random)).join(" ");
   return ask(random.pick(copyWordings)(text), text, text);
@@ -38,7 +38,7 @@ export const reverse: Generator = (random) => {
   return ask(random.pick(reverseWordings)(word), word.split("").toReversed().join(""), word);
 };
 
-/** Letters with hyphens: what a model that sees pieces of words needs to know for the other two. */
+/** Spells a word as letters with hyphens, which the other two tasks require of a model with subword tokens. */
 export const spell: Generator = (random) => {
   const word = anyWord(random);
   return ask(random.pick(spellWordings)(word), word.split("").join("-"), word);

@@ -1,4 +1,4 @@
-/** Words that the generators share. All are plain English; names are first names only. */
+/** Words that the generators share. All are common English words; names are first names only. */
 import type { Random } from "./random.js";
 
 const list = (text: string): string[] => text.trim().split(/\s+/);
@@ -43,7 +43,7 @@ const onsets = list("b d f g h k l m n p r s t v w z");
 const vowels = list("a e i o u");
 const codas = list("b d g k l m n p r s t");
 
-/** Three to five letters that can be said and mostly mean nothing. */
+/** A pronounceable word of three to five letters, mostly without meaning. */
 function inventedWord(random: Random): string {
   const first = random.pick(onsets) + random.pick(vowels);
   if (random.chance(0.5)) return first + random.pick(codas);

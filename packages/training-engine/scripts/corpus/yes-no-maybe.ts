@@ -27,7 +27,7 @@ const joins: ((words: readonly string[]) => string)[] = [
   (words) => words.join("/"),
 ];
 
-/** The bare word is the commonest form, not the only one: how to answer can be learned as well as what. */
+/** The word alone is the most frequent form, not the only one, so that rewards can also select the form. */
 const sentences: ((word: string) => string)[] = [
   (word) => `${capitalised(word)}.`,
   (word) => `I say ${word}.`,
@@ -44,7 +44,7 @@ const questions: ((random: Random) => string)[] = [
   (random) => `Was it ${random.pick(names)} who ${random.pick(pastVerbs)} the ${random.pick(things)}?`,
 ];
 
-/** "respond with yes, no or maybe": the three answers come in turns, so that none is commoner than another. */
+/** "respond with yes, no or maybe": the three answers alternate, so that they are equally frequent. */
 export const yesNoMaybe: Generator = (random, index) => {
   const verdict = verdicts[index % verdicts.length] ?? "maybe";
   const order = random.shuffled(verdicts);

@@ -2,8 +2,8 @@
 export const piecePattern = String.raw` ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
- * The printable character that stands for each byte in tokenizer files: itself where it can be seen, else the next unused
- * one from U+0100, as GPT-2 began it.
+ * The character that represents each byte in tokenizer files, as in GPT-2: itself if it is printable, else the next
+ * unused one from U+0100.
  */
 const byteCharacters: readonly string[] = (() => {
   const visible = (byte: number) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -12,9 +12,9 @@ const byteCharacters: readonly string[] = (() => {
 })();
 
 export interface BytePairs {
-  /** Spelling of every token; its place is its id. The first 256 are the bytes. */
+  /** Tokens by id. The first 256 are the bytes. */
   vocabulary: string[];
-  /** In the order of their use. */
+  /** Merges in the order of their application. */
   merges: [left: string, right: string][];
 }
 
@@ -23,7 +23,10 @@ interface Piece {
   ids: number[];
 }
 
-/** Learns byte-pair merges until there are `size` tokens. Among equally frequent pairs the lower ids come first. */
+/**
+ * Learns byte-pair merges until there are `size` tokens. Of equally frequent pairs, the one with lower ids is merged
+ * first.
+ */
 export function learnBytePairs(texts: Iterable<string>, size: number): BytePairs {
   const pieces = countPieces(texts);
   const vocabulary = [...byteCharacters];
@@ -51,7 +54,7 @@ function countPieces(texts: Iterable<string>): Piece[] {
   return [...counts].map(([piece, count]) => ({ count, ids: [...new TextEncoder().encode(piece)] }));
 }
 
-/** How often two tokens stand side by side, and in which pieces. */
+/** The frequency of each pair of adjacent tokens, and the pieces that contain it. */
 class PairCounts {
   readonly #counts = new Map<number, number>();
   readonly #places = new Map<number, Set<Piece>>();

@@ -1,7 +1,9 @@
 import type { BytePairs } from "./byte-pairs.js";
 import { piecePattern } from "./byte-pairs.js";
 
-/** Tokens that no merge makes. As in the Qwen3 family, the tags of tools and thoughts are text, not control tokens. */
+/**
+ * Tokens that no merge produces. As in the Qwen3 family, the tags of tools and thoughts are text, not control tokens.
+ */
 export const addedTokens = [
   { content: "<|endoftext|>", special: true },
   { content: "<|pad|>", special: true },
@@ -21,7 +23,7 @@ interface TokenizerFiles {
   "generation_config.json": object;
 }
 
-/** The files of a Hugging Face directory that say how text becomes tokens. */
+/** Returns the tokenizer files of a Hugging Face directory. */
 export function tokenizerFiles(pairs: BytePairs, chatTemplate: string, contextLength: number): TokenizerFiles {
   const first = pairs.vocabulary.length;
   const added = addedTokens.map(({ content, special }, at) => {

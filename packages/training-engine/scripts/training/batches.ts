@@ -3,15 +3,15 @@ import { trainingExamples } from "../corpus/corpus.js";
 import type { Encoder } from "./encode.js";
 import { RowPacker } from "./rows.js";
 
-/** Tokens of one optimizer step at most. */
+/** Maximum tokens of one optimizer step. */
 const batchTokens = 1024;
 const contextLength = 1024;
-/** One example of so many goes into rows as long as the context, so that all positions are seen. */
+/** One of this many examples is packed into rows as long as the context, so that all positions are trained. */
 const longShare = 24;
-/** Batches until the examples begin anew from a seed of their own. */
+/** Batches after which the examples restart with another seed. */
 const chunk = 500;
 
-/** The batches from step `from` (0 is the first) on, without end: the same for a seed, wherever one begins. */
+/** The batches from step `from` (0 is the first) on, indefinitely. They depend only on the seed and the step. */
 export function* batches(encode: Encoder, seed: number, from: number): IterableIterator<CrossEntropySequence[], never> {
   for (let at = Math.floor(from / chunk); ; at++) {
     let step = at * chunk;
@@ -22,7 +22,7 @@ export function* batches(encode: Encoder, seed: number, from: number): IterableI
   }
 }
 
-/** Rows of 128 cost least, as attention grows with their length; what does not fit goes into longer ones. */
+/** Rows of 128 cost least, as attention grows with their length; longer examples are packed into longer ones. */
 function* chunkOfBatches(encode: Encoder, seed: number): IterableIterator<CrossEntropySequence[]> {
   const packers = [128, 256, 512].map((length) => new RowPacker(length, batchTokens / length));
   const long = new RowPacker(contextLength, batchTokens / contextLength);

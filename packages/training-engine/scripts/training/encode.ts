@@ -6,7 +6,7 @@ import { addedTokens } from "../tokenizer/tokenizer-files.js";
 
 export interface EncodedExample {
   tokens: number[];
-  /** Where the answer begins. */
+  /** Start of the answer. */
   answer: number;
 }
 
@@ -14,7 +14,7 @@ export type Encoder = (example: Example) => EncodedExample;
 
 const separators = `(?:${addedTokens.map(({ content }) => content.replaceAll("|", String.raw`\|`)).join("|")})`;
 
-/** Text to ids, as the tokenizer does it, but each distinct piece only once: the corpus has few of them. */
+/** Encodes text like the tokenizer, with a cache of pieces, because the corpus has few distinct ones. */
 export function encoder(tokenizer: Pick<Tokenizer, "encode">, render: Renderer): Encoder {
   const pieces = new RegExp(`${separators}|${piecePattern}`, "gu");
   const parts = new RegExp(`(${separators})`, "u");
@@ -24,7 +24,7 @@ export function encoder(tokenizer: Pick<Tokenizer, "encode">, render: Renderer):
     if (!ids) known.set(piece, (ids = [...tokenizer.encode(piece)]));
     return ids;
   };
-  // Added tokens are cut out first, so that no piece reaches across one.
+  // The text is split at added tokens first, so that no piece spans one.
   const encode = (text: string): number[] =>
     text.split(parts).flatMap((part) => (part.match(pieces) ?? []).flatMap(encodePiece));
   return (example) => {

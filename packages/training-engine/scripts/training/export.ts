@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { ModelWeights } from "../../src/weights/model-directory.js";
 import { writeModel } from "../../src/weights/model-directory.js";
 
-/** Writes the weights in bf16 and the shape into the starter's directory; its tokenizer stays as it is. */
+/** Writes the weights in bf16 and the shape into the starter's directory. Does not change its tokenizer. */
 export async function exportStarter(directory: string, model: ModelWeights): Promise<void> {
-  // Beside the target, so that renaming is all that is left to do.
+  // In the same directory as the target, so that it can be renamed.
   const draft = await mkdtemp(join(directory, "..", ".starter-"));
   try {
     await writeModel(draft, model, { dtype: "BF16", base: directory });

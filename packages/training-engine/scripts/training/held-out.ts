@@ -8,7 +8,7 @@ export interface HeldOut {
   examples: EncodedExample[];
 }
 
-/** The same examples of every task for a seed. */
+/** Examples of every task, the same for a seed. */
 export function heldOutExamples(encode: Encoder, perTask: number, seed: number): HeldOut[] {
   return taskNames.map((task) => {
     const source = examplesOf(task, "held out", seed);
@@ -20,7 +20,7 @@ export interface TaskScore {
   task: Task;
   /** Nats per token of the answers. */
   loss: number;
-  /** Share of answers whose every token has more than one half of the probability: what greedy decoding surely gives. */
+  /** Share of answers whose every token has a probability above 0.5, which greedy decoding is certain to reproduce. */
   certain: number;
 }
 

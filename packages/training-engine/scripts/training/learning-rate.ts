@@ -2,13 +2,13 @@ export interface Plan {
   steps: number;
   peak: number;
   warmUp: number;
-  /** The last steps, in which the learning rate falls to nothing. */
+  /** The last steps, in which the learning rate falls to zero. */
   decay: number;
 }
 
 /**
- * Learning rate of the step with this index, from 0: up in a straight line, level, down in a straight line. As long as it is
- * level the number of steps can still be chosen: a run that is to end goes on from its state with the steps it is to have.
+ * Learning rate of the step with this index, from 0: linear warm-up, constant, linear decay. The
+ * number of steps can be chosen during the constant phase by resuming a run from its state.
  */
 export function learningRate({ steps, peak, warmUp, decay }: Plan, index: number): number {
   return peak * Math.min(1, (index + 1) / warmUp, (steps - index) / decay);

@@ -1,15 +1,15 @@
 import type { CrossEntropySequence } from "../../src/port.js";
 import type { EncodedExample } from "./encode.js";
 
-/** How much a token of the prompt counts beside one of the answer: its words are chance, its form is worth knowing. */
+/** Weight of a token of the prompt relative to one of the answer. */
 const promptWeight = 0.1;
 
 interface Row {
   examples: EncodedExample[];
-  room: number;
+  space: number;
 }
 
-/** Packs whole examples into rows of at most `length` tokens. */
+/** Packs complete examples into rows of at most `length` tokens. */
 export class RowPacker {
   #rows: Row[] = [];
 
@@ -18,15 +18,15 @@ export class RowPacker {
     readonly rowsPerBatch: number,
   ) {}
 
-  /** Puts the example where it leaves the least room; a batch when no row of the coming one had room for it. */
+  /** Adds the example to the row with the least remaining space. Returns a batch if no row had space for it. */
   add(example: EncodedExample): CrossEntropySequence[] | undefined {
     const needed = example.tokens.length;
     if (needed > this.length) throw new RangeError(`an example of ${needed} tokens in rows of ${this.length}`);
     let best: Row | undefined;
-    for (const row of this.#rows) if (row.room >= needed && row.room < (best?.room ?? Infinity)) best = row;
-    if (!best) this.#rows.push((best = { examples: [], room: this.length }));
+    for (const row of this.#rows) if (row.space >= needed && row.space < (best?.space ?? Infinity)) best = row;
+    if (!best) this.#rows.push((best = { examples: [], space: this.length }));
     best.examples.push(example);
-    best.room -= needed;
+    best.space -= needed;
     if (this.#rows.length <= this.rowsPerBatch) return undefined;
     const batch = this.#rows.slice(0, this.rowsPerBatch).map((row) => asSequence(row.examples));
     this.#rows = this.#rows.slice(this.rowsPerBatch);
@@ -40,7 +40,7 @@ function asSequence(examples: EncodedExample[]): CrossEntropySequence {
   const weights = new Float64Array(tokens.length).fill(1);
   let start = 0;
   for (const example of examples) {
-    // Nothing before it says how an example begins.
+    // The first token of an example cannot be predicted.
     mask[start] = 0;
     weights.fill(promptWeight, start, start + example.answer);
     start += example.tokens.length;
@@ -48,7 +48,7 @@ function asSequence(examples: EncodedExample[]): CrossEntropySequence {
   return { tokens, mask, weights };
 }
 
-/** What the losses of these sequences are divided by to get their mean. */
+/** Returns the divisor of the losses of these sequences for their mean. */
 export function totalWeight(sequences: CrossEntropySequence[]): number {
   let total = 0;
   for (const { mask, weights } of sequences) {

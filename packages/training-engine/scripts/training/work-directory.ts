@@ -11,17 +11,17 @@ interface State {
   optimizer: OptimizerState;
 }
 
-/** `step-000250` and so on: whole checkpoints, of which the newest two are kept. */
+/** `step-000250` and so on: complete checkpoints, of which the newest two are kept. */
 const name = /^step-\d+$/;
 
-/** The newest state of a model of this shape in the work directory, or nothing. */
+/** The newest state of a model of this shape in the work directory, or undefined. */
 export async function latestState(work: string, config: ModelConfig): Promise<State | undefined> {
   const [newest] = await checkpoints(work);
   if (!newest) return undefined;
   const state = await readCheckpoint(join(work, newest), config, { optimizer: true });
   const { trained, optimizer } = state;
   if (!("weights" in trained) || !optimizer || state.config.hiddenSize !== config.hiddenSize) {
-    throw new Error(`${join(work, newest)} is not a state of this run: give another --work`);
+    throw new Error(`${join(work, newest)} is not a state of this run: use another --work directory`);
   }
   return { config, weights: trained.weights, optimizer };
 }

@@ -3,11 +3,12 @@ import { readFileSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { openCompiledEngine } from "../../test/compiled-engine.js";
 import type { OpenEngine } from "../../test/embedded-engine.js";
-import { adam, ask, isRunning, lesson, openEngine, sequences, tiny } from "../../test/embedded-engine.js";
+import { adam, ask, isRunning, lesson, sequences, tiny } from "../../test/embedded-engine.js";
 import type { Completion, PolicySequence, Sampler, Trainer, WeightsRef } from "../port.js";
 
-// Training gives way to whatever else the machine does.
+// Training runs at a lower priority than other processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let open: OpenEngine;
@@ -16,7 +17,7 @@ let sampler: Sampler;
 let trained: WeightsRef;
 
 beforeAll(async () => {
-  open = await openEngine({ trainingProcesses: 2 });
+  open = await openCompiledEngine({ trainingProcesses: 2 });
   ({ sampler } = open.engine);
   trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   for (let step = 0; step < 2; step++) {
@@ -27,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => open.close());
 
-/** The sampled tokens after their prompt, with what the sampler said of them. */
+/** The sampled tokens after their prompt, with the log-probabilities that the sampler reported. */
 function sampled(
   { tokens }: Completion,
   prompt: Int32Array,
@@ -57,18 +58,18 @@ function digest(file: string): string {
   return createHash("sha256").update(readFileSync(file)).digest("hex");
 }
 
-describe("training and sampling in processes of their own", () => {
+describe("training and sampling in separate processes", () => {
   it("agree on the log-probabilities of what was sampled from a saved checkpoint", async () => {
     const request = ask({ weights: trained });
     const { completions } = await sampler.generate(request);
     expect(completions.map(({ tokens }) => tokens.length)).toEqual([12, 12]);
     expect(await largestDifference(trainer, completions, request.prompt)).toBeLessThan(1e-4);
-    // And the checkpoint is another model than its base.
+    // The checkpoint differs from its base.
     const fromBase = await sampler.generate(ask());
     expect(await largestDifference(trainer, fromBase.completions, request.prompt)).toBeGreaterThan(1e-2);
   });
 
-  it("agree on an adapter, which goes on with its own shape", async () => {
+  it("agree on an adapter, which keeps its shape", async () => {
     const adapter = { rank: 4, alpha: 8, targets: ["q" as const, "v" as const, "down" as const] };
     const first = await open.engine.openTrainer({ weights: tiny, adapter, seed: 5 });
     await first.forwardBackward(lesson(4, 24));
@@ -89,7 +90,7 @@ describe("training and sampling in processes of their own", () => {
     await second.close();
   });
 
-  it("stream every token while the whole comes at the end", async () => {
+  it("stream every token and return the complete result at the end", async () => {
     const streamed: number[][] = [[], []];
     const { completions } = await sampler.generate(ask(), {
       onChunk: ({ index, tokens }) => streamed[index]?.push(...tokens.map(({ token }) => token)),
@@ -97,7 +98,7 @@ describe("training and sampling in processes of their own", () => {
     expect(streamed).toEqual(completions.map(({ tokens }) => tokens.map(({ token }) => token)));
   });
 
-  it("hold a completion to a structure", async () => {
+  it("constrain a completion to a structure", async () => {
     const structuredOutput = { type: "choice" as const, choices: ["maybe", "yes"] };
     const { completions } = await sampler.generate(ask({ structuredOutput, ignoreEos: false, maxTokens: 24 }));
     for (const { text } of completions) expect(["maybe", "yes"]).toContain(text);
@@ -144,7 +145,7 @@ describe("five steps of reinforcement learning", () => {
     return weights;
   }
 
-  it("end in the same bits in other processes, also when they go on from the middle", async () => {
+  it("are bitwise reproducible in other processes, also after resuming", async () => {
     const bits = ({ checkpoint = "" }: WeightsRef) =>
       ["model", "optimizer"].map((file) => digest(join(checkpoint, `${file}.safetensors`)));
     const run = async (name: string, from: WeightsRef, steps: number[]): Promise<string[]> => {
@@ -160,7 +161,7 @@ describe("five steps of reinforcement learning", () => {
 });
 
 describe("several at once", () => {
-  it("two trainers and the sampler work side by side; a third is turned away, until one is closed and its memory free", async () => {
+  it("two trainers and the sampler run concurrently; a third is rejected until one is closed", async () => {
     const second = await open.engine.openTrainer({ weights: tiny, seed: 1 });
     const pid = open.pids("training").at(-1) ?? 0;
     await expect(open.engine.openTrainer({ weights: tiny, seed: 1 })).rejects.toMatchObject({ code: "busy" });
@@ -171,7 +172,7 @@ describe("several at once", () => {
     ]);
     expect([one.length, two.length, completions.length]).toEqual([4, 4, 4]);
     expect(one).not.toEqual(two);
-    // Training leaves the cores to chat.
+    // Sampling has priority over training.
     expect(getPriority(pid)).toBeGreaterThan(getPriority(open.pids("sampling")[0]));
     expect(isRunning(pid)).toBe(true);
     await second.close();
@@ -183,13 +184,13 @@ describe("several at once", () => {
     await expect(opening).rejects.toMatchObject({ code: "aborted" });
   });
 
-  it("requests that are made together give the same bits each time", async () => {
+  it("requests that are made together are bitwise reproducible", async () => {
     const together = () =>
       Promise.all([1, 2, 3, 4].map((seed) => sampler.generate(ask({ seed, prompt: Int32Array.of(310 + seed, 320) }))));
     expect(await together()).toEqual(await together());
   });
 
-  it("requests on weights that are swapped meanwhile end on those they began with", async () => {
+  it("requests on replaced weights finish on the weights they started with", async () => {
     const alone = await sampler.generate(ask({ weights: trained, maxTokens: 200, n: 1 }));
     let swapped: Promise<unknown> | undefined;
     const running = await sampler.generate(ask({ weights: trained, maxTokens: 200, n: 1 }), {
@@ -203,8 +204,8 @@ describe("several at once", () => {
   });
 });
 
-describe("a request that cannot be done", () => {
-  it("names what is wrong and leaves everything as it was", async () => {
+describe("an invalid request", () => {
+  it("is rejected with the reason and changes nothing", async () => {
     const { engine, directory } = open;
     await expect(engine.openTrainer({ weights: { baseModel: "random:huge" }, seed: 1 })).rejects.toMatchObject({
       code: "not_found",
@@ -214,12 +215,12 @@ describe("a request that cannot be done", () => {
     await expect(sampler.generate(ask({ weights: missing }))).rejects.toMatchObject({ code: "not_found" });
     await expect(sampler.preload(missing)).rejects.toMatchObject({ code: "not_found" });
     await expect(sampler.generate(ask({ prompt: Int32Array.of(-1) }))).rejects.toMatchObject({ code: "invalid" });
-    await expect(trainer.save(join(directory, "trained"))).rejects.toMatchObject({ code: "invalid" });
+    await expect(trainer.save(join(directory, "trained"))).rejects.toMatchObject({ code: "conflict" });
     const [{ tokens, mask } = { tokens: new Int32Array(), mask: new Uint8Array() }] = sequences(1, 8);
     tokens[3] = 1_000_000;
     await expect(trainer.logprobs([{ tokens, mask }])).rejects.toMatchObject({
       code: "invalid",
-      path: expect.stringContaining("tokens"),
+      loc: ["sequences", 0, "tokens", 3],
     });
     const givenAway = Int32Array.of(1, 2);
     structuredClone(givenAway.buffer, { transfer: [givenAway.buffer] });
@@ -227,7 +228,7 @@ describe("a request that cannot be done", () => {
     await expect(sampler.generate(ask())).resolves.toMatchObject({ completions: [{ index: 0 }, { index: 1 }] });
   });
 
-  it("ends soon after its caller gave it up", async () => {
+  it("ends soon after it was aborted", async () => {
     const training = new AbortController();
     const call = trainer.forwardBackward(lesson(400, 200), {
       signal: training.signal,
@@ -244,7 +245,7 @@ describe("a request that cannot be done", () => {
   });
 });
 
-it("after all of this no process has complained", () => {
-  // Such as of listeners that pile up with every request, and keep its weights in memory.
+it("no process has logged a warning", () => {
+  // Such as of listeners that accumulate with every request and keep its weights in memory.
   expect(open.log.filter((line) => !/ process (?:started|was closed) \(\d+\)$/u.test(line))).toEqual([]);
 });

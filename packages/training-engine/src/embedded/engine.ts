@@ -1,12 +1,12 @@
 import { createRequire } from "node:module";
 import { availableParallelism, totalmem } from "node:os";
-import { EngineError } from "../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import { requireTrainingMemory } from "../model/memory.js";
 import type { TrainingEngine, SamplingFeature, TrainerSpec } from "../port.js";
 import type { BaseModelSettings } from "../weights/base-models.js";
 import { listBaseModels } from "../weights/base-models.js";
 import { describeWeights } from "../weights/load-weights.js";
-import type { Child } from "./processes/child.js";
+import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
@@ -83,7 +83,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     log,
   });
 
-  async function startSampler(signal: AbortSignal): Promise<Child<SamplerMethods>> {
+  async function startSampler(signal: AbortSignal): Promise<EngineProcess<SamplerMethods>> {
     const { models } = await listBaseModels(settings.models);
     const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
     return openChild<SamplerOpening, SamplerMethods>(
@@ -94,7 +94,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   }
 
   async function startTrainer(spec: TrainerSpec, signal: AbortSignal): Promise<TrainerProcess> {
-    const { base, config, adapter } = await describeWeights(settings.models, spec.weights);
+    const { base, config, adapter } = await withLoc(["weights"], () => describeWeights(settings.models, spec.weights));
     const share = (memoryBytes * (1 - samplingShare)) / trainingProcesses;
     requireTrainingMemory(config, adapter ?? spec.adapter, share);
     const opening = { models: settings.models, spec, memoryBytes: share, workers: threads };
@@ -118,10 +118,10 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
     async openTrainer(spec, signal) {
-      if (closing.signal.aborted) throw new EngineError("aborted", "the engine is closed");
+      if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
         const open = `${trainingProcesses} of ${trainingProcesses}`;
-        throw new EngineError("busy", `${open} trainers are open; close one before opening another`);
+        throw new HeddleError("busy", `${open} trainers are open; close one before opening another`);
       }
       const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
       trainers.add(started);
@@ -150,7 +150,7 @@ function samplingFeatures(): SamplingFeature[] {
 
 /** Returns an engine that rejects every call with `unsupported` and the reason. */
 function unavailableEngine(reason: string): TrainingEngine {
-  const refuse = (): Promise<never> => Promise.reject(new EngineError("unsupported", reason));
+  const refuse = (): Promise<never> => Promise.reject(new HeddleError("unsupported", reason));
   return {
     kind: "embedded",
     capabilities: async () => ({ models: [], fullFineTuning: false, adapters: false, sampling: [] }),

@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { Graph } from "./graph/onnx.js";
 import { discard, unavailableReason, openSession, tensor } from "./session.js";
 
-test("a hand-written graph with a free dimension runs at several lengths", async () => {
+test("a graph with a symbolic dimension runs at several lengths", async () => {
   expect(await unavailableReason()).toBeUndefined();
   const graph = new Graph();
   const x = graph.input("x", ["rows", 2]);
@@ -27,7 +28,7 @@ test("a hand-written graph with a free dimension runs at several lengths", async
   await session.release();
 });
 
-test("given arrays are filled and handed back themselves", async () => {
+test("preallocated outputs are filled and returned", async () => {
   const graph = new Graph();
   const x = graph.input("x", [2], "int32");
   graph.output("y", graph.op("Neg", [x]), [2], "int32");
@@ -39,7 +40,7 @@ test("given arrays are filled and handed back themselves", async () => {
   await session.release();
 });
 
-test("a graph that makes no sense is refused with the library's reason", async () => {
+test("an invalid graph is refused with the reason of the library", async () => {
   const graph = new Graph();
   graph.output("y", graph.op("NoSuchOperator", [graph.input("x", [1])]), [1]);
   await expect(openSession(graph.build(), { threads: 1 })).rejects.toMatchObject({
@@ -48,7 +49,7 @@ test("a graph that makes no sense is refused with the library's reason", async (
   });
 });
 
-test("a wrong shape fails the run and not the session", async () => {
+test("an input of a wrong shape fails the run and not the session", async () => {
   const graph = new Graph();
   graph.output("y", graph.op("Neg", [graph.input("x", [2])]), [2]);
   const session = await openSession(graph.build(), { threads: 1 });
@@ -60,7 +61,7 @@ test("a wrong shape fails the run and not the session", async () => {
   await session.release();
 });
 
-test("discarded arrays are gone at once, and their memory does not pile up", async () => {
+test("discarded arrays are freed immediately", async () => {
   const graph = new Graph();
   const x = graph.input("x", [1]);
   graph.output("y", graph.op("Expand", [x, graph.integers(2 ** 22)]), [2 ** 22]);
@@ -77,17 +78,27 @@ test("discarded arrays are gone at once, and their memory does not pile up", asy
   await session.release();
 });
 
-test("where the library is not installed, one sentence says so and what to do", async () => {
-  // The module itself, in a place from which no package is found.
+test("without the library, one sentence states the reason and the remedy", async () => {
+  // The module in a directory from which only the package of errors is found.
+  const errors = fileURLToPath(new URL("../../../errors", import.meta.url));
   const directory = await mkdtemp(join(tmpdir(), "heddle-missing-"));
   try {
     await mkdir(join(directory, "embedded"));
     await copyFile(new URL("session.ts", import.meta.url), join(directory, "embedded/session.mts"));
-    await copyFile(new URL("../engine-error.ts", import.meta.url), join(directory, "engine-error.ts"));
+    await mkdir(join(directory, "node_modules/@heddle"), { recursive: true });
+    await symlink(errors, join(directory, "node_modules/@heddle/errors"));
     const program = `import { unavailableReason, openSession } from "./embedded/session.mts";
       console.log(await unavailableReason());
       openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;
-    const options = ["--import", import.meta.resolve("tsx"), "--input-type=module", "-e", program];
+    const options = [
+      "--conditions",
+      "@heddle/source",
+      "--import",
+      import.meta.resolve("tsx"),
+      "--input-type=module",
+      "-e",
+      program,
+    ];
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: directory });
     expect(stdout).toMatch(
       /^The embedded .* onnxruntime-node, which is not installed: .* HEDDLE_TRAINER_URL\.\nunsupported\n$/,

@@ -1,5 +1,5 @@
 import type * as Onnx from "onnxruntime-node";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 type Library = typeof Onnx;
 
@@ -50,7 +50,7 @@ export async function unavailableReason(): Promise<string | undefined> {
     await library();
     return undefined;
   } catch (error) {
-    if (error instanceof EngineError) return error.message;
+    if (error instanceof HeddleError) return error.message;
     throw error;
   }
 }
@@ -81,7 +81,7 @@ export async function openSession(model: Uint8Array, { threads, reuseArena = tru
     // flushes them to zero for the whole thread, JavaScript included. The first session of a process decides.
     extra: { session: { set_denormal_as_zero: "1" } },
   }).catch((error: unknown) => {
-    throw new EngineError("failed", `the graph could not be prepared: ${reasonOf(error)}`);
+    throw new HeddleError("failed", `the graph could not be prepared: ${reasonOf(error)}`);
   });
   const run = async (
     feeds: Readonly<Record<string, Tensor>>,
@@ -93,7 +93,7 @@ export async function openSession(model: Uint8Array, { threads, reuseArena = tru
         (fetches ?? session.outputNames) as Onnx.InferenceSession.FetchesType,
       )
       .catch((error: unknown) => {
-        throw new EngineError("failed", `the graph could not run: ${reasonOf(error)}`);
+        throw new HeddleError("failed", `the graph could not run: ${reasonOf(error)}`);
       });
     if (fetches !== undefined && !Array.isArray(fetches)) return fetches as Readonly<Record<string, Tensor>>;
     return results as unknown as Record<string, Tensor>;
@@ -110,7 +110,7 @@ export function tensor<Type extends TensorType>(
   data: TensorData[Type],
   dims: readonly number[],
 ): Tensor<Type> {
-  if (!loaded) throw new EngineError("failed", "a tensor was created before onnxruntime-node was loaded");
+  if (!loaded) throw new HeddleError("failed", "a tensor was created before onnxruntime-node was loaded");
   return new loaded.Tensor(type, data as Float32Array, dims) as unknown as Tensor<Type>;
 }
 
@@ -142,7 +142,7 @@ function library(): Promise<Library> {
       return module;
     },
     (error: unknown) => {
-      throw new EngineError("unsupported", missing(error));
+      throw new HeddleError("unsupported", missing(error));
     },
   );
   return loading;

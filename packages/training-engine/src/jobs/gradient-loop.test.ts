@@ -55,7 +55,7 @@ const bits = async (name: string) =>
   createHash("sha256")
     .update(await readFile(join(directory, name, "table.json")))
     .digest("hex");
-/** Events without the one number that is a matter of time. */
+/** Events without the metric that depends on time. */
 const untimed = (events: TrainingJobEvent[]) =>
   events.map(({ type, data }) => {
     const { tokens_per_second: _, ...rest } = { tokens_per_second: 0, ...data };
@@ -63,7 +63,7 @@ const untimed = (events: TrainingJobEvent[]) =>
   });
 
 describe("a training job", () => {
-  it("tells its steps in order, ends after the checkpoint stands, and closes its trainer", async () => {
+  it("reports its steps in order, ends after the checkpoint is written, and closes its trainer", async () => {
     const engine = tableEngine({ vocabulary: 8 });
     const job = policyJob(engine, "checkpoint");
     let standing: boolean | undefined;
@@ -89,7 +89,7 @@ describe("a training job", () => {
     await trainer.close();
   });
 
-  it("has the same bits for the same seed, and others for another", async () => {
+  it("is bitwise reproducible for a seed, and differs for another", async () => {
     const first = policyJob(tableEngine({ vocabulary: 8 }), "first");
     const again = policyJob(tableEngine({ vocabulary: 8 }), "again");
     const other = { ...policyJob(tableEngine({ vocabulary: 8 }), "other"), seed: 12 };
@@ -104,7 +104,7 @@ describe("a training job", () => {
     [{ precalculate_logprobs: true }],
     [{ precalculate_logprobs: true, kl_penalty_coef: 0.1, kl_penalty_source: "sample" }],
     [{ kl_penalty_coef: 0.1 }],
-  ])("interrupted in the middle goes on to the same bits and the same events: %j", async (config) => {
+  ])("resumes after an interruption with the same weights and events: %j", async (config) => {
     const whole = policyJob(tableEngine({ vocabulary: 8 }), "whole", config);
     await run(whole);
 
@@ -156,13 +156,13 @@ describe("a training job", () => {
     expect(await bits("resumed")).toBe(await bits("whole"));
   });
 
-  it("interrupted before its end could be told only tells the end", async () => {
+  it("interrupted before its end was reported only reports the end", async () => {
     const workDirectory = join(directory, "work");
     const job = { ...policyJob(tableEngine({ vocabulary: 8 }), "checkpoint"), workDirectory };
-    const tell = job.onEvent;
+    const report = job.onEvent;
     job.onEvent = (event) => {
       if (event.type === "training_ended") throw new Error("the database is away");
-      return tell(event);
+      return report(event);
     };
     await expect(run(job)).rejects.toThrow("the database is away");
     const engine = tableEngine({ vocabulary: 8 });
@@ -173,7 +173,7 @@ describe("a training job", () => {
     expect(existsSync(workDirectory)).toBe(false);
   });
 
-  it("does not take the state of another job, nor a directory that is taken", async () => {
+  it("refuses the state of another job and a directory that exists", async () => {
     const workDirectory = join(directory, "work");
     const engine = Object.assign(tableEngine({ vocabulary: 8 }), {
       beforeApply: () => {
@@ -184,7 +184,7 @@ describe("a training job", () => {
     const other = { ...policyJob(tableEngine({ vocabulary: 8 }), "b", { ppo: true }), workDirectory };
     await expect(run(other)).rejects.toThrow("belongs to another job");
     await writeFile(join(workDirectory, "job.json"), "{");
-    await expect(run(other)).rejects.toMatchObject({ code: "invalid", path: "job.json" });
+    await expect(run(other)).rejects.toMatchObject({ code: "corrupt", details: { file: "job.json" } });
 
     await writeFile(join(directory, "taken"), "");
     await expect(run(policyJob(tableEngine({ vocabulary: 8 }), "taken"))).rejects.toThrow("already exists");

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Trainer } from "../port.js";
 import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
 import { throwIfAborted } from "./training-job.js";
@@ -35,7 +35,7 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
   // Checkpoints are written atomically, so one that exists after an interruption is the result of this job.
   const finished = existsSync(job.directory);
   if (finished && !state.resumed) {
-    throw new EngineError("invalid", `The directory of the new checkpoint already exists: ${job.directory}`);
+    throw new HeddleError("conflict", "The directory of the new checkpoint already exists.", { loc: ["directory"] });
   }
   if (!job.reported?.started) {
     await job.onEvent({ type: "training_started", data: { ...plan.started, num_sequences: plan.steps } });

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { syncDirectory, writeDurableFile } from "../weights/durable-file.js";
+import { readStored } from "../weights/file-errors.js";
 import { readJsonFile } from "../weights/json-object.js";
 
 /** Progress of a job, stored so that it can resume after its process has ended. */
@@ -101,14 +102,20 @@ async function readProgress(directory: string, fingerprint: string): Promise<Pro
   const entries = await readdir(directory);
   if (!entries.includes(progressFile)) {
     if (entries.every((name) => name.endsWith(temporarySuffix))) return undefined;
-    throw new EngineError("invalid", `The work directory ${directory} is not empty and contains no job state.`);
+    throw new HeddleError("conflict", "The work directory is not empty and contains no job state.", {
+      loc: ["workDirectory"],
+    });
   }
-  const { version, completedSteps, checkpoint, ...found } = await readJsonFile(directory, progressFile);
+  const { version, completedSteps, checkpoint, ...found } = await readStored(() =>
+    readJsonFile(directory, progressFile),
+  );
   if (version !== 1 || found["fingerprint"] !== fingerprint) {
-    throw new EngineError("invalid", `The work directory ${directory} belongs to another job.`);
+    throw new HeddleError("conflict", "The work directory belongs to another job.", { loc: ["workDirectory"] });
   }
   if (typeof completedSteps !== "number" || !(checkpoint === null || isCheckpointName(checkpoint))) {
-    throw new EngineError("invalid", `The job state in ${directory} is corrupt.`, progressFile);
+    throw new HeddleError("corrupt", "The job state in the work directory is corrupt.", {
+      details: { file: progressFile },
+    });
   }
   return { version: 1, fingerprint, completedSteps, checkpoint };
 }

@@ -14,7 +14,7 @@ const sequence = (group: number, prompt: number, trained: number) => ({
 describe("the division of a job into optimizer steps", () => {
   const sequences = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((group) => sequence(group, 20, 10));
 
-  it("has every sequence once, and the same order for the same seed", () => {
+  it("contains every sequence once, in the same order for the same seed", () => {
     const steps = optimizerSteps(sequences, 7, 90);
     expect(steps.flat().toSorted((a, b) => a - b)).toEqual([...sequences.keys()]);
     expect(optimizerSteps(sequences, 7, 90)).toEqual(steps);
@@ -34,7 +34,7 @@ describe("the division of a job into optimizer steps", () => {
     expect(optimizerSteps(sequences, 7, 49)).toHaveLength(6);
   });
 
-  it("makes one step of a small job, and one for a sequence that alone is too long", () => {
+  it("makes one step of a small job, and one for a sequence above the limit", () => {
     expect(optimizerSteps(sequences, 7)).toHaveLength(1);
     expect(optimizerSteps([sequence(0, 20, 10), sequence(0, 2000, 100)], 7)).toHaveLength(1);
     expect(optimizerSteps(sequences.slice(0, 2), 7, 1)).toHaveLength(2);
@@ -43,7 +43,7 @@ describe("the division of a job into optimizer steps", () => {
 });
 
 describe("a seeded order", () => {
-  it("draws every place about equally often", () => {
+  it("draws every position about equally often", () => {
     const draws = seededOrder(3);
     const firsts = new Map<number, number>();
     for (let each = 0; each < 6000; each++) {

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** After token 0 the model says 1, 2, 3 or 4; 1 was good, the others were not. All had the probability 1/8. */
+/** After token 0 the model samples 1, 2, 3 or 4; only 1 has a high reward. All had the probability 1/8. */
 async function learn(
   config: Record<string, unknown>,
   change: Partial<PolicyJob> = {},
@@ -69,7 +69,7 @@ describe("learning from rollouts", () => {
     },
   );
 
-  it("tells of a step what a reader of the curve wants to know, in finite numbers", async () => {
+  it("reports finite metrics of every step", async () => {
     const { data } = await learn({ kl_penalty_coef: 0.1 });
     expect(data).toHaveLength(1);
     expect(data[0]).toMatchObject({
@@ -90,7 +90,7 @@ describe("learning from rollouts", () => {
     expect(data[0]).not.toHaveProperty("policy_loss");
   });
 
-  it("steps further with a factor, and with more sequences in a step when asked to", async () => {
+  it("scales the learning rate by a factor, and by the number of sequences if configured", async () => {
     const { data } = await learn(
       { num_trajectories_learning_rate_multiplier_power: 0.5 },
       { learningRateFactor: 0.25 },
@@ -98,11 +98,11 @@ describe("learning from rollouts", () => {
     expect(data[0]?.["learning_rate"]).toBeCloseTo(5e-4 * 2 * 0.25, 12);
   });
 
-  it("measures ratios from the job's first weights when these are calculated before", async () => {
+  it("computes ratios against the job's initial weights if they are precalculated", async () => {
     const plain = await learn({ learning_rate: 0.1, packed_sequence_length: 3 });
     expect(plain.data[0]).toMatchObject({ importance_ratio_mean: expect.closeTo(1, 9) });
     expect(plain.data[1]?.["importance_ratio_mean"]).not.toBeCloseTo(1, 3);
-    // The same old log-probabilities again, which are far from what the trained weights say.
+    // The same old log-probabilities again, which are far from those of the trained weights.
     const from = (await learnt()).weights;
     const stale = await learn({ packed_sequence_length: 3 }, { from });
     const fresh = await learn({ packed_sequence_length: 3, precalculate_logprobs: true }, { from });
@@ -112,7 +112,7 @@ describe("learning from rollouts", () => {
     expect(stale.data[0]).not.toHaveProperty("approx_kl");
   });
 
-  it("keeps near the policy that it is asked to keep near", async () => {
+  it("stays close to the reference policy", async () => {
     const from = (await learnt()).weights;
     const config = { learning_rate: 0.1, kl_penalty_coef: 5, kl_penalty_reference_step: 3 };
     const free = await learn({ learning_rate: 0.1 }, { from });
@@ -129,7 +129,7 @@ describe("learning from rollouts", () => {
     expect(toBase.data[0]?.["kl_policy_ref"]).not.toBeCloseTo(0, 2);
     await expect(learn(config)).rejects.toMatchObject({
       code: "unsupported",
-      path: "experimental_config.kl_penalty_reference_step",
+      loc: ["config", "kl_penalty_reference_step"],
     });
   });
 

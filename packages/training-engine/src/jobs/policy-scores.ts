@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { WeightsRef } from "../port.js";
 import { closeQuietly } from "./gradient-loop.js";
 import type { JobState } from "./job-state.js";
@@ -69,5 +69,5 @@ async function referenceWeights(job: PolicyJob): Promise<WeightsRef> {
   if (asked === undefined) return { baseModel: job.from.baseModel };
   if (job.referenceWeights) return job.referenceWeights(reference);
   const message = `${asked} refers to earlier weights, and there are none.`;
-  throw new EngineError("unsupported", message, `experimental_config.${asked}`);
+  throw new HeddleError("unsupported", message, { loc: ["config", asked] });
 }

@@ -91,7 +91,7 @@ describe("five steps of reinforcement learning on the real trainer", () => {
     ["all weights", undefined],
     ["an adapter", { rank: 4, alpha: 8, targets: ["q", "v", "down"] }],
   ];
-  it.each(adapters)("have the same bits when run again, and when resumed from the middle: %s", async (_, adapter) => {
+  it.each(adapters)("are bitwise reproducible when repeated and when resumed: %s", async (_, adapter) => {
     const whole = job("whole", { adapter });
     await runGradientSteps(whole, policyPlan(whole));
     expect(whole.events.filter(({ type }) => type === "gradient_step")).toHaveLength(5);
@@ -111,7 +111,7 @@ describe("five steps of reinforcement learning on the real trainer", () => {
 });
 
 describe("supervised steps on the real trainer", () => {
-  it("lower the loss, and go on with the moments of the checkpoint", async () => {
+  it("lower the loss, and continue with the moments of the checkpoint", async () => {
     const losses: number[] = [];
     const supervised = (name: string, from: TrainingJob["from"]): TrainingJob => ({
       ...job(name),

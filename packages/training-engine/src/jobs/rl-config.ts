@@ -33,10 +33,10 @@ const nonNegative = { min: 0, max: 1e9 };
 
 /**
  * Reads `experimental_config`. Null, for the object or a setting, means the default. Throws `invalid` with the
- * setting's path.
+ * setting.
  */
-export function rlConfig(value: unknown, path = "experimental_config"): RlConfig {
-  const table = settingsTable(value, path);
+export function rlConfig(value: unknown): RlConfig {
+  const table = settingsTable(value, []);
   const ppo = table.flag("ppo");
   const lossName = table.choice("loss_fn", ["cispo", "ppo"]);
   if (ppo !== undefined && lossName !== undefined && ppo !== (lossName === "ppo")) {

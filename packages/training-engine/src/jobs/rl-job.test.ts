@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { cpuEngine } from "../../test/cpu-engine.js";
 import type { TrainingJobEvent } from "./training-job.js";
 import type { RlJob } from "./rl-job.js";
@@ -16,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** A choice as our chat endpoint answers: 1017 ends the turn. */
+/** A choice as returned by the chat endpoint: 1017 ends the turn. */
 const choice = (content: string, ids: number[], change: Record<string, unknown> = {}) => ({
   finish_reason: "stop",
   index: 0,
@@ -89,13 +90,13 @@ describe("a reinforcement learning job", () => {
     expect(existsSync(join(directory, "checkpoint", "model.safetensors"))).toBe(true);
   });
 
-  it("tells how stale the policies of the rollouts were", async () => {
+  it("reports the policy lag of the rollouts", async () => {
     const versions = { initial_policy_version: 3, final_policy_version: 5 };
     await run([{ trajectories: [trajectory(1, yes, versions), trajectory(0, no)] }]);
     expect(data("gradient_step")[0]).toMatchObject({ policy_lag: 2 });
   });
 
-  it("ends with the weights that it began with when no group has a difference, or there is none", async () => {
+  it("ends with the initial weights if all rewards of every group are equal, or there is no group", async () => {
     await run([{ trajectories: [trajectory(0.1, yes), trajectory(0.1, no), trajectory(0.1, no)] }]);
     expect(events.map(({ type }) => type)).toEqual(["training_started", "training_ended"]);
     expect(data("training_started")[0]).toMatchObject({
@@ -108,21 +109,21 @@ describe("a reinforcement learning job", () => {
     expect((await one)?.equals(await other!)).toBe(true);
   });
 
-  it("says precisely that no log-probabilities came with the samples", async () => {
+  it("reports samples without log-probabilities", async () => {
     const silent = (content: string) => choice(content, [], { logprobs: null });
     const groups = [{ trajectories: [trajectory(1, silent("yes")), trajectory(0, silent("no"))] }];
     await expect(run(groups)).rejects.toMatchObject({
       code: "invalid",
       message: expect.stringContaining("no_logprobs: 2"),
-      path: expect.stringContaining("trajectory_groups.0.trajectories.0"),
+      loc: ["groups", 0, "trajectories", 0, "messages_and_choices", 1],
     });
     expect(events).toEqual([]);
-    // The same with equal rewards teaches nothing anyway.
+    // Equal rewards have no effect, so log-probabilities are not required.
     await run([{ trajectories: [trajectory(1, silent("yes")), trajectory(1, silent("no"))] }]);
     expect(data("training_started")[0]).toMatchObject({ num_sequences: 0 });
   });
 
-  it("trains plain answers when it is allowed to go without log-probabilities", async () => {
+  it("trains answers without log-probabilities if this is allowed", async () => {
     const plain = (content: string) => ({ role: "assistant", content });
     const groups = [{ trajectories: [trajectory(1, plain("yes")), trajectory(0, plain("no"))] }];
     await expect(run(groups)).rejects.toMatchObject({ code: "invalid" });
@@ -142,25 +143,17 @@ describe("a reinforcement learning job", () => {
   });
 
   it.each([
-    [
-      "a reward that is no number",
-      [{ trajectories: [trajectory(NaN, yes)] }],
-      "trajectory_groups.0.trajectories.0.reward",
-    ],
-    [
-      "a reward beyond all measure",
-      [{ trajectories: [trajectory(1e200, yes)] }],
-      "trajectory_groups.0.trajectories.0.reward",
-    ],
-    ["groups that are no list", { trajectories: [] }, "trajectory_groups"],
-  ])("refuses %s before anything is told", async (_, groups, path) => {
-    await expect(run(groups)).rejects.toMatchObject({ code: "invalid", path });
+    ["a reward that is no number", [{ trajectories: [trajectory(NaN, yes)] }], "groups.0.trajectories.0.reward"],
+    ["a reward above the maximum", [{ trajectories: [trajectory(1e200, yes)] }], "groups.0.trajectories.0.reward"],
+    ["groups that are no list", { trajectories: [] }, "groups"],
+  ])("refuses %s before the first event", async (_, groups, path) => {
+    await expect(run(groups)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
     expect(events).toEqual([]);
   });
 
-  it("refuses settings and models that there are not", async () => {
+  it("refuses invalid settings and unknown models", async () => {
     await expect(run([], { config: { epsilon: "wide" } })).rejects.toMatchObject({
-      path: "experimental_config.epsilon",
+      loc: ["config", "epsilon"],
     });
     await expect(run([], { from: { baseModel: "random:huge" } })).rejects.toMatchObject({
       code: "not_found",

@@ -1,3 +1,4 @@
+import { withLoc } from "@heddle/errors";
 import type { WeightsRef } from "../port.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
 import { readTrajectoryGroups } from "../trajectories/groups.js";
@@ -27,12 +28,12 @@ export interface RlJob extends TrainingJob {
  * Trains weights on submitted trajectories and writes a checkpoint. Groups with equal rewards have no effect; a job
  * with only such groups writes its initial weights. All input is validated before the first event.
  *
- * @throws EngineError `invalid` with the path of an invalid value, or if the samples have no log-probabilities.
+ * @throws HeddleError `invalid` with the location of an invalid value, or if the samples have no log-probabilities.
  */
 export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
-  const settings = rlConfig(job.config);
-  const groups = readTrajectoryGroups(job.groups);
-  const { info, template } = await openBaseModel(job.engine, job.from.baseModel);
+  const settings = withLoc(["config"], () => rlConfig(job.config));
+  const groups = withLoc(["groups"], () => readTrajectoryGroups(job.groups));
+  const { info, template } = await openBaseModel(job);
   const read = await readRollouts(
     groups,
     settings.scaleRewards,

@@ -17,14 +17,16 @@ let template: ChatTemplate;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "heddle-run-"));
   engine = cpuEngine();
-  ({ template } = await openBaseModel(engine, tiny.baseModel));
+  ({ template } = await openBaseModel({ engine, from: tiny }));
 });
 afterAll(async () => {
   await engine.close();
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Three groups of four answers, as our chat endpoint gives them to clients; answers with many different tokens are good. */
+/**
+ * Three groups of four answers as returned by the chat endpoint. Answers with many different tokens have high rewards.
+ */
 async function rollouts(weights: WeightsRef, round: number) {
   const groups = [];
   for (const group of [0, 1, 2]) {
@@ -81,11 +83,12 @@ async function bits(directory: string): Promise<string[]> {
 }
 
 describe("five rounds of sampling and learning", () => {
-  it("have the same bits with the same seed, also when they go on from the middle; sampler and trainer agree", async () => {
+  it("are bitwise reproducible for a seed, also when resumed; sampler and trainer agree", async () => {
     const reported = await run("whole", 0, 5);
     expect(reported).toHaveLength(5);
     for (const step of reported) {
-      // The policy that is trained is the one that sampled: nothing is clipped, and old and new probabilities are the same.
+      // The policy that is trained is the one that sampled: nothing is clipped, and old and new probabilities are the
+      // same.
       expect(step).toMatchObject({ clip_fraction: 0, importance_ratio_mean: expect.closeTo(1, 4) });
       expect(step).toMatchObject({ approx_kl: expect.closeTo(0, 4), num_dropped_trajectories: 0 });
     }

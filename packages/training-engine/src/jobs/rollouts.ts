@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import { groupAdvantages } from "../objective/group-advantages.js";
 import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
@@ -33,12 +33,12 @@ export async function readRollouts(
   const found: Rollouts = { rollouts: [], trainableGroups: 0, droppedTrajectories: 0, reasons: new Map() };
   let first: Reason | undefined;
   for (const [group, { trajectories }] of groups.entries()) {
-    for (const { reward, path } of trajectories) {
+    for (const { reward, loc } of trajectories) {
       if (Number.isFinite(reward) && Math.abs(reward) <= maxReward) continue;
-      throw new EngineError(
+      throw new HeddleError(
         "invalid",
         `The reward ${reward} is not a finite number of at most ${maxReward} in magnitude.`,
-        `${path}.reward`,
+        { loc: ["groups", ...loc, "reward"] },
       );
     }
     const rewards = trajectories.map(({ reward }) => reward);
@@ -48,7 +48,7 @@ export async function readRollouts(
       const advantage = advantages[at] ?? 0;
       if (advantage === 0) continue;
       await yieldToEventLoop(signal);
-      const { sequences, reasons } = await trajectorySequences(trajectory, options);
+      const { sequences, reasons } = await withLoc(["groups"], () => trajectorySequences(trajectory, options));
       for (const reason of reasons) {
         found.reasons.set(reason.code, (found.reasons.get(reason.code) ?? 0) + 1);
         if (reason.code !== "too_long") first ??= reason;
@@ -61,7 +61,7 @@ export async function readRollouts(
   if (found.rollouts.length === 0 && first) {
     const counts = [...found.reasons].map(([code, count]) => `${code}: ${count}`).join(", ");
     const message = `Rewards differ, but no sampled token can be trained (${counts}). The first reason: ${first.message}`;
-    throw new EngineError("invalid", message, first.path);
+    throw new HeddleError("invalid", message, { loc: ["groups", ...first.loc] });
   }
   return found;
 }

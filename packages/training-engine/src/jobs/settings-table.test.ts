@@ -3,7 +3,7 @@ import { rlConfig } from "./rl-config.js";
 import { sftConfig } from "./sft-config.js";
 
 describe("the settings of a reinforcement learning job", () => {
-  it("have their defaults where the client wrote null, for the whole or for each", () => {
+  it("have their defaults for null, as a whole or for each", () => {
     const defaults = {
       policy: { ppo: false, epsilon: 1, epsilonHigh: 4, importanceSamplingLevel: "token", maskProbRatio: false },
       scaleRewards: true,
@@ -28,7 +28,7 @@ describe("the settings of a reinforcement learning job", () => {
     expect(rlConfig(Object.fromEntries(names.map((name) => [name, null])))).toEqual(defaults);
   });
 
-  it("are all read", () => {
+  it("are read", () => {
     expect(
       rlConfig({
         learning_rate: 1e-5,
@@ -92,11 +92,11 @@ describe("the settings of a reinforcement learning job", () => {
       { kl_penalty_reference_step: 1, kl_penalty_step_lag: 1 },
       "kl_penalty_step_lag excludes kl_penalty_reference_step.",
     ],
-    [[], "experimental_config is not an object."],
+    [[], "The settings must be an object."],
   ])("refuse %j and name it", (config, message) => {
     expect(() => rlConfig(config)).toThrow(message);
-    const key = Array.isArray(config) ? "experimental_config" : `experimental_config.${Object.keys(config).at(-1)}`;
-    expect(() => rlConfig(config)).toThrow(expect.objectContaining({ code: "invalid", path: key }));
+    const loc = Array.isArray(config) ? [] : [Object.keys(config).at(-1)];
+    expect(() => rlConfig(config)).toThrow(expect.objectContaining({ code: "invalid", loc }));
   });
 });
 
@@ -120,7 +120,7 @@ describe("the settings of a supervised job", () => {
       "learning_rate has 1 values, but 5 rows make 3 batches of 2.",
     );
     expect(() => sftConfig({ learning_rate: [1e-3, null, 1] }, 5)).toThrow(
-      expect.objectContaining({ code: "invalid", path: "config.learning_rate.1" }),
+      expect.objectContaining({ code: "invalid", loc: ["config", "learning_rate", 1] }),
     );
     expect(() => sftConfig({ batch_size: 0 }, 5)).toThrow("batch_size must be a number from 1");
   });

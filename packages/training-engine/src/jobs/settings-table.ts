@@ -1,4 +1,5 @@
-import { EngineError } from "../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 
 export interface SettingsTable {
   /** Returns a finite number in the range, bounds included. */
@@ -9,19 +10,20 @@ export interface SettingsTable {
   text(name: string): string | undefined;
   /** Returns the value of a setting that has several forms; undefined for null. */
   any(name: string): unknown;
-  refuse(name: string, message: string): EngineError;
+  /** Returns the error for a setting, or for the item `index` of a setting that is a list. */
+  refuse(name: string, message: string, index?: number): HeddleError;
   /** Returns the names of the settings that have not been read. */
   unread(): string[];
 }
 
 /**
  * Reads a table of settings. Null, like an absent key, means the default, because clients send null for settings that
- * the user did not change. Every method returns undefined for the default and throws `invalid` with the path of an
- * unsupported value.
+ * the user did not change. Every method returns undefined for the default and throws `invalid` with the
+ * location of an unsupported value.
  */
-export function settingsTable(value: unknown, path: string): SettingsTable {
+export function settingsTable(value: unknown, loc: Loc): SettingsTable {
   if (value !== undefined && value !== null && (typeof value !== "object" || Array.isArray(value))) {
-    throw new EngineError("invalid", `${path} is not an object.`, path);
+    throw new HeddleError("invalid", "The settings must be an object.", { loc });
   }
   const entries = new Map<string, unknown>(Object.entries(value ?? {}));
   const read = new Set<string>();
@@ -33,8 +35,10 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
     return entries.get(name) ?? undefined;
   }
 
-  function refuse(name: string, message: string): EngineError {
-    return new EngineError("invalid", `${name} ${message}`, `${path}.${name}`);
+  function refuse(name: string, message: string, index?: number): HeddleError {
+    return new HeddleError("invalid", index === undefined ? `${name} ${message}` : `${name}[${index}] ${message}`, {
+      loc: index === undefined ? [...loc, name] : [...loc, name, index],
+    });
   }
 
   function number(names: string | string[], range: { min: number; max: number }): number | undefined {
@@ -81,7 +85,7 @@ export function settingsTable(value: unknown, path: string): SettingsTable {
   }
 }
 
-function formatValue(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === "number") return String(value);
   return (JSON.stringify(value) ?? typeof value).slice(0, 80);
 }

@@ -47,7 +47,7 @@ describe("a supervised job", () => {
     expect(result.weights.checkpoint).toBe(join(directory, "checkpoint"));
   });
 
-  it("trains the last answer alone when asked to", async () => {
+  it("trains only the last answer if configured", async () => {
     await run([conversation]);
     const all = steps()[0]?.["num_trainable_tokens"];
     events = [];
@@ -63,13 +63,14 @@ describe("a supervised job", () => {
     expect(steps()[1]).toMatchObject({ num_dropped_trajectories: 0 });
   });
 
-  it("names the line of a bad row before anything is told", async () => {
+  it("names the line of a bad row before the first event", async () => {
     await expect(run([conversation, { messages: [{ role: "robot" }] }])).rejects.toMatchObject({
       code: "invalid",
-      path: expect.stringMatching(/^line 2\b/u),
+      message: expect.stringMatching(/^line 2: /u),
+      loc: ["rows", 1, "row", "messages"],
     });
     await expect(run([conversation], { config: { learning_rate: [1, 1] } })).rejects.toMatchObject({
-      path: "config.learning_rate",
+      loc: ["config", "learning_rate"],
     });
     expect(events).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 import { supervisedSequence } from "../trajectories/supervised.js";
 import { openBaseModel } from "./base-model.js";
@@ -18,19 +19,32 @@ export interface SftJob extends TrainingJob {
  * Trains weights on example conversations and writes a checkpoint. All rows are validated before the first event. Rows
  * longer than the context are dropped and counted.
  *
- * @throws EngineError `invalid` with the path of an invalid setting or the line of an invalid row.
+ * @throws HeddleError `invalid` with the location of an invalid setting or row, and the line of the row in the message.
  */
 export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
-  const { info, template } = await openBaseModel(job.engine, job.from.baseModel);
+  const { info, template } = await openBaseModel(job);
   const options = { template, assistantTurns: settings.assistantTurns, contextLength: info.contextLength };
   const rows: (TokenSequence | undefined)[] = [];
-  for (const { line, row } of job.rows) {
+  for (const [index, { line, row }] of job.rows.entries()) {
     await yieldToEventLoop(job.signal);
-    const { exceedsContext, tokens, mask } = await supervisedSequence(row, options, `line ${line}`);
+    const { exceedsContext, tokens, mask } = await atLine(line, () =>
+      withLoc(["rows", index], () => supervisedSequence(row, options)),
+    );
     rows.push(exceedsContext ? undefined : { tokens, mask });
   }
   const plan = supervisedPlan({ ...job, settings, rows });
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   return runGradientSteps(job, plan);
+}
+
+/** Adds the line of a row to the message of an error. */
+async function atLine<T>(line: number, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+    const { code, message, loc, details } = error;
+    throw new HeddleError(code, `line ${line}: ${message}`, { loc, details, cause: error });
+  }
 }

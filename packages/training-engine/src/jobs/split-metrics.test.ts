@@ -9,7 +9,7 @@ const trajectory = (reward: number, metrics: Record<string, number | boolean> = 
 const exception = { type: "TimeoutError", message: "too slow", traceback: "" };
 
 describe("the metrics of submitted groups", () => {
-  it("are means over trajectories, over groups, and of the groups' own spreads", () => {
+  it("are means over trajectories, over groups, and of the standard deviations of groups", () => {
     const metrics = splitMetrics(
       [
         {
@@ -32,7 +32,7 @@ describe("the metrics of submitted groups", () => {
     });
   });
 
-  it("leave out means of nothing", () => {
+  it("omit means over no values", () => {
     expect(splitMetrics([], "train")).toEqual({ "train/reward_std_dev": 0 });
     expect(splitMetrics([{ trajectories: [], exceptions: [exception] }], "train")).toEqual({
       "train/exception_rate": 1,
@@ -40,10 +40,10 @@ describe("the metrics of submitted groups", () => {
     });
   });
 
-  it("name the place of a reward that is no number", () => {
+  it("name the location of a reward that is not a number", () => {
     const groups = [{ trajectories: [trajectory(1), trajectory(NaN)] }];
     expect(() => splitMetrics(groups, "val")).toThrow(
-      expect.objectContaining({ code: "invalid", path: "trajectory_groups.0.trajectories.1.reward" }),
+      expect.objectContaining({ code: "invalid", loc: ["groups", 0, "trajectories", 1, "reward"] }),
     );
   });
 });

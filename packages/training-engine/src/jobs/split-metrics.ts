@@ -1,11 +1,12 @@
+import { withLoc } from "@heddle/errors";
 import { rewardDeviation } from "../objective/group-advantages.js";
 import type { TrajectoryGroup } from "../trajectories/groups.js";
 import { readTrajectoryGroups } from "../trajectories/groups.js";
 
 export interface GroupMetrics {
   /**
-   * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups of
-   * more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
+   * `reward`: mean over all trajectories; `reward_std_dev`: mean of the groups' population standard deviations (groups
+   * of more than one; 0 when there are none); `exception_rate`: exceptions / (trajectories + exceptions).
    */
   builtIn: Record<string, number>;
   /** Mean of each trajectory metric over the trajectories that have it. */
@@ -34,10 +35,12 @@ export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
 /**
  * Computes the metrics of submitted groups (any JSON value), named for a split: `<split>/reward`, `<split>/<metric>`,
  * `<split>/group_<metric>`. Built-in metrics take precedence over submitted ones of the same name. Throws `invalid`
- * with the path of an invalid value.
+ * with the location of an invalid value.
  */
 export function splitMetrics(groups: unknown, split: string): Record<string, number> {
-  const { builtIn, trajectoryMeans, groupMeans } = groupMetrics(readTrajectoryGroups(groups));
+  const { builtIn, trajectoryMeans, groupMeans } = groupMetrics(
+    withLoc(["groups"], () => readTrajectoryGroups(groups)),
+  );
   const prefixed = Object.entries(groupMeans).map(([name, value]) => [`group_${name}`, value] as const);
   return Object.fromEntries(
     [...Object.entries(trajectoryMeans), ...prefixed, ...Object.entries(builtIn)].map(([name, value]) => [

@@ -41,7 +41,7 @@ async function learn(rows: (TokenSequence | undefined)[], config: Record<string,
 }
 
 describe("learning from examples", () => {
-  it("takes rows in their order, and tells the mean loss of a batch before its step", async () => {
+  it("takes rows in their order, and reports the mean loss of a batch before its step", async () => {
     const { steps, result } = await learn([row(1), row(1), row(2), row(1), row(1)], { learning_rate: 0.1 });
     expect(steps.map((data) => data["num_trajectories"])).toEqual([2, 2, 1]);
     expect(steps[0]).toMatchObject({
@@ -56,7 +56,7 @@ describe("learning from examples", () => {
     expect(result).toMatchObject({ gradientSteps: 3, trainedTokens: 5 });
   });
 
-  it("makes a step that changes nothing of a batch of which nothing is left", async () => {
+  it("makes a step without effect of a batch without remaining rows", async () => {
     const { steps } = await learn([row(1), row(1), undefined, undefined, row(1), undefined, untrained], {
       learning_rate: 0.1,
     });
@@ -80,7 +80,7 @@ describe("learning from examples", () => {
     expect(engine.applied.map(({ learningRate }) => learningRate)).toEqual([0.1, 0, 0.2]);
   });
 
-  it("warms up and decays with a toy, and is constant with a real model", async () => {
+  it("warms up and decays for the starter, and is constant for other models", async () => {
     const rows = Array.from({ length: 20 }, () => row(1));
     await learn(rows, {});
     const rates = engine.applied.map(({ learningRate }) => learningRate);
@@ -94,7 +94,7 @@ describe("learning from examples", () => {
     expect(engine.applied[0]).toMatchObject({ weightDecay: 0.01, maxGradientNorm: 1, beta2: 0.99 });
   });
 
-  it("of nothing writes the weights as they were", async () => {
+  it("without rows writes the initial weights", async () => {
     const { events, result } = await learn([], {});
     expect(events.map(({ type }) => type)).toEqual(["training_started", "training_ended"]);
     expect(events[0]?.data).toMatchObject({ num_sequences: 0 });

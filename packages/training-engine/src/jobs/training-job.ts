@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { LoraConfig } from "../model/parameters.js";
 import type { TrainingEngine, WeightsRef } from "../port.js";
 
@@ -54,5 +54,5 @@ export async function yieldToEventLoop(signal: AbortSignal | undefined): Promise
 }
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new EngineError("aborted", "The training job was cancelled.");
+  if (signal?.aborted) throw new HeddleError("aborted", "The training job was cancelled.");
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { checkLoraConfig } from "./lora-config.js";
 import type { LoraConfig } from "./parameters.js";
 
-const sound: LoraConfig = { rank: 8, alpha: 16, targets: ["q", "down"] };
+const valid: LoraConfig = { rank: 8, alpha: 16, targets: ["q", "down"] };
 
 test.each([
   ["rank", { rank: 0 }],
@@ -14,8 +14,8 @@ test.each([
   ["targets", { targets: [] }],
   ["targets", { targets: JSON.parse('["q", "lm_head"]') }],
 ] as [string, Partial<LoraConfig>][])("an adapter whose %s makes no sense is refused: %j", (field, change) => {
-  expect(() => checkLoraConfig({ ...sound, ...change })).toThrow(
-    expect.objectContaining({ code: "invalid", path: `adapter.${field}` }),
+  expect(() => checkLoraConfig({ ...valid, ...change })).toThrow(
+    expect.objectContaining({ code: "invalid", loc: [field] }),
   );
-  expect(() => checkLoraConfig(sound)).not.toThrow();
+  expect(() => checkLoraConfig(valid)).not.toThrow();
 });

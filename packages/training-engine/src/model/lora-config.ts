@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { LoraConfig } from "./parameters.js";
 import { loraTargets } from "./parameters.js";
 
@@ -8,11 +8,11 @@ export const maxRank = 1024;
 /**
  * Validates the configuration of a requested adapter.
  *
- * @throws EngineError `invalid` with the field.
+ * @throws HeddleError `invalid` with the field.
  */
 export function checkLoraConfig({ rank, alpha, targets }: LoraConfig): void {
   const fail = (field: string, what: string) =>
-    new EngineError("invalid", `the adapter's ${field} ${what}`, `adapter.${field}`);
+    new HeddleError("invalid", `the adapter's ${field} ${what}`, { loc: [field] });
   if (!Number.isInteger(rank) || rank < 1 || rank > maxRank) {
     throw fail("rank", `is ${rank}, not an integer from 1 to ${maxRank}`);
   }

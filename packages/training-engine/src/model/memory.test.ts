@@ -14,7 +14,7 @@ const medium = presets.get("medium")!;
 const large = { ...medium, hiddenSize: 1024, layers: 28, feedForwardSize: 3072, vocabularySize: 152_000 };
 const adapter: LoraConfig = { rank: 8, alpha: 16, targets: ["q", "v"] };
 
-test("full training needs weights, gradients and two moments; an adapter spares most of it", () => {
+test("full training needs weights, gradients and two moments; an adapter needs much less", () => {
   const weights = 4 * parameterCount(modelParameters(large));
   const full = trainingMemory(large);
   expect(full.parts).toMatchObject({ weights, moments: 2 * weights });
@@ -33,7 +33,7 @@ test("keeping activations costs more with every layer, computing them again only
   expect(deeper - again).toBe(1.5 * 6 * 4 * 256 * 256 * 4);
 });
 
-test("what would not fit is refused with what it needs, what there is and what would fit", () => {
+test("a model that exceeds the memory is refused with the required and available memory and a size that would fit", () => {
   const { total } = trainingMemory(large);
   expect(() => requireTrainingMemory(large, undefined, total)).not.toThrow();
   const refusal = {
@@ -49,10 +49,10 @@ test("what would not fit is refused with what it needs, what there is and what w
   );
   expect(() => requireTrainingMemory(large, adapter, 1e8)).toThrow(/^training an adapter of rank 8/);
   expect(() => requireSamplingMemory(large, samplingMemory(large).total)).not.toThrow();
-  expect(() => requireSamplingMemory(large, 1e9)).toThrow(/^sampling from this model needs .* and 1.00 GB may be used/);
+  expect(() => requireSamplingMemory(large, 1e9)).toThrow(/^sampling from this model needs .* 1.00 GB are available/);
 });
 
-test("the model that a refusal speaks of would indeed fit", () => {
+test("the suggested size fits", () => {
   const limit = 3e8;
   const refusal = (): void => requireTrainingMemory(large, undefined, limit);
   expect(refusal).toThrow(/of about/);

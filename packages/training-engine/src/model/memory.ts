@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import { checkLoraConfig } from "./lora-config.js";
 import type { ModelConfig } from "./config.js";
 import type { LoraConfig } from "./parameters.js";
@@ -91,11 +91,11 @@ export function samplingMemory(config: ModelConfig): MemoryRequirement {
 /**
  * Checks the memory for training before any weights are read.
  *
- * @throws EngineError `too_large` with the required and available memory and what would fit; `invalid` for an invalid
+ * @throws HeddleError `too_large` with the required and available memory and what would fit; `invalid` for an invalid
  *   adapter configuration.
  */
 export function requireTrainingMemory(config: ModelConfig, adapter: LoraConfig | undefined, memoryBytes: number): void {
-  if (adapter) checkLoraConfig(adapter);
+  if (adapter) withLoc(["adapter"], () => checkLoraConfig(adapter));
   const required = trainingMemory(config, adapter);
   if (required.total <= memoryBytes) return;
   const smaller: LoraConfig = { rank: 8, alpha: 16, targets: ["q", "k", "v", "o", "gate", "up", "down"] };
@@ -115,10 +115,10 @@ export function requireSamplingMemory(config: ModelConfig, memoryBytes: number):
   throw tooLarge("sampling from this model", required, memoryBytes, fittingModel(config, memoryBytes, samplingMemory));
 }
 
-function tooLarge(work: string, required: MemoryRequirement, memoryBytes: number, fits: string): EngineError {
+function tooLarge(work: string, required: MemoryRequirement, memoryBytes: number, fits: string): HeddleError {
   const parts = Object.entries(required.parts).map(([name, bytes]) => `${name} ${formatBytes(bytes)}`);
   const numbers = `${formatBytes(required.total)} (${parts.join(", ")}); ${formatBytes(memoryBytes)} are available`;
-  return new EngineError("too_large", `${work} needs ${numbers}; ${fits}`);
+  return new HeddleError("too_large", `${work} needs ${numbers}; ${fits}`);
 }
 
 /** Describes about how large a model of the same proportions would fit: memory grows with the number of weights. */

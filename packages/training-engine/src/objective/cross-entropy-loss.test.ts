@@ -19,13 +19,13 @@ describe("the supervised loss", () => {
     expect(sums).toEqual({ trainedTokens: 2 });
   });
 
-  it("weighs tokens", () => {
+  it("applies token weights", () => {
     const { loss, gradient } = sequenceLoss(objective(new Float64Array([5, 0.5, 5, 2])), 1, logprobs);
     expect(loss).toBe(4.25);
     expect([...gradient]).toEqual([0, -0.5, 0, -2]);
   });
 
-  it("refuses a sequence that is not there, and weights of another length", () => {
+  it("refuses an index out of range, and weights of another length", () => {
     expect(() => sequenceLoss(objective(), 2, logprobs)).toThrow("The objective has no sequence 2.");
     expect(() => sequenceLoss(objective(new Float64Array(3)), 1, logprobs)).toThrow(
       "weights has 3 entries for 4 tokens.",

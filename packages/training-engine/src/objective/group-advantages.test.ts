@@ -11,14 +11,14 @@ describe("the advantages of a group", () => {
     expect(advantages[0]).toBeCloseTo(0.5 / (0.5 + 1e-6), 12);
   });
 
-  it("are exactly zero when all did the same, although their mean may not be exactly that", () => {
+  it("are exactly zero for equal rewards, also if their mean is rounded", () => {
     expect(0.1 + 0.1 + 0.1).not.toBe(0.3);
     expect(groupAdvantages([0.1, 0.1, 0.1], true)).toEqual({ advantages: [0, 0, 0], trainable: false });
     expect(groupAdvantages([3], true)).toEqual({ advantages: [0], trainable: false });
     expect(groupAdvantages([], true)).toEqual({ advantages: [], trainable: false });
   });
 
-  it("add up to nothing, and do not change when every reward is shifted", () => {
+  it("sum to zero, and do not change when every reward is shifted", () => {
     assert(
       property(rewards, integer({ min: -50, max: 50 }), boolean(), (each, shift, scale) => {
         const { advantages, trainable } = groupAdvantages(each, scale);

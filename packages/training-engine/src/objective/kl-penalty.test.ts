@@ -9,7 +9,7 @@ const sequence = (mask: number[], advantages: number[], logprobs: number[], refe
 });
 
 describe("the KL penalty", () => {
-  it("takes from tokens that went further from the reference than the others, and gives it to those", () => {
+  it("lowers the advantage of tokens further from the reference than the mean, and raises that of the others", () => {
     const { advantages, mean } = klPenalty(
       [
         sequence([0, 1, 1], [9, 1, 1], [NaN, -0.5, -1], [NaN, -1.5, -1]),
@@ -25,7 +25,7 @@ describe("the KL penalty", () => {
     expect(advantages[0]![1]! + advantages[0]![2]! + advantages[1]![1]!).toBeCloseTo(before, 12);
   });
 
-  it("is nothing without trained tokens", () => {
+  it("is zero without trained tokens", () => {
     const { advantages, mean } = klPenalty([sequence([0], [1], [NaN], [NaN])], 1);
     expect(mean).toBe(0);
     expect([...advantages[0]!]).toEqual([1]);

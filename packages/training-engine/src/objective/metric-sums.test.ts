@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { addProbability, addSums, finishMetrics, probabilitySums } from "./metric-sums.js";
 
 describe("metrics of several sequences", () => {
-  it("are the same whether sequences were counted together or apart", () => {
+  it("are the same for sequences summed together or separately", () => {
     const pairs = [
       [-0.1, -0.2],
       [-1, -0.7],
@@ -27,7 +27,7 @@ describe("metrics of several sequences", () => {
     expect(finishMetrics(apart)["probs_corr"]).toBeCloseTo(correlation, 10);
   });
 
-  it("leave out what has no value", () => {
+  it("omit metrics without a value", () => {
     const same = probabilitySums();
     for (let each = 0; each < 3; each++) addProbability(same, -0.1, -0.1);
     expect(finishMetrics(same)).toEqual({ trained_tokens: 0 });

@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Objective, TokenSequence } from "../port.js";
 import { policyLoss } from "./policy-loss.js";
 import { crossEntropyLoss } from "./cross-entropy-loss.js";
@@ -16,6 +16,7 @@ export function sequenceLoss(objective: Objective, index: number, logprobs: Floa
 
 function sequenceAt<T extends TokenSequence>(sequences: T[], index: number): T {
   const sequence = sequences[index];
-  if (!sequence) throw new EngineError("invalid", `The objective has no sequence ${index}.`, `sequences.${index}`);
+  if (!sequence)
+    throw new HeddleError("invalid", `The objective has no sequence ${index}.`, { loc: ["sequences", index] });
   return sequence;
 }

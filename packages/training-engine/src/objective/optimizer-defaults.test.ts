@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { optimizerDefaults, scheduledLearningRate } from "./optimizer-defaults.js";
 
 describe("the defaults of the optimizer", () => {
-  it("take steps that move a toy, and careful ones with a real model", () => {
+  it("are large for the starter and small for other models", () => {
     for (const toy of ["heddle/starter", "random:tiny"]) {
       expect(optimizerDefaults(toy, "rl")).toMatchObject({
         learningRate: 5e-4,
@@ -25,7 +25,7 @@ describe("the defaults of the optimizer", () => {
     });
   });
 
-  it("warm up, then decay to their last share", () => {
+  it("warm up, then decay to their final fraction", () => {
     const rates = [...Array(25).keys()].map((step) =>
       scheduledLearningRate(optimizerDefaults("heddle/starter", "sft"), step, 25),
     );
@@ -35,7 +35,7 @@ describe("the defaults of the optimizer", () => {
     expect(rates.at(-1)).toBeCloseTo(1.5e-4, 12);
   });
 
-  it("hold for jobs shorter than the warm-up, and are constant for real models", () => {
+  it("apply to jobs shorter than the warm-up, and are constant for other models", () => {
     const short = [0, 1].map((step) => scheduledLearningRate(optimizerDefaults("heddle/starter", "sft"), step, 2));
     expect(short).toEqual([expect.closeTo(1.5e-3, 12), expect.closeTo(3e-3, 12)]);
     expect(scheduledLearningRate(optimizerDefaults("heddle/starter", "sft"), 0, 1)).toBe(3e-3);

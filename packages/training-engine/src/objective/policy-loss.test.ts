@@ -13,7 +13,7 @@ function uniform(seed: number): () => number {
   };
 }
 
-/** The ratios before cap and mask, written down once more in the plainest way; `held` is what stays constant. */
+/** Independent computation of the ratios before cap and mask. `held` values are treated as constants. */
 function ratiosByDefinition(
   sequence: PolicySequence,
   settings: PolicySettings,
@@ -165,7 +165,7 @@ describe("the policy loss", () => {
           moving += gradient.filter((slope) => slope !== 0).length;
         }
         expect(worst).toBeLessThan(1e-7);
-        // Both sides of the kinks were visited.
+        // Both branches of the clipping were covered.
         expect(clipped).toBeGreaterThan(300);
         expect(moving).toBeGreaterThan(300);
       });
@@ -180,7 +180,7 @@ describe("the policy loss", () => {
     oldLogprobs: Float64Array.from({ length }, (_, t) => (t > 0 ? -t / 2 : NaN)),
   });
 
-  it("is the plain policy gradient on policy, whatever the objective, the level and the knowledge of old log-probabilities", () => {
+  it("is the policy gradient on policy for every objective and level, with and without old log-probabilities", () => {
     for (const ppo of [false, true]) {
       for (const importanceSamplingLevel of levels) {
         for (const known of [false, true]) {
@@ -207,7 +207,7 @@ describe("the policy loss", () => {
     expect(gradient[0]).toBe(0);
   });
 
-  it("stops learning of a good token that has already become much more likely, and goes on with a bad one", () => {
+  it("clips a token with a positive advantage that has become much more likely, but not one with a negative advantage", () => {
     const settings = policySettings({ ppo: true });
     const logprobs = new Float64Array([NaN, -0.1, -0.1, -0.1]);
     expect([...policyLoss(onPolicy(1), logprobs, settings).gradient]).toEqual([0, 0, 0, 0]);
@@ -215,7 +215,7 @@ describe("the policy loss", () => {
     expect(bad[1]).toBeCloseTo(Math.exp(-0.1 + 0.5), 12);
   });
 
-  it("caps positive advantages too", () => {
+  it("caps positive advantages as well", () => {
     const settings = policySettings({ maxNegativeAdvantageImportanceSamplingWeight: 1.5 });
     const { gradient, sums } = policyLoss(onPolicy(1), new Float64Array([NaN, -0.5, -0.1, -1.5]), settings);
     expect(gradient[1]).toBeCloseTo(-1, 12);
@@ -223,7 +223,7 @@ describe("the policy loss", () => {
     expect(finishMetrics(sums)["clip_fraction"]).toBeCloseTo(1 / 3, 12);
   });
 
-  it("stays finite with old log-probabilities from another world", () => {
+  it("stays finite with extreme old log-probabilities", () => {
     const sequence = onPolicy(-1);
     sequence.oldLogprobs.set([NaN, -8000, -8000, 0]);
     for (const ppo of [false, true]) {
@@ -237,7 +237,7 @@ describe("the policy loss", () => {
     }
   });
 
-  it("refuses arrays of another length, and a model that has broken", () => {
+  it("refuses arrays of another length, and NaN log-probabilities", () => {
     const sequence = onPolicy(1);
     const logprobs = sequence.oldLogprobs;
     expect(() => policyLoss({ ...sequence, advantages: new Float64Array(3) }, logprobs, policySettings({}))).toThrow(

@@ -11,7 +11,7 @@ const trajectories = array(
 );
 
 describe("the weights of a job's tokens", () => {
-  it("let a long trajectory count as much as a short one", () => {
+  it("give a long trajectory the same total weight as a short one", () => {
     const [long, short] = tokenWeights(
       [
         { advantage: 1, trainedTokens: 30 },
@@ -50,7 +50,7 @@ describe("the weights of a job's tokens", () => {
     );
   });
 
-  it("learn only from good trajectories at balance 1, only from bad ones at -1", () => {
+  it("train only positive advantages at balance 1, only negative ones at -1", () => {
     const both = [
       { advantage: 2, trainedTokens: 4 },
       { advantage: -1, trainedTokens: 4 },
@@ -61,7 +61,7 @@ describe("the weights of a job's tokens", () => {
     expect(half[0]! / half[1]!).toBeCloseTo(-4, 9);
   });
 
-  it("do not divide by nothing", () => {
+  it("do not divide by zero", () => {
     expect(tokenWeights([], 0)).toEqual([]);
     expect(tokenWeights([{ advantage: 1, trainedTokens: 0 }], 0)).toEqual([{ weight: 0, advantage: 1 }]);
     expect(tokenWeights([{ advantage: -1, trainedTokens: 5 }], 1)).toEqual([{ weight: 1, advantage: -0 }]);

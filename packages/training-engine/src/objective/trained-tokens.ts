@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 
 /** Returns the number of tokens with mask 1. */
@@ -19,16 +19,14 @@ export function checkSequence(
 ): void {
   for (const [name, values] of Object.entries({ mask: sequence.mask, logprobs, ...arrays })) {
     if (values && values.length !== sequence.tokens.length) {
-      throw new EngineError(
-        "invalid",
-        `${name} has ${values.length} entries for ${sequence.tokens.length} tokens.`,
-        name,
-      );
+      throw new HeddleError("invalid", `${name} has ${values.length} entries for ${sequence.tokens.length} tokens.`, {
+        loc: [name],
+      });
     }
   }
   for (let t = 0; t < logprobs.length; t++) {
     if (sequence.mask[t] && !Number.isFinite(logprobs[t])) {
-      throw new EngineError(
+      throw new HeddleError(
         "failed",
         `The log-probability of token ${t} is ${logprobs[t]}: the weights have diverged.`,
       );

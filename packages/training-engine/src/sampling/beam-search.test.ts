@@ -6,7 +6,7 @@ import type { SamplingRequest } from "./sampling-request.js";
 const size = 4;
 const end = size - 1;
 
-/** Logits of a model that looks at all tokens so far. */
+/** Logits of a model that depend on all tokens so far. */
 function logitsAfter(tokens: readonly number[], salt: number): Float32Array {
   const state = tokens.reduce((sum, token) => (sum * 31 + token * 7 + 3) % 1009, salt);
   return Float32Array.from({ length: size }, (_, token) => 3 * Math.sin(state * (token + 1)));
@@ -37,7 +37,7 @@ interface Scored {
   score: number;
 }
 
-/** Every completion there is, best first. */
+/** All possible completions, best first. */
 function every(maxTokens: number, lengthPenalty: number, salt: number): Scored[] {
   const found: Scored[] = [];
   const walk = (tokens: number[], total: number) => {
@@ -68,7 +68,7 @@ test.each([1, 2, 3, 4, 5])("beams as wide as the tree find the best completions 
   }
 });
 
-test("one beam takes the likeliest token at each step", () => {
+test("one beam takes the most likely token at each step", () => {
   const { completions } = search({ n: 1, ignoreEos: true, maxTokens: 6 }, 3);
   const tokens: number[] = [];
   while (tokens.length < 6) {
@@ -86,7 +86,7 @@ test("a higher length penalty favours longer completions", () => {
   expect(lengths[0]).toBeLessThan(lengths[1]!);
 });
 
-test("the search ends when nothing can become better", () => {
+test("the search ends when no completion can improve", () => {
   const sure = search({ n: 1, maxTokens: 50, beamSearch: { lengthPenalty: 0 } }, 1);
   expect(sure.steps).toBeLessThan(50);
   expect(sure.completions[0]!.finishReason).toBe("stop");

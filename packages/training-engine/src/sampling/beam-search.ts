@@ -5,7 +5,7 @@ import { createTextStream } from "../text/text-stream.js";
 import type { CompletionContext } from "./completion-sampler.js";
 import { invalidLogits } from "./completion-sampler.js";
 
-/** One partial completion. Its tokens are a chain of links, which beams with a common beginning share. */
+/** A partial completion. Its tokens are a linked list, which beams with a common prefix share. */
 interface Beam {
   last?: TokenLink;
   length: number;
@@ -21,22 +21,25 @@ interface Finished extends Beam {
   finishReason: "stop" | "length";
 }
 
-/** The beams that go on after a step; `parent` is the place, among those before the step, that each goes on from. */
+/** A beam that continues after a step. `parent` is the index of its predecessor before the step. */
 interface BeamStep {
   continuations: { parent: number; token: number }[];
 }
 
 export interface BeamSearch {
-  /** Logits of every beam that goes on, in the order of the last step's `continues`; one row at first: the prompt's. */
+  /**
+   * Takes the logits of every continued beam in the order of the last `continues`, or one row for the prompt at first.
+   */
   step(rows: { logits: Float32Array; offset: number }[]): BeamStep;
-  /** The best `n` completions, best first, once a step let none go on. */
+  /** Returns the best `n` completions, best first, after a step that continues no beam. */
   result(): Completion[];
 }
 
 /**
- * Keeps the `n` most likely partial completions. A candidate is one more token after a beam; per step each beam offers its
- * 2 n most likely ones, so that n go on even when some end. A completion's score is the sum of its raw log-probabilities
- * divided by `length ** lengthPenalty`, its end-of-text token counted in the sum and not in the length. Nothing is drawn.
+ * Creates a beam search, which keeps the `n` most likely partial completions. A candidate is a beam with one more
+ * token. Each beam offers its 2 n most likely candidates per step, so that n continue even if some end. The score of a
+ * completion is the sum of its raw log-probabilities divided by `length ** lengthPenalty`; the end-of-text token counts
+ * in the sum, not in the length.
  */
 export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: CompletionContext): BeamSearch {
   const { n, maxTokens, ignoreEos = false, topLogprobs = 0 } = request;
@@ -51,7 +54,10 @@ export function createBeamSearch({ request, tokenizer, eosIds, rowSize }: Comple
     finished.sort((a, b) => b.score - a.score);
     finished.length = Math.min(finished.length, n);
   };
-  /** Whether what goes on could still beat the worst of n finished ones: its sum only falls, its length only grows. */
+  /**
+   * Returns whether a continued beam could still exceed the worst of n finished ones: its sum only falls, its length
+   * only grows.
+   */
   const cannotImprove = (beam: Beam): boolean => {
     const worst = finished[n - 1];
     if (!worst) return false;

@@ -8,7 +8,7 @@ import type { SamplingRequest } from "./sampling-request.js";
 const size = 40;
 const end = size - 1;
 const tokenizer = characterTokenizer(size);
-/** Token of a character, as the tokenizer spells it. */
+/** Token of a character. */
 const tokensOf = (text: string) => Array.from(text, (character) => character.charCodeAt(0) - 48);
 
 function complete(settings: Partial<SamplingRequest>, index = 0, tokens = tokenizer): CompletionSampler {
@@ -16,7 +16,7 @@ function complete(settings: Partial<SamplingRequest>, index = 0, tokens = tokeni
   return createCompletionSampler({ request, tokenizer: tokens, eosIds: [end], rowSize: size, seed: 1 }, index);
 }
 
-/** Lets the model be certain of one token after another; answers with the pieces of text and how it ended. */
+/** Samples the given tokens from a model that is certain of them. Returns the pieces of text and the finish reason. */
 function say(completion: CompletionSampler, tokens: number[]) {
   const pieces: string[] = [];
   for (const token of tokens) {
@@ -38,7 +38,7 @@ test("the end of text ends a completion and is a token of it, but not text", () 
   expect(said).toMatchObject({ text: "AB", finishReason: "stop", stopReason: null, tokens: [17, 18, end] });
 });
 
-test("ignore_eos goes on after the end of text", () => {
+test("ignore_eos continues after the end of text", () => {
   const said = say(complete({ ignoreEos: true, maxTokens: 4 }), [...tokensOf("A"), end, ...tokensOf("BC")]);
   expect(said).toMatchObject({ text: "ABC", finishReason: "length", stopReason: null });
   const shown = say(complete({ ignoreEos: true, maxTokens: 2, skipSpecialTokens: false }), [17, end]);
@@ -62,7 +62,7 @@ test("a stop string ends a completion across tokens and is held back while it ma
   expect(say(complete({ stop: ["BCD"], includeStop: true }), tokensOf("ABCBCDE")).text).toBe("ABCBCD");
 });
 
-test("what was held back is given out at the end", () => {
+test("held-back text is released at the end", () => {
   const said = say(complete({ stop: ["BCD"], maxTokens: 3 }), tokensOf("ABC"));
   expect(said).toMatchObject({ text: "ABC", finishReason: "length", pieces: ["A", "", "BC"] });
   expect(say(complete({ stop: ["BCD"] }), [...tokensOf("ABC"), end])).toMatchObject({ text: "ABC", stopReason: null });
@@ -76,12 +76,12 @@ test("a stop string with the last token is a stop, not the length", () => {
   });
 });
 
-test("stop strings are looked for after the least number of tokens", () => {
+test("stop strings are searched for after the minimum number of tokens", () => {
   const said = say(complete({ stop: ["AA"], minTokens: 3 }), tokensOf("AAAAA"));
   expect(said).toMatchObject({ text: "AAA", finishReason: "stop", stopReason: "AA" });
 });
 
-test("the bytes of a character are held back until it is whole", () => {
+test("the bytes of a character are held back until it is complete", () => {
   const bytes = new TextEncoder().encode("é€");
   const pieces = { ...tokenizer, tokenBytes: (id: number) => Uint8Array.of(bytes[id] ?? 65) };
   expect(say(complete({ maxTokens: 6 }, 0, pieces), [0, 1, 2, 3, 4, 20]).pieces).toEqual(["", "é", "", "", "€", "A"]);
@@ -102,7 +102,7 @@ test("a repeated pattern ends a completion", () => {
   expect(late.text).toBe("CABABABAB");
 });
 
-test("streamed pieces are the whole text, whatever the tokens and stops are", () => {
+test("streamed pieces add up to the text for any tokens and stops", () => {
   const token = fc.integer({ min: 17, max: 19 });
   const stop = fc.string({ unit: fc.constantFrom("A", "B"), minLength: 1, maxLength: 3 });
   fc.assert(
@@ -118,7 +118,7 @@ test("streamed pieces are the whole text, whatever the tokens and stops are", ()
 
 const spread = Float32Array.from({ length: size }, (_, token) => Math.sin(token) * 2);
 
-test("alternatives and log-probabilities are of the raw distribution, whatever the controls do", () => {
+test("alternatives and log-probabilities are of the raw distribution with any controls", () => {
   const plain = complete({ topLogprobs: 3, temperature: 0 }).sample(spread, 0).token;
   const [best] = plain.alternatives;
   const controlled = complete({
@@ -135,7 +135,7 @@ test("alternatives and log-probabilities are of the raw distribution, whatever t
   expect(logprob).toBeCloseTo(spread[token]! - Math.log(sum), 10);
 });
 
-test("without controls the probabilities of the model do, and draw the same tokens as its logits", () => {
+test("without controls, probabilities of the model draw the same tokens as its logits", () => {
   const sum = spread.reduce((total, logit) => total + Math.exp(logit), 0);
   const probabilities = spread.map((logit) => Math.exp(logit) / sum);
   const [cheap, full] = [complete({ ignoreEos: true }), complete({ ignoreEos: true, topLogprobs: 1 })];
@@ -166,18 +166,18 @@ test("rows of the model beyond the vocabulary are never drawn", () => {
   expect(new Set(drawn)).toEqual(new Set([0, 1, 2, 3]));
 });
 
-test("weights that are no numbers fail the request", () => {
+test("NaN weights fail the request", () => {
   for (const settings of [{}, { topLogprobs: 1 }, { temperature: 0 }]) {
     const row = new Float32Array(size).fill(NaN);
     expect(() => complete(settings).sample(row, 0)).toThrow(expect.objectContaining({ code: "failed" }));
   }
 });
 
-test("settings that let nothing follow say so", () => {
+test("settings that allow no token are refused by name", () => {
   const settings = { allowedTokenIds: [3], badWords: [Int32Array.of(3)] };
   for (const temperature of [0, 1]) {
     expect(() => complete({ ...settings, temperature }).sample(spread, 0)).toThrow(
-      expect.objectContaining({ code: "invalid", path: "allowedTokenIds" }),
+      expect.objectContaining({ code: "invalid", loc: ["allowedTokenIds"] }),
     );
   }
 });

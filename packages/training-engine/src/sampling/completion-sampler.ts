@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Completion, SampledToken } from "../port.js";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { createCompletionText } from "./completion-text.js";
@@ -11,36 +11,39 @@ import type { SamplingRequest } from "./sampling-request.js";
 import type { ConstraintSession, NextTokens } from "./structured/constraints.js";
 import { truncatedWeights } from "./truncation.js";
 
-/** What all completions of a request share. */
+/** Input that is common to all completions of a request. */
 export interface CompletionContext {
   request: SamplingRequest;
   tokenizer: Pick<Tokenizer, "tokenBytes" | "specialIds" | "vocabularySize">;
   eosIds: readonly number[];
-  /** Logits per row; those beyond the tokenizer's vocabulary are padding and never drawn. */
+  /** Logits per row. Those beyond the tokenizer's vocabulary are padding and never drawn. */
   rowSize: number;
-  /** Of the first completion. */
+  /** Seed of the first completion. */
   seed: number;
 }
 
-/** One step of a completion, as it is streamed; `finished` on its last one. */
+/** A streamed step of a completion. `finished` is true for the last one. */
 interface CompletionStep {
   token: SampledToken;
   text: string;
   finished: boolean;
 }
 
-/** One completion while it grows. */
+/** Samples one completion. */
 export interface CompletionSampler {
   readonly index: number;
-  /** The output of the model that `sample` reads: probabilities when the request asks for nothing that needs more. */
+  /** The model output that `sample` reads: probabilities, unless the request needs logits. */
   readonly source: "probabilities" | "logits";
-  /** What its constraint lets follow; to be awaited before each `sample`. */
+  /** Computes the next tokens that the constraint allows. Must be awaited before each `sample`. */
   next(): Promise<NextTokens> | undefined;
-  /** Draws a token from the row that begins at `offset`. `failed` when the model's numbers are none, `invalid` when nothing may follow. */
+  /**
+   * Draws a token from the row that starts at `offset`. Throws `failed` if the model output is NaN, and `invalid` if no
+   * token is allowed.
+   */
   sample(output: Float32Array, offset: number, next?: NextTokens): CompletionStep;
-  /** Once finished: the constraint's last word, then the whole completion. */
+  /** Verifies the constraint, then returns the completion. Must be called after the last step. */
   result(): Completion | Promise<Completion>;
-  /** Frees what the constraint holds; idempotent. */
+  /** Frees the resources of the constraint. Idempotent. */
   close(): void;
 }
 
@@ -87,7 +90,7 @@ export function createCompletionSampler(
     const onlyEos = next?.onlyEos ?? false;
     if (controls) controls.apply(logits, next?.mask, onlyEos);
     else if (next) applyMask(logits, next.mask);
-    // The text could not go on after an end-of-text that the constraint has seen.
+    // The constraint must not accept end-of-text before the completion ends, because it could not continue.
     if (next && ignoreEos && !onlyEos) for (const id of eosIds) logits[id] = -Infinity;
     const sum = temperature === 0 ? 1 : truncatedWeights(logits, { temperature, topK, topP, minP });
     const token = choose(logits, 0, drawableTokens, sum);
@@ -95,7 +98,7 @@ export function createCompletionSampler(
     const alternatives = topLogprobs === 0 ? [] : raw.best(topLogprobs);
     return { token, logprob: raw.logprob(token), alternatives };
   };
-  /** How the completion ends with this token, if the text says nothing else. */
+  /** Returns how the completion ends with this token, unless a stop string decides. */
   const endReason = (token: number, onlyEos: boolean): typeof end => {
     const repeated = repeats?.(token) ?? false;
     if (eosIds.has(token) && (!ignoreEos || onlyEos)) return { finishReason: "stop", stopReason: null };
@@ -130,7 +133,7 @@ export function createCompletionSampler(
       return { token: sampled, text: added.text, finished: end !== undefined };
     },
     result() {
-      if (!end) throw new EngineError("failed", "a completion was asked for before it was finished");
+      if (!end) throw new HeddleError("failed", "the result was read before the completion had finished");
       const completion = { index, text, tokens, ...end };
       const closed = end.finishReason === "stop" && end.stopReason === null;
       return constraint && closed ? constraint.verify().then(() => completion) : completion;
@@ -141,18 +144,18 @@ export function createCompletionSampler(
 
 let scratch = new Float64Array();
 
-/** Room for one row of logits. One for all completions: nothing of it is needed after a token was sampled. */
+/** A buffer for one row of logits, shared by all completions: it is not needed after a token was sampled. */
 function scratchRow(size: number): Float64Array {
   if (scratch.length < size) scratch = new Float64Array(size);
   return scratch.subarray(0, size);
 }
 
-export function invalidLogits(): EngineError {
-  return new EngineError("failed", "the model's logits are not numbers: its weights are broken");
+export function invalidLogits(): HeddleError {
+  return new HeddleError("failed", "the model's logits are NaN: its weights are invalid");
 }
 
-function noTokenAllowed({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): EngineError {
-  const path = allowedTokenIds ? "allowedTokenIds" : badWords ? "badWords" : "structuredOutput";
-  const together = structuredOutput && path !== "structuredOutput" ? " together with the structured output" : "";
-  return new EngineError("invalid", `${path}${together} lets no token follow`, path);
+function noTokenAllowed({ allowedTokenIds, badWords, structuredOutput }: SamplingRequest): HeddleError {
+  const field = allowedTokenIds ? "allowedTokenIds" : badWords ? "badWords" : "structuredOutput";
+  const together = structuredOutput && field !== "structuredOutput" ? " together with the structured output" : "";
+  return new HeddleError("invalid", `${field}${together} allows no next token`, { loc: [field] });
 }

@@ -3,11 +3,11 @@ import type { Tokenizer } from "../text/tokenizer.js";
 import type { SamplingRequest } from "./sampling-request.js";
 import { createStopStrings } from "./stop-strings.js";
 
-/** The text of one completion as it may be shown: without what could still become a stop string or is half a character. */
+/** The releasable text of a completion: without a possible start of a stop string and without incomplete characters. */
 export interface CompletionText {
   /**
-   * The text that one more token releases, and the stop string that it completes. `hidden`: the token adds no text. `watch`:
-   * whether stop strings are looked for in what it adds.
+   * Adds a token. Returns the released text, and the stop string that the token completes. A `hidden` token adds no
+   * text. `watch` is whether stop strings are searched for in its text.
    */
   push(
     token: number,
@@ -21,7 +21,7 @@ export function createCompletionText(
 ): CompletionText {
   const stream = createTextStream(tokenizer, { skipSpecialTokens });
   const stops = createStopStrings(stop);
-  /** Text that was given to `stops` and not released. */
+  /** Text that was passed to `stops` and not released. */
   let held = "";
   let released = 0;
   const pushToStops = (piece: string) => {

@@ -1,6 +1,6 @@
 /**
- * Draws by the inverse of the cumulative distribution, in the order of token ids: the first token at which the sum of
- * `weights` from `offset` on exceeds `uniform` times `sum`. -1 when no weight is positive or one is not a number.
+ * Draws a token by inverse transform sampling in the order of token ids: returns the first token at which the sum of
+ * `weights` from `offset` exceeds `uniform` times `sum`. Returns -1 if no weight is positive or one is NaN.
  */
 export function drawToken(
   weights: Float32Array | Float64Array,
@@ -14,12 +14,14 @@ export function drawToken(
     if (cumulative > target) return i - offset;
   }
   if (Number.isNaN(cumulative)) return -1;
-  // Rounding left the sum a little short of what it should be: the last token that can be drawn.
+  // The sum fell short because of rounding: return the last token with a positive weight.
   for (let i = end - 1; i >= offset; i--) if (weights[i]! > 0) return i - offset;
   return -1;
 }
 
-/** The largest weight, of equal ones the lowest id; -1 when one is not a number or none is above -Infinity. */
+/**
+ * Returns the id of the largest weight, the lowest of equal ones. Returns -1 if one is NaN or none is above -Infinity.
+ */
 export function argmax(
   weights: Float32Array | Float64Array,
   { offset = 0, size }: { offset?: number; size: number },

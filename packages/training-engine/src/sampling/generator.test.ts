@@ -8,7 +8,7 @@ const draws = (seed: number, count: number) => {
 
 test("a seed always gives the same numbers", () => {
   expect(draws(7, 3)).toEqual(draws(7, 3));
-  // What was sampled with a seed once must be what it samples in later versions.
+  // A seed must sample the same tokens in later versions.
   expect(draws(0, 2)).toMatchInlineSnapshot(`
     [
       0.41331402318026844,
@@ -28,11 +28,11 @@ test("numbers are spread evenly over [0, 1)", () => {
   const all = draws(3, 100_000);
   expect(all.every((draw) => draw >= 0 && draw < 1)).toBe(true);
   for (const draw of all) counts[Math.floor(draw * 20)]!++;
-  // Standard deviation 69; five of them.
+  // Five standard deviations of 69.
   for (const count of counts) expect(Math.abs(count - 5000)).toBeLessThan(345);
 });
 
-test("neighbouring seeds have nothing in common", () => {
+test("streams of adjacent seeds are uncorrelated", () => {
   const size = 2000;
   for (let seed = 0; seed < 20; seed++) {
     const [a, b] = [draws(seed, size), draws(seed + 1, size)];

@@ -1,9 +1,10 @@
-/** Uniform numbers in [0, 1), one per call. */
+/** Returns the next uniform number in [0, 1). */
 export type Generator = () => number;
 
 /**
- * xoshiro128++ (Blackman and Vigna), its four words filled by splitmix32 from `seed` (unsigned 32 bit), two outputs per
- * number for 53 bits. Seeds next to each other give unrelated streams, so completion i of n can draw with `seed + i`.
+ * Creates an xoshiro128++ generator (Blackman and Vigna), whose state is filled by splitmix32 from `seed` (unsigned 32
+ * bit). Two outputs make one number of 53 bits. Adjacent seeds give unrelated streams, so completion i of n can use
+ * `seed + i`.
  */
 export function createGenerator(seed: number): Generator {
   let state = seed | 0;

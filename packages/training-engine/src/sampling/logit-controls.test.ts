@@ -30,12 +30,12 @@ test("only allowed tokens may follow", () => {
   expect(controlled({ allowedTokenIds: [1, 4] })).toEqual([no, 1, no, no, 1, no]);
 });
 
-test("the end waits for the least number of tokens", () => {
+test("end-of-text is forbidden before the minimum number of tokens", () => {
   expect(controlled({ minTokens: 2 }, { sampled: [0], ends: [2, 5] })).toEqual([1, 1, no, 1, 1, no]);
   expect(controlled({ minTokens: 2 }, { sampled: [0, 0], ends: [2, 5] })).toEqual([1, 1, 1, 1, 1, 1]);
 });
 
-test("a bad word loses its last token where its others stand", () => {
+test("the last token of a bad word is forbidden after its other tokens", () => {
   const badWords = [Int32Array.of(3), Int32Array.of(1, 2), Int32Array.of(0, 1, 4)];
   expect(controlled({ badWords })).toEqual([1, 1, 1, no, 1, 1]);
   expect(controlled({ badWords }, { sampled: [1] })).toEqual([1, 1, no, no, 1, 1]);
@@ -61,7 +61,7 @@ test("frequency counts every sampled token, presence only whether it was", () =>
   expect(controlled({ presencePenalty: 0.5 }, { sampled })).toEqual([1, 0.5, 1, 1, 0.5, 1]);
 });
 
-test("the repetition penalty divides what is above zero, multiplies what is below, and knows the prompt", () => {
+test("the repetition penalty divides positive logits, multiplies negative ones, and includes the prompt", () => {
   const controls = logitControls({ repetitionPenalty: 2 }, Int32Array.of(0, 1), [])!;
   controls.recordToken(2);
   const logits = Float64Array.of(4, -4, 1, 1);
@@ -69,13 +69,13 @@ test("the repetition penalty divides what is above zero, multiplies what is belo
   expect([...logits]).toEqual([2, -8, 0.5, 1]);
 });
 
-test("bias comes before penalties and never brings back what may not follow", () => {
+test("bias is applied before penalties and never allows a forbidden token", () => {
   const settings = { logitBias: new Map([[1, 3]]), repetitionPenalty: 2, allowedTokenIds: [1, 2] };
   expect(controlled({ ...settings }, { sampled: [1] })).toEqual([no, 2, 1, no, no, no]);
   expect(controlled({ logitBias: new Map([[0, 100]]), badWords: [Int32Array.of(0)] })[0]).toBe(no);
 });
 
-test("a constraint's mask is kept, and its end is not held back", () => {
+test("a constraint's mask is applied, and its end-of-text is not forbidden", () => {
   const controls = logitControls({ minTokens: 3 }, Int32Array.of(0), [5])!;
   const masked = (onlyEos: boolean) => {
     const logits = new Float64Array(40).fill(1);

@@ -11,20 +11,23 @@ export type LogitSettings = Pick<
   | "badWords"
 >;
 
-/** Changes the logits of one completion in place; a token that may not follow becomes -Infinity. */
+/** Changes the logits of one completion in place. A forbidden token becomes -Infinity. */
 export interface LogitControls {
-  /** `mask`: what a constraint lets follow, bit t & 31 of word t >>> 5. With `onlyEos` nothing but end-of-text is left. */
+  /**
+   * Applies the controls. `mask` has the tokens that a constraint allows: bit t & 31 of word t >>> 5. With `onlyEos`,
+   * only end-of-text remains.
+   */
   apply(logits: Float64Array, mask?: Int32Array, onlyEos?: boolean): void;
-  /** Takes a sampled token, which later steps depend on. */
+  /** Records a sampled token, which later steps depend on. */
   recordToken(token: number): void;
 }
 
 /**
- * The controls a request asks for, in the order of vLLM: allowed tokens, constraint, bad words, minimum length, bias,
- * penalties. Temperature and truncation follow in `truncation.ts`. Undefined when it asks for none of them.
+ * Creates the controls of a request, in the order of vLLM: allowed tokens, constraint, bad words, minimum length, bias,
+ * penalties. Temperature and truncation follow in `truncation.ts`. Returns undefined for a request without controls.
  *
- * The repetition penalty counts the prompt, the other two only what was sampled. `ends` are the ids that the minimum length
- * holds back: end-of-text and stop tokens.
+ * The repetition penalty includes the prompt, the other two only sampled tokens. `ends` are the tokens that the minimum
+ * length forbids: end-of-text and stop tokens.
  */
 export function logitControls(
   settings: LogitSettings,
@@ -75,7 +78,7 @@ export function applyMask(logits: Float64Array, mask: Int32Array): void {
   }
 }
 
-/** Whether `tokens` ends with all of `word` but its last token. */
+/** Returns whether `tokens` ends with `word` without its last token. */
 function endsWithPrefix(tokens: readonly number[], word: Int32Array): boolean {
   const start = tokens.length - word.length + 1;
   if (start < 0) return false;

@@ -37,7 +37,7 @@ test("alternatives come most likely first, with the rank each token has", () => 
   );
 });
 
-test("logits far apart neither overflow nor vanish", () => {
+test("logits far apart neither overflow nor underflow", () => {
   const raw = rawDistribution(Float32Array.of(1e4, -1e4), 0, 2);
   expect(raw.logprob(0)).toBe(0);
   expect(raw.logprob(1)).toBe(-2e4);

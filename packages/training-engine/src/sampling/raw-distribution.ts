@@ -1,14 +1,14 @@
 import type { TokenLogprob } from "../port.js";
 
 /**
- * The model's own distribution over the vocabulary, before any control of the request: what log-probabilities, ranks and
- * alternatives are of. `offset` is where the row begins in `logits`, `size` how many tokens there are.
+ * Reads the model's distribution over the vocabulary before any control of the request, from which log-probabilities,
+ * ranks and alternatives are taken. `offset` is the start of the row in `logits`, `size` the number of tokens.
  */
 export interface RawDistribution {
   logprob(token: number): number;
-  /** 1 + how many tokens are more likely. */
+  /** Returns 1 + the number of more likely tokens. */
   rank(token: number): number;
-  /** The `count` most likely tokens, most likely first, of equal ones the lower id first; -1: all. */
+  /** Returns the `count` most likely tokens, most likely first, equal ones by ascending id. -1 means all. */
   best(count: number): TokenLogprob[];
 }
 
@@ -29,7 +29,7 @@ export function rawDistribution(logits: Float32Array, offset: number, size: numb
   };
 }
 
-/** log(sum(exp(x))) in double precision. Not a number when a logit is not. */
+/** Returns log(sum(exp(x))) in double precision; NaN if a logit is NaN. */
 function logSumExp(row: Float32Array): number {
   let maximum = -Infinity;
   for (let i = 0; i < row.length; i++) if (row[i]! > maximum) maximum = row[i]!;
@@ -45,7 +45,7 @@ function rankOf(row: Float32Array, token: number): number {
   return rank;
 }
 
-/** Ids of the `count` largest entries, largest first. */
+/** Returns the ids of the `count` largest entries, largest first. */
 export function topIndices(row: Float32Array | Float64Array, count: number): number[] {
   if (count > 64) {
     const ids = Array.from(row, (_, token) => token);

@@ -1,12 +1,12 @@
 import type { GenerateRequest } from "../port.js";
 
-/** Takes token after token; true when the tokens so far end with a pattern that was said often enough. */
+/** Adds a token. Returns true if the tokens so far end with a pattern that was repeated often enough. */
 export type RepetitionDetector = (token: number) => boolean;
 
 /**
- * Watches for a pattern of `minPatternSize` to `maxPatternSize` tokens repeated `minCount` times in a row at the end. Per
- * size it counts how long each token has equalled the one `size` before it; no pattern longer than `maxTokens / minCount`
- * can ever be repeated enough.
+ * Detects a pattern of `minPatternSize` to `maxPatternSize` tokens that is repeated `minCount` times at the end.
+ * Counts, per size, how many of the last tokens equal the token `size` before them. A pattern longer than `maxTokens /
+ * minCount` cannot be repeated often enough.
  */
 export function createRepetitionDetector(
   { minPatternSize, maxPatternSize, minCount }: NonNullable<GenerateRequest["repetitionDetection"]>,

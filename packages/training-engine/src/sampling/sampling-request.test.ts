@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import type { SamplingRequest } from "./sampling-request.js";
 import { checkSamplingRequest } from "./sampling-request.js";
 
@@ -6,7 +7,7 @@ const limits = { vocabularySize: 10, contextLength: 20, maxBeams: 4 };
 const check = (settings: Partial<SamplingRequest>) => () =>
   checkSamplingRequest({ prompt: Int32Array.of(1, 2), n: 1, maxTokens: 5, ...settings }, limits);
 
-test("a request with everything in its range is taken", () => {
+test("a request with all values in range is accepted", () => {
   expect(
     check({
       maxTokens: 18,
@@ -71,16 +72,16 @@ const bad: [path: string, settings: Partial<SamplingRequest>][] = [
 ];
 
 test.each(bad)("%s out of its range is refused by name: %j", (path, settings) => {
-  expect(check(settings)).toThrow(expect.objectContaining({ code: "invalid", path }));
+  expect(check(settings)).toThrow(expect.objectContaining({ code: "invalid", loc: locOf(path) }));
 });
 
 test("a prompt and completion over the context are refused with both numbers", () => {
-  expect(check({ maxTokens: 19 })).toThrow(/prompt has 2 tokens and 19 more .* context holds 20/);
+  expect(check({ maxTokens: 19 })).toThrow(/prompt has 2 tokens and 19 more .* context has 20/);
 });
 
-test("beam search names every field that does not go with it", () => {
+test("beam search names every field that it excludes", () => {
   expect(check({ n: 4, beamSearch: { lengthPenalty: 1 }, temperature: 0 })).not.toThrow();
-  expect(check({ n: 5, beamSearch: { lengthPenalty: 1 } })).toThrow(expect.objectContaining({ path: "n" }));
+  expect(check({ n: 5, beamSearch: { lengthPenalty: 1 } })).toThrow(expect.objectContaining({ loc: ["n"] }));
   expect(check({ n: 2, beamSearch: { lengthPenalty: NaN } })).toThrow(/finite/);
   expect(
     check({
@@ -90,5 +91,5 @@ test("beam search names every field that does not go with it", () => {
       topK: 3,
       structuredOutput: { type: "json_object" },
     }),
-  ).toThrow("beam search does not go with topK, presencePenalty, stop, structuredOutput");
+  ).toThrow("beam search cannot be combined with topK, presencePenalty, stop, structuredOutput");
 });

@@ -8,7 +8,7 @@ const stops = fc.array(fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1
   maxLength: 3,
 });
 
-/** The match that ends first, the longest of those, by looking everywhere. */
+/** The match that ends first, the longest of those, by brute force. */
 function firstMatch(text: string, stops: string[]) {
   for (let end = 1; end <= text.length; end++) {
     const found = stops.filter((stop) => text.slice(0, end).endsWith(stop)).toSorted((a, b) => b.length - a.length)[0];
@@ -17,7 +17,7 @@ function firstMatch(text: string, stops: string[]) {
   return undefined;
 }
 
-test("a stop string is found wherever the pieces are cut", () => {
+test("a stop string is found for any division into pieces", () => {
   fc.assert(
     fc.property(fc.array(letters), stops, (pieces, stops) => {
       const watch = createStopStrings(stops);
@@ -28,7 +28,7 @@ test("a stop string is found wherever the pieces are cut", () => {
   );
 });
 
-test("nothing is released that a match could still take back, and no more is held than that", () => {
+test("only text that could be part of a match is held back", () => {
   fc.assert(
     fc.property(fc.array(letters), stops, (pieces, stops) => {
       const watch = createStopStrings(stops);

@@ -1,19 +1,20 @@
-/** Looks for stop strings in a text that arrives in pieces. */
+/** Searches for stop strings in streamed text. */
 export interface StopStrings {
-  /** Takes the next piece; `release` is how much of the text so far cannot be part of a match any more. */
+  /** Adds text. `release` is the length of the text so far that can no longer be part of a match. */
   push(piece: string): { match?: StopMatch; release: number };
 }
 
 interface StopMatch {
   stop: string;
-  /** Where it begins and ends in the text that was pushed altogether. */
+  /** Start and end in the text pushed so far. */
   start: number;
   end: number;
 }
 
 /**
- * Finds the match that ends first, and of those that end together the one that begins first. One automaton per string
- * (Knuth, Morris, Pratt): its state is how many characters of the string the text ends with, which is what must be held back.
+ * Finds the match that ends first, and of those with the same end the one that starts first. One Knuth-Morris-Pratt
+ * automaton per string: its state is the length of the longest prefix of the string that the text ends with, which must
+ * be held back.
  */
 export function createStopStrings(stops: readonly string[]): StopStrings {
   const automata = stops.map((stop) => ({ stop, fallback: fallbacks(stop), state: 0 }));
@@ -39,7 +40,7 @@ export function createStopStrings(stops: readonly string[]): StopStrings {
   };
 }
 
-/** Of every prefix of `text`: the length of its longest proper prefix that is also its suffix. */
+/** Returns, for every prefix of `text`, the length of its longest proper prefix that is also a suffix. */
 function fallbacks(text: string): Int32Array {
   const lengths = new Int32Array(text.length);
   let state = 0;

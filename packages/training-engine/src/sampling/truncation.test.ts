@@ -59,7 +59,7 @@ test("top_p keeps the fewest most likely tokens that reach the share", () => {
   );
 });
 
-test("min_p keeps what is likely enough beside the most likely token", () => {
+test("min_p keeps tokens that are likely relative to the most likely one", () => {
   fc.assert(
     fc.property(someLogits, fc.double({ min: 0.001, max: 1, noNaN: true }), (logits, minP) => {
       const most = Math.max(...logits);
@@ -89,7 +89,7 @@ test("tokens are drawn as often as they are likely", () => {
   expect(counts).toEqual([0, 3000, 1000, 0, 4000]);
 });
 
-test("rounding never draws a token that cannot be", () => {
+test("rounding never draws a token of weight zero", () => {
   const weights = Float64Array.of(0.25, 0.5, 0, 0);
   expect(drawToken(weights, { size: 4, sum: 1, uniform: 0.999 })).toBe(1);
   expect(drawToken(new Float64Array(4), { size: 4, sum: 0, uniform: 0.5 })).toBe(-1);

@@ -1,20 +1,20 @@
-/** Which part of the distribution is drawn from. */
+/** Truncation of the distribution before sampling. */
 export interface Truncation {
   temperature: number;
-  /** 0: all. */
+  /** 0: no limit. */
   topK: number;
-  /** 1: all. */
+  /** 1: no limit. */
   topP: number;
-  /** 0: all. */
+  /** 0: no limit. */
   minP: number;
 }
 
 /**
- * Turns logits (in place) into weights of a distribution that need not sum to 1: temperature, then min_p, top_k and top_p,
- * each of what the one before it left. Answers with the sum, which is 0 or NaN when nothing can be drawn.
+ * Converts logits in place to unnormalized probabilities: applies temperature, then min_p, top_k and top_p in this
+ * order. Returns their sum, which is 0 or NaN if no token can be drawn.
  *
- * min_p keeps what is at least `minP` times as likely as the most likely token; top_k the k most likely ones; top_p the
- * fewest whose share reaches `topP`. Among equally likely tokens the lower id stays.
+ * min_p keeps tokens at least `minP` times as likely as the most likely one, top_k the k most likely ones, and top_p
+ * the smallest set whose share reaches `topP`. Of equally likely tokens, those with lower ids are kept.
  */
 export function truncatedWeights(logits: Float64Array, { temperature, topK, topP, minP }: Truncation): number {
   let maximum = -Infinity;
@@ -23,7 +23,7 @@ export function truncatedWeights(logits: Float64Array, { temperature, topK, topP
   let sum = 0;
   for (let i = 0; i < logits.length; i++) {
     const weight = Math.exp((logits[i]! - maximum) / temperature);
-    // The most likely token has weight 1, so min_p needs no other scale.
+    // The most likely token has weight 1, so min_p can be compared with the weights.
     logits[i] = weight < minP ? 0 : weight;
     sum += logits[i]!;
   }
@@ -41,7 +41,7 @@ function keepTopK(weights: Float64Array, count: number): number {
 }
 
 function keepTopP(weights: Float64Array, share: number, sum: number): number {
-  // All tokens below this together are less than what may be cut, so only the others need sorting.
+  // The tokens below this are together within the share to remove, so only the others need sorting.
   const minimum = ((1 - share) * sum) / weights.length;
   const sorted = weights.filter((weight) => weight >= minimum && weight > 0).toSorted();
   let kept = 0;
@@ -52,7 +52,7 @@ function keepTopP(weights: Float64Array, share: number, sum: number): number {
   return keepFrom(weights, threshold, sorted.length - at - above);
 }
 
-/** Keeps what is above `threshold` and the first `ties` tokens that are exactly there. */
+/** Keeps the tokens above `threshold`, and the first `ties` tokens equal to it. */
 function keepFrom(weights: Float64Array, threshold: number, ties: number): number {
   let sum = 0;
   for (let i = 0; i < weights.length; i++) {
@@ -63,7 +63,7 @@ function keepFrom(weights: Float64Array, threshold: number, ties: number): numbe
   return sum;
 }
 
-/** How many entries of an ascending array are at most `value`. */
+/** Returns the number of entries of an ascending array that are at most `value`. */
 function upperBound(sorted: Float64Array, value: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

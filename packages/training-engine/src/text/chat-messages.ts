@@ -1,11 +1,12 @@
-import { EngineError } from "../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "./model-file.js";
 
-/** What of a template's source decides how messages are shown to it. */
+/** Properties of a chat template that decide how messages are passed to it. */
 export interface TemplateTraits {
-  /** It knows the role `developer`; else such messages are system messages. */
+  /** It supports the role `developer`. Otherwise such messages become system messages. */
   developerRole: boolean;
-  /** It goes through the arguments of a tool call or writes them as JSON itself; else they stay the text they are. */
+  /** It iterates over the arguments of a tool call or writes them as JSON. Otherwise they are passed as text. */
   argumentObjects: boolean;
 }
 
@@ -17,28 +18,29 @@ export function templateTraits(source: string): TemplateTraits {
 }
 
 /**
- * Messages as a chat template wants them: text for content (its parts joined by line ends, null is empty), reasoning under
- * both of its names, the old function messages as tool messages. Other fields stay. Errors name the place under `path`.
+ * Converts messages to the form that chat templates expect: content as text (parts are joined by line breaks, null is
+ * empty), reasoning under both of its field names, and messages of the deprecated role `function` as tool messages.
+ * Keeps other fields. Errors have a location that starts with `loc`.
  */
 export function templateMessages(
   messages: unknown,
-  { traits, path = "messages" }: { traits: TemplateTraits; path?: string },
+  { traits, loc = ["messages"] }: { traits: TemplateTraits; loc?: Loc },
 ): Record<string, unknown>[] {
-  if (!Array.isArray(messages)) throw new EngineError("invalid", `${path}: not a list of messages`, path);
-  if (messages.length === 0) throw new EngineError("invalid", `${path}: no messages`, path);
-  return messages.map((message, index) => templateMessage(message, traits, `${path}.${index}`));
+  if (!Array.isArray(messages)) throw new HeddleError("invalid", "messages must be a list", { loc });
+  if (messages.length === 0) throw new HeddleError("invalid", "messages must not be empty", { loc });
+  return messages.map((message, index) => templateMessage(message, traits, [...loc, index]));
 }
 
-function templateMessage(message: unknown, traits: TemplateTraits, path: string): Record<string, unknown> {
-  if (!isObject(message)) throw new EngineError("invalid", `${path}: not a message`, path);
+function templateMessage(message: unknown, traits: TemplateTraits, loc: Loc): Record<string, unknown> {
+  if (!isObject(message)) throw new HeddleError("invalid", "a message must be an object", { loc });
   const role = message["role"];
   if (typeof role !== "string" || role === "")
-    throw new EngineError("invalid", `${path}.role: not a text`, `${path}.role`);
-  const { text, thinking } = contentText(message["content"], `${path}.content`);
+    throw new HeddleError("invalid", "the role of a message must be text that is not empty", { loc: [...loc, "role"] });
+  const { text, thinking } = contentText(message["content"], [...loc, "content"]);
   const converted: Record<string, unknown> = { ...message, role: templateRole(role, traits), content: text };
   const reasoning = message["reasoning"] ?? message["reasoning_content"] ?? thinking;
   if (typeof reasoning === "string") converted["reasoning"] = converted["reasoning_content"] = reasoning;
-  const calls = toolCalls(message, traits, path);
+  const calls = toolCalls(message, traits, loc);
   if (calls) converted["tool_calls"] = calls;
   else delete converted["tool_calls"];
   delete converted["function_call"];
@@ -50,51 +52,49 @@ function templateRole(role: string, { developerRole }: TemplateTraits): string {
   return role === "developer" && !developerRole ? "system" : role;
 }
 
-export function contentText(content: unknown, path: string): { text: string; thinking?: string } {
+export function contentText(content: unknown, loc: Loc): { text: string; thinking?: string } {
   if (content === undefined || content === null) return { text: "" };
   if (typeof content === "string") return { text: content };
-  if (!Array.isArray(content)) throw new EngineError("invalid", `${path}: neither text nor a list of parts`, path);
+  if (!Array.isArray(content))
+    throw new HeddleError("invalid", "the content of a message must be text or a list of parts", { loc });
   const texts: string[] = [];
   const thoughts: string[] = [];
   for (const [index, part] of content.entries()) {
-    const partPath = `${path}.${index}`;
+    const partLoc = [...loc, index];
     const type = typeof part === "string" ? "text" : isObject(part) ? part["type"] : undefined;
     if (type !== "text" && type !== "refusal" && type !== "thinking") {
-      if (typeof type !== "string") throw new EngineError("invalid", `${partPath}: not a content part`, partPath);
-      throw new EngineError(
-        "unsupported",
-        `${partPath}: this model reads text only, not ${JSON.stringify(type)}`,
-        partPath,
-      );
+      if (typeof type !== "string")
+        throw new HeddleError("invalid", "a content part must be text or an object with a type", { loc: partLoc });
+      throw new HeddleError("unsupported", `this model reads text only, not ${JSON.stringify(type)}`, { loc: partLoc });
     }
     const text: unknown = isObject(part) ? part[type] : part;
-    if (typeof text !== "string")
-      throw new EngineError("invalid", `${partPath}.${type}: not a text`, `${partPath}.${type}`);
+    if (typeof text !== "string") throw new HeddleError("invalid", `${type} must be text`, { loc: [...partLoc, type] });
     (type === "thinking" ? thoughts : texts).push(text);
   }
   return { text: texts.join("\n"), ...(thoughts.length > 0 ? { thinking: thoughts.join("\n") } : {}) };
 }
 
-function toolCalls(message: Record<string, unknown>, traits: TemplateTraits, path: string): unknown[] | undefined {
+function toolCalls(message: Record<string, unknown>, traits: TemplateTraits, loc: Loc): unknown[] | undefined {
   const old = message["function_call"];
   const listed = message["tool_calls"] ?? (isObject(old) ? [{ type: "function", function: old }] : undefined);
   if (listed === undefined || (Array.isArray(listed) && listed.length === 0)) return undefined;
-  if (!Array.isArray(listed)) throw new EngineError("invalid", `${path}.tool_calls: not a list`, `${path}.tool_calls`);
-  return listed.map((call: unknown, index) => toolCall(call, traits, `${path}.tool_calls.${index}`));
+  if (!Array.isArray(listed))
+    throw new HeddleError("invalid", "tool_calls must be a list", { loc: [...loc, "tool_calls"] });
+  return listed.map((call: unknown, index) => toolCall(call, traits, [...loc, "tool_calls", index]));
 }
 
-function toolCall(call: unknown, traits: TemplateTraits, path: string): unknown {
+function toolCall(call: unknown, traits: TemplateTraits, loc: Loc): unknown {
   const custom = isObject(call) && isObject(call["custom"]) ? call["custom"] : undefined;
   const named = isObject(call) && isObject(call["function"]) ? call["function"] : custom;
   if (!isObject(call) || !named || typeof named["name"] !== "string") {
-    throw new EngineError("invalid", `${path}.function.name: not a text`, `${path}.function.name`);
+    throw new HeddleError("invalid", "a tool call must name its function", { loc: [...loc, "function", "name"] });
   }
   const given = named["arguments"] ?? (custom ? { input: custom["input"] } : "{}");
-  return { ...call, type: "function", function: { ...named, arguments: callArguments(given, traits, path) } };
+  return { ...call, type: "function", function: { ...named, arguments: callArguments(given, traits, loc) } };
 }
 
-function callArguments(given: unknown, { argumentObjects }: TemplateTraits, path: string): unknown {
-  const partPath = `${path}.function.arguments`;
+function callArguments(given: unknown, { argumentObjects }: TemplateTraits, loc: Loc): unknown {
+  const partLoc = [...loc, "function", "arguments"];
   if (!argumentObjects || isObject(given)) return given;
   let value: unknown;
   try {
@@ -103,21 +103,30 @@ function callArguments(given: unknown, { argumentObjects }: TemplateTraits, path
     value = undefined;
   }
   if (!isObject(value)) {
-    throw new EngineError("invalid", `${partPath}: not a JSON object, which the chat template goes through`, partPath);
+    throw new HeddleError(
+      "invalid",
+      "the arguments of a tool call must be a JSON object: the chat template reads them one by one",
+      { loc: partLoc },
+    );
   }
   return value;
 }
 
-/** Tools as `{ type, function: { name, description, parameters, strict } }` in this order; a bare function is wrapped; none is null. */
-export function templateTools(tools: unknown, path = "tools"): Record<string, unknown>[] | null {
+/**
+ * Converts tools to `{ type, function: { name, description, parameters, strict } }`, with the fields in this order.
+ * Wraps a function without `type`. Returns null for no tools.
+ */
+export function templateTools(tools: unknown, loc: Loc = ["tools"]): Record<string, unknown>[] | null {
   if (tools === undefined || tools === null) return null;
-  if (!Array.isArray(tools)) throw new EngineError("invalid", `${path}: not a list`, path);
+  if (!Array.isArray(tools)) throw new HeddleError("invalid", "tools must be a list", { loc });
   if (tools.length === 0) return null;
   return tools.map((tool: unknown, index) => {
-    const partPath = `${path}.${index}`;
+    const partLoc = [...loc, index];
     const named = isObject(tool) && isObject(tool["function"]) ? tool["function"] : tool;
     if (!isObject(named) || typeof named["name"] !== "string" || named["name"] === "") {
-      throw new EngineError("invalid", `${partPath}.function.name: not a text`, `${partPath}.function.name`);
+      throw new HeddleError("invalid", "a tool must have a function with a name", {
+        loc: [...partLoc, "function", "name"],
+      });
     }
     const { name, description, parameters, strict, ...rest } = named;
     if (named === tool) delete rest["type"];

@@ -1,6 +1,6 @@
 import * as library from "@huggingface/jinja";
 
-/** What a template expression evaluates to. `type` is the class: StringValue, ArrayValue, NamespaceValue… */
+/** Value of a template expression. `type` is its class: StringValue, ArrayValue, NamespaceValue… */
 export interface RuntimeValue {
   type: string;
   value: unknown;
@@ -11,7 +11,7 @@ export interface Scope {
   set(name: string, value: unknown): RuntimeValue;
 }
 
-/** A node of the syntax tree, with those of its fields that are looked at here. */
+/** A node of the syntax tree, with the fields that this package reads. */
 export interface Node {
   type: string;
   value?: unknown;
@@ -39,5 +39,5 @@ interface Jinja {
   parse: (tokens: unknown[]) => Node;
 }
 
-// Said here because the package's own declarations name modules in a way that this module resolution does not find.
+// The declarations of the package import modules by names that this module resolution does not find.
 export const { Environment, Interpreter, tokenize, parse } = library as unknown as Jinja;

@@ -1,31 +1,42 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
+import { systemReason } from "../weights/file-errors.js";
 
-/** The text of a file of a model directory; undefined when there is none. Errors name the file and the reason. */
+/**
+ * Reads a text file of a model directory. Returns undefined for a missing file. Errors name the file and the reason.
+ */
 export async function readModelText(directory: string, name: string, maxBytes: number): Promise<string | undefined> {
   const path = join(directory, name);
   const found = await stat(path).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return;
-    throw new EngineError("invalid", `${path}: ${reason(error)}`);
+    throw new HeddleError("invalid", `${name} cannot be read: ${systemReason(error)}`, {
+      details: { file: name },
+      cause: error,
+    });
   });
   if (!found) return undefined;
-  // Not a pipe or a device: reading one may never end.
-  if (!found.isFile()) throw new EngineError("invalid", `${path}: not a regular file`);
+  // Reading a pipe or a device might never end.
+  if (!found.isFile()) throw new HeddleError("invalid", `${name}: not a regular file`, { details: { file: name } });
   if (found.size > maxBytes) {
-    throw new EngineError("too_large", `${path}: ${found.size} bytes; at most ${maxBytes} are read`);
+    throw new HeddleError("too_large", `${name}: ${found.size} bytes; at most ${maxBytes} are read`, {
+      details: { file: name },
+    });
   }
   const bytes = await readFile(path).catch((error: unknown) => {
-    throw new EngineError("invalid", `${path}: ${reason(error)}`);
+    throw new HeddleError("invalid", `${name} cannot be read: ${systemReason(error)}`, {
+      details: { file: name },
+      cause: error,
+    });
   });
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new EngineError("invalid", `${path}: not valid UTF-8`);
+    throw new HeddleError("invalid", `${name}: not valid UTF-8`, { details: { file: name } });
   }
 }
 
-/** A JSON object of a model directory; undefined when there is no such file. */
+/** Reads a JSON object from a file of a model directory. Returns undefined for a missing file. */
 export async function readModelJson(
   directory: string,
   name: string,
@@ -37,16 +48,16 @@ export async function readModelJson(
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new EngineError("invalid", `${join(directory, name)}: not valid JSON: ${reason(error)}`);
+    throw new HeddleError(
+      "invalid",
+      `${name}: not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+      { details: { file: name } },
+    );
   }
-  if (!isObject(value)) throw new EngineError("invalid", `${join(directory, name)}: not a JSON object`);
+  if (!isObject(value)) throw new HeddleError("invalid", `${name}: not a JSON object`, { details: { file: name } });
   return value;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

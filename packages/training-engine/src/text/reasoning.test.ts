@@ -26,7 +26,7 @@ test.each(cases)("%s, character by character", (_, text, open, reasoning, conten
   expect(stream.hasReasoning).toBe(reasoning !== undefined);
 });
 
-test("reasoning is passed on while it comes, but for what could be the end of the block", () => {
+test("reasoning is streamed, except text that could be the end tag", () => {
   const stream = reasoningStream();
   expect(stream.push("<think>one")).toEqual({ reasoning: "one", content: "" });
   expect(stream.push(" two\n</")).toEqual({ reasoning: " two", content: "" });

@@ -3,7 +3,7 @@ import { possibleTagStart, splitTrailing } from "./tag-search.js";
 const openTag = "<think>";
 const closeTag = "</think>";
 
-/** What a piece of sampled text adds; either may be empty. */
+/** Reasoning and content that a piece of sampled text adds. Either may be empty. */
 interface ReasoningDelta {
   reasoning: string;
   content: string;
@@ -11,25 +11,25 @@ interface ReasoningDelta {
 
 export interface ReasoningStream {
   push(text: string): ReasoningDelta;
-  /** What was held back; nothing may be pushed afterwards. */
+  /** Returns the text that was held back. `push` must not be called afterwards. */
   end(): ReasoningDelta;
-  /** Whether there is or was a think block. */
+  /** Whether a think block has begun. */
   readonly hasReasoning: boolean;
 }
 
 export interface ReasoningOptions {
-  /** The prompt has begun the think block already (see `endsInReasoning`). */
+  /** The prompt has already opened the think block (see `endsInReasoning`). */
   open?: boolean;
 }
 
-/** Whether the template left the prompt in a think block, so that the answer begins with reasoning. */
+/** Returns whether the prompt ends inside a think block, so that the completion starts with reasoning. */
 export function endsInReasoning(prompt: string): boolean {
   return prompt.trimEnd().endsWith(openTag);
 }
 
 /**
- * Separates what a model thinks from what it says: a block in think tags at the very beginning. Line ends beside the tags belong to
- * neither. A block that never ends is all reasoning.
+ * Separates reasoning, a block in think tags at the beginning of the text, from content. Line breaks next to the tags
+ * are removed. A block without an end tag is reasoning up to the end.
  */
 export function splitReasoning(
   text: string,
@@ -42,11 +42,11 @@ export function splitReasoning(
   return { reasoning, content: first.content + rest.content };
 }
 
-/** `splitReasoning` for text that comes piece by piece; a piece that could be part of a tag is held back. */
+/** Streaming form of `splitReasoning`. Text that could be part of a tag is held back. */
 export function reasoningStream({ open = false }: ReasoningOptions = {}): ReasoningStream {
   let state: "start" | "reasoning" | "content" = open ? "reasoning" : "start";
   let hasReasoning = open;
-  /** Line ends are dropped until something else comes. */
+  /** Line breaks are dropped until another character follows. */
   let skippingLineEnds = open;
   let buffered = "";
 

@@ -8,7 +8,10 @@ const months = ["January", "February", "March", "April", "May", "June"].concat([
   "December",
 ]);
 
-/** Python's `strftime` in the C locale, for the directives that dates in chat templates use; others stay as they are. */
+/**
+ * Formats a date like Python's `strftime` in the C locale. Directives that chat templates do not use are kept
+ * unchanged.
+ */
 export function strftime(date: Date, format: string): string {
   return format.replaceAll(/%(-?)([A-Za-z%])/g, (whole, bare: string, directive: string) => {
     const value = directives[directive]?.(date);

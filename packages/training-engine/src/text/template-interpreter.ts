@@ -4,16 +4,16 @@ import type { TemplateLimits } from "./template-limits.js";
 import { TemplateLimitError } from "./template-limits.js";
 import { childrenOf, measure, runtimeValue, textIn } from "./template-values.js";
 
-/** A node whose value is known: it is evaluated once, looked at, and then goes on in place of the expression. */
+/** A node with a known value. It replaces an expression that was evaluated to check its size. */
 interface EvaluatedNode extends Node {
   type: "Settled";
   value: RuntimeValue;
 }
 
 /**
- * The template engine with limits on work and on size. The engine evaluates every expression through `evaluate`, so work is
- * counted and results are measured there; the few operations whose result can be much larger than what goes in (`replace`,
- * `join`, `indent`, `split`, `tojson` with an indentation) are refused before they run.
+ * The template engine with limits on work and size. The engine evaluates every expression through `evaluate`, which
+ * counts the work and measures the results. The operations whose result can be much larger than their input (`replace`,
+ * `join`, `indent`, `split`, `tojson` with an indentation) are checked before they run.
  */
 export class LimitedInterpreter extends Interpreter {
   readonly #limits: TemplateLimits;
@@ -30,7 +30,7 @@ export class LimitedInterpreter extends Interpreter {
   override evaluate(node: Node | undefined, environment: Scope): RuntimeValue {
     if (node?.type === "Settled") return (node as EvaluatedNode).value;
     this.#spend(1);
-    // Counted, since the engine takes an exhausted stack for an unknown variable.
+    // The engine reports a stack overflow as an unknown variable, so the depth is counted.
     if (++this.#depth > this.#limits.depth) throw new TemplateLimitError("calls or lists nested too deeply");
     try {
       const value = node ? this.#evaluateLimited(node, environment) : super.evaluate(node, environment);
@@ -55,9 +55,9 @@ export class LimitedInterpreter extends Interpreter {
         return this.#call(node, environment);
       case "MemberExpression": {
         const member = super.evaluate(node, environment);
-        // Taken away from its text, a method could not be checked when it is called.
+        // A method that is stored in a variable could not be checked when it is called.
         if (member.type === "FunctionValue" && this.#isText(node.object, environment)) {
-          throw new Error("methods of text must be called where they are named");
+          throw new Error("methods of text must be called directly");
         }
         return member;
       }
@@ -69,7 +69,7 @@ export class LimitedInterpreter extends Interpreter {
   #loop(node: Node, environment: Scope): Node {
     const select = node.iterable?.type === "SelectExpression" ? node.iterable : undefined;
     const list = this.#evaluateNode(select ? select.lhs : node.iterable, environment);
-    // A round makes scopes and a `loop` object: about as much work as ten expressions.
+    // An iteration creates scopes and a `loop` object, about as much work as ten expressions.
     this.#spend(10 * (childrenOf(list.value)?.length ?? 0));
     return { ...node, iterable: select ? { ...select, lhs: list } : list };
   }
@@ -121,7 +121,7 @@ export class LimitedInterpreter extends Interpreter {
       const longest = Math.max(2, ...separators.map((each) => textIn(each)?.length ?? 0));
       produced = items * (longest * 2 + Math.max(0, number(-1, "indent")) * (depth + 1));
     }
-    // Some slack: the exact size is measured afterwards.
+    // An upper bound; the exact size is measured afterwards.
     if (produced + characters > 4 * this.#limits.characters) {
       throw new TemplateLimitError(`text of more than ${this.#limits.characters} characters`);
     }
@@ -157,7 +157,7 @@ function evaluatedNode(value: RuntimeValue): EvaluatedNode {
   return { type: "Settled", value };
 }
 
-/** Values of settled arguments, spread ones unpacked. */
+/** Returns the values of evaluated arguments, with spread arguments expanded. */
 function argumentsOf(args: Node[]): { positional: RuntimeValue[]; named: Map<string, RuntimeValue> } {
   const positional: RuntimeValue[] = [];
   const named = new Map<string, RuntimeValue>();
@@ -181,7 +181,9 @@ function occurrences(text: string, part: string | undefined): number {
   return count;
 }
 
-/** `strip("\n")` as Python has it: the template engine ignores which characters are asked for. Undefined: not such a call. */
+/**
+ * Evaluates `strip("\n")` as Python does; the template engine ignores the argument. Returns undefined for other calls.
+ */
 function strip(method: string, text: string, characters: RuntimeValue | undefined): string | undefined {
   const set = textIn(characters);
   if (set === undefined || !["strip", "lstrip", "rstrip"].includes(method)) return undefined;

@@ -12,7 +12,7 @@ async function render(
   return (await openChatModel(template, undefined, options)).renderText({ messages });
 }
 
-describe("templates that misbehave are ended, and the next one is rendered", () => {
+describe("templates over the limits are stopped, and the next one is rendered", () => {
   afterAll(async () => {
     expect(await render("{{ messages | length }}", {}, {})).toBe("1");
   });
@@ -53,10 +53,10 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
       /lists of more|text of more/,
     ],
     ["holds itself", "{% set n = namespace() %}{% set n.n = n %}{{ n.n | tojson }}", /nested/],
-    ["hides a method", "{% set f = 'x'.replace %}{{ f('x', 'y') }}", /called where they are named/],
+    ["hides a method", "{% set f = 'x'.replace %}{{ f('x', 'y') }}", /called directly/],
   ])("one that %s", async (_, template, reason) => {
     const messages = [{ role: "user", content: "x".repeat(300_000) }];
-    const failure = { name: "EngineError", code: "invalid", message: expect.stringMatching(reason) };
+    const failure = { name: "HeddleError", code: "invalid", message: expect.stringMatching(reason) };
     const limits = { steps: 200_000 };
     await expect(render(template, { messages }, { limits, timeMs: 60_000 })).rejects.toMatchObject(failure);
     await expect(render(template, { messages }, { limits, trusted: true })).rejects.toMatchObject(failure);
@@ -71,7 +71,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
     });
   });
 
-  test("those that wait behind it are rendered", async () => {
+  test("queued ones are rendered", async () => {
     const endless = "{% for a in range(9999) %}{% for b in range(9999) %}{{ a }}{% endfor %}{% endfor %}";
     const model = await openChatModel(endless, undefined, {
       timeMs: 1500,
@@ -102,7 +102,7 @@ describe("templates that misbehave are ended, and the next one is rendered", () 
     "{{ namespace().constructor }}",
     "{{ messages[0].toString }}{{ messages[0].hasOwnProperty }}",
     "{{ process }}{{ globalThis }}{{ require }}",
-  ])("finds nothing behind %s", async (template) => {
+  ])("exposes nothing through %s", async (template) => {
     const text = await render(template, {}).catch((error: unknown) => String(error));
     expect(text).toMatch(/^$|Cannot call something that is not a function/);
   });

@@ -1,18 +1,18 @@
-/** What one rendering of a chat template may use up. */
+/** Limits of one rendering of a chat template. */
 export interface TemplateLimits {
-  /** Expressions evaluated; a round of a loop counts as ten. */
+  /** Evaluated expressions. An iteration of a loop counts as ten. */
   steps: number;
-  /** Expressions and macros inside each other. */
+  /** Nesting depth of expressions and macros. */
   depth: number;
-  /** Characters of any text on the way, of the result, and of everything that a list holds when it is written out. */
+  /** Characters of every intermediate text, of the result, and of a list with its contents when written out. */
   characters: number;
-  /** Elements of lists and objects, those inside them counted too. */
+  /** Elements of lists and objects, including nested ones. */
   items: number;
-  /** Numbers that `range` may make at once. */
+  /** Numbers of one `range`. */
   range: number;
 }
 
-/** Far above what a conversation of a million tokens needs; below what hurts a thread of 256 MB. */
+/** Far above the needs of a conversation of a million tokens, and small enough for a thread with 256 MB. */
 export const templateLimits: TemplateLimits = {
   steps: 5e6,
   depth: 400,
@@ -21,7 +21,7 @@ export const templateLimits: TemplateLimits = {
   range: 10_000,
 };
 
-/** A template that asks for too much; the message says of what. */
+/** A template exceeded a limit, which the message names. */
 export class TemplateLimitError extends Error {
   override name = "TemplateLimitError";
 }

@@ -8,8 +8,8 @@ import { TemplateLimitError, templateLimits } from "./template-limits.js";
 const parsed = new Map<string, Node>();
 
 /**
- * Renders a Jinja template as `transformers` does: blocks trimmed, `raise_exception`, `strftime_now` (local time), `range`,
- * `namespace`. Throws a plain `Error` whose message says what is wrong with the template or what the template says.
+ * Renders a Jinja template as `transformers` does: blocks trimmed, `raise_exception`, `strftime_now` (local time),
+ * `range`, `namespace`. Throws an `Error` with the message of the template engine or of the template.
  */
 export function renderTemplate(
   source: string,
@@ -44,7 +44,7 @@ function program(source: string): Node {
   return made;
 }
 
-/** What the JavaScript engine itself refuses. */
+/** Converts an error of the JavaScript engine. */
 function rangeError(error: RangeError): Error {
   if (/call stack/i.test(error.message)) return new TemplateLimitError("calls or lists nested too deeply");
   if (/string length|array length/i.test(error.message))

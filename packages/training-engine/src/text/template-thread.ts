@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { startThread } from "../start-thread.js";
 import type { TemplateLimits } from "./template-limits.js";
 
@@ -15,7 +15,7 @@ export type TemplateReply = { text: string } | { error: string };
 const heapMegabytes = 256;
 
 interface Thread {
-  /** One after the other. Rejects once the thread has died. */
+  /** Renders one template at a time. Rejects if the thread has exited. */
   call(request: TemplateRequest): Promise<TemplateReply>;
   terminate(): Promise<unknown>;
 }
@@ -24,8 +24,8 @@ let thread: Promise<Thread> | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Renders a template that is not trusted in a thread of this process, one at a time. `invalid` when it fails, takes longer than
- * `timeMs` or more memory than the thread has; the thread is then given up and the next template gets a new one.
+ * Renders an untrusted template in a worker thread, one at a time. Rejects with `invalid` if it fails, takes longer
+ * than `timeMs` or exceeds the memory of the thread; the thread is then replaced.
  */
 export function renderInThread(request: TemplateRequest, { timeMs }: { timeMs: number }): Promise<string> {
   const rendering = last.then(() => renderExclusive(request, timeMs));
@@ -40,7 +40,7 @@ async function renderExclusive(request: TemplateRequest, timeMs: number): Promis
   };
   const current = await starting.catch((error: unknown) => {
     discardThread();
-    throw new EngineError("failed", `the thread for templates does not start: ${String(error)}`);
+    throw new HeddleError("failed", `the template thread did not start: ${String(error)}`);
   });
   const dead = (error: unknown): TemplateReply => {
     discardThread();
@@ -57,7 +57,7 @@ async function renderExclusive(request: TemplateRequest, timeMs: number): Promis
   });
   const reply = await Promise.race([current.call(request).catch(dead), timeout]);
   clearTimeout(timer);
-  if ("error" in reply) throw new EngineError("invalid", `chat template: ${reply.error}`);
+  if ("error" in reply) throw new HeddleError("invalid", `chat template: ${reply.error}`);
   return reply.text;
 }
 
@@ -79,27 +79,27 @@ async function openThread(): Promise<Thread> {
   });
   worker.on("error", end);
   worker.on("exit", (code) => end(new Error(`the thread ended with code ${code}`)));
-  const answer = (): Promise<TemplateReply> =>
+  const nextReply = (): Promise<TemplateReply> =>
     new Promise((resolve, reject) => {
       if (dead) reject(dead);
       else pending = { resolve, reject };
     });
 
-  await answer();
+  await nextReply();
   return {
     call(request) {
-      const answered = answer();
-      // While it idles the thread does not keep the process alive.
+      const replied = nextReply();
+      // An idle thread must not keep the process running.
       worker.ref();
       try {
         // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
         worker.postMessage(request);
       } catch (error) {
-        pending?.resolve({ error: `cannot be given to the template: ${String(error)}` });
+        pending?.resolve({ error: `the variables cannot be sent to the template thread: ${String(error)}` });
         pending = undefined;
         worker.unref();
       }
-      return answered;
+      return replied;
     },
     terminate: () => worker.terminate(),
   };

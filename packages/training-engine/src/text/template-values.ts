@@ -3,7 +3,7 @@ import { Environment } from "./jinja.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { TemplateLimitError } from "./template-limits.js";
 
-/** The template engine keeps its value classes to itself; an environment makes them from plain values. */
+/** The template engine does not export its value classes; an environment creates values from JavaScript values. */
 export function runtimeValue(value: unknown): RuntimeValue {
   return new Environment().set("value", value);
 }
@@ -25,8 +25,8 @@ interface Size {
 }
 
 /**
- * Sizes of values as they would be written out. Lists share what they hold, so a list of lists of lists can be small in
- * memory and endless on paper: sizes are remembered per list, and whatever goes over the limits ends the rendering.
+ * Measures values as they would be written out. Lists can share elements, so a small value in memory can have a very
+ * long text: the size of each list is cached, and a value over the limits ends the rendering.
  */
 export function measure({
   characters,
@@ -40,7 +40,7 @@ export function measure({
     if (remembered) return { ...remembered, fixed: true };
     const text = textIn(value);
     const children = childrenOf(value);
-    // What a namespace holds may change after it was measured.
+    // The contents of a namespace may change after it was measured.
     const size = { characters: text?.length ?? 8, items: 1, depth: 1, fixed: value.type !== "NamespaceValue" };
     if (depth > maxDepth) throw new TemplateLimitError(`lists nested more than ${maxDepth} deep`);
     if (children && value.value instanceof Map) {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "../../test/text-models.js";
 import type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.js";
@@ -34,7 +35,7 @@ async function render(
   return (await open(template, options)).renderText({ messages: conversation, ...request });
 }
 
-describe("templates as models have them", () => {
+describe("templates of published models", () => {
   test("ChatML with tools, a call and its result", async () => {
     const text = await render(chatMl, {
       messages: [
@@ -66,7 +67,7 @@ describe("templates as models have them", () => {
     );
   });
 
-  test("thoughts are kept behind the last question only", async () => {
+  test("reasoning is kept only after the last question", async () => {
     const messages = [
       { role: "user", content: "a" },
       { role: "assistant", content: "<think>\n  old\n</think>\n\nA" },
@@ -107,7 +108,7 @@ describe("where templates come from", () => {
     await expect(render(named.slice(1), {})).rejects.toThrow('named "tool_use"; none of them is "default"');
   });
 
-  test("chat_template.jinja goes before the configuration", async () => {
+  test("chat_template.jinja takes precedence over the configuration", async () => {
     await using model = await temporaryModel({
       "chat_template.jinja": "from the file",
       "tokenizer_config.json": { chat_template: "from the configuration" },
@@ -116,7 +117,7 @@ describe("where templates come from", () => {
     expect(await template.renderText({ messages: conversation })).toBe("from the file");
   });
 
-  test("a request brings its own, also where the model has none", async () => {
+  test("a request can bring its own, also for a model without one", async () => {
     await using model = await temporaryModel({});
     const template = await openChatTemplate(model.directory, tokenizer);
     expect(await template.renderText({ messages: conversation, template: "{{ messages | length }}" })).toBe("2");
@@ -127,18 +128,18 @@ describe("where templates come from", () => {
   });
 
   test.each([
-    ["a number", 5, /chat_template: neither a text nor a list/],
-    ["names without templates", [{ name: "a" }], /chat_template\.0: not a name with a template/],
+    ["a number", 5, /chat_template must be text or a list/],
+    ["names without templates", [{ name: "a" }], /chat_template\[0\] must have a name and a template/],
     ["endless", "x".repeat(300_000), /more than 262144 characters/],
   ])("refused: %s", async (_, template, reason) => {
-    await expect(open(template)).rejects.toMatchObject({ name: "EngineError", message: expect.stringMatching(reason) });
+    await expect(open(template)).rejects.toMatchObject({ name: "HeddleError", message: expect.stringMatching(reason) });
   });
 });
 
 describe("what a conversation may be", () => {
   const lines = "{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}";
 
-  test("roles that the template does not know become those it knows", async () => {
+  test("unsupported roles are mapped to supported ones", async () => {
     const messages = [
       { role: "developer", content: "d" },
       { role: "function", name: "f", content: null },
@@ -152,7 +153,7 @@ describe("what a conversation may be", () => {
     expect(await render("{{ messages[0].tool_calls[0].function.name }}", { messages })).toBe("f");
   });
 
-  test("arguments of calls are objects for templates that go through them, text for others", async () => {
+  test("arguments of calls are objects for templates that iterate over them, text for others", async () => {
     const call = (args: unknown) => [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: args } }] }];
     const walking = "{% for k, v in messages[0].tool_calls[0].function.arguments.items() %}{{ k }}={{ v }}{% endfor %}";
     expect(await render(walking, { messages: call('{"a": 1}') })).toBe("a=1");
@@ -162,11 +163,11 @@ describe("what a conversation may be", () => {
     );
     await expect(render(walking, { messages: call("{a") })).rejects.toMatchObject({
       code: "invalid",
-      path: "messages.0.tool_calls.0.function.arguments",
+      loc: ["messages", 0, "tool_calls", 0, "function", "arguments"],
     });
   });
 
-  test("parts are joined by line ends, thoughts go apart", async () => {
+  test("parts are joined by line breaks, reasoning is separate", async () => {
     const content = [{ type: "thinking", thinking: "hm" }, { type: "text", text: "a" }, "b"];
     const messages = [{ role: "assistant", content }];
     expect(await render("{{ messages[0].reasoning }}|{{ messages[0].content }}", { messages })).toBe("hm|a\nb");
@@ -201,20 +202,20 @@ describe("what a conversation may be", () => {
     ["a tool without name", { tools: [{ type: "function", function: {} }] }, "invalid", "tools.0.function.name"],
     ["tools that are no list", { tools: "add" }, "invalid", "tools"],
     ["documents that are no list", { documents: {} }, "invalid", "documents"],
-    ["variables that are none", { kwargs: [] }, "invalid", "chat_template_kwargs"],
-    ["variables of ours", { kwargs: { messages: [] } }, "invalid", "chat_template_kwargs.messages"],
-    ["both ends", { addGenerationPrompt: true, continueFinalMessage: true }, "invalid", "continue_final_message"],
-    ["both ends by default", { continueFinalMessage: true }, "invalid", "continue_final_message"],
-  ])("refused with its place: %s", async (_, request, code, path) => {
-    await expect(render(chatMl, request)).rejects.toMatchObject({ name: "EngineError", code, path });
+    ["variables that are none", { kwargs: [] }, "invalid", "kwargs"],
+    ["a reserved variable", { kwargs: { messages: [] } }, "invalid", "kwargs.messages"],
+    ["both ends", { addGenerationPrompt: true, continueFinalMessage: true }, "invalid", "continueFinalMessage"],
+    ["both ends by default", { continueFinalMessage: true }, "invalid", "continueFinalMessage"],
+  ])("refused with its location: %s", async (_, request, code, path) => {
+    await expect(render(chatMl, request)).rejects.toMatchObject({ name: "HeddleError", code, loc: locOf(path) });
   });
 
-  test("the last message is left open, to be gone on with", async () => {
+  test("the last message is left open for continuation", async () => {
     const messages = [...conversation, { role: "assistant", content: "Well, " }];
     const open = { messages, addGenerationPrompt: false, continueFinalMessage: true };
     expect(await render(chatMl, open)).toMatch(/<\|im_start\|>assistant\nWell, $/);
     expect(await render(headers, open)).toMatch(/\n\nWell,$/);
-    await expect(render("nothing of it", open)).rejects.toThrow("does not show the last message");
+    await expect(render("nothing of it", open)).rejects.toThrow("does not contain the last message");
   });
 });
 

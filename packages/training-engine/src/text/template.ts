@@ -1,4 +1,5 @@
-import { EngineError } from "../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { templateMessages, templateTools, templateTraits } from "./chat-messages.js";
 import { isObject } from "./model-file.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
@@ -8,25 +9,25 @@ import { renderTemplate } from "./template-render.js";
 import { renderInThread } from "./template-thread.js";
 import type { Tokenizer } from "./tokenizer.js";
 
-/** A conversation as it came in: nothing of it was checked yet. */
+/** A submitted conversation, not validated yet. */
 export interface ChatRequest {
   messages: unknown;
   tools?: unknown;
   documents?: unknown;
-  /** Ends with the beginning of the answer. Default true. */
+  /** End the prompt with the start of an assistant message. Default true. */
   addGenerationPrompt?: boolean;
-  /** Ends in the middle of the last message, which the model then goes on with. Not with `addGenerationPrompt`. */
+  /** End the prompt inside the last message, so that the model continues it. Excludes `addGenerationPrompt`. */
   continueFinalMessage?: boolean;
-  /** More variables for the template (`enable_thinking`); names it does not know do nothing. */
+  /** Additional variables for the template, such as `enable_thinking`. */
   kwargs?: unknown;
-  /** Instead of the model's own. */
+  /** Template to use instead of the model's. */
   template?: string;
-  /** Default false: chat templates write the beginning token themselves. */
+  /** Default false, because chat templates write the beginning-of-text token themselves. */
   addSpecialTokens?: boolean;
-  /** More tokens are refused as `too_large`. */
+  /** Maximum tokens; a longer prompt is `too_large`. */
   maxTokens?: number;
-  /** Where messages and tools stand in what the caller was given, for errors. Default `messages` and `tools`. */
-  paths?: { messages?: string; tools?: string };
+  /** Locations of messages and tools in the caller's arguments, for errors. Default `messages` and `tools`. */
+  locs?: { messages?: Loc; tools?: Loc };
 }
 
 interface RenderedChat {
@@ -36,23 +37,28 @@ interface RenderedChat {
 
 export interface ChatTemplate {
   readonly tokenizer: Tokenizer;
-  /** `invalid` or `unsupported` with the place, or with what the template says; `too_large` when the text is endless. */
+  /**
+   * Renders and tokenizes a request. Rejects with `invalid` or `unsupported` and the location or the message of the
+   * template, and with `too_large` for a text over the limits.
+   */
   render(request: ChatRequest): Promise<RenderedChat>;
-  /** The text alone. */
+  /** Renders a request without tokenizing it. */
   renderText(request: ChatRequest): Promise<string>;
 }
 
 export interface ChatTemplateOptions {
-  /** The directory was packaged by us: its own template is rendered in this thread. */
+  /** The directory is part of this package: its template is rendered in the calling thread. */
   trusted?: boolean;
-  /** For a template in a thread. Default 5,000. */
+  /** Maximum time of a rendering in a worker thread, in milliseconds. Default 5,000. */
   timeMs?: number;
   limits?: Partial<TemplateLimits>;
-  /** For `strftime_now`. */
+  /** Time for `strftime_now`. */
   now?: () => Date;
 }
 
-/** The chat template of a model directory. Reads the files once; a directory without a template renders those of requests only. */
+/**
+ * Opens the chat template of a model directory. A directory without a template can only render templates of requests.
+ */
 export async function openChatTemplate(
   directory: string,
   tokenizer: Tokenizer,
@@ -68,25 +74,25 @@ export async function openChatTemplate(
     try {
       return renderTemplate(source, variables, { now: now(), limits });
     } catch (error) {
-      throw new EngineError("invalid", `chat template: ${error instanceof Error ? error.message : String(error)}`);
+      throw new HeddleError("invalid", `chat template: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
   async function renderText(request: ChatRequest): Promise<string> {
-    const { addGenerationPrompt = true, continueFinalMessage = false, paths = {} } = request;
+    const { addGenerationPrompt = true, continueFinalMessage = false, locs = {} } = request;
     if (addGenerationPrompt && continueFinalMessage) {
-      throw new EngineError(
-        "invalid",
-        "add_generation_prompt and continue_final_message cannot both be true",
-        "continue_final_message",
-      );
+      throw new HeddleError("invalid", "a prompt cannot both begin a new message and continue the last one", {
+        loc: ["continueFinalMessage"],
+      });
     }
-    const tools = templateTools(request.tools, paths.tools);
+    const tools = templateTools(request.tools, locs.tools);
     const source = request.template ?? chooseTemplate(templates, { tools: tools !== null });
     if (source.length > maxTemplateLength) {
-      throw new EngineError("too_large", `chat_template: more than ${maxTemplateLength} characters`, "chat_template");
+      throw new HeddleError("too_large", `the chat template has more than ${maxTemplateLength} characters`, {
+        loc: ["template"],
+      });
     }
-    const messages = templateMessages(request.messages, { traits: templateTraits(source), path: paths.messages });
+    const messages = templateMessages(request.messages, { traits: templateTraits(source), loc: locs.messages });
     const variables = {
       ...tokenizer.specialTokens,
       ...extraVariables(request.kwargs),
@@ -96,7 +102,7 @@ export async function openChatTemplate(
       add_generation_prompt: addGenerationPrompt,
     };
     const text = await run(source, variables);
-    return continueFinalMessage ? cutAtMarker(text, paths.messages ?? "messages") : text;
+    return continueFinalMessage ? cutAtMarker(text, locs.messages ?? ["messages"]) : text;
   }
 
   return {
@@ -115,21 +121,26 @@ const reservedVariables = ["messages", "tools", "documents", "add_generation_pro
 function extraVariables(kwargs: unknown): Record<string, unknown> {
   if (kwargs === undefined || kwargs === null) return {};
   if (!isObject(kwargs))
-    throw new EngineError("invalid", "chat_template_kwargs: not an object", "chat_template_kwargs");
+    throw new HeddleError("invalid", "the variables for the chat template must be an object", { loc: ["kwargs"] });
   const taken = reservedVariables.find((name) => Object.hasOwn(kwargs, name));
   if (taken === undefined) return kwargs;
-  const path = `chat_template_kwargs.${taken}`;
-  throw new EngineError("invalid", `${path}: is a field of the request itself`, path);
+  throw new HeddleError(
+    "invalid",
+    `${taken} cannot be a variable for the chat template: the request has a field of that name`,
+    {
+      loc: ["kwargs", taken],
+    },
+  );
 }
 
 function documentList(documents: unknown): unknown[] | null {
   if (documents === undefined || documents === null) return null;
   if (Array.isArray(documents)) return documents;
-  throw new EngineError("invalid", "documents: not a list", "documents");
+  throw new HeddleError("invalid", "documents must be a list", { loc: ["documents"] });
 }
 
-/** The space tells whether the template trims what it shows. */
-const continuationMarker = "\u{F0000}heddle:the message goes on\u{F0000} ";
+/** The trailing space is missing from the rendered text if the template trims messages. */
+const continuationMarker = "\u{F0000}heddle:the message continues\u{F0000} ";
 
 function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {
   return messages.map((message, index) =>
@@ -137,13 +148,13 @@ function appendMarker(messages: Record<string, unknown>[]): Record<string, unkno
   );
 }
 
-function cutAtMarker(text: string, path: string): string {
+function cutAtMarker(text: string, loc: Loc): string {
   const at = text.lastIndexOf(continuationMarker.trimEnd());
   if (at < 0) {
-    throw new EngineError(
+    throw new HeddleError(
       "invalid",
-      "continue_final_message: the chat template does not show the last message as it is",
-      path,
+      "the chat template does not contain the last message unchanged, so it cannot be continued",
+      { loc },
     );
   }
   const trimmed = !text.startsWith(continuationMarker, at);

@@ -1,14 +1,14 @@
 import type { Tokenizer } from "./tokenizer.js";
 
-/** Turns token after token into text; what it gives out, put together, is `decode` of all of them. */
+/** Decodes tokens one by one. The concatenated results equal `decode` of all tokens. */
 export interface TextStream {
-  /** The text that is complete now; may be empty while the bytes of a character are incomplete. */
+  /** Returns the text that became complete. Empty while the bytes of a character are incomplete. */
   push(id: number): string;
-  /** The rest; an incomplete character becomes U+FFFD. The stream can be used anew afterwards. */
+  /** Returns the rest; an incomplete character becomes U+FFFD. The stream can be reused afterwards. */
   flush(): string;
 }
 
-/** For a completion: a leading space is kept, since text goes before it. */
+/** Opens a stream for a completion. A leading space is kept, because the text follows a prompt. */
 export function createTextStream(
   { tokenBytes, specialIds }: Pick<Tokenizer, "tokenBytes" | "specialIds">,
   { skipSpecialTokens = false }: { skipSpecialTokens?: boolean } = {},

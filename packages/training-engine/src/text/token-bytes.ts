@@ -1,16 +1,16 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "./model-file.js";
 
-/** How the spelling of a token in `tokenizer.json` stands for bytes. */
+/** How tokens in `tokenizer.json` encode bytes. */
 export interface Spelling {
   kind: "byte-level" | "sentencepiece";
   /** `<0xNN>` tokens are single bytes. */
   byteFallback: boolean;
-  /** The text gets a space in front when it is encoded, which decoding takes away again. */
+  /** Encoding prepends a space to the text, and decoding removes it. */
   leadingSpace: boolean;
 }
 
-/** What the decoder of a `tokenizer.json` says of its spelling; undefined: a kind that is not known here. */
+/** Returns the encoding of a `tokenizer.json` according to its decoder, or undefined for an unsupported decoder. */
 export function spellingOf(tokenizer: Record<string, unknown>): Spelling | undefined {
   const parts = [tokenizer["decoder"], tokenizer["pre_tokenizer"]].flatMap(members);
   const byteFallback = isObject(tokenizer["model"]) && tokenizer["model"]["byte_fallback"] === true;
@@ -27,14 +27,14 @@ export function spellingOf(tokenizer: Record<string, unknown>): Spelling | undef
   return { kind: "sentencepiece", byteFallback, leadingSpace: stripped || prepended };
 }
 
-/** Whether the tokenizer puts a space in front of a text. */
+/** Returns whether the tokenizer prepends a space to a text. */
 export function addsPrefixSpace(tokenizer: Record<string, unknown>): boolean {
   return JSON.stringify(parts(tokenizer)) !== JSON.stringify(parts(withoutPrefixSpace(tokenizer)));
 }
 
 const parts = ({ normalizer, pre_tokenizer }: Record<string, unknown>): unknown[] => [normalizer, pre_tokenizer];
 
-/** The same tokenizer for text in the middle of a text. */
+/** Returns the definition without the prepended space, for text that continues other text. */
 export function withoutPrefixSpace(tokenizer: Record<string, unknown>): Record<string, unknown> {
   const [normalizer, preTokenizer] = parts(tokenizer).map(removePrefixSpace);
   return { ...tokenizer, normalizer, pre_tokenizer: preTokenizer };
@@ -51,14 +51,14 @@ function removePrefixSpace(component: unknown): unknown {
   return type === "ByteLevel" ? { ...component, add_prefix_space: false } : component;
 }
 
-/** A component of a tokenizer and, when it is a sequence, those inside it. */
+/** Returns a component of a tokenizer and, for a sequence, its components. */
 function members(component: unknown, depth = 0): Record<string, unknown>[] {
   if (!isObject(component) || depth > 8) return [];
   const inside = component["decoders"] ?? component["pretokenizers"];
   return [component, ...(Array.isArray(inside) ? inside.flatMap((each) => members(each, depth + 1)) : [])];
 }
 
-/** The bytes that a token of the vocabulary stands for. */
+/** Returns the bytes of a token of the vocabulary. */
 export function bytesOfToken(token: string, { kind, byteFallback }: Spelling): Uint8Array {
   if (kind === "byte-level") return byteLevelBytes(token);
   if (byteFallback && /^<0x[0-9A-Fa-f]{2}>$/.test(token)) return Uint8Array.of(Number.parseInt(token.slice(3, 5), 16));
@@ -68,8 +68,8 @@ export function bytesOfToken(token: string, { kind, byteFallback }: Spelling): U
 const encoder = new TextEncoder();
 
 /**
- * The alphabet of byte-level BPE (as GPT-2 has it): a byte that prints is itself, the others are the code points from 256 on
- * in order.
+ * The alphabet of byte-level BPE, as in GPT-2: a printable byte is its own character; the others are the code points
+ * from 256 in order.
  */
 const byteOfCharacter = new Map<string, number>();
 for (let byte = 0, others = 0; byte < 256; byte++) {
@@ -82,7 +82,10 @@ function byteLevelBytes(token: string): Uint8Array {
   for (let index = 0; index < token.length; index++) {
     const byte = byteOfCharacter.get(token.charAt(index));
     if (byte === undefined) {
-      throw new EngineError("invalid", `token ${JSON.stringify(token)} is not spelled in the byte-level alphabet`);
+      throw new HeddleError(
+        "invalid",
+        `token ${JSON.stringify(token)} has a character outside the byte-level alphabet`,
+      );
     }
     bytes[index] = byte;
   }

@@ -24,7 +24,7 @@ async function openFrom(files: Record<string, unknown>): Promise<Tokenizer> {
 const chat = () => openFrom({ "tokenizer.json": byteLevelTokenizer(chatMerges, chatTokens) });
 
 describe("a byte-level tokenizer", () => {
-  test("gives every text back, whatever is in it", async () => {
+  test("decodes every encoded text", async () => {
     const tokenizer = await chat();
     assert(
       property(anyText, (text) => {
@@ -95,7 +95,7 @@ describe("a byte-level tokenizer", () => {
     }
   });
 
-  test("has nothing to say of ids without a token", async () => {
+  test("ignores ids without a token", async () => {
     const tokenizer = await chat();
     for (const id of [-1, tokenizer.vocabularySize, 1.5, Number.NaN]) {
       expect(tokenizer.has(id)).toBe(false);
@@ -105,8 +105,8 @@ describe("a byte-level tokenizer", () => {
   });
 });
 
-describe("a tokenizer as SentencePiece spells it", () => {
-  test("gives text back, the leading space included", async () => {
+describe("a SentencePiece tokenizer", () => {
+  test("decodes encoded text, including the leading space", async () => {
     const tokenizer = await openFrom({ "tokenizer.json": sentencePieceTokenizer() });
     for (const text of ["hello", " hello", "  hello world ", "ünï 👍", "é"]) {
       expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
@@ -117,7 +117,7 @@ describe("a tokenizer as SentencePiece spells it", () => {
     expect(tokenizer.encode("👍").subarray(-4)).toHaveLength(4);
   });
 
-  test("puts no space in front of text that goes on", async () => {
+  test("prepends no space to continued text", async () => {
     const tokenizer = await openFrom({ "tokenizer.json": sentencePieceTokenizer() });
     const continued = tokenizer.encode("a hello", { continued: true });
     expect([...continued].map((id) => tokenizer.tokenText(id))).toEqual(["a", " hello"]);
@@ -150,25 +150,33 @@ describe("the tokens that end a completion", () => {
   });
 });
 
-describe("a broken directory is answered with the file and the reason", () => {
+describe("a broken directory is refused with the file and the reason", () => {
   const good = byteLevelTokenizer(chatMerges, chatTokens);
   const model = good["model"] as Record<string, unknown>;
 
   test.each([
-    ["no tokenizer", {}, /tokenizer\.json: no such file/],
+    ["no tokenizer", {}, /there is no tokenizer\.json/],
     ["half a file", { "tokenizer.json": '{"model": {"type": "BPE", "voc' }, /tokenizer\.json: not valid JSON/],
     ["a list", { "tokenizer.json": "[]" }, /tokenizer\.json: not a JSON object/],
-    ["a word model", { "tokenizer.json": { ...good, model: { type: "WordPiece", vocab: {} } } }, /only BPE is known/],
+    [
+      "a word model",
+      { "tokenizer.json": { ...good, model: { type: "WordPiece", vocab: {} } } },
+      /only BPE is supported/,
+    ],
     ["ids that are not", { "tokenizer.json": { ...good, model: { ...model, vocab: { a: -1 } } } }, /model\.vocab "a"/],
     ["a huge id", { "tokenizer.json": { ...good, model: { ...model, vocab: { a: 4e9 } } } }, /model\.vocab "a"/],
     [
       "one id twice",
       { "tokenizer.json": { ...good, model: { ...model, vocab: { a: 0, b: 0 } } } },
-      /id 0 is "a" already/,
+      /id 0 is already used by "a"/,
     ],
     ["merges that are not", { "tokenizer.json": { ...good, model: { ...model, merges: [["a"]] } } }, /model\.merges/],
     ["tokens without text", { "tokenizer.json": { ...good, added_tokens: [{ id: 3 }] } }, /added_tokens\.0\.content/],
-    ["an unknown decoder", { "tokenizer.json": { ...good, decoder: null, pre_tokenizer: null } }, /decoders are known/],
+    [
+      "an unknown decoder",
+      { "tokenizer.json": { ...good, decoder: null, pre_tokenizer: null } },
+      /decoders are supported/,
+    ],
     ["a foreign step", { "tokenizer.json": { ...good, normalizer: { type: "Magic" } } }, /tokenizer\.json: .*Magic/],
     [
       "broken settings",
@@ -178,16 +186,16 @@ describe("a broken directory is answered with the file and the reason", () => {
     [
       "foreign letters",
       { "tokenizer.json": { ...good, model: { ...model, vocab: { 日: 0 } } } },
-      /"日" is not spelled/,
+      /"日" has a character outside/,
     ],
   ])("%s", async (_, files: Record<string, unknown>, reason) => {
     await expect(openFrom(files)).rejects.toMatchObject({
-      name: "EngineError",
+      name: "HeddleError",
       message: expect.stringMatching(reason),
     });
   });
 
-  test("a directory in the place of the file, and no directory at all", async () => {
+  test("a directory instead of the file, and no directory", async () => {
     const directory = await mkdtemp(join(tmpdir(), "heddle-text-"));
     await mkdir(join(directory, "tokenizer.json"));
     await expect(openTokenizer(directory)).rejects.toThrow("not a regular file");

@@ -1,6 +1,5 @@
 import { Tokenizer as HuggingFaceTokenizer } from "@huggingface/tokenizers";
-import { join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject, readModelJson } from "./model-file.js";
 import { bytesOfToken, addsPrefixSpace, spellingOf, withoutPrefixSpace } from "./token-bytes.js";
 import type { Vocabulary } from "./vocabulary.js";
@@ -13,31 +12,31 @@ interface EncodeOptions {
 }
 
 export interface Tokenizer {
-  /** Highest token id + 1. A model may have more rows than that (padding). */
+  /** Highest token id + 1. The output of a model may have more rows (padding). */
   readonly vocabularySize: number;
   /**
-   * Text that spells an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false): as the tokenizer
-   * begins and ends a text. `continued`: the text goes on behind other text, so that no space is put in front of it. `too_large`
-   * over `maxTokens`, told before the work is done when the text is far too long.
+   * Encodes text. The text of an added token (`<|im_end|>`) becomes that token. `addSpecialTokens` (default false) adds
+   * the tokenizer's tokens for the beginning and the end. `continued` means that the text follows other text: no space
+   * is prepended. Throws `too_large` above `maxTokens`, without encoding a text that is certain to exceed it.
    */
   encode(text: string, options?: EncodeOptions): Int32Array;
-  /** Bytes that are not UTF-8 become U+FFFD; ids without a token are nothing. */
+  /** Decodes tokens. Bytes that are not UTF-8 become U+FFFD. Ids without a token are ignored. */
   decode(ids: ArrayLike<number>, options?: { skipSpecialTokens?: boolean }): string;
-  /** What a token adds to the text, byte by byte; empty for an id without a token. Not to be changed by the caller. */
+  /** Returns the bytes of a token; empty for an id without a token. The caller must not change them. */
   tokenBytes(id: number): Uint8Array;
-  /** The text of one token alone; parts of a character become U+FFFD. */
+  /** Returns the text of one token. An incomplete character becomes U+FFFD. */
   tokenText(id: number): string;
-  /** By its text (` yes`), else by its spelling in the vocabulary (`Ġyes`). */
+  /** Returns the id of a token by its text (` yes`) or its entry in the vocabulary (`Ġyes`). */
   idOf(token: string): number | undefined;
-  /** The token of exactly these bytes; the lowest id if there are several. */
+  /** Returns the token with these bytes, the lowest id if there are several. */
   idOfBytes(bytes: Uint8Array): number | undefined;
-  /** Whether there is a token of this id. */
+  /** Returns whether a token has this id. */
   has(id: number): boolean;
-  /** Tokens that `skipSpecialTokens` leaves out: `<|im_end|>`, not `<tool_call>`. */
+  /** Tokens that `skipSpecialTokens` omits: `<|im_end|>`, not `<tool_call>`. */
   readonly specialIds: ReadonlySet<number>;
-  /** Any of them ends a completion; the first is the tokenizer's own. May be empty. */
+  /** End-of-text tokens, each of which ends a completion. The first is the tokenizer's. May be empty. */
   readonly eosIds: readonly number[];
-  /** `bos_token`, `eos_token`, `pad_token`… as chat templates know them. */
+  /** `bos_token`, `eos_token`, `pad_token`… for chat templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
 }
 
@@ -46,14 +45,15 @@ const maxConfigBytes = 16 * 1024 * 1024;
 const maxTextLength = 4 * 1024 * 1024;
 
 /**
- * The tokenizer of a Hugging Face directory: `tokenizer.json` (BPE over bytes, or as SentencePiece spells it), with
- * `tokenizer_config.json`, `special_tokens_map.json`, `generation_config.json` and `config.json` where they are there. `not_found` without tokenizer.json;
- * `invalid` names the broken file and why; `unsupported` for other kinds of tokenizers.
+ * Opens the tokenizer of a Hugging Face directory: `tokenizer.json` (byte-level or SentencePiece BPE) and, if present,
+ * `tokenizer_config.json`, `special_tokens_map.json`, `generation_config.json` and `config.json`. Rejects with
+ * `not_found` without a tokenizer.json, `invalid` with file and reason, and `unsupported` for other kinds of
+ * tokenizers.
  */
 export async function openTokenizer(directory: string): Promise<Tokenizer> {
   const definition = await readModelJson(directory, "tokenizer.json", maxTokenizerBytes);
-  const path = join(directory, "tokenizer.json");
-  if (!definition) throw new EngineError("not_found", `${path}: no such file`);
+  if (!definition)
+    throw new HeddleError("not_found", "there is no tokenizer.json", { details: { file: "tokenizer.json" } });
   const [config = {}, map = {}, generation = {}, model = {}] = await Promise.all(
     ["tokenizer_config.json", "special_tokens_map.json", "generation_config.json", "config.json"].map((name) =>
       readModelJson(directory, name, maxConfigBytes),
@@ -65,12 +65,13 @@ export async function openTokenizer(directory: string): Promise<Tokenizer> {
     const eosIds = endIds(vocabulary, specialTokens["eos_token"], generation["eos_token_id"] ?? model["eos_token_id"]);
     return tokenizerOf(definition, config, { vocabulary, specialTokens, eosIds });
   } catch (error) {
-    if (error instanceof EngineError) throw new EngineError(error.code, `${path}: ${error.message}`);
-    throw new EngineError("invalid", `${path}: ${error instanceof Error ? error.message : String(error)}`);
+    const code = error instanceof HeddleError ? error.code : "invalid";
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HeddleError(code, `tokenizer.json: ${reason}`, { details: { file: "tokenizer.json" } });
   }
 }
 
-/** What is used of the library, whose own declarations name modules in a way that this module resolution does not find. */
+/** The used part of the library. Its declarations import modules by names that this module resolution does not find. */
 interface Encoder {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
 }
@@ -85,9 +86,9 @@ function tokenizerOf(
   }: { vocabulary: Vocabulary; specialTokens: Record<string, string>; eosIds: number[] },
 ): Tokenizer {
   const spelling = spellingOf(definition);
-  if (!spelling) throw new EngineError("unsupported", "only byte-level and SentencePiece-like decoders are known");
+  if (!spelling) throw new HeddleError("unsupported", "only byte-level and SentencePiece decoders are supported");
   const library: Encoder = new HuggingFaceTokenizer(definition, config);
-  // Made when it is needed, and only where it would do anything else: a big vocabulary takes its time and memory.
+  // Created on first use, and only if it would differ: a large vocabulary takes time and memory.
   let continuedLibrary: Encoder | undefined;
   const bytes = vocabulary.tokens.map((token, id) => {
     if (token === undefined) return noBytes;
@@ -112,10 +113,10 @@ function tokenizerOf(
     vocabularySize: vocabulary.tokens.length,
     encode(text, { addSpecialTokens = false, continued = false, maxTokens = Number.POSITIVE_INFINITY } = {}) {
       if (text.length > maxTextLength) {
-        throw new EngineError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
+        throw new HeddleError("too_large", `text of ${text.length} characters; at most ${maxTextLength} are tokenized`);
       }
       const minTokens = Math.ceil(Buffer.byteLength(text) / longest);
-      // Twice, since white space around some control tokens is dropped.
+      // Twice, because white space around some control tokens is dropped.
       if (minTokens > 2 * maxTokens) throw tooManyTokens(`more than ${minTokens}`, maxTokens);
       if (continued)
         continuedLibrary ??= addsPrefixSpace(definition)
@@ -125,7 +126,7 @@ function tokenizerOf(
         add_special_tokens: addSpecialTokens,
       });
       const missing = ids.findIndex((id) => !Number.isInteger(id));
-      if (missing >= 0) throw new EngineError("invalid", "the vocabulary has no token for a part of the text");
+      if (missing >= 0) throw new HeddleError("invalid", "the vocabulary has no token for a part of the text");
       if (ids.length > maxTokens) throw tooManyTokens(String(ids.length), maxTokens);
       return Int32Array.from(ids);
     },
@@ -149,8 +150,8 @@ function tokenizerOf(
 
 const noBytes = new Uint8Array();
 
-function tooManyTokens(count: string, limit: number): EngineError {
-  return new EngineError("too_large", `the text has ${count} tokens; at most ${limit} are allowed`);
+function tooManyTokens(count: string, limit: number): HeddleError {
+  return new HeddleError("too_large", `the text has ${count} tokens; at most ${limit} are allowed`);
 }
 
 function key(bytes: Uint8Array): string {
@@ -161,7 +162,7 @@ function textOf(parts: Uint8Array[]): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(parts));
 }
 
-/** `{ bos_token: "<s>", eos_token: { content: "</s>", … } }` → the text of each. */
+/** Returns the text of each token of `{ bos_token: "<s>", eos_token: { content: "</s>", … } }`. */
 function namedTokens(config: Record<string, unknown>): Record<string, string> {
   const named: Record<string, string> = {};
   for (const [name, value] of Object.entries(config)) {

@@ -1,9 +1,9 @@
-/** What is known of a call so far. */
+/** The part of a call that was read so far. */
 export interface ToolCallReader {
   push(text: string): void;
-  /** Once its text is complete. */
+  /** Present when its text is complete. */
   readonly name: string | undefined;
-  /** As the model wrote it, as far as it wrote it. */
+  /** The text so far, as the model wrote it. */
   readonly arguments: string;
 }
 
@@ -11,7 +11,7 @@ const nameKeys = new Set(["name"]);
 const argumentKeys = new Set(["arguments", "parameters"]);
 
 /**
- * Reads `{"name": …, "arguments": …}` character by character. It does not judge: what is no JSON is taken as the text it is, up to the
+ * Reads `{"name": …, "arguments": …}` character by character. Does not validate: invalid JSON is kept as text up to the
  * end of the call.
  */
 export function toolCallReader(): ToolCallReader {
@@ -23,7 +23,7 @@ export function toolCallReader(): ToolCallReader {
   let escaped = false;
   let expectsKey = false;
   let key: string | undefined;
-  /** The string or value at depth 1 that is being read. */
+  /** The string or value at depth 1 that is currently read. */
   let raw = "";
   let inValue = false;
 

@@ -71,9 +71,9 @@ test.each(cases)("%s, character by character", (_, text, content, calls) => {
   const deltas = [...Array.from(text, (character) => stream.push(character)), stream.end()];
   expect(deltas.map((delta) => delta.content).join("")).toBe(content);
   const pieces = deltas.flatMap((delta) => delta.toolCalls);
-  const told = calls.map((_call, index) => pieces.filter((piece) => piece.index === index));
-  expect(told.map((list) => [list[0]?.name, list.map((piece) => piece.arguments).join("")])).toEqual(calls);
-  expect(told.map((list) => list.map((piece) => piece.id).filter(Boolean))).toEqual(
+  const received = calls.map((_call, index) => pieces.filter((piece) => piece.index === index));
+  expect(received.map((list) => [list[0]?.name, list.map((piece) => piece.arguments).join("")])).toEqual(calls);
+  expect(received.map((list) => list.map((piece) => piece.id).filter(Boolean))).toEqual(
     calls.map((_call, index) => [`id-${index}`]),
   );
 });

@@ -10,11 +10,11 @@ const spaces = " \n\r\t";
 export interface ToolCall {
   id: string;
   name: string;
-  /** JSON text as the model wrote it, which need not be JSON. */
+  /** Text as the model wrote it, meant to be JSON but not validated. */
   arguments: string;
 }
 
-/** `id` and `name` come with the first delta of a call, `arguments` in pieces. */
+/** The first delta of a call has `id` and `name`; `arguments` arrive in pieces. */
 interface ToolCallDelta {
   index: number;
   id?: string;
@@ -29,13 +29,14 @@ interface ToolTextDelta {
 
 export interface ToolCallStream {
   push(text: string): ToolTextDelta;
-  /** What was held back; nothing may be pushed afterwards. */
+  /** Returns the text that was held back. `push` must not be called afterwards. */
   end(): ToolTextDelta;
 }
 
 /**
- * Tool calls in the Hermes form, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, and the text around them without the white space
- * beside the tags. A block without a name stays text, as it was written; the last block may lack its end.
+ * Parses tool calls in the Hermes format, `<tool_call>{"name": …, "arguments": {…}}</tool_call>`. White space next to
+ * the tags is removed from the remaining text. A block without a name remains text. The last block may lack its end
+ * tag.
  */
 export function parseToolCalls(text: string, newId?: () => string): { content: string; toolCalls: ToolCall[] } {
   const stream = toolCallStream(newId);
@@ -51,20 +52,20 @@ export function parseToolCalls(text: string, newId?: () => string): { content: s
 
 interface OpenCall {
   reader: ToolCallReader;
-  /** The white space before the tag and everything behind it, should the call have to become text again. */
+  /** The white space before the tag and the text after it, in case the block turns out to be text. */
   before: string;
   text: string;
   index?: number;
-  /** Characters of the arguments already given. */
+  /** Number of characters of the arguments that were already returned. */
   sent: number;
 }
 
-/** `parseToolCalls` for text that comes piece by piece: arguments are passed on as they come, once the name is known. */
+/** Streaming form of `parseToolCalls`. Arguments are returned as they arrive, once the name is known. */
 export function toolCallStream(newId: () => string = toolCallId): ToolCallStream {
   let held = "";
   let call: OpenCall | undefined;
   let calls = 0;
-  /** White space after a call is dropped until something else comes. */
+  /** White space after a call is dropped until another character follows. */
   let afterCall = false;
   let content = "";
   let deltas: ToolCallDelta[] = [];
@@ -94,7 +95,7 @@ export function toolCallStream(newId: () => string = toolCallId): ToolCallStream
     return delta;
   }
 
-  /** True when a call begins. */
+  /** Returns true when a call begins. */
   function readContent(): boolean {
     const at = held.indexOf(openTag);
     if (at >= 0) {
@@ -110,7 +111,7 @@ export function toolCallStream(newId: () => string = toolCallId): ToolCallStream
     return false;
   }
 
-  /** True when the call is complete. */
+  /** Returns true when the call is complete. */
   function readCall(open: OpenCall): boolean {
     const at = held.indexOf(closeTag);
     const sure = at >= 0 ? at : held.length - possibleTagStart(held, closeTag);

@@ -1,53 +1,54 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "./model-file.js";
 
 export interface Vocabulary {
-  /** By id; undefined where an id is not taken. */
+  /** Tokens by id; undefined for an unused id. */
   tokens: (string | undefined)[];
   ids: Map<string, number>;
-  /** Ids of the tokens that stand beside the merges, spelled as they are. */
+  /** Ids of added tokens, which are matched verbatim and not produced by merges. */
   added: Set<number>;
-  /** Those of them that are control tokens. */
+  /** Ids of the added tokens that are control tokens. */
   special: Set<number>;
 }
 
 const maxVocabularySize = 1 << 21;
 
-/** Checks the parts of a `tokenizer.json` that the tokenizer library takes on trust. */
+/** Reads the vocabulary of a `tokenizer.json` and validates what the tokenizer library does not. */
 export function readVocabulary(definition: Record<string, unknown>): Vocabulary {
   const model = definition["model"];
-  if (!isObject(model)) throw new EngineError("invalid", "model: not an object");
-  // Old files have no type.
+  if (!isObject(model)) throw new HeddleError("invalid", "model must be an object");
+  // Older files have no type.
   const type = model["type"] ?? (Array.isArray(model["merges"]) ? "BPE" : undefined);
-  if (type !== "BPE") throw new EngineError("unsupported", `model.type: ${JSON.stringify(type)}; only BPE is known`);
-  if (!isObject(model["vocab"])) throw new EngineError("invalid", "model.vocab: not an object");
+  if (type !== "BPE")
+    throw new HeddleError("unsupported", `model.type: ${JSON.stringify(type)}; only BPE is supported`);
+  if (!isObject(model["vocab"])) throw new HeddleError("invalid", "model.vocab must be an object");
   if (!Array.isArray(model["merges"]) || !model["merges"].every(isMerge)) {
-    throw new EngineError("invalid", "model.merges: not a list of pairs");
+    throw new HeddleError("invalid", "model.merges must be a list of pairs");
   }
-  if (!Array.isArray(definition["added_tokens"])) throw new EngineError("invalid", "added_tokens: not a list");
+  if (!Array.isArray(definition["added_tokens"])) throw new HeddleError("invalid", "added_tokens must be a list");
 
   const vocabulary: Vocabulary = { tokens: [], ids: new Map(), added: new Set(), special: new Set() };
   for (const [token, id] of Object.entries(model["vocab"]))
     addToken(vocabulary, `model.vocab ${JSON.stringify(token)}`, token, id);
   for (const [index, each] of definition["added_tokens"].entries()) {
-    const path = `added_tokens.${index}`;
+    const field = `added_tokens.${index}`;
     if (!isObject(each) || typeof each["content"] !== "string" || each["content"] === "") {
-      throw new EngineError("invalid", `${path}.content: not a text`);
+      throw new HeddleError("invalid", `${field}.content must be text that is not empty`);
     }
-    const id = addToken(vocabulary, `${path}.id`, each["content"], each["id"]);
+    const id = addToken(vocabulary, `${field}.id`, each["content"], each["id"]);
     vocabulary.added.add(id);
     if (each["special"] === true) vocabulary.special.add(id);
   }
-  if (vocabulary.ids.size === 0) throw new EngineError("invalid", "model.vocab: empty");
+  if (vocabulary.ids.size === 0) throw new HeddleError("invalid", "model.vocab must not be empty");
   return vocabulary;
 }
 
-function addToken({ tokens, ids }: Vocabulary, path: string, token: string, id: unknown): number {
+function addToken({ tokens, ids }: Vocabulary, field: string, token: string, id: unknown): number {
   if (typeof id !== "number" || !Number.isInteger(id) || id < 0 || id >= maxVocabularySize) {
-    throw new EngineError("invalid", `${path}: ${JSON.stringify(id)} is not a token id`);
+    throw new HeddleError("invalid", `${field}: ${JSON.stringify(id)} is not a token id`);
   }
   if (tokens[id] !== undefined && tokens[id] !== token) {
-    throw new EngineError("invalid", `${path}: id ${id} is ${JSON.stringify(tokens[id])} already`);
+    throw new HeddleError("invalid", `${field}: id ${id} is already used by ${JSON.stringify(tokens[id])}`);
   }
   while (tokens.length <= id) tokens.push(undefined);
   tokens[id] = token;

@@ -1,38 +1,51 @@
-import { EngineError } from "../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "../text/model-file.js";
 
-/** `invalid` at a place: what was expected there. */
-export function invalidAt(path: string, what: string): EngineError {
-  return new EngineError("invalid", `${path}: ${what}`, path);
+/** Returns an `invalid` error about the value at a location. */
+export function invalidAt(loc: Loc, message: string): HeddleError {
+  return new HeddleError("invalid", message, { loc });
 }
 
-export function objectAt(value: unknown, path: string): Record<string, unknown> {
+export function objectAt(value: unknown, loc: Loc): Record<string, unknown> {
   if (isObject(value)) return value;
-  throw invalidAt(path, "not an object");
+  throw invalidAt(loc, `${nameOf(loc)} must be an object`);
 }
 
-export function listAt(value: unknown, path: string): unknown[] {
+export function listAt(value: unknown, loc: Loc): unknown[] {
   if (Array.isArray(value)) return value;
-  throw invalidAt(path, "not a list");
+  throw invalidAt(loc, `${nameOf(loc)} must be a list`);
 }
 
-/** Missing and null are nothing. */
-export function optionalObjectAt(value: unknown, path: string): Record<string, unknown> {
-  return value === undefined || value === null ? {} : objectAt(value, path);
+/** Returns an empty object for a missing value and for null. */
+export function optionalObjectAt(value: unknown, loc: Loc): Record<string, unknown> {
+  return value === undefined || value === null ? {} : objectAt(value, loc);
 }
 
-export function optionalListAt(value: unknown, path: string): unknown[] {
-  return value === undefined || value === null ? [] : listAt(value, path);
+/** Returns an empty list for a missing value and for null. */
+export function optionalListAt(value: unknown, loc: Loc): unknown[] {
+  return value === undefined || value === null ? [] : listAt(value, loc);
 }
 
-export function finiteAt(value: unknown, path: string): number {
+export function finiteAt(value: unknown, loc: Loc): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const given = value === undefined ? "missing" : typeof value === "number" ? String(value) : `a ${typeof value}`;
-  throw invalidAt(path, `must be a finite number, is ${given}`);
+  throw invalidAt(loc, `${nameOf(loc)} must be a finite number, is ${given}`);
 }
 
-export function optionalIntegerAt(value: unknown, path: string): number | undefined {
+export function optionalIntegerAt(value: unknown, loc: Loc): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  throw invalidAt(path, "not an integer");
+  throw invalidAt(loc, `${nameOf(loc)} must be an integer`);
+}
+
+/** Returns the last name of a location with the positions after it: `trajectories[1]`. */
+function nameOf(loc: Loc): string {
+  const last = loc.findLastIndex((step) => typeof step === "string");
+  return (
+    loc
+      .slice(Math.max(last, 0))
+      .map((step) => (typeof step === "number" ? `[${step}]` : step))
+      .join("") || "the value"
+  );
 }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { readTrajectoryGroups } from "./groups.js";
 
 const trajectory = { messages_and_choices: [{ role: "user", content: "hello" }], reward: 1 };
 
 describe("trajectory groups", () => {
-  test("are read with all that clients send along", () => {
+  test("are read with all fields that clients send", () => {
     const tools = [{ type: "function", function: { name: "f" } }];
     const groups = readTrajectoryGroups([
       {
@@ -29,13 +30,13 @@ describe("trajectory groups", () => {
     ]);
     expect(groups).toEqual([
       {
-        path: "trajectory_groups.0",
+        loc: [0],
         exceptions: 0,
         metrics: { share: 0.5 },
         metadata: {},
         trajectories: [
           {
-            path: "trajectory_groups.0.trajectories.0",
+            loc: [0, "trajectories", 0],
             reward: 1,
             metrics: { duration: 3, right: 0, won: 1 },
             metadata: { scenario_id: "a", missing: null },
@@ -43,12 +44,12 @@ describe("trajectory groups", () => {
             finalPolicyVersion: undefined,
             histories: [
               {
-                path: "trajectory_groups.0.trajectories.0",
+                loc: [0, "trajectories", 0],
                 messagesAndChoices: trajectory.messages_and_choices,
                 tools,
               },
               {
-                path: "trajectory_groups.0.trajectories.0.additional_histories.0",
+                loc: [0, "trajectories", 0, "additional_histories", 0],
                 messagesAndChoices: [],
                 tools: null,
               },
@@ -56,51 +57,43 @@ describe("trajectory groups", () => {
           },
         ],
       },
-      { path: "trajectory_groups.1", exceptions: 1, metrics: {}, metadata: {}, trajectories: [] },
+      { loc: [1], exceptions: 1, metrics: {}, metadata: {}, trajectories: [] },
     ]);
   });
 
   const withTrajectory = (change: object): unknown => [{ trajectories: [trajectory, { ...trajectory, ...change }] }];
   test.each([
-    ["no list", {}, "trajectory_groups"],
-    ["a group that is none", [null], "trajectory_groups.0"],
-    ["trajectories that are none", [{ trajectories: { 0: trajectory } }], "trajectory_groups.0.trajectories"],
-    ["an empty group that nothing explains", [{ trajectories: [] }], "trajectory_groups.0.trajectories"],
-    ["exceptions that are none", [{ trajectories: [], exceptions: "all" }], "trajectory_groups.0.exceptions"],
-    ["a trajectory that is none", [{ trajectories: ["x"] }], "trajectory_groups.0.trajectories.0"],
-    ["no reward", withTrajectory({ reward: undefined }), "trajectory_groups.0.trajectories.1.reward"],
-    ["a reward of null", withTrajectory({ reward: null }), "trajectory_groups.0.trajectories.1.reward"],
-    ["a reward that is NaN", withTrajectory({ reward: Number.NaN }), "trajectory_groups.0.trajectories.1.reward"],
+    ["no list", {}, ""],
+    ["a group that is none", [null], "0"],
+    ["trajectories that are none", [{ trajectories: { 0: trajectory } }], "0.trajectories"],
+    ["an empty group that nothing explains", [{ trajectories: [] }], "0.trajectories"],
+    ["exceptions that are none", [{ trajectories: [], exceptions: "all" }], "0.exceptions"],
+    ["a trajectory that is none", [{ trajectories: ["x"] }], "0.trajectories.0"],
+    ["no reward", withTrajectory({ reward: undefined }), "0.trajectories.1.reward"],
+    ["a reward of null", withTrajectory({ reward: null }), "0.trajectories.1.reward"],
+    ["a reward that is NaN", withTrajectory({ reward: Number.NaN }), "0.trajectories.1.reward"],
+    ["an infinite reward", withTrajectory({ reward: Number.POSITIVE_INFINITY }), "0.trajectories.1.reward"],
+    ["a reward in words", withTrajectory({ reward: "1" }), "0.trajectories.1.reward"],
+    ["a metric that is NaN", withTrajectory({ metrics: { a: Number.NaN } }), "0.trajectories.1.metrics.a"],
+    ["metrics that are none", withTrajectory({ metrics: [1] }), "0.trajectories.1.metrics"],
     [
-      "an endless reward",
-      withTrajectory({ reward: Number.POSITIVE_INFINITY }),
-      "trajectory_groups.0.trajectories.1.reward",
-    ],
-    ["a reward in words", withTrajectory({ reward: "1" }), "trajectory_groups.0.trajectories.1.reward"],
-    [
-      "a metric that is NaN",
-      withTrajectory({ metrics: { a: Number.NaN } }),
-      "trajectory_groups.0.trajectories.1.metrics.a",
-    ],
-    ["metrics that are none", withTrajectory({ metrics: [1] }), "trajectory_groups.0.trajectories.1.metrics"],
-    [
-      "half a policy version",
+      "a fractional policy version",
       withTrajectory({ initial_policy_version: 1.5 }),
-      "trajectory_groups.0.trajectories.1.initial_policy_version",
+      "0.trajectories.1.initial_policy_version",
     ],
     [
       "messages that are none",
       withTrajectory({ messages_and_choices: "hello" }),
-      "trajectory_groups.0.trajectories.1.messages_and_choices",
+      "0.trajectories.1.messages_and_choices",
     ],
     [
       "histories that are none",
       withTrajectory({ additional_histories: [[]] }),
-      "trajectory_groups.0.trajectories.1.additional_histories.0",
+      "0.trajectories.1.additional_histories.0",
     ],
-  ])("refused with its place: %s", (_, groups, path) => {
+  ])("refused with its location: %s", (_, groups, path) => {
     expect(() => readTrajectoryGroups(groups)).toThrow(
-      expect.objectContaining({ name: "EngineError", code: "invalid", path }),
+      expect.objectContaining({ name: "HeddleError", code: "invalid", loc: locOf(path) }),
     );
   });
 });

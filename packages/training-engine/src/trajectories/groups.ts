@@ -1,3 +1,4 @@
+import type { Loc } from "@heddle/errors";
 import {
   finiteAt,
   listAt,
@@ -10,20 +11,20 @@ import {
 
 /** Trajectories of the same task, whose rewards are compared with each other. */
 export interface TrajectoryGroup {
-  /** Where it stands in what was given: `trajectory_groups.2`. */
-  path: string;
-  /** May be empty when all rollouts raised. */
+  /** Location in the list of groups, such as `[2]`. */
+  loc: Loc;
+  /** Empty only when all rollouts raised an exception. */
   trajectories: Trajectory[];
-  /** How many rollouts raised. */
+  /** Number of rollouts that raised an exception. */
   exceptions: number;
   metrics: Record<string, number>;
   metadata: Record<string, unknown>;
 }
 
 export interface Trajectory {
-  path: string;
+  loc: Loc;
   reward: number;
-  /** `auto_metrics` among them; true is 1. */
+  /** Metrics and `auto_metrics`. True is 1 and false 0. */
   metrics: Record<string, number>;
   metadata: Record<string, unknown>;
   initialPolicyVersion?: number;
@@ -33,66 +34,67 @@ export interface Trajectory {
 }
 
 export interface History {
-  /** `trajectory_groups.2.trajectories.0` or `….additional_histories.1`. */
-  path: string;
-  /** Messages and whole choices of chat completions, not looked at yet. */
+  /** Location in the list of groups: that of its trajectory, or of the item of `additional_histories`. */
+  loc: Loc;
+  /** Messages and complete choices of chat completions, not validated yet. */
   messagesAndChoices: unknown[];
   tools: unknown;
 }
 
 /**
- * Checks the shape of trajectory groups as clients send them; unknown fields are left alone. `invalid` with the place: rewards
- * and metrics that are not finite, things that are no lists, groups with neither trajectories nor exceptions.
+ * Reads trajectory groups as clients send them. Unknown fields are ignored. Throws `invalid`, with the location in
+ * `value`, for rewards and metrics that are not finite, for values of a wrong type and for groups without trajectories
+ * and exceptions.
  */
-export function readTrajectoryGroups(value: unknown, path = "trajectory_groups"): TrajectoryGroup[] {
-  return listAt(value, path).map((group, index) => readGroup(group, `${path}.${index}`));
+export function readTrajectoryGroups(value: unknown): TrajectoryGroup[] {
+  return listAt(value, []).map((group, index) => readGroup(group, [index]));
 }
 
-function readGroup(value: unknown, path: string): TrajectoryGroup {
-  const group = objectAt(value, path);
-  const exceptions = optionalListAt(group["exceptions"], `${path}.exceptions`).length;
-  const trajectories = listAt(group["trajectories"], `${path}.trajectories`);
+function readGroup(value: unknown, loc: Loc): TrajectoryGroup {
+  const group = objectAt(value, loc);
+  const exceptions = optionalListAt(group["exceptions"], [...loc, "exceptions"]).length;
+  const trajectories = listAt(group["trajectories"], [...loc, "trajectories"]);
   if (trajectories.length === 0 && exceptions === 0) {
-    throw invalidAt(`${path}.trajectories`, "empty, and no exceptions say why");
+    throw invalidAt([...loc, "trajectories"], "trajectories must not be empty in a group without exceptions");
   }
   return {
-    path,
-    trajectories: trajectories.map((each, index) => readTrajectory(each, `${path}.trajectories.${index}`)),
+    loc,
+    trajectories: trajectories.map((each, index) => readTrajectory(each, [...loc, "trajectories", index])),
     exceptions,
-    metrics: readMetrics(group["metrics"], `${path}.metrics`),
-    metadata: optionalObjectAt(group["metadata"], `${path}.metadata`),
+    metrics: readMetrics(group["metrics"], [...loc, "metrics"]),
+    metadata: optionalObjectAt(group["metadata"], [...loc, "metadata"]),
   };
 }
 
-function readTrajectory(value: unknown, path: string): Trajectory {
-  const trajectory = objectAt(value, path);
-  const others = optionalListAt(trajectory["additional_histories"], `${path}.additional_histories`);
+function readTrajectory(value: unknown, loc: Loc): Trajectory {
+  const trajectory = objectAt(value, loc);
+  const others = optionalListAt(trajectory["additional_histories"], [...loc, "additional_histories"]);
   return {
-    path,
-    reward: finiteAt(trajectory["reward"], `${path}.reward`),
+    loc,
+    reward: finiteAt(trajectory["reward"], [...loc, "reward"]),
     metrics: {
-      ...readMetrics(trajectory["auto_metrics"], `${path}.auto_metrics`),
-      ...readMetrics(trajectory["metrics"], `${path}.metrics`),
+      ...readMetrics(trajectory["auto_metrics"], [...loc, "auto_metrics"]),
+      ...readMetrics(trajectory["metrics"], [...loc, "metrics"]),
     },
-    metadata: optionalObjectAt(trajectory["metadata"], `${path}.metadata`),
-    initialPolicyVersion: optionalIntegerAt(trajectory["initial_policy_version"], `${path}.initial_policy_version`),
-    finalPolicyVersion: optionalIntegerAt(trajectory["final_policy_version"], `${path}.final_policy_version`),
+    metadata: optionalObjectAt(trajectory["metadata"], [...loc, "metadata"]),
+    initialPolicyVersion: optionalIntegerAt(trajectory["initial_policy_version"], [...loc, "initial_policy_version"]),
+    finalPolicyVersion: optionalIntegerAt(trajectory["final_policy_version"], [...loc, "final_policy_version"]),
     histories: [
-      readHistory(trajectory, path),
-      ...others.map((each, index) => readHistory(each, `${path}.additional_histories.${index}`)),
+      readHistory(trajectory, loc),
+      ...others.map((each, index) => readHistory(each, [...loc, "additional_histories", index])),
     ],
   };
 }
 
-function readHistory(value: unknown, path: string): History {
-  const history = objectAt(value, path);
-  const elements = optionalListAt(history["messages_and_choices"], `${path}.messages_and_choices`);
-  return { path, messagesAndChoices: elements, tools: history["tools"] };
+function readHistory(value: unknown, loc: Loc): History {
+  const history = objectAt(value, loc);
+  const elements = optionalListAt(history["messages_and_choices"], [...loc, "messages_and_choices"]);
+  return { loc, messagesAndChoices: elements, tools: history["tools"] };
 }
 
-function readMetrics(value: unknown, path: string): Record<string, number> {
-  const metrics = Object.entries(optionalObjectAt(value, path));
+function readMetrics(value: unknown, loc: Loc): Record<string, number> {
+  const metrics = Object.entries(optionalObjectAt(value, loc));
   return Object.fromEntries(
-    metrics.map(([name, each]) => [name, typeof each === "boolean" ? Number(each) : finiteAt(each, `${path}.${name}`)]),
+    metrics.map(([name, each]) => [name, typeof each === "boolean" ? Number(each) : finiteAt(each, [...loc, name])]),
   );
 }

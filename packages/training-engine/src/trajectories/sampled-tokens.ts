@@ -1,54 +1,55 @@
+import type { Loc } from "@heddle/errors";
 import type { Tokenizer } from "../text/tokenizer.js";
 import { listAt, invalidAt, objectAt, optionalListAt, optionalObjectAt } from "./field-checks.js";
 
-/** What a model sampled in one turn, as the chat endpoint reported it. */
+/** Tokens sampled in one turn, as reported by the chat endpoint. */
 export interface SampledTokens {
   ids: Int32Array;
   /** NaN where unknown. */
   logprobs: Float64Array;
-  /** Log-probabilities were reported at all. */
+  /** Whether log-probabilities were reported. */
   reported: boolean;
 }
 
-/** Tokens that may stand in a trajectory. */
+/** Tokens that a trajectory may contain. */
 export interface KnownTokens {
   tokenizer: Tokenizer;
-  /** Rows of the model's output, when it has more than the tokenizer has tokens. */
+  /** Rows of the model's output, if there are more than tokens in the tokenizer. */
   vocabularySize: number;
 }
 
-/** Stands for minus infinity or for nothing in what inference servers report. */
+/** Inference servers report this value for minus infinity or an unknown log-probability. */
 const unknownLogprob = -9000;
 
 /**
- * The sampled tokens of a choice (or of an assistant message that carries the same fields): `token_ids`, else the tokens of
- * `logprobs.content` (`token_id:17`, or plain text, where what is unknown becomes the end-of-text token). Undefined when there
- * is neither. `invalid` with the place: unknown ids, counts that disagree.
+ * Reads the sampled tokens of a choice, or of an assistant message with the same fields: `token_ids`, else the tokens
+ * of `logprobs.content` (`token_id:17` or text; an unknown text becomes the end-of-text token). Returns undefined
+ * without either. Throws `invalid`, with the location, for unknown ids and for lists of different lengths.
  */
 export function readSampledTokens(
   source: Record<string, unknown>,
-  path: string,
+  loc: Loc,
   known: KnownTokens,
 ): SampledTokens | undefined {
-  const { entries, listPath } = tokenEntries(source["logprobs"], `${path}.logprobs`);
+  const { entries, listLoc } = tokenEntries(source["logprobs"], [...loc, "logprobs"]);
   const given = source["token_ids"];
-  const recorded = given === undefined || given === null ? undefined : readIds(given, `${path}.token_ids`, known);
-  const named = entries?.map((entry, index) => entryId(entry, `${listPath}.${index}`, known));
+  const recorded = given === undefined || given === null ? undefined : readIds(given, [...loc, "token_ids"], known);
+  const named = entries?.map((entry, index) => entryId(entry, [...listLoc, index], known));
   const ids = recorded ?? (named && Int32Array.from(named));
   if (!ids) return undefined;
   if (named && named.length !== ids.length) {
-    throw invalidAt(listPath, `${named.length} log-probabilities for ${ids.length} token ids`);
+    throw invalidAt(listLoc, `${named.length} log-probabilities for ${ids.length} token ids`);
   }
   const exact = source["art_completion_logprobs"] ?? undefined;
   const logprobs =
     exact !== undefined
-      ? listAt(exact, `${path}.art_completion_logprobs`).map((each, index) =>
-          logprobAt(each, `${path}.art_completion_logprobs.${index}`),
+      ? listAt(exact, [...loc, "art_completion_logprobs"]).map((each, index) =>
+          logprobAt(each, [...loc, "art_completion_logprobs", index]),
         )
-      : entries?.map((entry, index) => logprobAt(entry["logprob"], `${listPath}.${index}.logprob`));
+      : entries?.map((entry, index) => logprobAt(entry["logprob"], [...listLoc, index, "logprob"]));
   if (logprobs && logprobs.length !== ids.length) {
     throw invalidAt(
-      `${path}.art_completion_logprobs`,
+      [...loc, "art_completion_logprobs"],
       `${logprobs.length} log-probabilities for ${ids.length} token ids`,
     );
   }
@@ -59,33 +60,33 @@ export function readSampledTokens(
   };
 }
 
-/** A list of token ids that the model has. */
-export function readIds(value: unknown, path: string, known: KnownTokens): Int32Array {
-  return Int32Array.from(listAt(value, path), (id, index) => checkedId(id, () => `${path}.${index}`, known));
+/** Reads a list of token ids of the model. */
+export function readIds(value: unknown, loc: Loc, known: KnownTokens): Int32Array {
+  return Int32Array.from(listAt(value, loc), (id, index) => checkedId(id, () => [...loc, index], known));
 }
 
-function tokenEntries(value: unknown, path: string): { entries?: Record<string, unknown>[]; listPath: string } {
-  const logprobs = optionalObjectAt(value, path);
-  // A refusal has its tokens in another list.
+function tokenEntries(value: unknown, loc: Loc): { entries?: Record<string, unknown>[]; listLoc: Loc } {
+  const logprobs = optionalObjectAt(value, loc);
+  // The tokens of a refusal are in another list.
   for (const name of ["content", "refusal"]) {
-    const listPath = `${path}.${name}`;
-    const entries = optionalListAt(logprobs[name], listPath);
-    if (entries.length > 0)
-      return { entries: entries.map((entry, at) => objectAt(entry, `${listPath}.${at}`)), listPath };
+    const listLoc = [...loc, name];
+    const entries = optionalListAt(logprobs[name], listLoc);
+    if (entries.length > 0) return { entries: entries.map((entry, at) => objectAt(entry, [...listLoc, at])), listLoc };
   }
-  return { listPath: `${path}.content` };
+  return { listLoc: [...loc, "content"] };
 }
 
-function entryId(entry: Record<string, unknown>, path: string, known: KnownTokens): number {
+function entryId(entry: Record<string, unknown>, loc: Loc, known: KnownTokens): number {
   const token = entry["token"];
-  if (typeof token !== "string") throw invalidAt(`${path}.token`, "not a text");
+  if (typeof token !== "string") throw invalidAt([...loc, "token"], "token must be text");
   if (token.startsWith("token_id:")) {
     const digits = token.slice("token_id:".length);
-    return checkedId(/^-?\d+$/.test(digits) ? Number(digits) : digits, () => `${path}.token`, known);
+    return checkedId(/^-?\d+$/.test(digits) ? Number(digits) : digits, () => [...loc, "token"], known);
   }
   const { tokenizer } = known;
   const id = tokenizer.idOf(token) ?? idOfBytes(entry["bytes"], tokenizer) ?? tokenizer.eosIds[0];
-  if (id === undefined) throw invalidAt(`${path}.token`, `no token ${JSON.stringify(token)}, and no end-of-text token`);
+  if (id === undefined)
+    throw invalidAt([...loc, "token"], `there is no token ${JSON.stringify(token)}, and no end-of-text token`);
   return id;
 }
 
@@ -94,15 +95,15 @@ function idOfBytes(bytes: unknown, tokenizer: Tokenizer): number | undefined {
   return valid ? tokenizer.idOfBytes(Uint8Array.from(bytes)) : undefined;
 }
 
-function checkedId(id: unknown, path: () => string, { tokenizer, vocabularySize }: KnownTokens): number {
+function checkedId(id: unknown, loc: () => Loc, { tokenizer, vocabularySize }: KnownTokens): number {
   const size = Math.max(vocabularySize, tokenizer.vocabularySize);
   if (typeof id === "number" && Number.isInteger(id) && id >= 0 && id < size) return id;
-  throw invalidAt(path(), `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
+  throw invalidAt(loc(), `${JSON.stringify(id)} is not a token id of this model (0 to ${size - 1})`);
 }
 
-function logprobAt(value: unknown, path: string): number {
-  if (typeof value !== "number" || Number.isNaN(value)) throw invalidAt(path, "not a number");
-  // Rounding may put a certain token a little above zero.
-  if (value > 1e-3) throw invalidAt(path, `${value} is not a log-probability: it is above 0`);
+function logprobAt(value: unknown, loc: Loc): number {
+  if (typeof value !== "number" || Number.isNaN(value)) throw invalidAt(loc, "a log-probability must be a number");
+  // Rounding may make the log-probability of a certain token slightly positive.
+  if (value > 1e-3) throw invalidAt(loc, `${value} is not a log-probability: it is above 0`);
   return value <= unknownLogprob ? Number.NaN : Math.min(value, 0);
 }

@@ -20,7 +20,7 @@ describe("with recorded token ids", () => {
     ]);
     expect(reasons).toEqual([]);
     expect(sequences).toHaveLength(1);
-    const { tokens, mask, oldLogprobs, exceedsContext, path } = sequences[0]!;
+    const { tokens, mask, oldLogprobs, exceedsContext, loc } = sequences[0]!;
     expect([...tokens]).toEqual(ids(`${prompt}yes<|im_end|>`));
     expect([...mask]).toEqual(
       ids(prompt)
@@ -28,10 +28,10 @@ describe("with recorded token ids", () => {
         .concat([1, 1]),
     );
     expect(Array.from(oldLogprobs.subarray(-3))).toEqual([Number.NaN, -0.1, -0.2]);
-    expect({ exceedsContext, path }).toEqual({ exceedsContext: false, path: "t.messages_and_choices.1" });
+    expect({ exceedsContext, loc }).toEqual({ exceedsContext: false, loc: ["t", "messages_and_choices", 1] });
   });
 
-  test("turns whose prompts go on are one sequence, another prompt begins a new one", async () => {
+  test("turns that extend the previous prompt share a sequence, another prompt starts a new one", async () => {
     const second = `${prompt}yes<|im_end|>\n<|im_start|>user\nno<|im_end|>\n<|im_start|>assistant\n`;
     const { sequences } = await sequencesOf([
       user("a"),
@@ -49,18 +49,18 @@ describe("with recorded token ids", () => {
   });
 
   test("additional histories are trained as well, each turn once", async () => {
-    const main = { path: "t", messagesAndChoices: [recorded(prompt, "yes<|im_end|>")], tools: null };
+    const main = { loc: ["t"], messagesAndChoices: [recorded(prompt, "yes<|im_end|>")], tools: null };
     const rest = {
-      path: "t.additional_histories.0",
+      loc: ["t", "additional_histories", 0],
       messagesAndChoices: [user("hello"), choice("no<|im_end|>")],
       tools: [],
     };
     const { sequences } = await trajectorySequences({ histories: [main, rest] }, { template: model });
     expect(sequences.map(decoded)).toEqual([`${prompt}yes<|im_end|>`, `${prompt}no<|im_end|>`]);
-    expect(sequences[1]?.path).toBe("t.additional_histories.0.messages_and_choices.1");
+    expect(sequences[1]?.loc).toEqual(["t", "additional_histories", 0, "messages_and_choices", 1]);
   });
 
-  test("exact log-probabilities go before those of the tokens, and -9999 is unknown", async () => {
+  test("exact log-probabilities take precedence over those of the tokens, and -9999 is unknown", async () => {
     const exact = choice("yes<|im_end|>", { token_ids: ids("yes<|im_end|>"), art_completion_logprobs: [-9999, -0.5] });
     const { sequences } = await sequencesOf([user("hello"), exact]);
     expect(Array.from(sequences[0]!.oldLogprobs.subarray(-2))).toEqual([Number.NaN, -0.5]);
@@ -76,7 +76,7 @@ describe("with recorded token ids", () => {
 });
 
 describe("without recorded prompts", () => {
-  test("sampled tokens stand where the template shows the turn; an end of turn stands there once", async () => {
+  test("sampled tokens replace the turn in the template; an end of turn is included once", async () => {
     const { sequences, reasons } = await sequencesOf([
       user("hello"),
       choice("yes<|im_end|>"),
@@ -94,7 +94,7 @@ describe("without recorded prompts", () => {
     expect(trainedTexts(model, sequences[0]!)).toEqual(["yes<|im_end|>", "cut off", "no<|im_end|>"]);
   });
 
-  test("the tokens are those that were sampled, however the tokenizer would cut the text", async () => {
+  test("the tokens are the sampled ones, also if the tokenizer would split the text differently", async () => {
     const letters = ["y", "e", "s"].map((letter) => `token_id:${model.tokenizer.idOf(letter)}`);
     const logprobs = { content: letters.map((token) => ({ token, logprob: -1 })) };
     const { sequences } = await sequencesOf([user("hello"), choice("", { logprobs })]);
@@ -105,7 +105,7 @@ describe("without recorded prompts", () => {
     ]);
   });
 
-  test("a turn that called tools is not shown a second time", async () => {
+  test("the tool calls of a turn are included once", async () => {
     const call = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>';
     const toolCalls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];
     const elements = [
@@ -123,7 +123,7 @@ describe("without recorded prompts", () => {
     expect(trainedTexts(model, sequences[0]!)).toEqual([`${call}<|im_end|>`, "no<|im_end|>"]);
   });
 
-  test("an empty think block of the template makes room for the thoughts that were sampled", async () => {
+  test("an empty think block of the template is replaced by sampled reasoning", async () => {
     const template = await openChatModel(thinking);
     const own = await sequencesOf([user("hello"), choice("<think>\nhm\n</think>\n\nyes<|im_end|>")], { template });
     expect(decoded(own.sequences[0]!)).toBe(`${prompt}<think>\nhm\n</think>\n\nyes<|im_end|>`);
@@ -132,14 +132,14 @@ describe("without recorded prompts", () => {
     expect(trainedTexts(model, none.sequences[0]!)).toEqual(["yes<|im_end|>"]);
   });
 
-  test("what comes after the last trained turn changes nothing", async () => {
+  test("messages after the last trained turn have no effect", async () => {
     const template = await openChatModel(thinking);
     const elements = [user("hello"), choice("yes<|im_end|>")];
     const later = [...elements, user("b"), { role: "assistant", content: "c" }];
     expect(await sequencesOf(later, { template })).toEqual(await sequencesOf(elements, { template }));
   });
 
-  test("a SentencePiece vocabulary gets no space behind what was sampled", async () => {
+  test("a SentencePiece vocabulary adds no space after sampled tokens", async () => {
     const lines = "{% for m in messages %}{{ m.content }}/{% endfor %}";
     const template = await openChatModel(lines, sentencePieceTokenizer());
     const content = [{ token: " hello", logprob: -1 }];
@@ -168,7 +168,7 @@ describe("without recorded prompts", () => {
     ]);
   });
 
-  test("log-probabilities on a plain message of the assistant count", async () => {
+  test("log-probabilities on a message of the assistant are used", async () => {
     const { logprobs } = choice("yes<|im_end|>");
     const { sequences } = await sequencesOf([user("hello"), { role: "assistant", content: "yes", logprobs }]);
     expect(trainedTexts(model, sequences[0]!)).toEqual(["yes<|im_end|>"]);
@@ -216,15 +216,15 @@ describe("without recorded prompts", () => {
 describe("training without log-probabilities", () => {
   const answered = [user("hello"), { role: "assistant", content: "yes" }, user("b"), choice("no", { logprobs: null })];
 
-  test("is not done unless asked for", async () => {
+  test("is off by default", async () => {
     const { sequences, reasons } = await sequencesOf(answered);
     expect(sequences).toEqual([]);
     expect(reasons).toEqual([
-      { code: "no_logprobs", path: "t.messages_and_choices.3", message: "the choice has no log-probabilities" },
+      { code: "no_logprobs", loc: ["t", "messages_and_choices", 3], message: "the choice has no log-probabilities" },
     ]);
   });
 
-  test("takes the content of every answer, their log-probabilities unknown", async () => {
+  test("trains the content of every answer, with unknown log-probabilities", async () => {
     const { sequences } = await sequencesOf(answered, { allowTrainingWithoutLogprobs: true });
     expect(trainedTexts(model, sequences[0]!)).toEqual(["yes", "no"]);
     expect(sequences[0]!.oldLogprobs.every((each) => Number.isNaN(each))).toBe(true);
@@ -235,7 +235,7 @@ describe("training without log-probabilities", () => {
     const elements = [user("hello"), { role: "assistant", content: "x", tool_calls: toolCalls }];
     const { sequences, reasons } = await sequencesOf(elements, { allowTrainingWithoutLogprobs: true });
     expect(sequences).toEqual([]);
-    expect(reasons).toMatchObject([{ code: "tool_calls", path: "t.messages_and_choices.1" }]);
+    expect(reasons).toMatchObject([{ code: "tool_calls", loc: ["t", "messages_and_choices", 1] }]);
   });
 });
 

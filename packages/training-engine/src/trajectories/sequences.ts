@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ChatTemplate } from "../text/template.js";
 import type { History, Trajectory } from "./groups.js";
 import { templateSequence } from "./template-sequence.js";
@@ -9,21 +9,21 @@ import { readTurns } from "./turns.js";
 
 export interface SequenceOptions {
   template: ChatTemplate;
-  /** Rows of the model's output. Default: tokens of the tokenizer. */
+  /** Rows of the model's output. Default: number of tokens of the tokenizer. */
   vocabularySize?: number;
   /** Longer sequences are flagged. Default: no limit. */
   contextLength?: number;
-  /** Assistant turns without log-probabilities are trained too. */
+  /** Train assistant turns without log-probabilities as well. */
   allowTrainingWithoutLogprobs?: boolean;
   /** Variables for the chat template. */
   kwargs?: unknown;
 }
 
 /**
- * What a trajectory teaches: its trained turns as token sequences, each turn once. Where every trained turn of a history has its
- * prompt's token ids on record, those are taken, and turns whose prompts go on with the sequence so far stay in one sequence; else the
- * chat template is rendered. `reasons` say with their places what cannot be trained; wrong values (token ids, counts of
- * log-probabilities, elements that are no messages) reject with `invalid` and the place.
+ * Returns the trained turns of a trajectory as token sequences, each turn once. If every trained turn of a history has
+ * the recorded token ids of its prompt, those are used, and turns whose prompt extends the previous sequence share one
+ * sequence. Otherwise the chat template is rendered. `reasons` lists what cannot be trained, with locations. Rejects
+ * with `invalid` and the location for wrong token ids, numbers of log-probabilities and messages.
  */
 export async function trajectorySequences(
   { histories }: Pick<Trajectory, "histories">,
@@ -38,11 +38,11 @@ export async function trajectorySequences(
     const read = readTurns(history, known, { withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false });
     reasons.push(...read.reasons);
     if (read.turns.length === 0) continue;
-    const trained = read.turns.flatMap(({ path, trained }) => (trained ? [{ path, ...trained }] : []));
+    const trained = read.turns.flatMap(({ loc, trained }) => (trained ? [{ loc, ...trained }] : []));
     if (trained.every(({ promptIds }) => promptIds)) {
-      for (const { path, tokens, promptIds = new Int32Array() } of trained) {
+      for (const { loc, tokens, promptIds = new Int32Array() } of trained) {
         if (!current?.isPrefixOf(promptIds)) {
-          current = sequenceBuilder(path);
+          current = sequenceBuilder(loc);
           builders.push(current);
         }
         current.context(promptIds.subarray(current.length));
@@ -55,23 +55,23 @@ export async function trajectorySequences(
     }
   }
   const sequences = builders.map((sequence) => sequence.build(contextLength));
-  for (const { exceedsContext, tokens, path } of sequences) {
+  for (const { exceedsContext, tokens, loc } of sequences) {
     const message = `${tokens.length} tokens; the model's context has ${contextLength}`;
-    if (exceedsContext) reasons.push({ code: "too_long", path, message });
+    if (exceedsContext) reasons.push({ code: "too_long", loc, message });
   }
   return { sequences: sequences.filter(({ mask }) => mask.includes(1)), reasons };
 }
 
 async function renderSequence(
   turns: Turn[],
-  { path, tools }: History,
+  { loc, tools }: History,
   { template, kwargs }: SequenceOptions,
 ): Promise<SequenceBuilder | Reason> {
   try {
-    return await templateSequence(turns, { template, tools, kwargs, path });
+    return await templateSequence(turns, { template, tools, kwargs, loc });
   } catch (error) {
-    // That the engine has no thread to render in is no fault of the trajectory.
-    if (!(error instanceof EngineError) || error.code === "failed") throw error;
-    return { code: "template", path: error.path ?? path, message: error.message };
+    // A failure of the engine is not a property of the trajectory.
+    if (!(error instanceof HeddleError) || error.code === "failed") throw error;
+    return { code: "template", loc: error.loc ?? loc, message: error.message };
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { openChatModel, trainedTexts } from "../../test/chat-model.js";
 import { brackets, chatMl, headers, thinking } from "../../test/chat-templates.js";
 import { sentencePieceTokenizer } from "../../test/text-models.js";
@@ -10,7 +11,7 @@ const twoTurns = [user("hello"), assistant("yes"), user("hello\n\nhello"), assis
 
 async function trained(template: string, messages: unknown[], assistantTurns: "all" | "last", more: object = {}) {
   const model = await openChatModel(template);
-  const sequence = await supervisedSequence({ messages, ...more }, { template: model, assistantTurns }, "line 1");
+  const sequence = await supervisedSequence({ messages, ...more }, { template: model, assistantTurns });
   return { texts: trainedTexts(model, sequence), whole: model.tokenizer.decode(sequence.tokens), model, sequence };
 }
 
@@ -25,7 +26,7 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(whole).toBe(await model.renderText({ messages: twoTurns, addGenerationPrompt: false }));
   });
 
-  test("thoughts where the template shows them", async () => {
+  test("reasoning where the template includes it", async () => {
     const messages = [
       user("a"),
       assistant("A", { reasoning_content: "old" }),
@@ -52,7 +53,7 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(texts).toEqual([call, call, "no<|im_end|>"]);
   });
 
-  test("turns that are alike, or quote the template, are told apart", async () => {
+  test("equal turns, and turns that quote the template, are distinguished", async () => {
     const quote = "<|im_start|>assistant\nyes";
     const messages = [user(quote), assistant("yes"), user("yes"), assistant("yes"), assistant(""), user(quote)];
     const { texts, whole } = await trained(chatMl, messages, "all");
@@ -60,12 +61,12 @@ describe("every turn of the assistant is trained, its end included", () => {
     expect(whole.endsWith(`user\n${quote}<|im_end|>\n`)).toBe(true);
   });
 
-  test("a token that ends the conversation is no end of the turns before", async () => {
+  test("a token that ends the conversation is not an end of earlier turns", async () => {
     const template = `${chatMl}{%- if not add_generation_prompt %}{{- "<|endoftext|>" }}{%- endif %}`;
     expect((await trained(template, twoTurns, "all")).texts).toEqual(["yes<|im_end|>", "no<|im_end|>\n<|endoftext|>"]);
   });
 
-  test("a template that asks in other words than it shows answers with", async () => {
+  test("a template whose generation prompt differs from its assistant header", async () => {
     const other =
       "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant> {% endif %}";
     const messages = [user("assistant> what"), assistant("yes"), user("b"), assistant("no")];
@@ -89,7 +90,7 @@ describe("only the last turn is trained", () => {
 });
 
 describe("tokens", () => {
-  test("are cut where the prompt ends, as they are when the model answers", async () => {
+  test("are split at the end of the prompt, as in sampling", async () => {
     const { sequence, model } = await trained(chatMl, [user("a"), assistant("\nb")], "last");
     const prompt = model.tokenizer.encode("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
     expect(Array.from(sequence.tokens.subarray(0, prompt.length))).toEqual([...prompt]);
@@ -100,7 +101,7 @@ describe("tokens", () => {
     const lines = "{% for m in messages %}{{ m.content }}{{ eos_token if m.role == 'assistant' }}{% endfor %}";
     const model = await openChatModel(lines, sentencePieceTokenizer());
     const row = { messages: [user("hello"), assistant("hello")] };
-    const sequence = await supervisedSequence(row, { template: model, assistantTurns: "all" }, "line 1");
+    const sequence = await supervisedSequence(row, { template: model, assistantTurns: "all" });
     expect([...sequence.tokens].map((id) => model.tokenizer.tokenText(id)).slice(0, 5)).toEqual([
       " hello",
       "he",
@@ -113,31 +114,31 @@ describe("tokens", () => {
 
   test("over the context are flagged", async () => {
     const template = await openChatModel(chatMl);
-    const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" }, "line 1");
+    const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" });
     for (const [contextLength, exceedsContext] of [
       [tokens.length, false],
       [tokens.length - 1, true],
     ] as const) {
       const options = { template, assistantTurns: "all", contextLength } as const;
-      expect(await supervisedSequence({ messages: twoTurns }, options, "line 1")).toMatchObject({ exceedsContext });
+      expect(await supervisedSequence({ messages: twoTurns }, options)).toMatchObject({ exceedsContext });
     }
   });
 });
 
-describe("rows that cannot be trained are refused with their line", () => {
+describe("rows that cannot be trained are refused with their location", () => {
   test.each<[string, string, unknown, "all" | "last", string]>([
-    ["a list", chatMl, [], "all", "line 7"],
-    ["no messages", chatMl, {}, "all", "line 7.messages"],
-    ["nobody answers", chatMl, { messages: [user("a")] }, "all", "line 7.messages"],
-    ["the last is not the answer", chatMl, { messages: [...twoTurns, user("a")] }, "last", "line 7.messages.4"],
-    ["nothing before the answer", chatMl, { messages: [assistant("a")] }, "last", "line 7.messages.0"],
-    ["a message without role", chatMl, { messages: [{}, assistant("a")] }, "all", "line 7.messages.0.role"],
-    ["tools that are none", chatMl, { messages: twoTurns, tools: 5 }, "all", "line 7.tools"],
-    ["a turn that is not shown", "{{ messages[0].content }}", { messages: twoTurns }, "all", "line 7.messages.3"],
-    ["a prompt that changes", "{{ messages | length }}", { messages: twoTurns }, "last", "line 7.messages.3"],
+    ["a list", chatMl, [], "all", "row"],
+    ["no messages", chatMl, {}, "all", "row.messages"],
+    ["no answer", chatMl, { messages: [user("a")] }, "all", "row.messages"],
+    ["the last is not the answer", chatMl, { messages: [...twoTurns, user("a")] }, "last", "row.messages.4"],
+    ["nothing before the answer", chatMl, { messages: [assistant("a")] }, "last", "row.messages.0"],
+    ["a message without role", chatMl, { messages: [{}, assistant("a")] }, "all", "row.messages.0.role"],
+    ["tools that are none", chatMl, { messages: twoTurns, tools: 5 }, "all", "row.tools"],
+    ["a turn that is not shown", "{{ messages[0].content }}", { messages: twoTurns }, "all", "row.messages.3"],
+    ["a prompt that changes", "{{ messages | length }}", { messages: twoTurns }, "last", "row.messages.3"],
   ])("%s", async (_, source, row, assistantTurns, path) => {
     const template = await openChatModel(source);
-    const refused = supervisedSequence(row, { template, assistantTurns }, "line 7");
-    await expect(refused).rejects.toMatchObject({ name: "EngineError", code: "invalid", path });
+    const refused = supervisedSequence(row, { template, assistantTurns });
+    await expect(refused).rejects.toMatchObject({ name: "HeddleError", code: "invalid", loc: locOf(path) });
   });
 });

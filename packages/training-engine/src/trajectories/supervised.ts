@@ -1,3 +1,4 @@
+import type { Loc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 import type { ChatRequest, ChatTemplate } from "../text/template.js";
 import { isObject } from "../text/model-file.js";
@@ -6,7 +7,7 @@ import { listAt, invalidAt, objectAt } from "./field-checks.js";
 
 export interface SupervisedOptions {
   template: ChatTemplate;
-  /** `last`: what the last message adds to its prompt. `all`: every turn of the assistant, its end-of-turn token included. */
+  /** Trained turns: the last message, or every turn of the assistant, each with its end-of-turn token. */
   assistantTurns: "all" | "last";
   /** Longer sequences are flagged. Default: no limit. */
   contextLength?: number;
@@ -14,25 +15,24 @@ export interface SupervisedOptions {
 }
 
 /**
- * A row `{ messages, tools? }` as tokens, the assistant's masked as trained. `path` is where the row stands (`line 12`).
- * Rejects with `invalid` and the place: no turn of the assistant, a template that does not show a turn as it is, or whose
- * text with the answer does not go on where the prompt ended (`last`).
+ * Tokenizes a row `{ messages, tools? }`; the mask selects the tokens of the assistant. Rejects with `invalid` and the
+ * location for a row without a turn of the assistant, and for a template that changes a turn, or whose text with the
+ * last message does not start with the prompt (`last`).
  */
 export async function supervisedSequence(
   row: unknown,
   options: SupervisedOptions,
-  path: string,
 ): Promise<TokenSequence & { exceedsContext: boolean }> {
   const { template, contextLength = Number.POSITIVE_INFINITY } = options;
-  const { messages: given, tools } = objectAt(row, path);
-  const messages = listAt(given, `${path}.messages`);
-  const paths = { messages: `${path}.messages`, tools: `${path}.tools` };
+  const { messages: given, tools } = objectAt(row, ["row"]);
+  const locs = { messages: ["row", "messages"], tools: ["row", "tools"] };
+  const messages = listAt(given, locs.messages);
   const render = (messages: unknown, more: Partial<ChatRequest> = {}): Promise<string> =>
-    template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, paths, ...more });
+    template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, locs, ...more });
   const pieces =
     options.assistantTurns === "last"
-      ? await lastTurn(messages, render, paths.messages)
-      : await allTurns(messages, render, { tokenizer: template.tokenizer, path: paths.messages });
+      ? await lastTurn(messages, render, locs.messages)
+      : await allTurns(messages, render, { tokenizer: template.tokenizer, loc: locs.messages });
   const sequence = tokenized(pieces, template.tokenizer);
   return { ...sequence, exceedsContext: sequence.tokens.length > contextLength };
 }
@@ -44,14 +44,14 @@ interface Piece {
 
 type Render = (messages: unknown[], more?: Partial<ChatRequest>) => Promise<string>;
 
-async function lastTurn(messages: unknown[], render: Render, path: string): Promise<Piece[]> {
-  const place = `${path}.${messages.length - 1}`;
-  if (!isAssistant(messages.at(-1))) throw invalidAt(place, "the last message is not the assistant's");
-  if (messages.length === 1) throw invalidAt(place, "there is nothing before the answer");
+async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<Piece[]> {
+  const lastLoc = [...loc, messages.length - 1];
+  if (!isAssistant(messages.at(-1))) throw invalidAt(lastLoc, "the last message is not the assistant's");
+  if (messages.length === 1) throw invalidAt(lastLoc, "the last message has no prompt: there is no message before it");
   const prompt = await render(messages.slice(0, -1), { addGenerationPrompt: true });
   const full = await render(messages);
   if (!full.startsWith(prompt)) {
-    throw invalidAt(place, "with the chat template, the text with this answer does not go on where the prompt ended");
+    throw invalidAt(lastLoc, "the chat template renders the text with this message differently from its prompt");
   }
   return [
     { text: prompt, trained: false },
@@ -60,33 +60,34 @@ async function lastTurn(messages: unknown[], render: Render, path: string): Prom
 }
 
 /**
- * Finds every turn in the whole text by rendering the conversation once more with a mark in place of that turn: what both
- * texts have in common before and behind it is not the turn. The beginning of an answer (`<|im_start|>assistant\n`) is what
- * the template adds for a prompt, the end of a turn what stands behind the mark when it is the last message.
+ * Finds every turn in the rendered text by rendering the conversation again with a marker instead of that turn: the
+ * common prefix and suffix of both texts are not part of the turn. The start of an assistant message
+ * (`<|im_start|>assistant\n`) is the text that the template adds for a generation prompt; the end of a turn is the text
+ * after the marker of the last message.
  */
 async function allTurns(
   messages: unknown[],
   render: Render,
-  { tokenizer, path }: { tokenizer: Tokenizer; path: string },
+  { tokenizer, loc }: { tokenizer: Tokenizer; loc: Loc },
 ): Promise<Piece[]> {
   const turns = messages.flatMap((message, index) => (isAssistant(message) ? [index] : []));
   const last = turns.at(-1);
-  if (last === undefined) throw invalidAt(path, "no message of the assistant");
+  if (last === undefined) throw invalidAt(loc, "there is no message of the assistant");
   const full = await render(messages);
   const asked = await render(messages, { addGenerationPrompt: true });
   const opening = asked.startsWith(full) ? asked.slice(full.length) : "";
-  const ending = (await textAround(messages.slice(0, last + 1), last, render, path)).after;
+  const ending = (await textAround(messages.slice(0, last + 1), last, render, loc)).after;
 
   const pieces: Piece[] = [];
   let at = 0;
   for (const index of turns) {
-    const { before, after } = await textAround(messages, index, render, path);
+    const { before, after } = await textAround(messages, index, render, loc);
     const shared = commonPrefix(full, before);
     const start = turnStart(full, { opening, from: at, shared });
     const closing = turnEnd(after.slice(0, commonPrefix(after, ending)), tokenizer);
     const end = full.length - after.length + closing.length;
     if (!full.endsWith(after) || start < at || end < start) {
-      throw invalidAt(`${path}.${index}`, "the chat template does not show this turn as it is");
+      throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
     }
     pieces.push({ text: full.slice(at, start), trained: false }, { text: full.slice(start, end), trained: true });
     at = end;
@@ -96,22 +97,25 @@ async function allTurns(
 
 const marker = "\u{F0000}heddle:this turn\u{F0001}";
 
-/** The text before and behind a turn. */
+/** Returns the text before and after a turn. */
 async function textAround(
   messages: unknown[],
   index: number,
   render: Render,
-  path: string,
+  loc: Loc,
 ): Promise<{ before: string; after: string }> {
   const text = await render(messages.with(index, { role: "assistant", content: marker }));
   const at = text.indexOf(marker);
   if (at < 0 || at !== text.lastIndexOf(marker)) {
-    throw invalidAt(`${path}.${index}`, "the chat template does not show this turn as it is");
+    throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
   }
   return { before: text.slice(0, at), after: text.slice(at + marker.length) };
 }
 
-/** Behind the opening; only the tags of thoughts, which the turn has in common with any other, may lie between it and the mark. */
+/**
+ * Returns the position after the opening. Only think tags, which the template may add, can be between it and the
+ * marker.
+ */
 function turnStart(full: string, { opening, from, shared }: { opening: string; from: number; shared: number }): number {
   const start = opening === "" ? -1 : full.lastIndexOf(opening, shared - opening.length) + opening.length;
   const opened =
@@ -121,7 +125,7 @@ function turnStart(full: string, { opening, from, shared }: { opening: string; f
   return opened ? start : shared;
 }
 
-/** Up to the last control token: `<|im_end|>` of `<|im_end|>\n`. */
+/** Returns the text up to the last control token: `<|im_end|>` of `<|im_end|>\n`. */
 function turnEnd(after: string, tokenizer: Tokenizer): string {
   const ids = tokenizer.encode(after, { continued: true });
   const last = ids.findLastIndex((id) => tokenizer.specialIds.has(id) || tokenizer.eosIds.includes(id));
@@ -139,7 +143,7 @@ function isAssistant(message: unknown): boolean {
   return isObject(message) && message["role"] === "assistant";
 }
 
-/** Pieces are tokenized on their own: the model, too, goes on behind the tokens of a prompt. */
+/** Tokenizes each piece separately, because a model continues after the tokens of a prompt. */
 function tokenized(pieces: Piece[], tokenizer: Tokenizer): TokenSequence {
   const parts = pieces.map(({ text }, index) => tokenizer.encode(text, { continued: index > 0 }));
   const length = parts.reduce((sum, ids) => sum + ids.length, 0);
@@ -151,7 +155,7 @@ function tokenized(pieces: Piece[], tokenizer: Tokenizer): TokenSequence {
     if (pieces[index]?.trained) mask.fill(1, at, at + ids.length);
     at += ids.length;
   }
-  // There is nothing before the first token to predict it from.
+  // The first token has no preceding token to be predicted from.
   if (length > 0) mask[0] = 0;
   return { tokens, mask };
 }

@@ -1,3 +1,4 @@
+import type { Loc } from "@heddle/errors";
 import { invalidAt } from "./field-checks.js";
 import type { ChatTemplate } from "../text/template.js";
 import type { SequenceBuilder } from "./training-sequence.js";
@@ -5,19 +6,19 @@ import { sequenceBuilder } from "./training-sequence.js";
 import type { Turn } from "./turns.js";
 
 /**
- * The tokens of a history whose prompts were not recorded. The chat template is rendered with a mark in place of every trained
- * turn (and without its tool calls: the sampled tokens have them), the text between the marks is tokenized, and the sampled
- * tokens go in place of the marks. What follows the last mark is left out.
+ * Returns the tokens of a history whose prompts were not recorded. The chat template is rendered with a marker instead
+ * of every trained turn (without its tool calls, which the sampled tokens contain). The text between the markers is
+ * tokenized, and the sampled tokens replace the markers. The text after the last marker is omitted.
  *
- * Two repairs: a token that ended a turn and that the template writes as well stands there once; an empty think block
- * that the template put in front of a turn which begins with its own is taken away.
+ * An end-of-turn token that was sampled and is also written by the template is included once. An empty think block that
+ * the template adds before a turn with a think block of its own is removed.
  */
 export async function templateSequence(
   turns: Turn[],
-  { template, tools, kwargs, path }: { template: ChatTemplate; tools: unknown; kwargs: unknown; path: string },
+  { template, tools, kwargs, loc }: { template: ChatTemplate; tools: unknown; kwargs: unknown; loc: Loc },
 ): Promise<SequenceBuilder> {
   const { tokenizer } = template;
-  const trained = turns.flatMap(({ trained, path }) => (trained ? [{ path, ...trained.tokens }] : []));
+  const trained = turns.flatMap(({ trained, loc }) => (trained ? [{ loc, ...trained.tokens }] : []));
   let markerCount = 0;
   const messages = turns.map(({ message, trained }) =>
     trained ? { role: "assistant", content: marker(markerCount++) } : message,
@@ -27,16 +28,16 @@ export async function templateSequence(
     tools,
     kwargs,
     addGenerationPrompt: false,
-    paths: { messages: `${path}.messages_and_choices`, tools: `${path}.tools` },
+    locs: { messages: [...loc, "messages_and_choices"], tools: [...loc, "tools"] },
   });
 
-  const sequence = sequenceBuilder(trained[0]?.path ?? path);
+  const sequence = sequenceBuilder(trained[0]?.loc ?? loc);
   let at = 0;
   let before: number | undefined;
-  for (const [index, { ids, logprobs, path }] of trained.entries()) {
+  for (const [index, { ids, logprobs, loc }] of trained.entries()) {
     const found = text.indexOf(marker(index), at);
     if (found < 0 || text.indexOf(marker(index)) !== text.lastIndexOf(marker(index))) {
-      throw invalidAt(path, "the chat template does not show this turn once and in its place");
+      throw invalidAt(loc, "the chat template does not contain this turn exactly once and in order");
     }
     let between = text.slice(at, found);
     if (tokenizer.decode(ids.subarray(0, 8)).startsWith("<think>")) between = between.replace(emptyThoughts, "");
@@ -51,7 +52,7 @@ export async function templateSequence(
 
 const emptyThoughts = /<think>\s*<\/think>\s*$/;
 
-/** Of characters for private use: nothing that a template looks for or trims. */
+/** Returns text of private-use characters, which templates neither search for nor trim. */
 function marker(index: number): string {
   return `\u{F0000}heddle:turn ${index}\u{F0001}`;
 }

@@ -12,14 +12,14 @@ describe("a training file", () => {
   });
 
   test.each<[string, string | Uint8Array, RegExp]>([
-    ["nothing", "\n\n", /training file: no rows/],
-    ["half a line", `${row}\n\n${row.slice(0, 20)}`, /^line 3: not valid JSON: /],
-    ["a list", `${row}\n[]`, /^line 2: not an object/],
-    ["no messages", `{}\n${row}`, /^line 1\.messages: not a list of messages/],
-    ["no message", '{"messages": []}', /^line 1\.messages: not a list of messages/],
+    ["nothing", "\n\n", /training file has no rows/],
+    ["a truncated line", `${row}\n\n${row.slice(0, 20)}`, /^line 3: not valid JSON: /],
+    ["a list", `${row}\n[]`, /^line 2: not a JSON object/],
+    ["no messages", `{}\n${row}`, /^line 1: messages must be a list that is not empty/],
+    ["no message", '{"messages": []}', /^line 1: messages must be a list that is not empty/],
     ["other bytes", Uint8Array.of(0x22, 0xff, 0x22), /^line 1: not valid UTF-8/],
-  ])("is refused at its first bad line: %s", (_, file, reason) => {
-    expect(() => readTrainingRows(file)).toThrow(expect.objectContaining({ name: "EngineError", code: "invalid" }));
+  ])("is refused at its first invalid line: %s", (_, file, reason) => {
+    expect(() => readTrainingRows(file)).toThrow(expect.objectContaining({ name: "HeddleError", code: "invalid" }));
     expect(() => readTrainingRows(file)).toThrow(reason);
   });
 

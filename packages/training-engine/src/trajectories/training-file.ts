@@ -1,4 +1,4 @@
-import { invalidAt } from "./field-checks.js";
+import { HeddleError } from "@heddle/errors";
 import { isObject } from "../text/model-file.js";
 
 /** A row of a file for supervised training. `line` counts from 1. */
@@ -16,30 +16,30 @@ export interface TrainingFileLimits {
 const defaultLimits: TrainingFileLimits = { bytes: 256 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
 
 /**
- * JSON Lines: an object with a list of `messages` on each line, blank lines ignored. `invalid` names the first bad line and
- * what is wrong with it, or the limit that the file is over.
+ * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Throws `invalid` with the
+ * first invalid line and the reason, or with the exceeded limit.
  */
 export function readTrainingRows(file: string | Uint8Array, given: Partial<TrainingFileLimits> = {}): TrainingRow[] {
   const limits = { ...defaultLimits, ...given };
   const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
   if (bytes.length > limits.bytes) {
-    throw invalidAt("training file", `${bytes.length} bytes; at most ${limits.bytes} are read`);
+    throw invalidFile(`the training file has ${bytes.length} bytes; at most ${limits.bytes} are read`);
   }
   const rows: TrainingRow[] = [];
   for (let start = 0, line = 1; start < bytes.length; line++) {
     const found = bytes.indexOf(0x0a, start);
     const end = found < 0 ? bytes.length : found;
-    if (end - start > limits.lineBytes) throw invalidAt(`line ${line}`, `more than ${limits.lineBytes} bytes`);
-    const row = readRow(bytes.subarray(start, end), `line ${line}`);
+    if (end - start > limits.lineBytes) throw invalidFile(`line ${line}: more than ${limits.lineBytes} bytes`);
+    const row = readRow(bytes.subarray(start, end), line);
     if (row) rows.push({ line, row });
-    if (rows.length > limits.rows) throw invalidAt(`line ${line}`, `more than ${limits.rows} rows`);
+    if (rows.length > limits.rows) throw invalidFile(`line ${line}: more than ${limits.rows} rows`);
     start = end + 1;
   }
-  if (rows.length === 0) throw invalidAt("training file", "no rows");
+  if (rows.length === 0) throw invalidFile("the training file has no rows");
   return rows;
 }
 
-function readRow(bytes: Uint8Array, place: string): Record<string, unknown> | undefined {
+function readRow(bytes: Uint8Array, line: number): Record<string, unknown> | undefined {
   let row: unknown;
   try {
     // A byte order mark at the beginning of the file is dropped here.
@@ -48,10 +48,16 @@ function readRow(bytes: Uint8Array, place: string): Record<string, unknown> | un
     row = JSON.parse(text);
   } catch (error) {
     const utf8 = error instanceof TypeError;
-    throw invalidAt(place, utf8 ? "not valid UTF-8" : `not valid JSON: ${error instanceof Error ? error.message : ""}`);
+    throw invalidFile(
+      `line ${line}: not valid ${utf8 ? "UTF-8" : `JSON: ${error instanceof Error ? error.message : ""}`}`,
+    );
   }
-  if (!isObject(row)) throw invalidAt(place, "not an object");
+  if (!isObject(row)) throw invalidFile(`line ${line}: not a JSON object`);
   if (!Array.isArray(row["messages"]) || row["messages"].length === 0)
-    throw invalidAt(`${place}.messages`, "not a list of messages");
+    throw invalidFile(`line ${line}: messages must be a list that is not empty`);
   return row;
+}
+
+function invalidFile(message: string): HeddleError {
+  return new HeddleError("invalid", message, { loc: ["file"] });
 }

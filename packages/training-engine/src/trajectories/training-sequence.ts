@@ -1,30 +1,31 @@
+import type { Loc } from "@heddle/errors";
 import type { TokenSequence } from "../port.js";
 
 export interface TrainingSequence extends TokenSequence {
-  /** Log-probabilities under the policy that sampled; NaN where unknown and where nothing is trained. */
+  /** Log-probabilities under the sampling policy; NaN for unknown ones and for untrained tokens. */
   oldLogprobs: Float64Array;
   /** Longer than the model's context. */
   exceedsContext: boolean;
-  /** The first turn in it that is trained. */
-  path: string;
+  /** Location of the first trained turn. */
+  loc: Loc;
 }
 
-/** Tokens put together piece by piece. */
+/** Builds a sequence from context and trained tokens. */
 export interface SequenceBuilder {
   readonly length: number;
   context(ids: ArrayLike<number>): void;
   trained(ids: ArrayLike<number>, logprobs: ArrayLike<number>): void;
-  /** Whether the tokens are a prefix of these. */
+  /** Returns whether the tokens so far are a prefix of `ids`. */
   isPrefixOf(ids: ArrayLike<number>): boolean;
   build(contextLength: number): TrainingSequence;
 }
 
-export function sequenceBuilder(path: string): SequenceBuilder {
+export function sequenceBuilder(loc: Loc): SequenceBuilder {
   const tokens: number[] = [];
   const mask: number[] = [];
   const oldLogprobs: number[] = [];
   const append = (id: number, trained: 0 | 1, logprob: number): void => {
-    // There is nothing before the first token to predict it from.
+    // The first token has no preceding token to be predicted from.
     const learn = trained === 1 && tokens.length > 0;
     tokens.push(id);
     mask.push(learn ? 1 : 0);
@@ -46,7 +47,7 @@ export function sequenceBuilder(path: string): SequenceBuilder {
       mask: Uint8Array.from(mask),
       oldLogprobs: Float64Array.from(oldLogprobs),
       exceedsContext: tokens.length > contextLength,
-      path,
+      loc,
     }),
   };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { locOf } from "../../test/loc-of.js";
 import { choice, ids, model, prompt, sequencesOf, user } from "../../test/chat-histories.js";
 import { openChatModel } from "../../test/chat-model.js";
 import { brackets } from "../../test/chat-templates.js";
 
-describe("what cannot be trained comes with its reason and place", () => {
+describe("untrainable data is reported with its reason and location", () => {
   test.each([
     ["only messages", [user("hello"), { role: "assistant", content: "yes" }], "no_choices", "t"],
     ["nothing", [], "no_choices", "t"],
@@ -16,25 +17,25 @@ describe("what cannot be trained comes with its reason and place", () => {
   ])("%s", async (_, elements, code, path) => {
     const { sequences, reasons } = await sequencesOf(elements);
     expect(sequences).toEqual([]);
-    expect(reasons).toMatchObject([{ code, path }]);
+    expect(reasons).toMatchObject([{ code, loc: locOf(path) }]);
   });
 
   test("a template that refuses the conversation", async () => {
     const template = await openChatModel(brackets);
     const { reasons } = await sequencesOf([user("a"), user("b"), choice("c")], { template });
-    expect(reasons).toMatchObject([{ code: "template", path: "t", message: /Turns must alternate/ }]);
+    expect(reasons).toMatchObject([{ code: "template", loc: ["t"], message: /Turns must alternate/ }]);
   });
 
-  test("a template that does not show the turn", async () => {
+  test("a template that omits the turn", async () => {
     for (const source of ["{{ messages[0].content }}", "{{ messages[1].content }}{{ messages[1].content }}"]) {
       const { reasons } = await sequencesOf([user("a"), choice("c")], { template: await openChatModel(source) });
-      expect(reasons).toMatchObject([{ code: "template", path: "t.messages_and_choices.1" }]);
+      expect(reasons).toMatchObject([{ code: "template", loc: ["t", "messages_and_choices", 1] }]);
     }
   });
 
-  test("a picture in the conversation", async () => {
+  test("an image in the conversation", async () => {
     const { reasons } = await sequencesOf([{ role: "user", content: [{ type: "image_url" }] }, choice("c")]);
-    expect(reasons).toMatchObject([{ code: "template", path: "t.messages_and_choices.0.content.0" }]);
+    expect(reasons).toMatchObject([{ code: "template", loc: ["t", "messages_and_choices", 0, "content", 0] }]);
   });
 
   test("a sequence over the context is flagged", async () => {
@@ -46,14 +47,14 @@ describe("what cannot be trained comes with its reason and place", () => {
     expect(reasons).toMatchObject([
       {
         code: "too_long",
-        path: "t.messages_and_choices.1",
+        loc: ["t", "messages_and_choices", 1],
         message: `${length} tokens; the model's context has ${length - 1}`,
       },
     ]);
   });
 });
 
-describe("wrong values are refused with their place", () => {
+describe("wrong values are refused with their location", () => {
   const at = "t.messages_and_choices.1";
   const entry = (change: object) =>
     choice("yes", { logprobs: { content: [{ token: "yes", logprob: -1, ...change }] } });
@@ -74,7 +75,7 @@ describe("wrong values are refused with their place", () => {
     ["fewer log-probabilities", choice("yes", { token_ids: [1, 2, 3] }), `${at}.logprobs.content`],
     ["fewer exact ones", choice("yes", { art_completion_logprobs: [-1, -2] }), `${at}.art_completion_logprobs`],
     ["ids that are none", choice("yes", { token_ids: "1" }), `${at}.token_ids`],
-    ["half an id", choice("yes", { token_ids: [1.5] }), `${at}.token_ids.0`],
+    ["a fractional id", choice("yes", { token_ids: [1.5] }), `${at}.token_ids.0`],
     [
       "unknown ids of a prompt",
       choice("yes", { token_ids: ids("yes"), prompt_token_ids: [1, -1] }),
@@ -82,9 +83,9 @@ describe("wrong values are refused with their place", () => {
     ],
   ])("%s", async (_, element, path) => {
     await expect(sequencesOf([user("hello"), element])).rejects.toMatchObject({
-      name: "EngineError",
+      name: "HeddleError",
       code: "invalid",
-      path,
+      loc: locOf(path),
     });
   });
 

@@ -19,15 +19,15 @@ async function copyOfFixture(): Promise<string> {
   return directory;
 }
 
-test("an adapter that PEFT wrote is read, each factor turned into rows of inputs", async () => {
+test("an adapter written by PEFT is read, with each factor transposed", async () => {
   const { config, set } = await readAdapter(fixture, model);
   expect(config).toEqual({ rank: 3, alpha: 5, targets: ["q", "k", "v", "o", "gate", "up", "down"] });
   const file = await openSafetensors(join(fixture, "adapter_model.safetensors"));
   const stored = await file.read("base_model.model.model.layers.1.mlp.down_proj.lora_B.weight");
   await file.close();
-  // Stored as [outputs 32, rank 3]; ours is [rank, outputs].
-  const ours = set.views.get("layers.1.down.b")!;
-  expect(ours[2 * 32 + 7]).toBe(stored[7 * 3 + 2]);
+  // Stored as [outputs 32, rank 3]; the parameter is [rank, outputs].
+  const read = set.views.get("layers.1.down.b")!;
+  expect(read[2 * 32 + 7]).toBe(stored[7 * 3 + 2]);
 });
 
 test.each([
@@ -70,10 +70,13 @@ const refused: [change: Record<string, unknown>, code: string, field: string][] 
   [{ lora_alpha: undefined }, "invalid", "lora_alpha"],
 ];
 
-test.each(refused)("an adapter is refused that says %j", async (change, code, field) => {
+test.each(refused)("an adapter with %j is refused", async (change, code, field) => {
   const directory = await copyOfFixture();
   await editJson(join(directory, "adapter_config.json"), change);
-  await expect(readAdapter(directory, model)).rejects.toMatchObject({ code, path: `adapter_config.json.${field}` });
+  await expect(readAdapter(directory, model)).rejects.toMatchObject({
+    code,
+    details: { file: "adapter_config.json", field },
+  });
 });
 
 test("an adapter for another shape, with more or with fewer tensors, is refused with the tensor's name", async () => {

@@ -22,8 +22,8 @@ export interface Adapter {
 }
 
 /**
- * What plain LoRA needs, and what changes nothing of a finished adapter. PEFT gains methods with every release, so what is
- * set besides these is refused rather than overlooked.
+ * Fields that LoRA needs, and fields without effect on a trained adapter. Other fields that are set are refused,
+ * because new releases of PEFT add methods.
  */
 const supportedFields = new Set(
   (
@@ -33,20 +33,20 @@ const supportedFields = new Set(
   ).split(" "),
 );
 
-/** Ways of drawing the first factors that leave the base model as it is; others (`pissa`, `olora`…) change it too. */
+/** Initializations that do not change the base model; others (`pissa`, `olora`…) do. */
 const neutralInitializations = new Set<unknown>([undefined, true, false, "gaussian", "eva", "orthogonal"]);
 
-/** Only the shape of the adapter, from `adapter_config.json`. */
+/** Reads the shape of an adapter from `adapter_config.json`. */
 export async function readAdapterConfig(directory: string): Promise<LoraConfig> {
   return parseAdapterConfig(configFields(await readJsonFile(directory, "adapter_config.json"), "adapter_config.json"));
 }
 
 /**
- * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the given
- * shape.
+ * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the
+ * given shape.
  *
- * @throws EngineError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods besides
- *   plain LoRA.
+ * @throws HeddleError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods other than
+ *   LoRA.
  */
 export async function readAdapter(directory: string, model: ModelConfig): Promise<Adapter> {
   const config = await readAdapterConfig(directory);
@@ -71,9 +71,9 @@ export async function readAdapter(directory: string, model: ModelConfig): Promis
 }
 
 /**
- * Writes an adapter in PEFT's layout, in f32, into a directory that is made when it does not exist.
+ * Writes an adapter in PEFT's layout, in f32, into a directory, which is created if it does not exist.
  *
- * @param baseModel goes into `base_model_name_or_path`.
+ * @param baseModel value of `base_model_name_or_path`.
  */
 export async function writeAdapter(
   directory: string,
@@ -99,14 +99,14 @@ function parseAdapterConfig(fields: ConfigFields): LoraConfig {
   for (const name of fields.names()) {
     const value = fields.value(name);
     if (isSet(value) && !supportedFields.has(name)) {
-      throw fields.unsupported(name, `is ${formatValue(value)}; the engine computes plain LoRA`);
+      throw fields.unsupported(name, `is ${formatValue(value)}; the engine computes LoRA without extensions`);
     }
   }
   const initialization = fields.value("init_lora_weights");
   if (!neutralInitializations.has(initialization)) {
     throw fields.unsupported(
       "init_lora_weights",
-      `is ${formatValue(initialization)}, which changes the base model too`,
+      `is ${formatValue(initialization)}, which also changes the base model`,
     );
   }
   const bias = fields.text("bias") ?? "none";
@@ -151,7 +151,7 @@ function adapterConfigJson({ rank, alpha, targets }: LoraConfig, baseModel: stri
   };
 }
 
-/** PEFT stores A as [rank, inputs] and B as [outputs, rank]; ours are the transposes. */
+/** PEFT stores A as [rank, inputs] and B as [outputs, rank]; the parameters here are their transposes. */
 function adapterLocations(model: ModelConfig, { rank, targets }: LoraConfig): TensorLocation[] {
   const locations: TensorLocation[] = [];
   for (let layer = 0; layer < model.layers; layer++) {
@@ -179,7 +179,7 @@ function adapterLocations(model: ModelConfig, { rank, targets }: LoraConfig): Te
   return locations;
 }
 
-/** Whether a setting says anything: PEFT writes `false`, `null`, `{}` and `[]` for what is not used. */
+/** Returns whether a setting is used: PEFT writes `false`, `null`, `{}` and `[]` for unused ones. */
 function isSet(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
 }

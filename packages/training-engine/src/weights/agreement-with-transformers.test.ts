@@ -38,11 +38,11 @@ async function trainerDifference(directory: string, model: ModelWeights, adapter
     tokens,
     mask: Uint8Array.from(tokens, (_, at) => Math.min(at, 1)),
   }));
-  const ours = await trainer.logprobs(sequences);
+  const actual = await trainer.logprobs(sequences);
   await trainer.close();
   const differences = recorded.flatMap(({ tokens, logprobs }, index) =>
     Array.from(tokens.subarray(1), (token, at) =>
-      Math.abs(ours[index]![at + 1]! - logprobs[at * model.config.vocabularySize + token]!),
+      Math.abs(actual[index]![at + 1]! - logprobs[at * model.config.vocabularySize + token]!),
     ),
   );
   return Math.max(...differences);

@@ -11,7 +11,7 @@ const scratch = scratchDirectories();
 const directory = join(fixtures, "models", "qwen3-tied");
 const settings = { directories: { tiny: directory } };
 
-test("a directory that the operator named is a base model under its alias", async () => {
+test("a configured directory is a base model under its alias", async () => {
   const { info, config } = await describeBaseModel(settings, "dir:tiny");
   expect(info).toMatchObject({ name: "dir:tiny", vocabularySize: 80, contextLength: 128, directory });
   const { weights } = await loadBaseModel(settings, "dir:tiny");
@@ -19,7 +19,7 @@ test("a directory that the operator named is a base model under its alias", asyn
   expect(config.family).toBe("qwen3");
 });
 
-test("a preset has the same weights every time and everywhere", async () => {
+test("a preset has the same weights on every machine", async () => {
   const one = await loadBaseModel({}, "random:tiny");
   expect(sameBits((await loadBaseModel({}, "random:tiny")).weights.flat, one.weights.flat)).toBe(true);
   expect((await describeBaseModel({}, "random:tiny")).info.parameters).toBe(one.weights.flat.length);
@@ -36,12 +36,12 @@ test.each([
   "starter",
   directory,
   "",
-])("%j is no base model", async (name) => {
-  await expect(describeBaseModel(settings, name)).rejects.toMatchObject({ code: "not_found", path: "base_model" });
+])("%j is not a base model", async (name) => {
+  await expect(describeBaseModel(settings, name)).rejects.toMatchObject({ code: "not_found", loc: ["baseModel"] });
   await expect(loadWeights(settings, { baseModel: name })).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("a broken directory is told apart from those that work", async () => {
+test("a broken directory is reported separately from valid ones", async () => {
   const broken = join(await scratch(), "broken");
   await cp(directory, broken, { recursive: true });
   await editJson(join(broken, "config.json"), { hidden_act: "relu" });
@@ -55,7 +55,7 @@ test("a broken directory is told apart from those that work", async () => {
   await expect(loadBaseModel({ directories }, "dir:broken")).rejects.toThrow(/^dir:broken: config.json: hidden_act is/);
 });
 
-test("a checkpoint brings its weights or its adapter, on the base it was trained from", async () => {
+test("a checkpoint loads its weights, or its adapter on its base model", async () => {
   const base = await loadWeights(settings, { baseModel: "dir:tiny" });
   const parent = await scratch();
   const common = { baseModel: "dir:tiny", baseDirectory: directory, config: base.config, seed: 1, steps: 2 };
@@ -76,9 +76,9 @@ test("a checkpoint brings its weights or its adapter, on the base it was trained
   expect(loaded.adapter).toEqual({ config: shape, set });
   expect((await describeWeights(settings, adapted)).adapter).toEqual(shape);
 
-  const elsewhere = { baseModel: "random:tiny", checkpoint: adapted.checkpoint };
-  await expect(loadWeights(settings, elsewhere)).rejects.toThrow("was trained from dir:tiny, not from random:tiny");
-  await expect(describeWeights(settings, elsewhere)).rejects.toMatchObject({ code: "invalid" });
+  const otherBase = { baseModel: "random:tiny", checkpoint: adapted.checkpoint };
+  await expect(loadWeights(settings, otherBase)).rejects.toThrow("was trained from dir:tiny, not from random:tiny");
+  await expect(describeWeights(settings, otherBase)).rejects.toMatchObject({ code: "invalid" });
   const gone = { baseModel: "dir:tiny", checkpoint: join(parent, "gone") };
   await expect(loadWeights(settings, gone)).rejects.toMatchObject({ code: "not_found" });
 });

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
@@ -11,7 +11,7 @@ import type { ModelWeights } from "./model-directory.js";
 import { loadModel, readModelConfig } from "./model-directory.js";
 import { findTensors } from "./sharded-tensors.js";
 
-/** Plain data: it is handed to the processes of the engine. */
+/** Sent to the processes of the engine, hence JSON. */
 export interface BaseModelSettings {
   /** Absolute Hugging Face directories by alias: `dir:<alias>`. Written by the operator, never by a client. */
   directories?: Record<string, string>;
@@ -22,19 +22,19 @@ export interface BaseModel {
   config: ModelConfig;
 }
 
-/** A model that was named in the settings but cannot be used, and why. */
+/** A model of the settings that cannot be used, and the reason. */
 export interface BaseModelProblem {
   name: BaseModelName;
   message: string;
 }
 
-/** Of `random:*`: the name alone says which weights are meant, wherever they are needed. */
+/** Seed of `random:*` models: every process derives the same weights from the name. */
 const randomSeed = 1;
 
 const starter = "heddle/starter";
 const starterDirectory = fileURLToPath(new URL("../../models/starter", import.meta.url));
 
-/** Every base model that there is now, and those that are broken. Reads their configurations, not their weights. */
+/** Lists the base models, and those that cannot be used. Reads their configurations, not their weights. */
 export async function listBaseModels(
   settings: BaseModelSettings,
 ): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
@@ -56,13 +56,18 @@ export async function listBaseModels(
   return { models, problems };
 }
 
-/** @throws EngineError `not_found` for a name that stands for nothing, `invalid` or `unsupported` for a broken directory. */
+/**
+ * Describes a base model.
+ *
+ * @throws HeddleError `not_found` for an unknown name, with the loc `baseModel`; `invalid` or `unsupported` for a directory that
+ *   cannot be used.
+ */
 export async function describeBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<BaseModel> {
   const location = locate(settings, name);
   return withModelName(name, () => describe(name, location));
 }
 
-/** Its weights, in the memory that they need in f32. */
+/** Loads the weights of a base model as f32. */
 export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<ModelWeights> {
   const { directory, preset } = locate(settings, name);
   if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
@@ -71,13 +76,13 @@ export async function loadBaseModel(settings: BaseModelSettings, name: BaseModel
 
 interface ModelLocation {
   directory: string;
-  /** The shape of random weights, which have only their text side in the directory. */
+  /** The shape of random weights. Their directory has only the tokenizer and the chat template. */
   preset?: ModelConfig;
 }
 
 async function describe(name: BaseModelName, { directory, preset }: ModelLocation): Promise<BaseModel> {
   if (!preset) await findTensors(directory, "model");
-  // Read for a preset as well: where the starter is missing, so is the preset's tokenizer.
+  // Read for a preset as well, which needs the tokenizer in the directory.
   const found = await readModelConfig(directory);
   const config = preset ?? found;
   const info = {
@@ -101,24 +106,23 @@ function locate(settings: BaseModelSettings, name: BaseModelName): ModelLocation
   const directories = settings.directories ?? {};
   const directory = scheme === "dir" && Object.hasOwn(directories, rest) ? directories[rest] : undefined;
   if (directory === undefined) throw unknown(name, `there are ${starter}, random:<preset> and dir:<alias>`);
-  if (!isAbsolute(directory))
-    throw new EngineError("invalid", `the directory of ${name} must be an absolute path`, name);
+  if (!isAbsolute(directory)) throw new HeddleError("invalid", `the directory of ${name} must be an absolute path`);
   return { directory: resolve(directory) };
 }
 
-function unknown(name: string, hint: string): EngineError {
-  return new EngineError(
-    "not_found",
-    `there is no base model ${JSON.stringify(name.slice(0, 100))}; ${hint}`,
-    "base_model",
-  );
+function unknown(name: string, hint: string): HeddleError {
+  return new HeddleError("not_found", `there is no base model ${JSON.stringify(name.slice(0, 100))}; ${hint}`, {
+    loc: ["baseModel"],
+  });
 }
 
-/** Says of which model an error in a directory speaks. */
+/** Adds the name of the model to errors about its directory. */
 async function withModelName<T>(name: BaseModelName, read: () => Promise<T>): Promise<T> {
   try {
     return await withFileErrors("the model could not be read", read);
   } catch (error) {
-    throw error instanceof EngineError ? new EngineError(error.code, `${name}: ${error.message}`, error.path) : error;
+    if (!(error instanceof HeddleError)) throw error;
+    const { code, message, loc, details, cause } = error;
+    throw new HeddleError(code, `${name}: ${message}`, { loc, details, cause });
   }
 }

@@ -28,7 +28,7 @@ const adapter: CheckpointSource = {
   optimizer: moments(set.flat.length),
 };
 
-test("full weights and optimizer come back to the last bit", async () => {
+test("full weights and optimizer are restored bitwise", async () => {
   const directory = join(await scratch(), "models", "7");
   await writeCheckpoint(directory, full);
   const read = await readCheckpoint(directory, config, { optimizer: true });
@@ -40,7 +40,7 @@ test("full weights and optimizer come back to the last bit", async () => {
   expect(sameBits(read.optimizer.second, full.optimizer!.second)).toBe(true);
 });
 
-test("an adapter and its optimizer come back to the last bit", async () => {
+test("an adapter and its optimizer are restored bitwise", async () => {
   const directory = join(await scratch(), "7");
   await writeCheckpoint(directory, adapter);
   const read = await readCheckpoint(directory, config, { optimizer: true });
@@ -54,7 +54,7 @@ test("an adapter and its optimizer come back to the last bit", async () => {
   ]);
 });
 
-test("without an optimizer, or when it is not asked for, there is none", async () => {
+test("the optimizer is absent if it was not written or not requested", async () => {
   const parent = await scratch();
   await writeCheckpoint(join(parent, "1"), { ...adapter, optimizer: undefined });
   expect((await readCheckpoint(join(parent, "1"), config, { optimizer: true })).optimizer).toBeUndefined();
@@ -63,25 +63,25 @@ test("without an optimizer, or when it is not asked for, there is none", async (
   expect((await readCheckpoint(join(parent, "2"), config)).optimizer).toBeUndefined();
 });
 
-test("a checkpoint never replaces what is there", async () => {
+test("a checkpoint never replaces an existing directory", async () => {
   const directory = join(await scratch(), "7");
   await writeCheckpoint(directory, adapter);
   const before = await readFile(join(directory, "training_state.json"), "utf8");
-  await expect(writeCheckpoint(directory, full)).rejects.toMatchObject({ code: "invalid", path: "directory" });
+  await expect(writeCheckpoint(directory, full)).rejects.toMatchObject({ code: "conflict", loc: ["directory"] });
   await expect(writeCheckpoint("relative", full)).rejects.toMatchObject({ code: "invalid" });
   expect(await readFile(join(directory, "training_state.json"), "utf8")).toBe(before);
 });
 
-test("of two writers of one directory one wins, and nothing of the other stays", async () => {
+test("of two writers of one directory one succeeds, and the other leaves nothing", async () => {
   const parent = await scratch();
   const both = await Promise.allSettled([1, 2].map((seed) => writeCheckpoint(join(parent, "7"), { ...adapter, seed })));
   expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "invalid" } });
+  expect(both.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "conflict" } });
   expect(await readdir(parent)).toEqual(["7"]);
   await readCheckpoint(join(parent, "7"), config, { optimizer: true });
 });
 
-test("a checkpoint that cannot be written leaves nothing behind", async () => {
+test("a failed write of a checkpoint leaves nothing", async () => {
   const parent = await scratch();
   await writeFile(join(parent, "file"), "");
   await expect(writeCheckpoint(join(parent, "file", "7"), full)).rejects.toMatchObject({ code: "failed" });
@@ -90,7 +90,7 @@ test("a checkpoint that cannot be written leaves nothing behind", async () => {
   expect(await readdir(parent)).toEqual(["file"]);
 });
 
-test("what a killed writer left is removed by the next one, what a living one writes is not", async () => {
+test("temporary directories of killed writers are removed, those of running writers are kept", async () => {
   const parent = await scratch();
   const dead = spawn(process.execPath, ["-e", ""]);
   await once(dead, "exit");
@@ -106,46 +106,47 @@ test("what a killed writer left is removed by the next one, what a living one wr
   }
 });
 
-test("damage to any file is found, and the file named", async () => {
+test("corruption of any file is detected, and the file is named", async () => {
   const parent = await scratch();
   let count = 0;
   for (const source of [full, adapter]) {
-    const sound = join(parent, "sound" + String(count++));
-    await writeCheckpoint(sound, source);
-    for (const name of (await readdir(sound)).filter((each) => each !== "training_state.json")) {
-      for (const damage of ["flip", "cut", "grow", "gone"] as const) {
+    const intact = join(parent, "intact" + String(count++));
+    await writeCheckpoint(intact, source);
+    for (const name of (await readdir(intact)).filter((each) => each !== "training_state.json")) {
+      for (const corruption of ["flip", "cut", "grow", "gone"] as const) {
         const directory = join(parent, String(count++));
         await writeCheckpoint(directory, source);
         const path = join(directory, name);
         const bytes = await readFile(path);
-        if (damage === "flip") bytes[bytes.length >> 1]! ^= 1;
-        if (damage === "gone") await rm(path);
+        if (corruption === "flip") bytes[bytes.length >> 1]! ^= 1;
+        if (corruption === "gone") await rm(path);
         else
           await writeFile(
             path,
-            damage === "cut" ? bytes.subarray(1) : damage === "grow" ? Buffer.concat([bytes, bytes]) : bytes,
+            corruption === "cut" ? bytes.subarray(1) : corruption === "grow" ? Buffer.concat([bytes, bytes]) : bytes,
           );
-        await expect(readCheckpoint(directory, config, { optimizer: true }), `${name} ${damage}`).rejects.toMatchObject(
-          {
-            code: "invalid",
-            path: name,
-          },
-        );
+        await expect(
+          readCheckpoint(directory, config, { optimizer: true }),
+          `${name} ${corruption}`,
+        ).rejects.toMatchObject({
+          code: "corrupt",
+          details: { file: name },
+        });
       }
     }
   }
 });
 
-test("a state that makes no sense, or that a newer version wrote, is refused with its field", async () => {
+test("an invalid state, or one of a newer version, is refused with its field", async () => {
   const cases: [change: Record<string, unknown>, code: string, field: string][] = [
-    [{ format: 2 }, "unsupported", "format"],
-    [{ training: "half" }, "invalid", "training"],
-    [{ steps: -1 }, "invalid", "steps"],
-    [{ seed: "x" }, "invalid", "seed"],
-    [{ base_model: undefined }, "invalid", "base_model"],
-    [{ files: undefined }, "invalid", "files"],
-    [{ files: { "../outside": { bytes: 1, sha256: "" } } }, "invalid", "files"],
-    [{ files: { "adapter_config.json": null } }, "invalid", "files"],
+    [{ format: 2 }, "incompatible", "format"],
+    [{ training: "partial" }, "corrupt", "training"],
+    [{ steps: -1 }, "corrupt", "steps"],
+    [{ seed: "x" }, "corrupt", "seed"],
+    [{ base_model: undefined }, "corrupt", "base_model"],
+    [{ files: undefined }, "corrupt", "files"],
+    [{ files: { "../outside": { bytes: 1, sha256: "" } } }, "corrupt", "files"],
+    [{ files: { "adapter_config.json": null } }, "corrupt", "files"],
   ];
   const parent = await scratch();
   for (const [at, [change, code, field]] of cases.entries()) {
@@ -154,19 +155,19 @@ test("a state that makes no sense, or that a newer version wrote, is refused wit
     await editJson(join(directory, "training_state.json"), change);
     await expect(readCheckpoint(directory, config)).rejects.toMatchObject({
       code,
-      path: `training_state.json.${field}`,
+      details: { file: "training_state.json", field },
     });
   }
   await expect(readCheckpoint(join(parent, "none"), config)).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("a state that does not list the weights is no proof of them", async () => {
+test("a state that does not list the weights is refused", async () => {
   const directory = join(await scratch(), "7");
   await writeCheckpoint(directory, adapter);
   await editJson(join(directory, "training_state.json"), { files: {} });
   await expect(readCheckpoint(directory, config)).rejects.toMatchObject({
-    code: "invalid",
-    path: "adapter_config.json",
+    code: "corrupt",
+    details: { file: "adapter_config.json" },
   });
 });
 

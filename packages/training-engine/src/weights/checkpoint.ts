@@ -1,6 +1,6 @@
 import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { adapterParameters, modelParameters } from "../model/parameters.js";
@@ -17,12 +17,12 @@ import { readTrainingState, stateFile, trainingStateJson, verifyFiles } from "./
 
 export interface CheckpointSource {
   baseModel: string;
-  /** Directory of the base model: its tokenizer and template go along with full weights. */
+  /** Directory of the base model. Its tokenizer and template are copied with full weights. */
   baseDirectory: string;
   config: ModelConfig;
   /** Seed that the trainer was opened with. */
   seed: number;
-  /** What was trained: all weights or an adapter. */
+  /** The trained parameters: all weights or an adapter. */
   trained: { weights: ParameterSet } | { adapter: Adapter };
   /** Optimizer steps so far. */
   steps: number;
@@ -31,15 +31,15 @@ export interface CheckpointSource {
 
 /**
  * Writes a checkpoint: a Hugging Face directory or a PEFT one, in f32, with `training_state.json` and, when given,
- * `optimizer.safetensors`. The directory appears whole or not at all: everything is written and forced to disk under a
- * temporary name beside it, which then is renamed. What crashed writers left in the same parent is removed.
+ * `optimizer.safetensors`. Writes atomically: all files are written and synced in a temporary directory of the same
+ * parent, which is then renamed. Removes temporary directories of crashed writers from the parent.
  *
- * @param directory absolute; must not exist. Missing parents are made.
- * @throws EngineError `invalid` when it exists, `failed` when the disk refuses.
+ * @param directory absolute; must not exist. Missing parents are created.
+ * @throws HeddleError `conflict` when the directory exists, `failed` for an error of the file system.
  */
 export async function writeCheckpoint(directory: string, source: CheckpointSource): Promise<void> {
   if (!isAbsolute(directory)) {
-    throw new EngineError("invalid", "a checkpoint's directory must be absolute", "directory");
+    throw new HeddleError("invalid", "a checkpoint's directory must be absolute", { loc: ["directory"] });
   }
   await withFileErrors("the checkpoint could not be written", async () => {
     if (await lstat(directory).catch(() => undefined)) throw alreadyExists(directory);
@@ -72,11 +72,12 @@ export interface Checkpoint {
 }
 
 /**
- * Reads a checkpoint after comparing its files with the sizes and digests that were written.
+ * Reads a checkpoint after comparing its files with their recorded sizes and digests.
  *
- * @param base shape of the base model, which an adapter goes with.
+ * @param base shape of the base model of an adapter.
  * @param options.optimizer read the optimizer state when the checkpoint has one.
- * @throws EngineError `not_found` when there is no checkpoint, `invalid` when it is damaged, naming the file.
+ * @throws HeddleError `not_found` when there is no checkpoint, `corrupt` when its files are not those that were written,
+ *   `incompatible` for a newer format, `invalid` when it does not fit the base model; each names the file.
  */
 export async function readCheckpoint(
   directory: string,
@@ -96,7 +97,7 @@ export async function readCheckpoint(
 
 const optimizerFile = "optimizer.safetensors";
 
-/** What a checkpoint must have, whatever its state lists. */
+/** Files that every checkpoint must have, also if its state does not list them. */
 const weightFiles = {
   full: ["config.json", "model.safetensors"],
   adapter: ["adapter_config.json", "adapter_model.safetensors"],
@@ -126,6 +127,6 @@ async function writeFiles(directory: string, source: CheckpointSource): Promise<
   await writeDurableFile(join(directory, stateFile), state);
 }
 
-function alreadyExists(directory: string): EngineError {
-  return new EngineError("invalid", `the checkpoint ${basename(directory)} exists already`, "directory");
+function alreadyExists(directory: string): HeddleError {
+  return new HeddleError("conflict", `the checkpoint ${basename(directory)} already exists`, { loc: ["directory"] });
 }

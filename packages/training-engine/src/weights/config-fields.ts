@@ -1,28 +1,32 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { JsonObject } from "./json-object.js";
 import { isJsonObject } from "./json-object.js";
 
-/** Typed access to the fields of a configuration file; each refusal names file and field. `null` counts as absent. */
+/** Typed access to the fields of a configuration file; every error names file and field. `null` counts as absent. */
 export interface ConfigFields {
   names(): string[];
-  /** A whole number from 1 to `largest`. */
+  /** Returns an integer from 1 to `largest`. */
   count(name: string, largest: number, fallback?: number): number;
-  /** A finite number above zero. */
+  /** Returns a finite number above zero. */
   positive(name: string, fallback?: number): number;
   flag(name: string, fallback: boolean): boolean;
   text(name: string): string | undefined;
   object(name: string): ConfigFields | undefined;
   value(name: string): unknown;
-  invalid(name: string, what: string): EngineError;
-  /** For what is valid but would be computed wrongly here. */
-  unsupported(name: string, what: string): EngineError;
+  invalid(name: string, what: string): HeddleError;
+  /** Returns the error for a valid value that this engine cannot compute with. */
+  unsupported(name: string, what: string): HeddleError;
 }
 
-/** @param place the file, or the file and the field that holds `json`. */
-export function configFields(json: JsonObject, path: string): ConfigFields {
+/**
+ * @param file the name of the file, for messages.
+ * @param parent the field of the file that holds `json`. Default: `json` is the file's own object.
+ */
+export function configFields(json: JsonObject, file: string, parent?: string): ConfigFields {
   const value = (name: string) => (Object.hasOwn(json, name) ? (json[name] ?? undefined) : undefined);
+  const fieldOf = (name: string) => (parent === undefined ? name : `${parent}.${name}`);
   const error = (code: "invalid" | "unsupported", name: string, what: string) =>
-    new EngineError(code, `${path}: ${name} ${what}`, `${path}.${name}`);
+    new HeddleError(code, `${file}: ${fieldOf(name)} ${what}`, { details: { file, field: fieldOf(name) } });
   const number = (name: string, fallback: number | undefined, kind: string, isValid: (value: number) => boolean) => {
     const given = value(name) ?? fallback;
     if (given === undefined) throw error("invalid", name, "is missing");
@@ -39,7 +43,7 @@ export function configFields(json: JsonObject, path: string): ConfigFields {
       number(
         name,
         fallback,
-        `a whole number from 1 to ${largest}`,
+        `an integer from 1 to ${largest}`,
         (value) => Number.isInteger(value) && value >= 1 && value <= largest,
       ),
     positive: (name, fallback) =>
@@ -52,14 +56,14 @@ export function configFields(json: JsonObject, path: string): ConfigFields {
     text: (name) => {
       const given = value(name);
       if (given !== undefined && typeof given !== "string")
-        throw error("invalid", name, `is ${formatValue(given)}, not a text`);
+        throw error("invalid", name, `is ${formatValue(given)}, not text`);
       return given;
     },
     object: (name) => {
       const given = value(name);
       if (given !== undefined && !isJsonObject(given))
         throw error("invalid", name, `is ${formatValue(given)}, not an object`);
-      return given && configFields(given, `${path}.${name}`);
+      return given && configFields(given, file, fieldOf(name));
     },
   };
 }

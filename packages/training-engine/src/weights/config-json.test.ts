@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { fixtures } from "../../test/weight-files.js";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { presets } from "../model/presets.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
@@ -74,7 +74,7 @@ const qwen3 = {
   vocab_size: 151936,
 };
 
-test("published configurations of the three families are understood", () => {
+test("published configurations of the three families are read", () => {
   expect(parseModelConfig(llama)).toEqual({
     family: "llama",
     vocabularySize: 128256,
@@ -112,7 +112,7 @@ test("published configurations of the three families are understood", () => {
   });
 });
 
-test("absent fields mean what they mean to transformers", () => {
+test("absent fields have the defaults of transformers", () => {
   const { rope_theta: _theta, rope_scaling: _scaling, head_dim: _head, tie_word_embeddings: _tie, ...rest } = llama;
   const { num_key_value_heads: _kv, rms_norm_eps: _eps, architectures: _names, ...bare } = rest;
   expect(parseModelConfig({ ...bare, model_type: "llama" })).toMatchObject({
@@ -125,7 +125,7 @@ test("absent fields mean what they mean to transformers", () => {
   expect(parseModelConfig({ ...qwen3, head_dim: undefined }).headSize).toBe(128);
 });
 
-test("the old and the new spelling of rotary settings mean the same", async () => {
+test("the old and the new form of rotary settings are equivalent", async () => {
   const read = async (name: string) =>
     parseModelConfig(JSON.parse(await readFile(join(fixtures, "models", name, "config.json"), "utf8")));
   expect(await read("llama-rotary-llama3")).toEqual(await read("llama-rotary-old-spelling"));
@@ -164,8 +164,8 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [llama, { num_key_value_heads: 64 }, "invalid", "num_key_value_heads", /from 1 to 32/],
   [qwen2, { num_key_value_heads: undefined }, "invalid", "num_key_value_heads", /missing/],
   [llama, { hidden_size: undefined }, "invalid", "hidden_size", /missing/],
-  [llama, { hidden_size: 0 }, "invalid", "hidden_size", /whole number/],
-  [llama, { hidden_size: 1e300 }, "invalid", "hidden_size", /whole number/],
+  [llama, { hidden_size: 0 }, "invalid", "hidden_size", /an integer/],
+  [llama, { hidden_size: 1e300 }, "invalid", "hidden_size", /an integer/],
   [llama, { vocab_size: "32000" }, "invalid", "vocab_size", /"32000"/],
   [llama, { num_hidden_layers: 1e6 }, "invalid", "num_hidden_layers", /from 1 to 1024/],
   [llama, { rms_norm_eps: -1 }, "invalid", "rms_norm_eps", /above zero/],
@@ -176,35 +176,40 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
   [qwen3, { rope_scaling: { type: "linear", factor: 2 }, rope_parameters: {} }, "invalid", "rope_scaling", /differ/],
 ];
 
-test.each(refused)("what would be computed wrongly is refused: %#", (base, change, code, field, message) => {
+test.each(refused)("unsupported configurations are refused: %#", (base, change, code, field, message) => {
   const read = () => parseModelConfig({ ...base, ...change });
-  expect(read).toThrow(EngineError);
+  expect(read).toThrow(HeddleError);
   expect(read).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   expect(read).toThrow(
-    expect.objectContaining({ path: expect.stringMatching(new RegExp(`^config\\.json\\b.*\\.${field}$`)) }),
+    expect.objectContaining({
+      details: {
+        file: "config.json",
+        field: expect.stringMatching(new RegExp(`(^|\\.)${field}$`)),
+      },
+    }),
   );
 });
 
-test("sliding windows that no layer uses, or that hold the whole context, do no harm", () => {
+test("sliding windows that no layer uses, or that cover the whole context, are accepted", () => {
   expect(
     parseModelConfig({ ...qwen2, use_sliding_window: true, max_window_layers: 24, sliding_window: 9 }).layers,
   ).toBe(24);
   expect(parseModelConfig({ ...qwen2, use_sliding_window: true, sliding_window: 32768 }).layers).toBe(24);
 });
 
-test("what is written is read again", () => {
+test("a written configuration is read unchanged", () => {
   const shapes = [...presets.values(), ...[llama, qwen2, qwen3].map((json) => parseModelConfig(json))];
   for (const shape of shapes) expect(parseModelConfig(modelConfigJson(shape))).toEqual(shape);
 });
 
-test("any value in any field gives a configuration or a typed error", () => {
+test("any value in any field gives a configuration or a HeddleError", () => {
   const fields = fc.constantFrom(...Object.keys({ ...llama, ...qwen2, ...qwen3, rope_parameters: 0, layer_types: 0 }));
   fc.assert(
     fc.property(fc.constantFrom<JsonObject>(llama, qwen2, qwen3), fields, fc.jsonValue(), (base, field, value) => {
       try {
         parseModelConfig({ ...base, [field]: value });
       } catch (error) {
-        expect(error).toBeInstanceOf(EngineError);
+        expect(error).toBeInstanceOf(HeddleError);
       }
     }),
     { numRuns: 500 },

@@ -11,14 +11,14 @@ const maxVocabulary = 2 ** 22;
 const maxContext = 2 ** 24;
 
 /**
- * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`; rotary
- * settings are read in its old spelling (`rope_theta`, `rope_scaling`) and its new one (`rope_parameters`).
+ * Reads the `config.json` of a Hugging Face directory. Defaults of absent fields are those of `transformers`. Rotary
+ * settings are read in their old form (`rope_theta`, `rope_scaling`) and their new one (`rope_parameters`).
  *
- * @throws EngineError naming the field: `invalid` when it makes no sense, `unsupported` when the model needs what the
- *   engine does not compute (other activations, sliding windows, further biases, quantised weights…).
+ * @throws HeddleError naming the field: `invalid` for a wrong value, `unsupported` for a computation that the engine does not
+ *   have (other activations, sliding windows, further biases, quantised weights…).
  */
-export function parseModelConfig(json: JsonObject, section = "config.json"): ModelConfig {
-  const fields = configFields(json, section);
+export function parseModelConfig(json: JsonObject): ModelConfig {
+  const fields = configFields(json, "config.json");
   const architecture = readArchitecture(fields);
   const family = families[architecture];
   refuseUnsupportedComputation(fields);
@@ -54,7 +54,7 @@ export function parseModelConfig(json: JsonObject, section = "config.json"): Mod
   };
 }
 
-/** The `config.json` of a model, in the spelling that old and new versions of `transformers` and vLLM read. */
+/** Returns the `config.json` of a model in a form that old and new versions of `transformers` and vLLM read. */
 export function modelConfigJson(config: ModelConfig): JsonObject {
   const architecture = (Object.keys(families) as Architecture[]).find((name) => families[name] === config.family);
   return {

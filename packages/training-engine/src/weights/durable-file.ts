@@ -3,7 +3,7 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { WrittenFile } from "./safetensors.js";
 
-/** Writes a new file and forces it to disk. */
+/** Writes a new file and syncs it to disk. */
 export async function writeDurableFile(path: string, content: string | Uint8Array): Promise<WrittenFile> {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   const handle = await open(path, "wx");
@@ -16,7 +16,7 @@ export async function writeDurableFile(path: string, content: string | Uint8Arra
   return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** Makes the names in a directory as durable as the files. Where directories cannot be opened (Windows) nothing is needed. */
+/** Syncs the entries of a directory to disk. Has no effect on Windows, where directories cannot be opened. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(path, "r");
@@ -27,14 +27,14 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Makes a directory and its parents, as far as they are missing, and makes their names durable. */
+/** Creates a directory and its missing parents, and syncs their entries to disk. */
 export async function makeDurableDirectory(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true });
   if (first === undefined) return;
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made));
 }
 
-/** Size and SHA-256 of a file, read in pieces. */
+/** Returns the size and SHA-256 of a file, which is read in chunks. */
 export async function digestFile(path: string): Promise<WrittenFile> {
   const hash = createHash("sha256");
   let bytes = 0;

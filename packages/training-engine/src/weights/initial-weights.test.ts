@@ -13,7 +13,7 @@ function deviation(values: Float32Array): number {
 test("a seed always makes the same weights, another seed others", () => {
   expect(sameBits(initialWeights(tiny, 7).flat, initialWeights(tiny, 7).flat)).toBe(true);
   expect(sameBits(initialWeights(tiny, 7).flat, initialWeights(tiny, 8).flat)).toBe(false);
-  // Written down once: `random:tiny` must stay what it was, or checkpoints made from it change their meaning.
+  // Recorded once: `random:tiny` must not change, because adapters refer to it.
   expect([...initialWeights(tiny, 1).flat.subarray(0, 4)]).toMatchInlineSnapshot(`
     [
       -0.10834566503763199,
@@ -24,7 +24,7 @@ test("a seed always makes the same weights, another seed others", () => {
   `);
 });
 
-test("norms begin at one, biases at zero, matrices with the deviation of their inputs", () => {
+test("norms are one, biases zero, and matrices have the deviation of their inputs", () => {
   const { views } = initialWeights({ ...tiny, family: "qwen2", attentionBias: true, tiedEmbeddings: false }, 1);
   expect(new Set(views.get("layers.1.attention_norm"))).toEqual(new Set([1]));
   expect(new Set(views.get("layers.0.query_norm"))).toEqual(new Set([1]));
@@ -35,7 +35,7 @@ test("norms begin at one, biases at zero, matrices with the deviation of their i
   expect(deviation(views.get("head")!)).toBeCloseTo(0.5 / 8, 2);
 });
 
-test("a new adapter changes nothing yet and begins as PEFT's does", () => {
+test("a new adapter has no effect and is initialized as in PEFT", () => {
   const config = { rank: 16, alpha: 16, targets: ["k" as const, "down" as const] };
   const set = initialAdapter(tiny, config, 3407);
   expect(set.views.size).toBe(8);

@@ -1,15 +1,16 @@
+import { withLoc } from "@heddle/errors";
 import { checkLoraConfig } from "../model/lora-config.js";
 import type { ModelConfig } from "../model/config.js";
 import type { LoraConfig, ParameterSet } from "../model/parameters.js";
 import { adapterParameters, modelParameters, parameterSet } from "../model/parameters.js";
 
 /**
- * Random weights to begin training with. They depend on the shape and the seed (unsigned 32 bit) alone: only additions and
- * multiplications are used, so every machine makes the same ones.
+ * Returns random initial weights. They depend only on the shape and the seed (unsigned 32 bit): only additions and
+ * multiplications are used, so the result is the same on every machine.
  *
- * Norms are 1, biases 0. A projection has the deviation 1 / sqrt(inputs), and those that write into the residual stream
- * less by sqrt(2 layers), so that its size does not grow with depth. The embedding has 1 / (2 sqrt(hidden)): the first
- * logits deviate by one half.
+ * Norms are 1, biases 0. The standard deviation of a projection is 1 / sqrt(inputs), divided by sqrt(2 layers) for
+ * those that write into the residual stream, whose size then does not grow with depth. That of the embedding is 1 / (2
+ * sqrt(hidden)), so that of the first logits is 0.5.
  */
 export function initialWeights(config: ModelConfig, seed: number): ParameterSet {
   const set = parameterSet(modelParameters(config));
@@ -30,14 +31,14 @@ export function initialWeights(config: ModelConfig, seed: number): ParameterSet 
 }
 
 /**
- * The factors of a new adapter, which changes nothing yet: `a` uniform within 1 / sqrt(inputs), as PEFT draws it (He's rule
- * with a negative slope of sqrt 5), `b` zero.
+ * Returns the factors of a new adapter without effect: `a` is uniform within 1 / sqrt(inputs), as in PEFT (Kaiming
+ * uniform with a negative slope of sqrt 5); `b` is zero.
  *
  * @param seed unsigned 32 bit.
- * @throws EngineError `invalid` for an adapter that makes no sense.
+ * @throws HeddleError `invalid` for an invalid adapter configuration.
  */
 export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: number): ParameterSet {
-  checkLoraConfig(adapter);
+  withLoc(["adapter"], () => checkLoraConfig(adapter));
   const set = parameterSet(adapterParameters(config, adapter));
   const random = seededRandom(seed);
   for (const { name, shape } of set.parameters) {
@@ -49,7 +50,7 @@ export function initialAdapter(config: ModelConfig, adapter: LoraConfig, seed: n
   return set;
 }
 
-/** The sum of three uniform numbers has the deviation one half; its bell is close enough to the normal one here. */
+/** Approximates a normal distribution: the sum of three uniform numbers has the standard deviation 0.5. */
 function fillNormal(values: Float32Array, deviation: number, random: () => number): void {
   for (let at = 0; at < values.length; at++) values[at] = (random() + random() + random() - 1.5) * 2 * deviation;
 }
@@ -65,7 +66,7 @@ function seededRandom(seed: number): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 2 ** 32;
   };
-  // Until the seed has reached every bit of the state.
+  // Discards outputs until the seed has affected every bit of the state.
   for (let round = 0; round < 16; round++) next();
   return next;
 }

@@ -1,43 +1,45 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 export type JsonObject = Record<string, unknown>;
 
 /**
- * Reads the text of a file that holds one JSON object. A key that appears twice in one object is refused: readers differ
- * in which of the two they take.
+ * Parses a file with one JSON object. Refuses a key that appears twice in an object, because parsers differ in which of
+ * the two values they use.
  *
- * @throws EngineError `invalid` with `place` (a file name) as the path.
+ * @throws HeddleError `invalid` naming the file.
  */
-export function parseJsonObject(bytes: Uint8Array, path: string): JsonObject {
+export function parseJsonObject(bytes: Uint8Array, file: string): JsonObject {
   let value: unknown;
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     value = JSON.parse(text);
   } catch (error) {
-    throw new EngineError("invalid", `${path} is not JSON: ${reason(error)}`, path);
+    throw new HeddleError("invalid", `${file} is not JSON: ${reason(error)}`, { details: { file } });
   }
-  if (!isJsonObject(value)) throw new EngineError("invalid", `${path} is not a JSON object`, path);
+  if (!isJsonObject(value)) throw new HeddleError("invalid", `${file} is not a JSON object`, { details: { file } });
   const duplicate = duplicateKey(text);
   if (duplicate !== undefined) {
-    throw new EngineError("invalid", `${path} has ${JSON.stringify(duplicate)} twice`, `${path}.${duplicate}`);
+    throw new HeddleError("invalid", `${file} has ${JSON.stringify(duplicate)} twice`, {
+      details: { file, field: duplicate },
+    });
   }
   return value;
 }
 
 /**
- * Reads a file of a directory that holds one JSON object.
+ * Reads a file of a directory with one JSON object.
  *
- * @throws EngineError `not_found`, or `invalid` when it is something else or longer than `longest` bytes.
+ * @throws HeddleError `not_found`, or `invalid` when it is not a JSON object or longer than `maxBytes` bytes.
  */
 export async function readJsonFile(directory: string, name: string, maxBytes = 2 ** 20): Promise<JsonObject> {
   const path = join(directory, name);
   const found = await stat(path).catch(() => undefined);
-  if (!found) throw new EngineError("not_found", `there is no ${name}`, name);
+  if (!found) throw new HeddleError("not_found", `there is no ${name}`, { details: { file: name } });
   if (!found.isFile() || found.size > maxBytes) {
-    throw new EngineError("invalid", `${name} is not a file of at most ${maxBytes} bytes`, name);
+    throw new HeddleError("invalid", `${name} is not a file of at most ${maxBytes} bytes`, { details: { file: name } });
   }
   return parseJsonObject(await readFile(path), name);
 }
@@ -50,7 +52,7 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 200) : String(error);
 }
 
-/** The first key that appears twice in one object of `json`, which is known to be valid. */
+/** Returns the first key that appears twice in one object of `json`, which must be valid JSON. */
 function duplicateKey(json: string): string | undefined {
   const seen: (Set<string> | undefined)[] = [];
   for (let at = 0; at < json.length; at++) {

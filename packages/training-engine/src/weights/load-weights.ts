@@ -1,4 +1,4 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import type { LoraConfig, ParameterSet } from "../model/parameters.js";
 import type { BaseModelInfo, WeightsRef } from "../port.js";
@@ -11,27 +11,31 @@ import { readModelConfig } from "./model-directory.js";
 import type { OptimizerState } from "./optimizer-file.js";
 import { readTrainingState } from "./training-state.js";
 
-/** What can be said of weights without loading them: enough to compute the memory they need. */
+/** Properties of weights that are known without loading them, from which the required memory is computed. */
 export interface WeightsDescription {
-  /** Of the base model; its directory has tokenizer and template. */
+  /** The base model. Its directory has the tokenizer and the chat template. */
   base: BaseModelInfo;
   config: ModelConfig;
-  /** Of a checkpoint that holds an adapter. */
+  /** Present for a checkpoint of an adapter. */
   adapter?: LoraConfig;
 }
 
 export interface LoadedWeights {
   base: BaseModelInfo;
   config: ModelConfig;
-  /** Of the base model, or the trained ones of a checkpoint of full weights. */
+  /** Weights of the base model, or the trained ones of a checkpoint of full weights. */
   weights: ParameterSet;
-  /** Of a checkpoint that holds an adapter. */
+  /** Present for a checkpoint of an adapter. */
   adapter?: Adapter;
-  /** Of a checkpoint that has one, when it was asked for. */
+  /** Present if it was requested and the checkpoint has one. */
   optimizer?: OptimizerState;
 }
 
-/** @throws EngineError `not_found`, `invalid` or `unsupported`, with file and field. */
+/**
+ * Describes the weights of a reference.
+ *
+ * @throws HeddleError `not_found`, `invalid` or `unsupported`, with the file and field at fault, or with a loc relative to `ref`.
+ */
 export async function describeWeights(settings: BaseModelSettings, ref: WeightsRef): Promise<WeightsDescription> {
   const { info: base, config } = await describeBaseModel(settings, ref.baseModel);
   if (ref.checkpoint === undefined) return { base, config };
@@ -41,10 +45,10 @@ export async function describeWeights(settings: BaseModelSettings, ref: WeightsR
 }
 
 /**
- * Loads what a reference stands for, after checking it; see `readCheckpoint` and `loadModel`.
+ * Loads the weights of a reference and validates them; see `readCheckpoint` and `loadModel`.
  *
- * @param options.optimizer read the optimizer state too.
- * @throws EngineError `not_found`, `invalid` or `unsupported`, with the place.
+ * @param options.optimizer read the optimizer state as well.
+ * @throws HeddleError `not_found`, `invalid`, `corrupt`, `unsupported` or `incompatible`; see `describeWeights`.
  */
 export async function loadWeights(
   settings: BaseModelSettings,
@@ -64,7 +68,7 @@ async function readMatchingState(checkpoint: string, baseModel: string) {
   const state = await readTrainingState(checkpoint);
   if (state.baseModel !== baseModel) {
     const what = `the checkpoint was trained from ${state.baseModel}, not from ${baseModel}`;
-    throw new EngineError("invalid", what, "base_model");
+    throw new HeddleError("invalid", what, { loc: ["baseModel"] });
   }
   return state;
 }

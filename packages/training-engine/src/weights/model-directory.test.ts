@@ -16,7 +16,7 @@ async function copyOf(name: string): Promise<string> {
   return directory;
 }
 
-/** Writes a model's file anew, changed. */
+/** Rewrites a model's file with changes. */
 async function rewrite(
   directory: string,
   change: (tensors: Map<string, { shape: number[]; values: Float32Array }>) => void,
@@ -32,7 +32,7 @@ async function rewrite(
   await writeSafetensors(path, sources, "F32");
 }
 
-test.each(await readdir(models))("%s, written and loaded again, is the same to the last bit", async (name) => {
+test.each(await readdir(models))("%s is bitwise equal after writing and loading", async (name) => {
   const model = await loadModel(join(models, name));
   const directory = join(await scratch(), "copy");
   await writeModel(directory, model, { dtype: "F32", base: join(models, name) });
@@ -43,14 +43,14 @@ test.each(await readdir(models))("%s, written and loaded again, is the same to t
   expect(config).toMatchObject({ torch_dtype: "float32", eos_token_id: 1 });
 });
 
-test("weights that were bfloat16 are bfloat16 again without a loss", async () => {
+test("bfloat16 weights are written as bfloat16 without loss", async () => {
   const model = await loadModel(join(models, "qwen3-sharded-bf16"));
   const directory = await scratch();
   await writeModel(directory, model, { dtype: "BF16" });
   expect(sameBits((await loadModel(directory)).weights.flat, model.weights.flat)).toBe(true);
 });
 
-test("tokenizer, template and generation settings of the base go along, nothing else does", async () => {
+test("only tokenizer, template and generation settings of the base are copied", async () => {
   const base = await scratch();
   for (const name of [
     "tokenizer.json",
@@ -77,7 +77,7 @@ test("missing, unexpected and misshapen tensors are named", async () => {
   await expect(loadModel(directory)).rejects.toMatchObject({
     code: "invalid",
     message: `model.safetensors: tensor "${key}" is missing`,
-    path: `model.safetensors:${key}`,
+    details: { file: "model.safetensors", tensor: key },
   });
 
   const more = await copyOf("llama-tied");
@@ -86,10 +86,10 @@ test("missing, unexpected and misshapen tensors are named", async () => {
 
   const turned = await copyOf("llama-tied");
   await rewrite(turned, (tensors) => (tensors.get(key)!.shape = [32, 40]));
-  await expect(loadModel(turned)).rejects.toThrow(/has the shape \[32,40\]; the configuration makes it \[40,32\]/);
+  await expect(loadModel(turned)).rejects.toThrow(/has the shape \[32,40\]; the configuration requires \[40,32\]/);
 });
 
-test("weights that are no numbers are refused with the tensor's name", async () => {
+test("weights that are not finite are refused with the tensor's name", async () => {
   for (const key of ["model.embed_tokens.weight", "model.layers.0.self_attn.v_proj.weight"]) {
     const directory = await copyOf("llama-tied");
     await rewrite(directory, (tensors) => (tensors.get(key)!.values[5] = Number.NaN));
@@ -97,7 +97,7 @@ test("weights that are no numbers are refused with the tensor's name", async () 
   }
 });
 
-test("a tied head stored twice is accepted while both are equal, and old rotary frequencies are passed over", async () => {
+test("a tied head stored twice is accepted if both are equal, and old rotary frequencies are ignored", async () => {
   const directory = await copyOf("llama-tied");
   const reference = await loadModel(directory);
   await rewrite(directory, (tensors) => {
@@ -111,27 +111,27 @@ test("a tied head stored twice is accepted while both are equal, and old rotary 
   );
 });
 
-test("a configuration far larger than the file is refused before memory is taken", async () => {
+test("a configuration far larger than the file is refused before memory is allocated", async () => {
   const directory = await copyOf("llama-tied");
   await editJson(join(directory, "config.json"), { vocab_size: 4_000_000, hidden_size: 131072, head_dim: 8 });
   await expect(loadModel(directory)).rejects.toThrow(/embed_tokens.weight" has the shape \[80,32\]/);
 });
 
-test("an index that leads out of the directory or does not fit its shards is refused", async () => {
+test("an index with paths outside the directory or with other shards is refused", async () => {
   const index = "model.safetensors.index.json";
   const name = "model.embed_tokens.weight";
   const broken: [weightMap: unknown, message: RegExp][] = [
     [undefined, /weight_map is missing/],
-    [{ [name]: "../secret.safetensors" }, /is said to be in "\.\.\/secret\.safetensors", which is no file name/],
-    [{ [name]: "/etc/passwd" }, /no file name of this directory/],
-    [{ [name]: "..\\up.safetensors" }, /no file name/],
-    [{ [name]: 3 }, /is said to be in 3/],
+    [{ [name]: "../secret.safetensors" }, /is listed in "\.\.\/secret\.safetensors", which is not a file name/],
+    [{ [name]: "/etc/passwd" }, /not a file name of this directory/],
+    [{ [name]: "..\\up.safetensors" }, /not a file name/],
+    [{ [name]: 3 }, /is listed in 3/],
     [{ [name]: "model-00009-of-00009.safetensors" }, /there is no model-00009-of-00009.safetensors/],
     [
       { "model.norm.bias": "model-00001-of-00004.safetensors" },
-      /"model.norm.bias" is missing, though .*index.json says/,
+      /"model.norm.bias" is missing, but .*index.json lists it/,
     ],
-    [{ [name]: "model-00001-of-00004.safetensors" }, /is there, but .* does not say so|is missing/],
+    [{ [name]: "model-00001-of-00004.safetensors" }, /is not listed in|is missing/],
   ];
   for (const [weightMap, message] of broken) {
     const directory = await copyOf("qwen3-sharded-bf16");

@@ -19,7 +19,7 @@ export interface ModelWeights {
   weights: ParameterSet;
 }
 
-/** Files that go along with the weights when a model is written; those that a directory has are copied as they are. */
+/** Files that are copied unchanged from the base model when a model is written. */
 const auxiliaryFiles = [
   "tokenizer.json",
   "tokenizer_config.json",
@@ -33,23 +33,23 @@ const auxiliaryFiles = [
   "generation_config.json",
 ];
 
-/** Fields of the base model's `config.json` that say nothing of the shape but that other programs want. */
+/** Fields of the base model's `config.json` that do not affect the shape but are read by other programs. */
 const carriedFields = ["bos_token_id", "eos_token_id", "pad_token_id", "initializer_range"];
 
 /**
  * Reads the shape of the model in a Hugging Face directory (Llama, Qwen2 and Qwen3).
  *
- * @throws EngineError naming file and field: `not_found`, `invalid` or `unsupported`.
+ * @throws HeddleError naming file and field: `not_found`, `invalid` or `unsupported`.
  */
 export async function readModelConfig(directory: string): Promise<ModelConfig> {
   return parseModelConfig(await readJsonFile(directory, "config.json"));
 }
 
 /**
- * Loads a Hugging Face directory: single or sharded safetensors in F32, F16 or BF16. Needs the memory of the weights in f32
- * and of the largest tensor besides; nothing is allocated before every tensor's name and shape are checked.
+ * Loads a Hugging Face directory: single or sharded safetensors in F32, F16 or BF16. Needs memory for the weights in
+ * f32 and for the largest tensor. Nothing is allocated before every tensor's name and shape are checked.
  *
- * @throws EngineError naming file and tensor or field.
+ * @throws HeddleError naming file and tensor or field.
  */
 export async function loadModel(directory: string): Promise<ModelWeights> {
   const config = await readModelConfig(directory);
@@ -73,9 +73,9 @@ export async function loadModel(directory: string): Promise<ModelWeights> {
 }
 
 /**
- * Writes a model as a Hugging Face directory, which is made when it does not exist; every file is on disk afterwards.
+ * Writes a model as a Hugging Face directory, which is created if it does not exist. All files are synced to disk.
  *
- * @param options.base a directory whose tokenizer, chat template and token ids go along.
+ * @param options.base a directory whose tokenizer, chat template and token ids are copied.
  * @returns the files with sizes and digests.
  */
 export async function writeModel(
@@ -106,7 +106,7 @@ export async function writeModel(
 async function refuseUnexpected(tensors: Tensors, config: ModelConfig): Promise<void> {
   const known = new Set(tensorLocations(config).map(({ tensor }) => tensor));
   for (const name of tensors.names()) {
-    // Old Llama files carry the rotary frequencies, which follow from the configuration.
+    // Older Llama files contain the rotary frequencies, which follow from the configuration.
     if (known.has(name) || name.endsWith(".rotary_emb.inv_freq")) continue;
     if (name === "lm_head.weight" && (await equalsEmbedding(tensors))) continue;
     const because = name === "lm_head.weight" ? ": tie_word_embeddings is true, but the two differ" : "";

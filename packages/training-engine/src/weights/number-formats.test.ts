@@ -4,7 +4,7 @@ import { narrowBF16, widenBF16, widenF16 } from "./number-formats.js";
 
 const everyWord = Uint16Array.from({ length: 0x10000 }, (_, word) => word);
 
-test("every bfloat16 number survives being widened and narrowed, NaN as some NaN", () => {
+test("every bfloat16 number survives a conversion to f32 and back, NaN as some NaN", () => {
   const wide = new Float32Array(everyWord.length);
   widenBF16(everyWord, wide);
   const back = new Uint16Array(everyWord.length);
@@ -23,7 +23,7 @@ test("narrowing takes the nearest bfloat16 number, and the even one of two equal
     widenBF16(words, wide);
     return wide[0]!;
   };
-  // Neighbours of 1 are 1 / 128 apart.
+  // Adjacent numbers near 1 differ by 1 / 128.
   expect(narrowed(1 + 1 / 256)).toBe(1);
   expect(narrowed(1 + 3 / 256)).toBe(1 + 4 / 256);
   expect(narrowed(1 + 1 / 256 + 2 ** -20)).toBe(1 + 2 / 256);
@@ -37,7 +37,7 @@ test("narrowing takes the nearest bfloat16 number, and the even one of two equal
   );
 });
 
-test("halves of all kinds are widened exactly", () => {
+test("binary16 numbers of all kinds are converted exactly", () => {
   const cases: [number, number][] = [
     [0x0000, 0],
     [0x8000, -0],

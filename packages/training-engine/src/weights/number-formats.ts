@@ -1,4 +1,4 @@
-/** Element types that weights are stored in. All are read as f32; typed arrays are little-endian here, as the format is. */
+/** Element types of stored weights. All are read as f32. Typed arrays must be little-endian, like the format. */
 export type WeightFormat = "F32" | "F16" | "BF16";
 
 export const weightFormats: Record<WeightFormat, { bytes: number }> = {
@@ -9,19 +9,19 @@ export const weightFormats: Record<WeightFormat, { bytes: number }> = {
 
 let halves: Float32Array | undefined;
 
-/** Widens `source.length` halves (IEEE binary16), exactly. */
+/** Converts IEEE binary16 numbers to f32 exactly. */
 export function widenF16(source: Uint16Array, into: Float32Array): void {
   halves ??= halfTable();
   for (let at = 0; at < source.length; at++) into[at] = halves[source[at]!]!;
 }
 
-/** Widens `source.length` bfloat16 numbers, exactly: they are the upper halves of f32 numbers. */
+/** Converts bfloat16 numbers, the upper 16 bits of f32 numbers, to f32 exactly. */
 export function widenBF16(source: Uint16Array, into: Float32Array): void {
   const bits = new Uint32Array(into.buffer, into.byteOffset, source.length);
   for (let at = 0; at < source.length; at++) bits[at] = source[at]! << 16;
 }
 
-/** Rounds f32 to bfloat16, to nearest, ties to even; NaN stays NaN, and what is too large becomes infinite. */
+/** Rounds f32 to bfloat16, to nearest, ties to even; NaN stays NaN, and a number out of range becomes infinite. */
 export function narrowBF16(source: Float32Array, into: Uint16Array): void {
   const bits = new Uint32Array(source.buffer, source.byteOffset, source.length);
   for (let at = 0; at < source.length; at++) {

@@ -5,13 +5,15 @@ import type { WrittenFile } from "./safetensors.js";
 import { writeSafetensors } from "./safetensors.js";
 import { openTensors } from "./sharded-tensors.js";
 
-/** What Adam remembers of the numbers it trains (all weights, or an adapter's factors), in the order of their flat array. */
+/**
+ * State of Adam for the trained parameters (all weights, or an adapter's factors), in the order of their flat array.
+ */
 export interface OptimizerState {
   /** Optimizer steps so far. */
   steps: number;
   /** Running mean of the gradient. */
   first: Float32Array;
-  /** Running mean of its square. */
+  /** Running mean of the squared gradient. */
   second: Float32Array;
 }
 
@@ -36,7 +38,7 @@ export async function writeOptimizer(
 /**
  * Reads `optimizer.safetensors` of a directory for the given parameters.
  *
- * @throws EngineError `not_found` or `invalid`, naming the tensor.
+ * @throws HeddleError `not_found` or `invalid`, naming the tensor.
  */
 export async function readOptimizer(
   directory: string,

@@ -2,20 +2,20 @@ import { randomBytes } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** `.<name>.<process id>.<random>.partial`, beside the directory that it will become. */
+/** `.<name>.<process id>.<random>.partial`, in the parent of the final directory. */
 const partialName = /^\..+\.(\d+)\.[0-9a-f]{12}\.partial$/u;
 
-/** Names that this process is writing now. */
+/** Names that this process is currently writing. */
 const active = new Set<string>();
 
-/** A temporary sibling of `directory`; until `release`, `removeLeftovers` spares it. */
+/** Returns a temporary name in the same parent as `directory`. `removeLeftovers` keeps it until `release`. */
 export function claimPartialName(directory: string): { path: string; release(): void } {
   const name = `.${basename(directory)}.${process.pid}.${randomBytes(6).toString("hex")}.partial`;
   active.add(name);
   return { path: join(dirname(directory), name), release: () => active.delete(name) };
 }
 
-/** Removes temporary directories in `parent` whose writer died. One machine at a time writes there. */
+/** Removes temporary directories in `parent` whose process has exited. Only one machine at a time may write there. */
 export async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const writer = partialName.exec(name)?.[1];

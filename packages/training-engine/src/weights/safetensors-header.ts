@@ -1,7 +1,7 @@
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { isJsonObject, parseJsonObject } from "./json-object.js";
 
-/** Bytes of one element of each type that the format knows, without those of less than a byte. */
+/** Bytes per element of each type of the format, except types smaller than a byte. */
 const elementBytes: Record<string, number> = {
   BOOL: 1,
   U8: 1,
@@ -22,7 +22,7 @@ const elementBytes: Record<string, number> = {
   C64: 8,
 };
 
-/** The longest header that is read. Real ones have about 100 bytes per tensor. */
+/** Maximum length of a header. Typical ones have about 100 bytes per tensor. */
 export const maxHeaderBytes = 16 * 2 ** 20;
 
 export interface TensorInfo {
@@ -41,12 +41,12 @@ export interface SafetensorsHeader {
 }
 
 /**
- * Reads the JSON header of a safetensors file and checks it as hostile input: afterwards the tensors' ranges are known to
- * fit their shapes and to cover the file's data exactly once.
+ * Parses the JSON header of a safetensors file, which is untrusted input. Checks that the ranges of the tensors fit
+ * their shapes and cover the data of the file exactly once.
  *
- * @param dataBytes what follows the header in the file.
- * @param file its name, for messages.
- * @throws EngineError `invalid`, naming file and tensor.
+ * @param dataBytes number of bytes after the header.
+ * @param file name of the file, for messages.
+ * @throws HeddleError `invalid`, naming file and tensor.
  */
 export function parseHeader(header: Uint8Array, dataBytes: number, file: string): SafetensorsHeader {
   const entries = parseJsonObject(header, file);
@@ -60,10 +60,12 @@ export function parseHeader(header: Uint8Array, dataBytes: number, file: string)
   return { tensors, metadata };
 }
 
-/** The error for one tensor of a file. */
-export function tensorError(file: string, tensor: string, what: string): EngineError {
+/** Returns the error for a tensor of a file. */
+export function tensorError(file: string, tensor: string, what: string): HeddleError {
   const name = tensor.length > 200 ? `${tensor.slice(0, 200)}…` : tensor;
-  return new EngineError("invalid", `${file}: tensor ${JSON.stringify(name)} ${what}`, `${file}:${name}`);
+  return new HeddleError("invalid", `${file}: tensor ${JSON.stringify(name)} ${what}`, {
+    details: { file, tensor: name },
+  });
 }
 
 function readMetadata(entry: unknown, file: string): Record<string, string> {
@@ -84,7 +86,7 @@ function readTensor(name: string, entry: unknown, dataBytes: number, file: strin
   if (!isCounts(offsets) || offsets.length !== 2)
     throw fail(`has the data_offsets ${formatValue(offsets)}, not two counts`);
   const elements = shape.reduce((product, length) => product * length, 1);
-  if (!Number.isSafeInteger(elements * width)) throw fail(`has the impossible shape ${formatValue(shape)}`);
+  if (!Number.isSafeInteger(elements * width)) throw fail(`has the invalid shape ${formatValue(shape)}`);
   const [begin = 0, end = 0] = offsets;
   if (begin > end || end > dataBytes) {
     throw fail(`lies at bytes ${begin} to ${end}, but the file has ${dataBytes} bytes of data`);
@@ -105,7 +107,9 @@ function checkCoverage(tensors: TensorInfo[], dataBytes: number, file: string): 
     covered = end;
   }
   if (covered !== dataBytes) {
-    throw new EngineError("invalid", `${file} has ${dataBytes} bytes of data, its tensors only ${covered}`, file);
+    throw new HeddleError("invalid", `${file} has ${dataBytes} bytes of data, its tensors only ${covered}`, {
+      details: { file },
+    });
   }
 }
 

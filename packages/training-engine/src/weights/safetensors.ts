@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { WeightFormat } from "./number-formats.js";
 import { narrowBF16, weightFormats, widenBF16, widenF16 } from "./number-formats.js";
 import type { SafetensorsHeader, TensorInfo } from "./safetensors-header.js";
 import { maxHeaderBytes, parseHeader, tensorError } from "./safetensors-header.js";
 
-/** Elements converted at a time: what reading and writing need besides the numbers themselves. */
+/** Elements converted at a time, which bounds the extra memory of reading and writing. */
 const chunk = 2 ** 20;
 
 export interface SafetensorsFile extends SafetensorsHeader {
   /** Base name, for messages. */
   file: string;
   /**
-   * The numbers of a tensor as f32, in the order of the file, in `into` when given (it must have the tensor's length).
-   * Rejects with `invalid` when the tensor is not there, does not hold floating-point numbers or the file shrank.
+   * Reads a tensor as f32 in the order of the file, into `into` if given, which must have the tensor's length. Rejects
+   * with `invalid` if the tensor is missing, has no floating-point type, or the file was truncated.
    */
   read(name: string, into?: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;
@@ -25,14 +25,14 @@ export interface SafetensorsFile extends SafetensorsHeader {
 /**
  * Opens a safetensors file and checks its header. No tensor is read yet.
  *
- * @throws EngineError `not_found` when there is no such file, `invalid` for everything wrong in it.
+ * @throws HeddleError `not_found` when there is no such file, `invalid` for an invalid file.
  */
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const file = basename(path);
   const found = await stat(path).catch(() => undefined);
-  if (!found) throw new EngineError("not_found", `there is no ${file}`, file);
-  // Opening a pipe would wait for its writer.
-  if (!found.isFile()) throw new EngineError("invalid", `${file} is not a file`, file);
+  if (!found) throw new HeddleError("not_found", `there is no ${file}`, { details: { file } });
+  // Opening a pipe would block until it has a writer.
+  if (!found.isFile()) throw new HeddleError("invalid", `${file} is not a file`, { details: { file } });
   const handle = await open(path, "r");
   try {
     const { header, dataStart } = await readHeader(handle, file);
@@ -50,24 +50,25 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
 
 async function readHeader(handle: FileHandle, file: string): Promise<{ header: SafetensorsHeader; dataStart: number }> {
   const { size } = await handle.stat();
-  if (size < 8) throw new EngineError("invalid", `${file} has ${size} bytes; a safetensors file has at least 8`, file);
+  if (size < 8)
+    throw new HeddleError("invalid", `${file} has ${size} bytes; a safetensors file has at least 8`, {
+      details: { file },
+    });
   const prefix = new Uint8Array(8);
   await readFully(handle, prefix, 0, file);
   const length = new DataView(prefix.buffer).getBigUint64(0, true);
   if (length > BigInt(maxHeaderBytes)) {
-    throw new EngineError(
+    throw new HeddleError(
       "invalid",
-      `${file} says that its header has ${length} bytes; at most ${maxHeaderBytes} are read`,
-      file,
+      `${file} declares a header of ${length} bytes; at most ${maxHeaderBytes} are read`,
+      { details: { file } },
     );
   }
   const dataStart = 8 + Number(length);
   if (dataStart > size) {
-    throw new EngineError(
-      "invalid",
-      `${file} has ${size} bytes but says that its header ends at byte ${dataStart}`,
-      file,
-    );
+    throw new HeddleError("invalid", `${file} has ${size} bytes but declares a header that ends at byte ${dataStart}`, {
+      details: { file },
+    });
   }
   const bytes = new Uint8Array(Number(length));
   await readFully(handle, bytes, 8, file);
@@ -107,7 +108,8 @@ async function readTensor(
 async function readFully(handle: FileHandle, into: Uint8Array, position: number, file: string): Promise<void> {
   for (let at = 0; at < into.length;) {
     const { bytesRead } = await handle.read(into, at, Math.min(into.length - at, 2 ** 26), position + at);
-    if (bytesRead === 0) throw new EngineError("invalid", `${file} ends at byte ${position + at}; it was cut`, file);
+    if (bytesRead === 0)
+      throw new HeddleError("invalid", `${file} ends at byte ${position + at}; it is truncated`, { details: { file } });
     at += bytesRead;
   }
 }
@@ -121,19 +123,19 @@ function isWeightFormat(dtype: string): dtype is WeightFormat {
 export interface TensorSource {
   name: string;
   shape: number[];
-  /** Asked for when its turn comes, so that a transposed copy lives no longer than it must. */
+  /** Called when the tensor is written, so that only one transposed copy exists at a time. */
   values(): Float32Array;
 }
 
 export interface WrittenFile {
   bytes: number;
-  /** SHA-256 of the whole file, hexadecimal. */
+  /** SHA-256 of the file, in hexadecimal. */
   sha256: string;
 }
 
 /**
- * Writes a new safetensors file with the tensors in the order given and forces it to disk. The data begin at a multiple of
- * eight bytes. f32 is written as it is, BF16 rounded to nearest, ties to even.
+ * Writes a new safetensors file with the tensors in the given order and syncs it to disk. The data starts at a multiple
+ * of eight bytes. BF16 is rounded to nearest, ties to even.
  */
 export async function writeSafetensors(
   path: string,

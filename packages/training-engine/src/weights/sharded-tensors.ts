@@ -1,19 +1,19 @@
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { formatValue } from "./config-fields.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
 import type { SafetensorsFile } from "./safetensors.js";
 import { openSafetensors } from "./safetensors.js";
 import { tensorError } from "./safetensors-header.js";
 
-/** The tensors of a model, wherever its files have them. */
+/** The tensors of a model, in one file or in shards. */
 export interface Tensors {
   names(): Iterable<string>;
   /** Throws `invalid`, naming file and tensor, when it is missing or has another shape. */
   require(name: string, shape: number[]): void;
   read(name: string, into?: Float32Array): Promise<Float32Array>;
-  error(name: string, what: string): EngineError;
+  error(name: string, what: string): HeddleError;
   close(): Promise<void>;
 }
 
@@ -21,9 +21,9 @@ const maxIndexBytes = 2 ** 24;
 const maxShards = 1000;
 
 /**
- * Opens `<stem>.safetensors` of a directory or, where there is none, the shards that `<stem>.safetensors.index.json` names.
+ * Opens `<stem>.safetensors` of a directory or, if it is missing, the shards listed in `<stem>.safetensors.index.json`.
  *
- * @throws EngineError `not_found` when there is neither, `invalid` for a broken file or an index that does not fit.
+ * @throws HeddleError `not_found` without either, `invalid` for an invalid file or an index that does not match the shards.
  */
 export async function openTensors(directory: string, stem: string): Promise<Tensors> {
   const name = await findTensors(directory, stem);
@@ -32,20 +32,22 @@ export async function openTensors(directory: string, stem: string): Promise<Tens
   return collect([file], new Map([...file.tensors.keys()].map((tensor) => [tensor, file])), name);
 }
 
-/** Name of the file, or of the index, that `openTensors` would open; `not_found` when there is neither. */
+/** Returns the name of the file or index that `openTensors` would open. Throws `not_found` without either. */
 export async function findTensors(directory: string, stem: string): Promise<string> {
   const single = `${stem}.safetensors`;
   const index = `${single}.index.json`;
   for (const name of [single, index]) {
     if (await stat(join(directory, name)).catch(() => undefined)) return name;
   }
-  throw new EngineError("not_found", `there is neither ${single} nor ${index}`, single);
+  throw new HeddleError("not_found", `there is neither ${single} nor ${index}`, { details: { file: single } });
 }
 
 async function openShards(directory: string, index: string): Promise<Tensors> {
   const weightMap = (await readJsonFile(directory, index, maxIndexBytes))["weight_map"];
   if (!isJsonObject(weightMap))
-    throw new EngineError("invalid", `${index}: weight_map is missing`, `${index}.weight_map`);
+    throw new HeddleError("invalid", `${index}: weight_map is missing`, {
+      details: { file: index, field: "weight_map" },
+    });
   const files = new Map<string, SafetensorsFile>();
   const fileOfTensor = new Map<string, SafetensorsFile>();
   try {
@@ -54,20 +56,21 @@ async function openShards(directory: string, index: string): Promise<Tensors> {
         throw tensorError(
           index,
           tensor,
-          `is said to be in ${formatValue(shard)}, which is no file name of this directory`,
+          `is listed in ${formatValue(shard)}, which is not a file name of this directory`,
         );
       }
       if (!files.has(shard)) {
-        if (files.size === maxShards) throw new EngineError("invalid", `${index} names over ${maxShards} files`, index);
+        if (files.size === maxShards)
+          throw new HeddleError("invalid", `${index} names over ${maxShards} files`, { details: { file: index } });
         files.set(shard, await openSafetensors(join(directory, shard)));
       }
       const file = files.get(shard)!;
-      if (!file.tensors.has(tensor)) throw tensorError(shard, tensor, `is missing, though ${index} says it is there`);
+      if (!file.tensors.has(tensor)) throw tensorError(shard, tensor, `is missing, but ${index} lists it`);
       fileOfTensor.set(tensor, file);
     }
     for (const file of files.values()) {
       const unlisted = [...file.tensors.keys()].find((name) => fileOfTensor.get(name) !== file);
-      if (unlisted !== undefined) throw tensorError(file.file, unlisted, `is there, but ${index} does not say so`);
+      if (unlisted !== undefined) throw tensorError(file.file, unlisted, `is not listed in ${index}`);
     }
     return collect([...files.values()], fileOfTensor, index);
   } catch (error) {
@@ -85,7 +88,7 @@ function collect(files: SafetensorsFile[], fileOfTensor: Map<string, Safetensors
       const info = fileOfTensor.get(name)?.tensors.get(name);
       if (!info) throw error(name, "is missing");
       if (info.shape.length !== shape.length || info.shape.some((length, at) => length !== shape[at])) {
-        throw error(name, `has the shape ${formatValue(info.shape)}; the configuration makes it ${formatValue(shape)}`);
+        throw error(name, `has the shape ${formatValue(info.shape)}; the configuration requires ${formatValue(shape)}`);
       }
     },
     async read(name, into) {
@@ -99,7 +102,7 @@ function collect(files: SafetensorsFile[], fileOfTensor: Map<string, Safetensors
   };
 }
 
-/** A plain name: nothing that could lead out of the directory, on any system. */
+/** Returns whether a name cannot refer to a file outside the directory, on any system. */
 function isShardName(name: string): boolean {
   return name.length <= 255 && /^[\w.-]+\.safetensors$/u.test(name) && !name.startsWith(".") && basename(name) === name;
 }

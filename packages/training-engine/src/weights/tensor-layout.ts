@@ -1,23 +1,23 @@
 import type { ModelConfig } from "../model/config.js";
 
-/** Where a tensor of a Hugging Face file lies among our weights. */
+/** Position of a tensor of a Hugging Face file in the parameters. */
 export interface TensorLocation {
-  /** Its name in the file. */
+  /** Name in the file. */
   tensor: string;
-  /** Its shape in the file; a projection is [outputs, inputs] there. */
+  /** Shape in the file, [outputs, inputs] for a projection. */
   shape: number[];
-  /** The parameter that holds it. */
+  /** The parameter that contains it. */
   parameter: string;
   /**
-   * Present for a projection: it is stored transposed, and its outputs are the columns from `column` on of a parameter with
-   * `columns` of them.
+   * Present for a projection, which is stored transposed. Its outputs are the columns from `column` of a parameter with
+   * `columns` columns.
    */
   projection?: { column: number; columns: number };
   /** Present for a vector that is a part of the parameter: its first element. */
   offset?: number;
 }
 
-/** Every tensor that the file of a model has, in the order in which they are written. */
+/** Returns all tensors of a model file in the order in which they are written. */
 export function tensorLocations(config: ModelConfig): TensorLocation[] {
   const { vocabularySize, hiddenSize, feedForwardSize, headSize } = config;
   const queries = config.heads * headSize;
@@ -67,7 +67,7 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
   return locations;
 }
 
-/** Copies the tensor of a file, [outputs, inputs], into its place. */
+/** Copies a tensor of a file, [outputs, inputs], into its parameter. */
 export function storeTensor(location: TensorLocation, values: Float32Array, parameter: Float32Array): void {
   const { projection, offset = 0, shape } = location;
   if (!projection) return parameter.set(values, offset);
@@ -78,7 +78,7 @@ export function storeTensor(location: TensorLocation, values: Float32Array, para
   });
 }
 
-/** The reverse of `storeTensor`: a view where the file has the same order, else a new array. */
+/** Reverses `storeTensor`. Returns a view if the file has the same order, else a new array. */
 export function tensorValues(location: TensorLocation, parameter: Float32Array): Float32Array {
   const { projection, offset = 0, shape } = location;
   const size = shape.reduce((product, length) => product * length, 1);
@@ -90,7 +90,9 @@ export function tensorValues(location: TensorLocation, parameter: Float32Array):
   return values;
 }
 
-/** Tiles keep both sides of the copy in cache: large matrices are several times faster than row by row. */
+/**
+ * Copies in tiles, which keep source and target in the cache: large matrices are several times faster than row by row.
+ */
 const tile = 32;
 
 function copyTransposed(

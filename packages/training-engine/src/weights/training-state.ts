@@ -1,15 +1,17 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { EngineError } from "../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
 import { digestFile } from "./durable-file.js";
+import { readStored } from "./file-errors.js";
+import type { JsonObject } from "./json-object.js";
 import { isJsonObject, readJsonFile } from "./json-object.js";
 import type { WrittenFile } from "./safetensors.js";
 
 export const stateFile = "training_state.json";
 
-/** What a checkpoint says of itself, in `training_state.json`. */
+/** Contents of a checkpoint's `training_state.json`. */
 export interface TrainingState {
   baseModel: string;
   /** Whether all weights were trained or a low-rank adapter. */
@@ -22,7 +24,7 @@ export interface TrainingState {
   files: Map<string, WrittenFile>;
 }
 
-/** Counted up when an older reader could not make sense of a checkpoint. */
+/** Incremented when an older version could not read a checkpoint. */
 const currentFormat = 1;
 
 export function trainingStateJson(state: TrainingState): string {
@@ -32,14 +34,20 @@ export function trainingStateJson(state: TrainingState): string {
 }
 
 /**
- * @throws EngineError `not_found` when the directory is no checkpoint, `invalid` or `unsupported` (a newer format) when its
- *   state cannot be read.
+ * @throws HeddleError `not_found` when the directory is no checkpoint, `corrupt` when its state cannot be read, `incompatible`
+ *   when it has a newer format.
  */
 export async function readTrainingState(directory: string): Promise<TrainingState> {
-  const fields = configFields(await readJsonFile(directory, stateFile), stateFile);
+  return readStored(async () => parseTrainingState(await readJsonFile(directory, stateFile)));
+}
+
+function parseTrainingState(json: JsonObject): TrainingState {
+  const fields = configFields(json, stateFile);
   const format = fields.count("format", Number.MAX_SAFE_INTEGER);
   if (format !== currentFormat) {
-    throw fields.unsupported("format", `is ${format}; this version reads ${currentFormat}`);
+    throw new HeddleError("incompatible", `${stateFile}: format is ${format}; this version reads ${currentFormat}`, {
+      details: { file: stateFile, field: "format" },
+    });
   }
   const training = fields.text("training");
   if (training !== "full" && training !== "adapter") {
@@ -57,14 +65,15 @@ export async function readTrainingState(directory: string): Promise<TrainingStat
 }
 
 /**
- * Checks that files of a checkpoint are what was written.
+ * Compares files of a checkpoint with their recorded sizes and digests.
  *
- * @throws EngineError `invalid`, naming the file.
+ * @throws HeddleError `corrupt`, naming the file.
  */
 export async function verifyFiles(directory: string, state: TrainingState, names: Iterable<string>): Promise<void> {
   for (const name of names) {
     const written = state.files.get(name);
-    const fail = (what: string) => new EngineError("invalid", `the checkpoint is damaged: ${name} ${what}`, name);
+    const fail = (what: string) =>
+      new HeddleError("corrupt", `the checkpoint is corrupt: ${name} ${what}`, { details: { file: name } });
     if (!written) throw fail(`is not listed in ${stateFile}`);
     const found = await stat(join(directory, name)).catch(() => undefined);
     if (!found?.isFile()) throw fail("is missing");
@@ -81,7 +90,7 @@ function readFiles(fields: ConfigFields): Map<string, WrittenFile> {
   for (const [name, entry] of Object.entries(listed)) {
     const { bytes, sha256 } = isJsonObject(entry) ? entry : {};
     if (typeof bytes !== "number" || typeof sha256 !== "string" || !/^[\w.-]+$/u.test(name)) {
-      throw fields.invalid("files", `says ${formatValue(entry)} of ${formatValue(name)}`);
+      throw fields.invalid("files", `has ${formatValue(entry)} for ${formatValue(name)}`);
     }
     files.set(name, { bytes, sha256 });
   }
@@ -91,5 +100,5 @@ function readFiles(fields: ConfigFields): Map<string, WrittenFile> {
 function nonNegativeInteger(fields: ConfigFields, name: string): number {
   const value = fields.value(name);
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw fields.invalid(name, `is ${formatValue(value)}, not a whole number`);
+  throw fields.invalid(name, `is ${formatValue(value)}, not an integer of at least 0`);
 }

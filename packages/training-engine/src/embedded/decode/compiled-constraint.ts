@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 import type { Constraints, ConstraintSession } from "../../sampling/structured/constraints.js";
 
@@ -37,7 +37,7 @@ function lazySession(open: () => Promise<ConstraintSession>): ConstraintSession 
   let closed = false;
   const opened = (): ConstraintSession => {
     if (session) return session;
-    throw new EngineError("failed", "the constraint was used before its first mask was awaited");
+    throw new HeddleError("failed", "the constraint was used before its first mask was awaited");
   };
   return {
     async next() {

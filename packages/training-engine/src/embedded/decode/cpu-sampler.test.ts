@@ -129,7 +129,7 @@ test("streamed chunks put together are the completions", async () => {
   await sampler.close();
 });
 
-test("adapters of one base decode beside it, each with its own distribution", async () => {
+test("adapters of one base are decoded together with it, each with its own distribution", async () => {
   const { sampler, config, weights } = await serveSmallModel();
   const shapes: LoraConfig[] = [
     { rank: 2, alpha: 4, targets: [...loraTargets] },
@@ -153,7 +153,7 @@ test("adapters of one base decode beside it, each with its own distribution", as
   await sampler.close();
 });
 
-test("weights are swapped without dropping what runs on the old ones", async () => {
+test("weights are replaced without aborting requests on the old ones", async () => {
   const { sampler, config, tokenizer } = await serveSmallModel();
   let old: Promise<GenerateResult> | undefined;
   await new Promise<void>((begun) => {
@@ -177,7 +177,7 @@ test("weights are swapped without dropping what runs on the old ones", async () 
   await sampler.close();
 });
 
-test("a base model goes after the adapters on it", async () => {
+test("a base model is removed after its adapters", async () => {
   const { sampler, config } = await serveSmallModel();
   const shape: LoraConfig = { rank: 1, alpha: 1, targets: ["v"] };
   await sampler.addAdapter("adapter", "model", { config: shape, set: randomSet(adapterParameters(config, shape), 1) });
@@ -216,7 +216,7 @@ test("beams are real continuations, none less likely than the greedy one", async
   await sampler.close();
 });
 
-test("structured output says only what its constraint lets it", async () => {
+test("structured output satisfies its constraint", async () => {
   const { sampler, config, weights, tokenizer } = await serveSmallModel();
   const constraints = openConstraints(tokenizer);
   await sampler.addModel("bound", { config, weights, tokenizer, constraints });
@@ -230,7 +230,7 @@ test("structured output says only what its constraint lets it", async () => {
   expect(choices).not.toContain(free.completions[0]!.text);
   await expect(sampler.generate({ ...request, weights: "model" })).rejects.toMatchObject({
     code: "unsupported",
-    path: "structuredOutput",
+    loc: ["structuredOutput"],
   });
   const broken = sampler.generate({ ...request, structuredOutput: { type: "regex", regex: "(" } });
   await expect(broken).rejects.toMatchObject({ code: "invalid" });

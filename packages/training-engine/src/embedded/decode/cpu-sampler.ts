@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import type { GenerateRequest, GenerateResult, CompletionChunk, StructuredOutput } from "../../port.js";
 import type { CompletionContext } from "../../sampling/completion-sampler.js";
@@ -80,7 +80,9 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const { vocabularySize, contextLength } = prepared.config;
     checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: maxRows });
     if (request.structuredOutput && !model.constraints) {
-      throw new EngineError("unsupported", "structured output is not available for these weights", "structuredOutput");
+      throw new HeddleError("unsupported", "structured output is not available for these weights", {
+        loc: ["structuredOutput"],
+      });
     }
     const { tokenizer } = model;
     const seed = request.seed ?? newSeed();
@@ -89,7 +91,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   const compile = async (output: StructuredOutput, constraints: Constraints): Promise<CompiledConstraint> => {
     preparing++;
     try {
-      return await compileConstraint(constraints, output);
+      return await withLoc(["structuredOutput"], () => compileConstraint(constraints, output));
     } finally {
       preparing--;
     }
@@ -103,13 +105,13 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const { prepared, model } = served;
     const minimum = minBytes({ weights: prepared, context });
     if (minimum > memoryBytes) {
-      throw new EngineError(
+      throw new HeddleError(
         "too_large",
         `the request needs ${minimum} bytes for caches and results; ${memoryBytes} are available`,
       );
     }
     if (scheduler.queued + preparing >= maxQueued) {
-      throw new EngineError("busy", `${maxQueued} requests are queued; try again later`);
+      throw new HeddleError("busy", `${maxQueued} requests are queued; try again later`);
     }
     const { structuredOutput } = request;
     const available = structuredOutput && model.constraints;
@@ -185,6 +187,6 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
   };
 }
 
-function aborted(): EngineError {
-  return new EngineError("aborted", "the request was aborted");
+function aborted(): HeddleError {
+  return new HeddleError("aborted", "the request was aborted");
 }

@@ -7,10 +7,10 @@ import { buildBlocks } from "./block.js";
  *
  * Inputs besides weights: `tokens` int32 [R]; `rows` int64 [R, 1], 0..R-1; `cos`, `sin` [R, headSize / 2] of each row's
  * position, and the same times 1 / sqrt(headSize) as `query_cos`, `query_sin`; `mask` [R, 1, 1, M + 1], 0 where a row
- * attends (its last entry is the new token itself) and a large negative number elsewhere; per layer `keys.<l>`, `values.<l>`
- * [R, keyValueHeads, M, headSize].
- * Outputs: `logits` and `probabilities` [R, vocabularySize]; `fresh` [R, keyValueHeads, 2 * layers, headSize], the new key
- * and value of every layer: the binding copies outputs, so the caches are not outputs.
+ * attends (its last entry is the new token itself) and a large negative number at the others; per layer `keys.<l>`,
+ * `values.<l>` [R, keyValueHeads, M, headSize]. Outputs: `logits` and `probabilities` [R, vocabularySize]; `fresh` [R,
+ * keyValueHeads, 2 * layers, headSize], the new key and value of every layer: the binding copies outputs, so the caches
+ * are not outputs.
  */
 export function decodeGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const { layers, heads, keyValueHeads, headSize, vocabularySize } = variant.config;

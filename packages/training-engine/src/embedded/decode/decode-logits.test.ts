@@ -35,7 +35,7 @@ function rowOf(batch: DecodeBatch, slot: number, { vocabularySize }: ModelConfig
   return batch.output("logits").subarray(slot * vocabularySize, (slot + 1) * vocabularySize);
 }
 
-/** Rows of different lengths; tokens count up from where each row begins. */
+/** Rows of different lengths. The tokens of each row count up from its first one. */
 const prompts = [3, 1, 20, 6, 2].map((length, row) => Array.from({ length }, (_, i) => (7 * row + 3 * i) % 40));
 const steps = 14;
 const nextToken = (row: number, step: number) => (11 * row + 5 * step) % 40;
@@ -86,7 +86,7 @@ test("rows of an adapter have the logits of double precision", async () => {
   await compareModes(config, randomWeights(config, 2), { config: adapter, set });
 });
 
-test("a prompt of several pieces is read as one", async () => {
+test("a prompt of several chunks has the logits of one chunk", async () => {
   const config = { ...smallModels.qwen2, layers: 1, heads: 1, hiddenSize: 8 };
   const weights = randomWeights(config, 4);
   const loaded = await prepareBase(config, weights);
@@ -96,7 +96,7 @@ test("a prompt of several pieces is read as one", async () => {
   await loaded.release();
 });
 
-test("short prompts that are read side by side do not see each other", async () => {
+test("short prompts in one batch do not attend to each other", async () => {
   const config = smallModels.qwen3;
   const weights = randomWeights(config, 6);
   const loaded = await prepareBase(config, weights);
@@ -118,7 +118,7 @@ test("short prompts that are read side by side do not see each other", async () 
   await loaded.release();
 });
 
-test("rows that leave and come keep the others' logits", async () => {
+test("rows that are added and removed do not change the others' logits", async () => {
   const config = smallModels.llama;
   const weights = randomWeights(config, 5);
   const loaded = await prepareBase(config, weights);

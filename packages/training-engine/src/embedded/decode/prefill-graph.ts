@@ -3,16 +3,17 @@ import type { GraphVariant } from "./block.js";
 import { buildBlocks } from "./block.js";
 
 /**
- * Builds the prefill of one prompt chunk: S tokens that attend to M cached positions before them and, causally, to each other.
+ * Builds the prefill of one prompt chunk: S tokens that attend to M cached positions before them and, causally, to each
+ * other.
  *
- * Inputs besides weights: `tokens` int32 [S]; `start` int64 [1], 0; `cos`, `sin` [S, headSize / 2] of the tokens' positions
- * and `query_cos`, `query_sin`, the same times 1 / sqrt(headSize); `mask` [S, M + S] to add to the scores; `selected` int32
- * [N], the tokens whose successors are predicted; per layer `keys.<l>`, `values.<l>` [keyValueHeads, M, headSize].
- * Outputs: `logits`, `probabilities` [N, vocabularySize]; `fresh` [2 * layers, keyValueHeads, S, headSize], keys and values
- * of a layer in sequence.
+ * Inputs besides weights: `tokens` int32 [S]; `start` int64 [1], 0; `cos`, `sin` [S, headSize / 2] of the tokens'
+ * positions and `query_cos`, `query_sin`, the same times 1 / sqrt(headSize); `mask` [S, M + S] to add to the scores;
+ * `selected` int32 [N], the tokens whose successors are predicted; per layer `keys.<l>`, `values.<l>` [keyValueHeads,
+ * M, headSize]. Outputs: `logits`, `probabilities` [N, vocabularySize]; `fresh` [2 * layers, keyValueHeads, S,
+ * headSize], keys and values of a layer in sequence.
  *
- * It uses standard operators: com.microsoft.GroupQueryAttention requires head sizes that are multiples of 16 and cannot return the new
- * keys alone. Most of the time is spent in the products with the weights, not in attention.
+ * It uses standard operators: com.microsoft.GroupQueryAttention requires head sizes that are multiples of 16 and cannot
+ * return the new keys alone. Most of the time is spent in the products with the weights, not in attention.
  */
 export function prefillGraph(variant: GraphVariant): Uint8Array<ArrayBuffer> {
   const { layers, heads, keyValueHeads, headSize, vocabularySize } = variant.config;

@@ -70,14 +70,14 @@ export function createScheduledRequest({
   let remaining = request.n;
   let settled = false;
   let failed = false;
-  const settle = (answer: () => void) => {
+  const settle = (notify: () => void) => {
     if (settled) return;
     settled = true;
     scheduled.reader = undefined;
     scheduled.prompt = undefined;
     constraint?.close();
     for (const completion of started) completion.close();
-    answer();
+    notify();
   };
   const scheduled: ScheduledRequest = {
     weights,

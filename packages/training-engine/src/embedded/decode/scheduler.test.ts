@@ -1,10 +1,11 @@
+import type { HeddleError } from "@heddle/errors";
 import { expect, test } from "vitest";
 import { requestOf, serveSmallModel } from "../../../test/served-model.js";
 import { randomWeights, smallModels } from "../../../test/small-models.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a request that comes later joins what runs already", async () => {
+test("a later request joins the running batch", async () => {
   const { sampler } = await serveSmallModel();
   const order: string[] = [];
   let late: Promise<unknown> | undefined;
@@ -23,7 +24,7 @@ test("a request that comes later joins what runs already", async () => {
   await sampler.close();
 });
 
-test("a long prompt does not keep others from their steps", async () => {
+test("a long prompt does not block the steps of other requests", async () => {
   const { sampler } = await serveSmallModel({ config: smallModels.llama });
   const order: string[] = [];
   let late: Promise<unknown> | undefined;
@@ -35,7 +36,7 @@ test("a long prompt does not keep others from their steps", async () => {
     },
   });
   await late;
-  // Four pieces of prompt, and a step between them.
+  // Four chunks of the prompt, with a step between them.
   expect(order.indexOf("long prompt")).toBeGreaterThanOrEqual(4);
   expect(order.indexOf("long prompt")).toBeLessThan(12);
   await sampler.close();
@@ -64,7 +65,7 @@ test("an abort ends a request within a step and frees its rows", async () => {
   await sampler.close();
 });
 
-test("aborting one request leaves the others as they are", async () => {
+test("aborting one request does not affect the others", async () => {
   const { sampler } = await serveSmallModel();
   const alone = await sampler.generate(requestOf({ maxTokens: 30 }));
   const control = new AbortController();
@@ -93,7 +94,7 @@ test("a listener that throws fails its own request", async () => {
   await sampler.close();
 });
 
-test("when too many wait, more are told to come again", async () => {
+test("requests over the queue limit are rejected as busy", async () => {
   const { sampler } = await serveSmallModel({ maxRows: 1, maxQueued: 2 });
   const running = sampler.generate(requestOf({ maxTokens: 30 }));
   while (sampler.stats().rows === 0) await turn();
@@ -105,7 +106,7 @@ test("when too many wait, more are told to come again", async () => {
   await sampler.close();
 });
 
-test("a higher priority begins first, equals in the order they came", async () => {
+test("a higher priority starts first, equal ones in order of arrival", async () => {
   const { sampler } = await serveSmallModel({ maxRows: 1 });
   const ended: string[] = [];
   const ask = async (name: string, priority?: number) => {
@@ -119,7 +120,7 @@ test("a higher priority begins first, equals in the order they came", async () =
   await sampler.close();
 });
 
-test("a request with many completions lets others in between", async () => {
+test("a request with many completions does not block others", async () => {
   const { sampler } = await serveSmallModel({ maxRows: 2 });
   const ended: string[] = [];
   const ask = async (name: string, n: number) => {
@@ -133,7 +134,7 @@ test("a request with many completions lets others in between", async () => {
   await sampler.close();
 });
 
-test("what alone needs more memory than there is is refused with both numbers", async () => {
+test("a request that exceeds the memory is refused with the required and the available bytes", async () => {
   const { sampler } = await serveSmallModel({ memoryBytes: 250_000 });
   await expect(sampler.generate(requestOf({ maxTokens: 1000 }))).rejects.toMatchObject({
     code: "too_large",
@@ -149,7 +150,7 @@ test("what alone needs more memory than there is is refused with both numbers", 
   await sampler.close();
 });
 
-test("requests wait for memory and all are answered", async () => {
+test("requests wait for memory and all complete", async () => {
   const memoryBytes = 1_000_000;
   const { sampler, config, tokenizer } = await serveSmallModel({ memoryBytes });
   await sampler.addModel("other", { config, weights: randomWeights(config, 8), tokenizer });
@@ -175,22 +176,22 @@ test("requests wait for memory and all are answered", async () => {
   await sampler.close();
 });
 
-test("wrong requests are refused before anything runs", async () => {
+test("invalid requests are refused before anything runs", async () => {
   const { sampler, config } = await serveSmallModel();
   const refused = async (settings: Parameters<typeof requestOf>[0]) =>
     sampler.generate(requestOf(settings)).then(
       () => undefined,
-      (error: { code: string; path?: string }) => [error.code, error.path],
+      (error: HeddleError) => [error.code, error.loc],
     );
   expect(await refused({ weights: "nothing" })).toEqual(["not_found", undefined]);
-  expect(await refused({ maxTokens: config.contextLength })).toEqual(["invalid", "maxTokens"]);
-  expect(await refused({ prompt: Int32Array.of(40) })).toEqual(["invalid", "prompt.0"]);
-  expect(await refused({ stop: [""] })).toEqual(["invalid", "stop.0"]);
+  expect(await refused({ maxTokens: config.contextLength })).toEqual(["invalid", ["maxTokens"]]);
+  expect(await refused({ prompt: Int32Array.of(40) })).toEqual(["invalid", ["prompt", 0]]);
+  expect(await refused({ stop: [""] })).toEqual(["invalid", ["stop", 0]]);
   expect(sampler.stats().prefills).toBe(0);
   await sampler.close();
 });
 
-test("weights that are no numbers fail their requests and no others", async () => {
+test("NaN weights fail only the requests on them", async () => {
   const { sampler, config, weights, tokenizer } = await serveSmallModel();
   const broken = randomWeights(config, 1);
   broken.flat.fill(NaN, broken.flat.length >> 1);
@@ -205,7 +206,7 @@ test("weights that are no numbers fail their requests and no others", async () =
   await sampler.close();
 });
 
-test("closing ends what runs", async () => {
+test("closing aborts running requests", async () => {
   const { sampler } = await serveSmallModel();
   const running = sampler.generate(requestOf({ maxTokens: 900 }));
   const checked = expect(running).rejects.toMatchObject({ code: "aborted" });

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { createBeamGroup } from "./beam-group.js";
 import type { ScheduledRequest } from "./scheduled-request.js";
 import {
@@ -191,7 +191,7 @@ export function createScheduler({ maxRows, memoryBytes }: SchedulerSettings): Sc
   /** Fails all requests after an error that no request caused, such as a failed allocation. */
   const failAll = (error: unknown) => {
     const reason =
-      error instanceof EngineError ? error : new EngineError("failed", `the sampling loop failed: ${String(error)}`);
+      error instanceof HeddleError ? error : new HeddleError("failed", `the sampling loop failed: ${String(error)}`);
     for (const scheduled of [...queue, ...running]) scheduled.fail(reason);
     queue = [];
     groups = [];

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { PreparedBase, PreparedWeights } from "./prepared-weights.js";
 import type { SamplerModel } from "./sampler-model.js";
 
@@ -42,7 +42,7 @@ export function createWeightsRegistry(): WeightsRegistry {
   return {
     async add(id, load) {
       if (entries.has(id) || loading.has(id))
-        throw new EngineError("invalid", `the weights ${id} are already registered`);
+        throw new HeddleError("invalid", `the weights ${id} are already registered`);
       loading.add(id);
       try {
         entries.set(id, { served: await load(), users: 0 });
@@ -52,7 +52,7 @@ export function createWeightsRegistry(): WeightsRegistry {
     },
     acquire(id) {
       const entry = entries.get(id);
-      if (!entry) throw new EngineError("not_found", `there are no weights ${id}`);
+      if (!entry) throw new HeddleError("not_found", `there are no weights ${id}`);
       entry.users++;
       let held = true;
       return {

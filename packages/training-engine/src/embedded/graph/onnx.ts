@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 /** Name of a tensor inside a graph; the empty string omits an optional input. */
 export type TensorName = string;
@@ -176,7 +176,7 @@ class Message {
 
   build(): Uint8Array<ArrayBuffer> {
     if (this.#length > maxModelBytes) {
-      throw new EngineError(
+      throw new HeddleError(
         "too_large",
         `a graph with its constants would take ${this.#length} bytes, and the format holds ${maxModelBytes}`,
       );

@@ -3,7 +3,8 @@ import { fork } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
+import { sourceConditions } from "../../start-thread.js";
 import type { LivenessLimits } from "./liveness.js";
 import { watchHeartbeat } from "./liveness.js";
 import { heapExhausted, oomKillCount } from "./out-of-memory.js";
@@ -36,14 +37,14 @@ export interface ChildOptions {
 }
 
 /** A child process, from start to exit. */
-export interface Child<M extends Methods<M>> {
+export interface EngineProcess<M extends Methods<M>> {
   readonly pid: number | undefined;
   /** Calls a method of the process. Rejects with `failed` and the reason if the process exits before it responds. */
   call: Call<M>;
   /** Resolves when the process has exited, with the error that its pending calls got. */
-  exited: Promise<EngineError>;
+  exited: Promise<HeddleError>;
   /** That error, after the process has exited. */
-  readonly ended: EngineError | undefined;
+  readonly ended: HeddleError | undefined;
   kill(reason: string): void;
   /** Aborts running calls, then ends the process. Resolves when it has exited. */
   close(): Promise<void>;
@@ -60,14 +61,20 @@ const stderrDrainMs = 1000;
  * Starts a process that cannot outlive this one: it exits when the message channel closes or its heartbeat pipe has no
  * reader. When running from TypeScript source, the process is started through tsx.
  */
-export function startChild<M extends Methods<M>>({ entry, title, niceness, limits, log }: ChildOptions): Child<M> {
+export function startChild<M extends Methods<M>>({
+  entry,
+  title,
+  niceness,
+  limits,
+  log,
+}: ChildOptions): EngineProcess<M> {
   const oomKillsBefore = oomKillCount();
   const child = forkChild(entry, niceness);
   log(`${title} started (${child.pid})`);
   const stderr = logLines(child, (line) => log(`${title} (${child.pid}): ${line}`));
   let killReason: string | undefined;
   let closing = false;
-  let ended: EngineError | undefined;
+  let ended: HeddleError | undefined;
 
   const kill = (reason: string): void => {
     killReason ??= reason;
@@ -99,12 +106,12 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
   child.on("message", (message: ChildMessage) => calls.receive(message));
   heartbeatPipe(child)?.on("data", heartbeat.beat);
 
-  const exited = new Promise<EngineError>((resolve) => {
+  const exited = new Promise<HeddleError>((resolve) => {
     const end = (how: string): void => {
       heartbeat.stop();
       ended = closing
-        ? new EngineError("aborted", `${title} was closed`)
-        : new EngineError("failed", `${title} ${how}`);
+        ? new HeddleError("aborted", `${title} was closed`)
+        : new HeddleError("failed", `${title} ${how}`);
       log(`${ended.message} (${child.pid})`);
       calls.end(ended);
       resolve(ended);
@@ -144,10 +151,15 @@ export function startChild<M extends Methods<M>>({ entry, title, niceness, limit
 
 function forkChild(entry: keyof typeof entries, niceness: number): ChildProcess {
   return fork(fileURLToPath(entries[entry]), [String(niceness)], {
-    execArgv: fromSource ? ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href] : [],
+    execArgv: fromSource ? [...sourceConditions, "--import", tsx()] : [],
     stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
     serialization: "advanced",
   });
+}
+
+/** Returns the URL of the module that lets a process run TypeScript. */
+function tsx(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 }
 
 function heartbeatPipe(child: ChildProcess): Readable | undefined {

@@ -6,23 +6,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { openCompiledEngine } from "../../../test/compiled-engine.js";
 import type { OpenEngine } from "../../../test/embedded-engine.js";
-import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../../test/embedded-engine.js";
+import { ask, isRunning, lesson, sequences, tiny } from "../../../test/embedded-engine.js";
 
-// Training gives way to whatever else the machine does.
+// Training runs at a lower priority than other processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const fromSource = ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
+const fromSource = [
+  "--conditions",
+  "@heddle/source",
+  "--import",
+  pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href,
+];
 
 describe("when a process of the engine", () => {
   let open: OpenEngine;
   beforeAll(async () => {
-    open = await openEngine({ trainingProcesses: 2 });
+    open = await openCompiledEngine({ trainingProcesses: 2 });
   });
   afterAll(() => open.close());
 
-  it("is killed in the middle of a step, the job fails with the reason and the others go on", async () => {
+  it("is killed during a step, the job fails with the reason and the others continue", async () => {
     const { engine } = open;
     const other = await engine.openTrainer({ weights: tiny, seed: 1 });
     const trainer = await engine.openTrainer({ weights: tiny, seed: 1 });
@@ -37,12 +43,12 @@ describe("when a process of the engine", () => {
     expect(isRunning(pid)).toBe(false);
     expect(await other.logprobs(sequences(1, 8))).toHaveLength(1);
     expect(await engine.health()).toEqual({ ok: true });
-    // Its place is free again.
+    // Another trainer can be opened.
     const next = await engine.openTrainer({ weights: tiny, seed: 1 });
     await Promise.all([next.close(), other.close()]);
   });
 
-  it("is killed in the middle of a checkpoint, nothing of it is to be seen", async () => {
+  it("is killed while writing a checkpoint, no partial checkpoint is visible", async () => {
     const trainer = await open.engine.openTrainer({ weights: { baseModel: "random:small" }, seed: 1 });
     const saving = trainer.save(join(open.directory, "torn"), { optimizer: true });
     const outcome = expect(saving).rejects.toMatchObject({ code: "failed" });
@@ -52,7 +58,7 @@ describe("when a process of the engine", () => {
     expect(readdirSync(open.directory)).toEqual([]);
   });
 
-  it("is killed in the middle of a stream, that fails, and what had not begun is run again by itself", async () => {
+  it("is killed during a stream, the stream fails, and requests that had not started are retried", async () => {
     const { sampler } = open.engine;
     await sampler.preload(tiny);
     const pid = open.pids("sampling").at(-1) ?? 0;
@@ -64,7 +70,7 @@ describe("when a process of the engine", () => {
     expect(await open.engine.health()).toEqual({ ok: true });
   });
 
-  it("wants more memory than it may have, it says so", async () => {
+  it("exceeds its memory limit, the error says so", async () => {
     const before = process.env["NODE_OPTIONS"];
     process.env["NODE_OPTIONS"] = "--max-old-space-size=1";
     try {
@@ -81,7 +87,7 @@ describe("when a process of the engine", () => {
 });
 
 it("a process that was stopped is killed within the limit, and reported", async () => {
-  const open = await openEngine({ heartbeatTimeoutMs: 2000 });
+  const open = await openCompiledEngine({ heartbeatTimeoutMs: 2000 });
   const trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   const [pid = 0] = open.pids("training");
   process.kill(pid, "SIGSTOP");
@@ -93,9 +99,9 @@ it("a process that was stopped is killed within the limit, and reported", async 
   await open.close();
 });
 
-it("no process of the engine outlives a service that was killed", async () => {
+it("no process of the engine outlives a killed service", async () => {
   const script = fileURLToPath(new URL("../../../test/engine-parent.ts", import.meta.url));
-  // What it leaves behind when it is killed, is removed with this.
+  // Files of the killed process are removed with this directory.
   const directory = mkdtempSync(join(tmpdir(), "heddle-parent-"));
   const parent = spawn(process.execPath, [...fromSource, script], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -109,7 +115,7 @@ it("no process of the engine outlives a service that was killed", async () => {
   rmSync(directory, { recursive: true });
 });
 
-it("an engine without onnxruntime-node opens, says why it is none, and refuses with the same words", () => {
+it("an engine without onnxruntime-node opens, reports the reason, and rejects calls with it", () => {
   const hook = `export const resolve = (name, context, next) => {
     if (name !== "onnxruntime-node") return next(name, context);
     throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
@@ -117,7 +123,7 @@ it("an engine without onnxruntime-node opens, says why it is none, and refuses w
   const script = `
     import { register } from "node:module";
     register("data:text/javascript," + encodeURIComponent(${JSON.stringify(hook)}));
-    const { openEmbeddedEngine } = await import(${JSON.stringify(new URL("../engine.ts", import.meta.url).href)});
+    const { openEmbeddedEngine } = await import(${JSON.stringify(`${inject("compiled")}/@heddle/training-engine/dist/embedded/engine.js`)});
     const engine = await openEmbeddedEngine({ models: {} });
     const failures = [
       engine.openTrainer({ weights: { baseModel: "random:tiny" }, seed: 1 }),
@@ -130,7 +136,7 @@ it("an engine without onnxruntime-node opens, says why it is none, and refuses w
       failures: await Promise.all(failures),
     }));
     await engine.close();`;
-  const { stdout } = spawnSync(process.execPath, [...fromSource, "--input-type=module", "--eval", script], {
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
     encoding: "utf8",
   });
   const { health, capabilities, failures } = JSON.parse(stdout) as Record<string, unknown>;

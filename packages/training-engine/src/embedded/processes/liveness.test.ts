@@ -4,7 +4,7 @@ import { watchHeartbeat } from "./liveness.js";
 const stillTurning = Uint8Array.of(1);
 const onlyBeating = Uint8Array.of(0, 0);
 
-describe("the watch over a child process", () => {
+describe("the liveness check of a child process", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
@@ -22,7 +22,7 @@ describe("the watch over a child process", () => {
     return { heartbeat, reasons, beatFor };
   }
 
-  it("leaves a process alone that computes for long and turns now and then", () => {
+  it("keeps a process that computes for long and runs its event loop occasionally", () => {
     const { heartbeat, reasons, beatFor } = watch();
     for (let computation = 0; computation < 5; computation++) {
       beatFor(50_000, onlyBeating);
@@ -32,21 +32,21 @@ describe("the watch over a child process", () => {
     heartbeat.stop();
   });
 
-  it("ends one that gives no sign of life, and says so once", () => {
+  it("kills a process without heartbeats, with one report", () => {
     const { reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     vi.advanceTimersByTime(20_000);
     expect(reasons).toEqual(["it sent no heartbeat for 4 s"]);
   });
 
-  it("ends one that lives and never comes out of a computation", () => {
+  it("kills a process with heartbeats whose event loop is blocked", () => {
     const { reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
     beatFor(70_000, onlyBeating);
     expect(reasons).toEqual(["its event loop was blocked for 60 s"]);
   });
 
-  it("gives a start more time than a beat", () => {
+  it("allows more time for the start than for a heartbeat", () => {
     const { reasons } = watch();
     vi.advanceTimersByTime(50_000);
     expect(reasons).toEqual([]);
@@ -54,10 +54,10 @@ describe("the watch over a child process", () => {
     expect(reasons).toHaveLength(1);
   });
 
-  it("does not take its own standing still for the silence of the process", () => {
+  it("does not count a suspension of its own process", () => {
     const { heartbeat, reasons, beatFor } = watch();
     beatFor(1000, stillTurning);
-    // As after a suspension: the clock has gone on, no timer ran meanwhile.
+    // As after a suspension: the clock has advanced, but no timer has run.
     vi.setSystemTime(Date.now() + 3_600_000);
     vi.advanceTimersByTime(1000);
     beatFor(5000, stillTurning);

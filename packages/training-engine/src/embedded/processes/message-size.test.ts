@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requireSendable } from "./message-size.js";
 
-describe("what one call may carry", () => {
+describe("the size of a call", () => {
   it("counts typed arrays, text, lists and maps", () => {
     const value = { tokens: new Int32Array(100), stop: ["ab", "cd"], logitBias: new Map([[1, 2]]) };
     expect(() => requireSendable(value, 700)).not.toThrow();
@@ -17,7 +17,7 @@ describe("what one call may carry", () => {
     ).toThrow(expect.objectContaining({ code: "too_large" }));
   });
 
-  it("excludes nesting that would overflow the stack, and what is not plain data", () => {
+  it("refuses nesting that would overflow the stack, and values that cannot be cloned", () => {
     let deep: unknown = {};
     for (let level = 0; level < 100_000; level++) deep = { deep };
     expect(() => requireSendable(deep)).toThrow(expect.objectContaining({ code: "invalid" }));

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 /** Maximum size of a message between processes, in bytes: far above any batch, about five million trained tokens. */
 const maxMessageBytes = 256 * 2 ** 20;
@@ -14,11 +14,11 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
   const add = (more: number): void => {
     bytes += more;
     if (bytes > limit) {
-      throw new EngineError("too_large", `the parameters of a call exceed ${limit} bytes`);
+      throw new HeddleError("too_large", `the parameters of a call exceed ${limit} bytes`);
     }
   };
   const visit = (part: unknown, depth: number): void => {
-    if (depth > maxDepth) throw new EngineError("invalid", `nested deeper than ${maxDepth} levels`);
+    if (depth > maxDepth) throw new HeddleError("invalid", `nested deeper than ${maxDepth} levels`);
     if (typeof part === "string") add(2 * part.length + 8);
     else if (typeof part === "function" || typeof part === "symbol") throw notCloneable();
     else if (typeof part !== "object" || part === null) add(9);
@@ -41,6 +41,6 @@ export function requireSendable(value: unknown, limit = maxMessageBytes): number
   return bytes;
 }
 
-function notCloneable(): EngineError {
-  return new EngineError("invalid", "only plain data can be sent to another process");
+function notCloneable(): HeddleError {
+  return new HeddleError("invalid", "only plain data can be sent to another process");
 }

@@ -1,4 +1,4 @@
-import type { Child, ChildOptions } from "./child.js";
+import type { EngineProcess, ChildOptions } from "./child.js";
 import { startChild } from "./child.js";
 import type { Methods } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
@@ -15,7 +15,7 @@ export async function openChild<Params, M extends Methods<M> & OpenMethod<Params
   options: ChildOptions,
   opening: Params,
   signal: AbortSignal,
-): Promise<Child<M>> {
+): Promise<EngineProcess<M>> {
   if (signal.aborted) throw aborted();
   const child = startChild<M>(options);
   const closeChild = (): void => void child.close();

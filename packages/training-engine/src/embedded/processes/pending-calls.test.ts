@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
+import type { WireError } from "../../wire-error.js";
 import { pendingCalls } from "./pending-calls.js";
 import type { ParentMessage } from "./protocol.js";
 
@@ -9,16 +10,22 @@ function table(): { sent: ParentMessage[]; calls: ReturnType<typeof pendingCalls
 }
 
 describe("a call to a child process", () => {
-  it("brings an error of the child back with code, message and place", async () => {
+  it("rejects with the code, message, location and details of the child's error", async () => {
     const { calls } = table();
+    const wire: WireError = {
+      code: "corrupt",
+      message: "the checkpoint is corrupt",
+      loc: ["weights", "checkpoint"],
+      details: { file: "model.safetensors" },
+    };
     const call = calls.call("logprobs", []);
-    calls.receive({ type: "error", id: 1, error: { code: "invalid", message: "not a token", path: "sequences.0" } });
+    calls.receive({ type: "error", id: 1, error: wire });
     const error: unknown = await call.catch((error: unknown) => error);
-    expect(error).toBeInstanceOf(EngineError);
-    expect(error).toMatchObject({ code: "invalid", message: "not a token", path: "sequences.0" });
+    expect(error).toBeInstanceOf(HeddleError);
+    expect(error).toMatchObject(wire);
   });
 
-  it("tells the child of an abort and waits for what it says", async () => {
+  it("forwards an abort to the child and waits for its response", async () => {
     const { sent, calls } = table();
     const controller = new AbortController();
     const call = calls.call("generate", {}, { signal: controller.signal });
@@ -28,7 +35,7 @@ describe("a call to a child process", () => {
     await expect(call).rejects.toMatchObject({ code: "aborted", message: "stopped" });
   });
 
-  it("is not sent at all when it was aborted before", async () => {
+  it("is not sent if it was already aborted", async () => {
     const { sent, calls } = table();
     await expect(calls.call("generate", {}, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: "aborted",
@@ -36,7 +43,7 @@ describe("a call to a child process", () => {
     expect(sent).toEqual([]);
   });
 
-  it("rejects with what its listener threw, and ends in the child", async () => {
+  it("rejects with the error of its listener, and is aborted in the child", async () => {
     const { sent, calls } = table();
     const call = calls.call(
       "generate",
@@ -53,10 +60,10 @@ describe("a call to a child process", () => {
     await expect(call).rejects.toThrow("the socket is closed");
   });
 
-  it("rejects when the child has ended, and so does every later one", async () => {
+  it("rejects when the child has exited, and so does every later one", async () => {
     const { calls } = table();
     const call = calls.call("optimStep", {});
-    const why = new EngineError("failed", "the training process ended by SIGKILL");
+    const why = new HeddleError("failed", "the training process ended by SIGKILL");
     calls.end(why);
     await expect(call).rejects.toBe(why);
     await expect(calls.call("optimStep", {})).rejects.toBe(why);

@@ -1,8 +1,8 @@
-import type { EngineError } from "../../engine-error.js";
+import type { HeddleError } from "@heddle/errors";
 import { requireSendable } from "./message-size.js";
 import type { ChildMessage, Methods, ParentMessage } from "./protocol.js";
 import { aborted } from "./until-aborted.js";
-import { fromWireError } from "./wire-error.js";
+import { fromWireError } from "../../wire-error.js";
 
 export interface CallOptions<Event> {
   /**
@@ -32,11 +32,11 @@ export function pendingCalls(send: (message: ParentMessage, bytes?: number) => v
   /** Asks the child to abort all calls. */
   abort(): void;
   /** Rejects all pending and all later calls. */
-  end(error: EngineError): void;
+  end(error: HeddleError): void;
 } {
   const pending = new Map<number, Pending>();
   let lastId = 0;
-  let ended: EngineError | undefined;
+  let ended: HeddleError | undefined;
 
   return {
     async call(method, params, { signal, onEvent } = {}) {

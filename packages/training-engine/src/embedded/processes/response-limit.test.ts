@@ -4,7 +4,7 @@ import { responseLimit } from "./response-limit.js";
 
 const token: SampledToken = { token: 1, logprob: -1, alternatives: [{ token: 2, logprob: -2, rank: 1 }] };
 
-it("an answer with more log-probabilities than may be copied is ended while it grows", () => {
+it("a result that exceeds the maximum of log-probabilities is aborted while it is generated", () => {
   const limit = responseLimit(5);
   limit.add({ index: 0, text: "", tokens: [token, token] });
   expect(limit.signal.aborted).toBe(false);
@@ -14,7 +14,7 @@ it("an answer with more log-probabilities than may be copied is ended while it g
   expect(() => limit.check()).toThrow(expect.objectContaining({ code: "too_large" }));
 });
 
-it("the log-probabilities of the prompt count as well, and what came all at once", () => {
+it("the log-probabilities of the prompt count as well, and those of a result without chunks", () => {
   const limit = responseLimit(5);
   const one = { token: 1, logprob: -1, rank: 1 };
   const result = (tokens: SampledToken[]): GenerateResult => ({

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { GenerateResult, CompletionChunk, SampledToken } from "../../port.js";
 
 /**
@@ -30,7 +30,7 @@ export function responseLimit(maximum: number): ResponseLimit {
     check(result) {
       if ((result ? totalLogprobCount(result) : count) <= maximum) return;
       const limit = `the result exceeds ${maximum} log-probabilities`;
-      throw new EngineError("too_large", `${limit}; request fewer tokens, completions or alternatives`);
+      throw new HeddleError("too_large", `${limit}; request fewer tokens, completions or alternatives`);
     },
   };
 }

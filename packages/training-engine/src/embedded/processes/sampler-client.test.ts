@@ -1,6 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { expect, it } from "vitest";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { GenerateRequest } from "../../port.js";
 import { restartingSampler } from "./sampler-client.js";
 
@@ -11,14 +11,14 @@ const request: GenerateRequest = {
   maxTokens: 1,
 };
 
-it("turns requests away, with the reason and for how long, while the process ends again and again", async () => {
+it("rejects requests with the reason during a crash loop of the process", async () => {
   let starts = 0;
   const lines: string[] = [];
   const ends = new EventEmitter();
   const sampler = restartingSampler(
     async () => {
       starts++;
-      throw new EngineError("failed", "the sampling process exited with code 7");
+      throw new HeddleError("failed", "the sampling process exited with code 7");
     },
     (line) => ends.emit(`end ${lines.push(line)}`),
   );
@@ -38,7 +38,7 @@ it("turns requests away, with the reason and for how long, while the process end
   expect(starts).toBe(4);
 });
 
-it("lets go of a request that is aborted while the process starts", async () => {
+it("rejects a request that is aborted while the process starts", async () => {
   const sampler = restartingSampler(
     () => new Promise(() => undefined),
     () => undefined,

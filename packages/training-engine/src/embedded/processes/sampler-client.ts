@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Sampler } from "../../port.js";
-import type { Child } from "./child.js";
+import type { EngineProcess } from "./child.js";
 import type { SamplerMethods } from "./sampler-protocol.js";
 import { untilAborted } from "./until-aborted.js";
 
@@ -24,18 +24,18 @@ export interface RestartingSampler extends Sampler {
  * `failed`. Weights are loaded again with the first request for them.
  */
 export function restartingSampler(
-  start: (signal: AbortSignal) => Promise<Child<SamplerMethods>>,
+  start: (signal: AbortSignal) => Promise<EngineProcess<SamplerMethods>>,
   log: (line: string) => void,
 ): RestartingSampler {
   const closing = new AbortController();
-  let current: Promise<Child<SamplerMethods>> | undefined;
+  let current: Promise<EngineProcess<SamplerMethods>> | undefined;
   let running = false;
   let failures = 0;
   let hasResponded = false;
   let lastFailure = "";
   let nextStartAt = 0;
 
-  function launch(pauseMs: number): Promise<Child<SamplerMethods>> {
+  function launch(pauseMs: number): Promise<EngineProcess<SamplerMethods>> {
     nextStartAt = Date.now() + pauseMs;
     const started = pause(pauseMs).then(async () => {
       const startedAt = Date.now();
@@ -73,16 +73,16 @@ export function restartingSampler(
     return `the sampling process failed ${failures} times in a row (last: ${lastFailure}); it restarts within ${seconds} s`;
   }
 
-  async function ready(signal?: AbortSignal): Promise<Child<SamplerMethods>> {
+  async function ready(signal?: AbortSignal): Promise<EngineProcess<SamplerMethods>> {
     if (closing.signal.aborted) throw closed();
     const reason = failureReason();
-    if (reason !== undefined && Date.now() < nextStartAt) throw new EngineError("busy", reason);
+    if (reason !== undefined && Date.now() < nextStartAt) throw new HeddleError("busy", reason);
     return untilAborted(current ?? launch(0), signal);
   }
 
   /** Retries a call once if its process exited, unless `hasStreamed` returns true. */
   async function callWithRetry<Result>(
-    send: (child: Child<SamplerMethods>) => Promise<Result>,
+    send: (child: EngineProcess<SamplerMethods>) => Promise<Result>,
     { signal, hasStreamed }: { signal?: AbortSignal; hasStreamed?: () => boolean } = {},
   ): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
@@ -109,7 +109,8 @@ export function restartingSampler(
           onChunk(chunk);
         });
       const stream = onChunk !== undefined;
-      const send = (child: Child<SamplerMethods>) => child.call("generate", { request, stream }, { signal, onEvent });
+      const send = (child: EngineProcess<SamplerMethods>) =>
+        child.call("generate", { request, stream }, { signal, onEvent });
       return callWithRetry(send, { signal, hasStreamed: () => streamed });
     },
     preload: (weights) => callWithRetry((child) => child.call("preload", weights)),
@@ -125,6 +126,6 @@ export function restartingSampler(
   };
 }
 
-function closed(): EngineError {
-  return new EngineError("aborted", "the engine is closed");
+function closed(): HeddleError {
+  return new HeddleError("aborted", "the engine is closed");
 }

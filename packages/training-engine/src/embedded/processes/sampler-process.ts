@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { CompletionChunk } from "../../port.js";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
 import { createCpuSampler } from "../decode/cpu-sampler.js";
@@ -23,7 +23,7 @@ serve<SamplerMethods>({
   },
   async generate({ request, stream }, { signal, emit }) {
     const { sampler, weights } = requireOpen();
-    const loading = weights.acquire(request.weights);
+    const loading = withLoc(["weights"], () => weights.acquire(request.weights));
     const limit = responseLimit(maxLogprobs);
     const onChunk = (chunk: CompletionChunk): void => {
       limit.add(chunk);
@@ -54,6 +54,6 @@ serve<SamplerMethods>({
 });
 
 function requireOpen(): { sampler: CpuSampler; weights: ServedWeights } {
-  if (!open) throw new EngineError("failed", "the sampler is not open");
+  if (!open) throw new HeddleError("failed", "the sampler is not open");
   return open;
 }

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ChildMessage, Methods, ParentMessage, ParentMessageBatch } from "./protocol.js";
 import { startHeartbeat } from "./heartbeat.js";
-import { toWireError } from "./wire-error.js";
+import { toWireError } from "../../wire-error.js";
 
 interface CallContext<Event> {
   signal: AbortSignal;
@@ -48,7 +48,7 @@ export function serve<M extends Methods<M>>(handlers: Handlers<M>): void {
     const { emit, flush } = collectEvents(id);
     try {
       const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof M] : undefined;
-      if (!handler) throw new EngineError("unsupported", `unknown method ${method}`);
+      if (!handler) throw new HeddleError("unsupported", `unknown method ${method}`);
       const value = await handler(params, { signal: controller.signal, emit });
       await heartbeatStarted;
       flush();

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { requireSamplingMemory } from "../../model/memory.js";
 import type { LoraConfig } from "../../model/parameters.js";
 import { adapterParameters, modelParameters, parameterCount } from "../../model/parameters.js";
@@ -82,9 +82,9 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
       base: { name: nameOf(baseRef), source: modelSource(baseRef, { base, config }) },
       size: async () => bytesPerParameter * parameterCount(adapterParameters(config, shape)),
       async load(id, baseId) {
-        if (baseId === undefined) throw new EngineError("failed", "the adapter was loaded before its base model");
+        if (baseId === undefined) throw new HeddleError("failed", "the adapter was loaded before its base model");
         const { trained } = await readCheckpoint(directory, config);
-        if (!("adapter" in trained)) throw new EngineError("invalid", "the checkpoint changed while it was read");
+        if (!("adapter" in trained)) throw new HeddleError("conflict", "the checkpoint changed while it was read");
         await sampler.addAdapter(id, baseId, trained.adapter);
       },
       drop: (id) => sampler.remove(id),

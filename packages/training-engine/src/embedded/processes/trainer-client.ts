@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { EngineError } from "../../engine-error.js";
+import type { HeddleError } from "@heddle/errors";
 import type { Trainer } from "../../port.js";
 import { removeLeftovers } from "../../weights/partial-directories.js";
 import type { ChildOptions } from "./child.js";
@@ -9,7 +9,7 @@ import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 export interface TrainerProcess {
   trainer: Trainer;
   /** Resolves when the process has exited. */
-  exited: Promise<EngineError>;
+  exited: Promise<HeddleError>;
 }
 
 /** Starts a process for one trainer and loads its weights there. An abort in the meantime ends the process. */

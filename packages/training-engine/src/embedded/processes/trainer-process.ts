@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { writeCheckpoint } from "../../weights/checkpoint.js";
 import { initialAdapter } from "../../weights/initial-weights.js";
@@ -63,12 +63,14 @@ const handlers: Handlers<TrainerMethods> = {
 };
 
 function requireOpen(): OpenTrainer {
-  if (!open) throw new EngineError("failed", "the trainer is not open");
+  if (!open) throw new HeddleError("failed", "the trainer is not open");
   return open;
 }
 
 async function openTrainer({ models, spec, memoryBytes, workers }: TrainerOpening): Promise<OpenTrainer> {
-  const loaded = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
+  const loaded = await withLoc(["weights"], () =>
+    loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer }),
+  );
   const adapter = adapterOf(spec, loaded);
   // Moments of all weights do not apply to an adapter that starts from them.
   const optimizer = adapter && !loaded.adapter ? undefined : loaded.optimizer;
@@ -85,10 +87,10 @@ function adapterOf(
   if (loaded.adapter) return loaded.adapter;
   if (!adapter) return undefined;
   if (weights.checkpoint !== undefined) {
-    throw new EngineError(
+    throw new HeddleError(
       "unsupported",
       "an adapter cannot start from a checkpoint of fully trained weights; start from its base model, or train all weights",
-      "adapter",
+      { loc: ["adapter"] },
     );
   }
   return { config: adapter, set: initialAdapter(loaded.config, adapter, seed) };

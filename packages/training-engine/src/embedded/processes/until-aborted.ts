@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 /**
  * Settles with the promise, or rejects with `aborted` as soon as the signal aborts; the work behind the promise
@@ -19,6 +19,6 @@ export async function untilAborted<Value>(promise: Promise<Value>, signal?: Abor
   }
 }
 
-export function aborted(): EngineError {
-  return new EngineError("aborted", "the request was aborted");
+export function aborted(): HeddleError {
+  return new HeddleError("aborted", "the request was aborted");
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { WeightsSource } from "./weights-cache.js";
 import { weightsCache } from "./weights-cache.js";
 
-/** Weights of which only is recorded when they come and go. */
+/** Weights that only record when they are loaded and dropped. */
 function recorded(bytes: number, events: string[], base?: WeightsSource["base"]): WeightsSource {
   return {
     size: async () => bytes,
@@ -13,7 +13,7 @@ function recorded(bytes: number, events: string[], base?: WeightsSource["base"])
 }
 
 describe("weights that are loaded for sampling", () => {
-  it("are read once for many requests and stay for the next", async () => {
+  it("are loaded once for many requests and stay loaded", async () => {
     const events: string[] = [];
     const cache = weightsCache(100);
     const source = recorded(60, events);
@@ -23,7 +23,7 @@ describe("weights that are loaded for sampling", () => {
     expect(events).toEqual([`+${leases[0].id}`]);
   });
 
-  it("go when others need their room, the least recently used first", async () => {
+  it("are dropped when others need their memory, the least recently used first", async () => {
     const events: string[] = [];
     const cache = weightsCache(100);
     const sources = { a: recorded(40, events), b: recorded(40, events), c: recorded(40, events) };
@@ -36,7 +36,7 @@ describe("weights that are loaded for sampling", () => {
     expect(events).toEqual([`+${a.id}`, `+${b.id}`, `-${b.id}`, `+${c.id}`]);
   });
 
-  it("stay while a request runs on them, and others wait for another time", async () => {
+  it("are kept while a request uses them, and others are rejected as busy", async () => {
     const events: string[] = [];
     const cache = weightsCache(100);
     const a = await cache.acquire("a", recorded(60, events));
@@ -47,7 +47,7 @@ describe("weights that are loaded for sampling", () => {
     expect(events).toEqual([`+${a.id}`, `-${a.id}`, `+${b.id}`]);
   });
 
-  it("are refused with both numbers when they can never fit", async () => {
+  it("are refused with both sizes if they exceed the limit", async () => {
     const cache = weightsCache(100);
     await expect(cache.acquire("a", recorded(101, []))).rejects.toMatchObject({
       code: "too_large",
@@ -55,7 +55,7 @@ describe("weights that are loaded for sampling", () => {
     });
   });
 
-  it("are read anew after they were forgotten, while the old ones end what runs on them", async () => {
+  it("are loaded again after invalidation, while running requests finish on the old ones", async () => {
     const events: string[] = [];
     const cache = weightsCache(100);
     const source = recorded(40, events);
@@ -78,12 +78,12 @@ describe("weights that are loaded for sampling", () => {
     first.release();
     const [plus, plusAdapter] = events;
     expect(plusAdapter).toBe(`+${first.id} on ${plus?.slice(1)}`);
-    // 40 more need room: the adapter goes, and then its base.
+    // 40 more bytes are needed: the adapter is dropped, then its base.
     await cache.acquire("other", recorded(90, events));
     expect(events.slice(2, 4)).toEqual([`-${first.id}`, `-${plus?.slice(1)}`]);
   });
 
-  it("give their room back when reading them failed, and are tried again", async () => {
+  it("free their memory when loading fails, and are retried", async () => {
     const cache = weightsCache(100);
     const broken: WeightsSource = { ...recorded(90, []), load: () => Promise.reject(new Error("torn file")) };
     await expect(cache.acquire("a", broken)).rejects.toThrow("torn file");

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 /** Loads and drops the weights of one name. */
 export interface WeightsSource {
@@ -112,7 +112,7 @@ export function weightsCache(budgetBytes: number): {
 
   async function reserveBytes(entry: Entry, bytes: number): Promise<void> {
     if (bytes > budgetBytes) {
-      throw new EngineError(
+      throw new HeddleError(
         "too_large",
         `the weights need ${bytes} bytes; the limit for loaded weights is ${budgetBytes}`,
       );
@@ -121,7 +121,7 @@ export function weightsCache(budgetBytes: number): {
       const idle = [...entries.values()].filter(({ uses, bytes }) => uses === 0 && bytes > 0);
       const oldest = idle.toSorted((a, b) => a.lastUse - b.lastUse)[0];
       if (!oldest) {
-        throw new EngineError(
+        throw new HeddleError(
           "busy",
           `the weights need ${bytes} bytes; ${budgetBytes - usedBytes} of ${budgetBytes} are not in use`,
         );

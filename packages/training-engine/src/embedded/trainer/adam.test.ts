@@ -22,7 +22,7 @@ test("steps are those of the published formulas, with bias correction, clipping 
   const m = [0, 0, 0, 0, 0];
   const v = [0, 0, 0, 0, 0];
   for (let t = 1; t <= 4; t++) {
-    // The first gradients are longer than 2, the last is shorter.
+    // The norms of the first gradients are above 2, that of the last is below.
     const gradient = [3, -1, 0, 2, 1].map((value) => value / t ** 1.5);
     const length = Math.hypot(...gradient);
     expect(adamStep(weights, Float32Array.from(gradient), state, settings)).toBeCloseTo(length, 6);
@@ -39,7 +39,7 @@ test("steps are those of the published formulas, with bias correction, clipping 
   expect(state.steps).toBe(4);
 });
 
-test("arrays longer than a chunk are stepped to their end", () => {
+test("arrays longer than a chunk are updated completely", () => {
   const size = 3 * 16_384 + 5;
   const weights = parameterSet([{ name: "matrix", shape: [1, size], offset: 0, size }]);
   const state = { steps: 0, first: new Float32Array(size), second: new Float32Array(size) };

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelParameter, ParameterSet } from "../../model/parameters.js";
 import type { OptimizerSettings } from "../../port.js";
 import type { OptimizerState } from "../../weights/optimizer-file.js";
@@ -35,7 +35,7 @@ export function adamStep(
   const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm } = settings;
   const norm = Math.sqrt(squaredNorm(gradient));
   if (!Number.isFinite(norm)) {
-    throw new EngineError("failed", `the gradient norm is ${norm}: the optimizer step was skipped`);
+    throw new HeddleError("failed", `the gradient norm is ${norm}: the optimizer step was skipped`);
   }
   state.steps++;
   const clip = maxGradientNorm > 0 && norm > maxGradientNorm ? maxGradientNorm / norm : 1;
@@ -95,7 +95,7 @@ export function checkOptimizerSettings(settings: OptimizerSettings): void {
   for (const name of Object.keys(rules) as (keyof OptimizerSettings)[]) {
     const value = settings[name];
     if (!Number.isFinite(value) || !rules[name](value)) {
-      throw new EngineError("invalid", `${value} is out of range`, name);
+      throw new HeddleError("invalid", `${name} is ${value}, which is out of range`, { loc: [name] });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { Objective, TokenSequence } from "../../port.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import { evaluateMicrobatch, scoreMicrobatch } from "./evaluate-microbatch.js";
@@ -26,7 +26,7 @@ export async function runGradientTask(
 ): Promise<MicrobatchEvaluation[]> {
   const evaluations: MicrobatchEvaluation[] = [];
   for (const microbatch of task.microbatches) {
-    if (control.stopped()) throw new EngineError("aborted", "the call was aborted");
+    if (control.stopped()) throw new HeddleError("aborted", "the call was aborted");
     if (task.kind === "score") {
       evaluations.push(await scoreMicrobatch(network, task.sequences, microbatch));
     } else {

@@ -1,6 +1,6 @@
 import type { ModelConfig } from "../../model/config.js";
 import type { LoraConfig } from "../../model/parameters.js";
-import type { WireError } from "../processes/wire-error.js";
+import type { WireError } from "../../wire-error.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { GradientTask } from "./gradient-task.js";
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { adapterParameters, modelParameters, parameterSet } from "../../model/parameters.js";
-import { toWireError } from "../processes/wire-error.js";
+import { toWireError } from "../../wire-error.js";
 import { emptyGradients } from "./gradients.js";
 import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
 import { runGradientTask } from "./gradient-task.js";
@@ -18,7 +18,7 @@ const gradients = emptyGradients(set.parameters);
 let network: Network | undefined;
 
 parentPort?.on("message", (message: ToGradientWorker) => {
-  void answer(message).then(send);
+  void respond(message).then(send);
 });
 
 function send(message: FromGradientWorker): void {
@@ -26,7 +26,7 @@ function send(message: FromGradientWorker): void {
   parentPort?.postMessage(message);
 }
 
-async function answer({ task, weightsChanged }: ToGradientWorker): Promise<FromGradientWorker> {
+async function respond({ task, weightsChanged }: ToGradientWorker): Promise<FromGradientWorker> {
   try {
     if (weightsChanged) localWeights.set(trained);
     network ??= await open();

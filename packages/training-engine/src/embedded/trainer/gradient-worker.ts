@@ -1,6 +1,6 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import { startThread } from "../../start-thread.js";
-import { fromWireError } from "../processes/wire-error.js";
+import { fromWireError } from "../../wire-error.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import type { FromGradientWorker, GradientWorkerData, ToGradientWorker } from "./gradient-worker-protocol.js";
 import type { GradientTask } from "./gradient-task.js";
@@ -19,12 +19,12 @@ export interface GradientWorker {
 
 export function startGradientWorker(memory: GradientWorkerData): GradientWorker {
   const thread = startThread(new URL("./gradient-worker-thread.ts", import.meta.url), { workerData: memory });
-  let ended: EngineError | undefined;
+  let ended: HeddleError | undefined;
   let stale = true;
   let running: { resolve(result: MicrobatchEvaluation[]): void; reject(error: Error): void } | undefined;
   let trained = (_tokens: number): void => undefined;
   const end = (reason: string) => {
-    ended ??= new EngineError("failed", `a trainer thread ${reason}`);
+    ended ??= new HeddleError("failed", `a trainer thread ${reason}`);
     running?.reject(ended);
   };
   thread.on("error", (error) => end(`failed: ${error instanceof Error ? error.message : String(error)}`));

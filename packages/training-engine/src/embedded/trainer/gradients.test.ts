@@ -69,7 +69,7 @@ test("the double-precision gradients are those of central differences", () => {
   const slopes = model.tape.gradient(loss);
   for (const [name, view] of [...weights.views, ...set.views]) {
     const before = view[1]!;
-    // In f32, so that both ends are exactly what is evaluated.
+    // In f32, so that both points are exactly those that are evaluated.
     const [above, below] = [Math.fround(before + 2e-4), Math.fround(before - 2e-4)];
     view[1] = above;
     const high = lossWith().value;
@@ -92,7 +92,7 @@ function ragged({ vocabularySize }: ModelConfig): CrossEntropySequence[] {
 
 const normalizer = 5;
 
-/** The gradient itself: with beta1 0 the first moment is nothing else. */
+/** The gradient: with beta1 0 it equals the first moment. */
 async function trained(
   config: ModelConfig,
   weights: ParameterSet,

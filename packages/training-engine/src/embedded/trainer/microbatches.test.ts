@@ -13,7 +13,7 @@ function sequence(length: number, trained: number[] = [length - 1]): TokenSequen
   return { tokens: Int32Array.from({ length }, (_, i) => i % 11), mask };
 }
 
-test("sequences of like length share a batch, and none is lost", () => {
+test("sequences of similar length share a batch, and each is in one", () => {
   const lengths = [20, 900, 21, 300, 310, 18, 290, 5, 2000];
   const batches = planMicrobatches(
     lengths.map((length) => sequence(length)),
@@ -28,7 +28,7 @@ test("sequences of like length share a batch, and none is lost", () => {
   expect(batches.every(({ recompute, worker }) => !recompute && worker === 0)).toBe(true);
 });
 
-test("tokens after the last trained one cost nothing, and sequences that train nothing are left out", () => {
+test("tokens after the last trained one and sequences without trained tokens are omitted", () => {
   const sequences = [sequence(400, [3, 9]), sequence(50, []), sequence(0), sequence(2)];
   const batches = planMicrobatches(sequences, plenty);
   expect(batches.map(({ indices, time }) => [indices, time])).toEqual([[[0, 3], 16]]);
@@ -40,7 +40,7 @@ test("tokens after the last trained one cost nothing, and sequences that train n
   expect([...short!]).toEqual([NaN, -3]);
 });
 
-test("work is dealt out evenly when there is enough of it", () => {
+test("work is distributed evenly if there is enough", () => {
   const two = batchLimits(config, undefined, { memoryBytes: 2 ** 32, workers: 2 });
   const tokensOf = (count: number) => {
     const tokens = [0, 0];
@@ -56,7 +56,7 @@ test("work is dealt out evenly when there is enough of it", () => {
   expect(tokensOf(16)).toEqual([896, 896]);
 });
 
-test("less memory means recomputation, fewer threads, and in the end a refusal", () => {
+test("less memory leads to recomputation, then fewer threads, then an error", () => {
   const modes = [1e9, 3e7, 2e7].map((memoryBytes) =>
     batchLimits(config, undefined, { memoryBytes, workers: 1 }).modeOf(1, 256),
   );

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { TokenSequence } from "../../port.js";
 import type { BatchLimits } from "./batch-limits.js";
 import type { HeadRows, TokenBatch } from "./network.js";
@@ -51,10 +51,10 @@ export function planMicrobatches(sequences: readonly TokenSequence[], limits: Ba
 function mustRecompute(limits: BatchLimits, index: number, time: number): boolean {
   const mode = limits.modeOf(1, time);
   if (mode === "tooLarge") {
-    throw new EngineError(
+    throw new HeddleError(
       "too_large",
       `training on ${time} tokens at once takes ${limits.minBytes(1, time)} bytes, and ${limits.activationBytes} are available`,
-      `sequences.${index}.tokens`,
+      { loc: ["sequences", index, "tokens"] },
     );
   }
   return mode === "recompute";

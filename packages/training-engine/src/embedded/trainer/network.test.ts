@@ -23,7 +23,7 @@ async function evaluated({ headRows, mode }: { headRows: number; mode: "keep" | 
   return { logprobs, entropies, sums: gradients.sums().slice() };
 }
 
-test("logits a few rows at a time are the same logits", async () => {
+test("logits in batches of rows equal those at once", async () => {
   const all = await evaluated({ headRows: 100, mode: "keep" });
   const few = await evaluated({ headRows: 5, mode: "keep" });
   const [a, b] = [
@@ -33,13 +33,13 @@ test("logits a few rows at a time are the same logits", async () => {
   a.forEach((value, i) => expect(Math.abs(b[i]! - value)).toBeLessThan(1e-6));
 });
 
-test("values that were kept and values that are computed again give the same bits", async () => {
+test("kept and recomputed values are bitwise equal", async () => {
   expect(await evaluated({ headRows: 100, mode: "recompute" })).toEqual(
     await evaluated({ headRows: 100, mode: "keep" }),
   );
 });
 
-test("a pass can be taken back once", async () => {
+test("the backward pass can run once", async () => {
   const network = await openNetwork({ config: smallLlama, weights, headRows: 100 });
   const pass = await network.forward(batch, "score");
   const gradients = emptyGradients(weights.parameters);

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../../model/config.js";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
 import { headBackwardGraph, headForwardGraph } from "../graph/head.js";
@@ -79,7 +79,7 @@ export async function openNetwork({
   reuseArenas,
 }: NetworkSettings): Promise<Network> {
   const missing = await unavailableReason();
-  if (missing !== undefined) throw new EngineError("unsupported", missing);
+  if (missing !== undefined) throw new HeddleError("unsupported", missing);
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
   const trainsAllWeights = !adapter;

@@ -1,5 +1,7 @@
+import type { Loc } from "@heddle/errors";
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
+import { locOf } from "../../../test/loc-of.js";
 import { randomWeights, smallLlama, uniform } from "../../../test/random-models.js";
 import type { ParameterSet } from "../../model/parameters.js";
 import { adapterParameters, modelParameters } from "../../model/parameters.js";
@@ -74,7 +76,7 @@ async function steps(trainer: CpuTrainer, from: number, to: number): Promise<voi
 }
 
 describe("training", () => {
-  test("learns its sequences by heart", async () => {
+  test("memorises its sequences", async () => {
     const trainer = await open();
     const objective = supervised([9, 5]);
     const first = await trainer.forwardBackward(objective);
@@ -88,7 +90,7 @@ describe("training", () => {
     expect(last.metrics).toMatchObject({ trained_tokens: 12 });
   });
 
-  test("gives the same bits again, and after going on from saved moments", async () => {
+  test("is bitwise reproducible, also after resuming from saved moments", async () => {
     const once = await open();
     const again = await open();
     await steps(once, 0, 6);
@@ -104,7 +106,7 @@ describe("training", () => {
     expect(resumed.optimizer.steps).toBe(6);
   });
 
-  test("several calls with one normalizer are one mean", async () => {
+  test("several calls with a common normalizer compute one mean", async () => {
     const whole = await open();
     const parts = await open();
     const objective = supervised([9, 4, 30, 6]);
@@ -141,7 +143,7 @@ describe("training", () => {
     }
   });
 
-  test("only matrices decay, and by the learning rate", async () => {
+  test("weight decay applies to matrices only and scales with the learning rate", async () => {
     const trainer = await open();
     const before = copied(trainer.weights);
     await trainer.forwardBackward({ name: "cross_entropy", sequences: [], normalizer: 1 });
@@ -151,7 +153,7 @@ describe("training", () => {
     expect(of(trainer.weights, "final_norm")).toBe(of(before, "final_norm"));
   });
 
-  test("an adapter that still adds nothing leaves log-probabilities as they are, and then learns alone", async () => {
+  test("a new adapter does not change log-probabilities, and training changes only the adapter", async () => {
     const plain = await open();
     const shape = { rank: 4, alpha: 8, targets: ["q" as const, "down" as const] };
     const set = randomWeights(adapterParameters(config, shape), 3);
@@ -169,11 +171,11 @@ describe("training", () => {
   });
 });
 
-describe("where memory is short", () => {
+describe("with little memory", () => {
   const long = { ...config, contextLength: 512 };
   const objective = supervised([400, 30, 390]);
 
-  test("values of layers are computed again, with the same gradient", async () => {
+  test("activations are recomputed, with the same gradient", async () => {
     const unlimited = await open({ config: long });
     const narrow = await open({ config: long, memoryBytes: 8_000_000 });
     const all = await unlimited.forwardBackward(objective);
@@ -186,23 +188,23 @@ describe("where memory is short", () => {
     });
   });
 
-  test("a sequence that would not even fit then is refused with both numbers", async () => {
+  test("a sequence that still exceeds the memory is refused with both sizes", async () => {
     const trainer = await open({ config: long, memoryBytes: 3_000_000 });
     await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({
       code: "too_large",
-      path: "sequences.0.tokens",
+      loc: ["sequences", 0, "tokens"],
       message: expect.stringMatching(/400 tokens .* \d+ bytes, and \d+/),
     });
     expect((await trainer.forwardBackward(supervised([30]))).loss).toBeGreaterThan(0);
   });
 
-  test("a model that would not fit is not opened", async () => {
+  test("a model that exceeds the memory is not opened", async () => {
     await expect(open({ memoryBytes: 100_000 })).rejects.toMatchObject({ code: "too_large" });
   });
 });
 
-describe("what cannot be trained on is refused with its place, and the trainer goes on", () => {
-  const cases: [string, (objective: Objective & { name: "policy" }) => void, { code: string; path: string }][] = [
+describe("invalid input is refused with its location, and the trainer continues", () => {
+  const cases: [string, (objective: Objective & { name: "policy" }) => void, { code: string; loc: Loc }][] = [
     ["a token outside the vocabulary", ({ sequences }) => (sequences[1]!.tokens[4] = 40), at("sequences.1.tokens.4")],
     ["a negative token", ({ sequences }) => (sequences[0]!.tokens[2] = -1), at("sequences.0.tokens.2")],
     [
@@ -211,7 +213,7 @@ describe("what cannot be trained on is refused with its place, and the trainer g
         sequences[1]!.tokens = new Int32Array(65);
         sequences[1]!.mask = new Uint8Array(65);
       },
-      { code: "too_large", path: "sequences.1.tokens" },
+      { code: "too_large", loc: ["sequences", 1, "tokens"] },
     ],
     ["a mask of another length", ({ sequences }) => (sequences[0]!.mask = new Uint8Array(3)), at("sequences.0.mask")],
     ["a mask of neither 0 nor 1", ({ sequences }) => (sequences[0]!.mask[2] = 2), at("sequences.0.mask.2")],
@@ -244,7 +246,7 @@ describe("what cannot be trained on is refused with its place, and the trainer g
     expect((await trainer.forwardBackward(policy([7, 9]))).metrics["trained_tokens"]).toBe(14);
   });
 
-  test("nothing to train is an evaluation of nothing", async () => {
+  test("a call without trained tokens has no effect", async () => {
     const trainer = await open();
     const empty = { tokens: Int32Array.of(), mask: Uint8Array.of() };
     const unmasked = { tokens: Int32Array.of(1, 2, 3), mask: new Uint8Array(3) };
@@ -255,20 +257,20 @@ describe("what cannot be trained on is refused with its place, and the trainer g
     }
   });
 
-  test("optimizer numbers that make no sense", async () => {
+  test("invalid optimizer settings", async () => {
     const trainer = await open();
     await trainer.forwardBackward(supervised([8]));
-    await expect(trainer.optimStep({ ...adam, beta2: 1 })).rejects.toMatchObject({ code: "invalid", path: "beta2" });
-    await expect(trainer.optimStep({ ...adam, learningRate: NaN })).rejects.toMatchObject({ path: "learningRate" });
+    await expect(trainer.optimStep({ ...adam, beta2: 1 })).rejects.toMatchObject({ code: "invalid", loc: ["beta2"] });
+    await expect(trainer.optimStep({ ...adam, learningRate: NaN })).rejects.toMatchObject({ loc: ["learningRate"] });
     expect((await trainer.optimStep(adam)).gradientNorm).toBeGreaterThan(0);
   });
 
   test("moments of another model", async () => {
     const optimizer = { steps: 1, first: new Float32Array(3), second: new Float32Array(3) };
-    await expect(open({ optimizer })).rejects.toMatchObject({ code: "invalid", path: "optimizer" });
+    await expect(open({ optimizer })).rejects.toMatchObject({ code: "invalid", loc: ["optimizer"] });
   });
 
-  test("weights that have become useless fail the call, and the step changes nothing", async () => {
+  test("diverged weights fail the call, and the step changes nothing", async () => {
     const trainer = await open();
     const { weights, optimizer } = trainer;
     weights.flat[5] = NaN;
@@ -289,7 +291,7 @@ describe("what cannot be trained on is refused with its place, and the trainer g
 });
 
 describe("an abort", () => {
-  test("ends between batches and discards the gradient", async () => {
+  test("takes effect between batches and discards the gradient", async () => {
     const trainer = await open();
     const objective = supervised(Array.from({ length: 100 }, () => 60));
     const controller = new AbortController();
@@ -311,11 +313,11 @@ describe("an abort", () => {
 describe("several threads", () => {
   // With a small epsilon, the first steps are the signs of gradients, also of those that are only rounding.
   const smooth = { ...adam, epsilon: 1 };
-  // Large enough that a second thread is worth it.
+  // Large enough for a second thread to be used.
   const large = { ...config, hiddenSize: 64, headSize: 32, feedForwardSize: 192, vocabularySize: 1000, layers: 3 };
   const objective = supervised(Array.from({ length: 30 }, (_, i) => 40 + (i % 20)));
 
-  test("give the gradient of one, the same bits every time, and end when told", async () => {
+  test("compute the gradient of one thread reproducibly, and can be aborted", async () => {
     const alone = await open({ config: large });
     const [first, second] = [await open({ config: large, workers: 2 }), await open({ config: large, workers: 2 })];
     for (let step = 0; step < 2; step++) {
@@ -337,7 +339,7 @@ describe("several threads", () => {
     );
   });
 
-  test("a progress callback that throws fails its call and nothing else", async () => {
+  test("a progress callback that throws fails only its call", async () => {
     const trainer = await open({ config: large, workers: 2 });
     const onProgress = () => {
       throw new RangeError("no bar to draw");
@@ -346,7 +348,7 @@ describe("several threads", () => {
     expect((await trainer.forwardBackward(objective)).loss).toBeGreaterThan(0);
   });
 
-  test("an adapter is trained by several threads too", async () => {
+  test("an adapter is trained by several threads", async () => {
     const shape = { rank: 4, alpha: 8, targets: ["v" as const, "up" as const] };
     const of = () => ({ config: shape, set: randomWeights(adapterParameters(large, shape), 3) });
     const [alone, two] = [
@@ -360,7 +362,7 @@ describe("several threads", () => {
     }
   });
 
-  test("one that fails ends the others, and the next call works", async () => {
+  test("a failing one stops the others, and the next call works", async () => {
     const trainer = await open({ config: large, workers: 2 });
     const before = trainer.weights.flat.slice();
     trainer.weights.flat.fill(NaN);
@@ -377,8 +379,8 @@ describe("several threads", () => {
   });
 });
 
-function at(path: string): { code: string; path: string } {
-  return { code: "invalid", path };
+function at(path: string): { code: string; loc: Loc } {
+  return { code: "invalid", loc: locOf(path) };
 }
 
 function copied({ parameters, flat }: ParameterSet): ParameterSet {

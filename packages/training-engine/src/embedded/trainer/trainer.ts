@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../../model/config.js";
 import { requireTrainingMemory } from "../../model/memory.js";
 import type { LoraConfig, ParameterSet } from "../../model/parameters.js";
@@ -157,7 +157,7 @@ function checkOptimizer({ first, second }: OptimizerState, { flat }: ParameterSe
   for (const moment of [first, second]) {
     if (moment.length === flat.length) continue;
     const message = `the optimizer state has ${moment.length} entries for ${flat.length} trained values`;
-    throw new EngineError("invalid", message, "optimizer");
+    throw new HeddleError("invalid", message, { loc: ["optimizer"] });
   }
 }
 

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 import { constraintSource } from "./constraint-source.js";
 import type { JsonValidator } from "./json-validator.js";
@@ -11,7 +11,7 @@ export interface Compiled {
   validator?: JsonValidator;
 }
 
-/** Grammars compiled for one vocabulary; the ones least recently asked for are forgotten beyond a number. */
+/** A least recently used cache of grammars compiled for one vocabulary. */
 export interface CompiledGrammars {
   compile(output: StructuredOutput): Promise<Compiled>;
 }
@@ -38,7 +38,7 @@ export async function compiledGrammars(library: XGrammar, data: GrammarWorkerDat
       for (const [oldest, { grammar }] of cache) {
         if (cache.size <= data.cachedGrammars) break;
         cache.delete(oldest);
-        // Matchers at work hold it on their own.
+        // Matchers in use have references of their own.
         grammar.dispose();
       }
       return compiled;
@@ -55,7 +55,7 @@ export async function compiledGrammars(library: XGrammar, data: GrammarWorkerDat
     return { grammar, validator };
   }
 
-  /** Wasm memory is freed by hand: `compileGrammar` of a text would keep what it parsed. */
+  /** Compiles in two steps: `compileGrammar` of a text would not free the parsed grammar in wasm memory. */
   async function compileText(text: string): Promise<CompiledGrammar> {
     const parsed = await library.Grammar.fromEBNF(text);
     const compiled = await compiler.compileGrammar(parsed);
@@ -69,11 +69,11 @@ function validatorFor(schema: unknown): JsonValidator {
     return jsonValidator(schema);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new EngineError("invalid", `The JSON schema cannot be used: ${reason}.`, "schema");
+    throw new HeddleError("invalid", `The JSON schema cannot be used: ${reason}.`, { loc: ["schema"] });
   }
 }
 
-/** The library takes bytes where its types say text; both become the same in its memory. */
+/** Returns tokens as bytes. The library accepts them although its types require strings. */
 function tokenStrings({ bytes, ends }: GrammarWorkerData): string[] {
   const tokens = Array.from(ends, (end, token) => bytes.subarray(token === 0 ? 0 : ends[token - 1], end));
   return tokens as unknown[] as string[];

@@ -1,4 +1,4 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 
 const fieldsOf: Record<StructuredOutput["type"], Record<string, "string" | "boolean" | "any">> = {
@@ -10,26 +10,29 @@ const fieldsOf: Record<StructuredOutput["type"], Record<string, "string" | "bool
   structural_tag: { tag: "any" },
 };
 
-/** One constraint and nothing of another: what a type does not know would be ignored, and the text not be what was asked for. */
+/**
+ * Checks that a constraint has the fields of its type and no others, which would be ignored. Throws `invalid` with the
+ * field.
+ */
 export function checkFields({ type, ...fields }: StructuredOutput): void {
   if (!Object.hasOwn(fieldsOf, type)) {
-    throw new EngineError("invalid", `There is no constraint of the type ${JSON.stringify(type)}.`, "type");
+    throw new HeddleError("invalid", `There is no constraint of the type ${JSON.stringify(type)}.`, { loc: ["type"] });
   }
   const known = fieldsOf[type];
   for (const [name, value] of Object.entries(fields)) {
     const wanted = Object.hasOwn(known, name) ? known[name] : undefined;
     if (wanted === undefined) {
-      throw new EngineError(
+      throw new HeddleError(
         "invalid",
         `A constraint of the type ${type} has no ${name}; give exactly one constraint.`,
-        name,
+        { loc: [name] },
       );
     }
     if (wanted !== "any" && typeof value !== wanted)
-      throw new EngineError("invalid", `${name} must be a ${wanted}.`, name);
+      throw new HeddleError("invalid", `${name} must be a ${wanted}.`, { loc: [name] });
   }
   const [needed] = Object.keys(known);
   if (needed !== undefined && !Object.hasOwn(fields, needed)) {
-    throw new EngineError("invalid", `A constraint of the type ${type} needs ${needed}.`, needed);
+    throw new HeddleError("invalid", `A constraint of the type ${type} needs ${needed}.`, { loc: [needed] });
   }
 }

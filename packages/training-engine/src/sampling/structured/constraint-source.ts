@@ -1,4 +1,5 @@
-import { EngineError } from "../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 import { checkFields } from "./constraint-fields.js";
 import type { GrammarBuilder } from "./ebnf.js";
@@ -12,12 +13,12 @@ import { userGrammarSource } from "./user-grammar.js";
 const maxGrammarCharacters = 2_000_000;
 const maxChoices = 1_024;
 
-/** What xgrammar is given, and the schema that the finished text must satisfy. */
+/** Input of xgrammar, and the schema that the finished text must satisfy. */
 export type ConstraintSource = ({ grammar: string } | { structuralTag: string }) & { schema?: unknown };
 
 /**
- * Translates a constraint. JSON schemas and regular expressions become grammars written here, because xgrammar's own translation
- * silently widens what it does not know. Rejects with `invalid` or `too_large` and the place.
+ * Translates a constraint. JSON schemas and regular expressions are translated to grammars here, because xgrammar
+ * ignores what it does not support. Throws `invalid` or `too_large` with the location.
  */
 export function constraintSource(output: StructuredOutput): ConstraintSource {
   checkFields(output);
@@ -33,11 +34,11 @@ export function constraintSource(output: StructuredOutput): ConstraintSource {
         schema: { type: "object" },
       };
     case "regex":
-      return { grammar: regexGrammar(output.regex, "regex") };
+      return { grammar: regexGrammar(output.regex, ["regex"]) };
     case "choice":
       return { grammar: grammarOf(() => choiceExpression(output.choices)) };
     case "grammar":
-      return { grammar: userGrammarSource(output.grammar, "grammar") };
+      return { grammar: userGrammarSource(output.grammar, ["grammar"]) };
     default:
       return {
         structuralTag: structuralTagSource(output.tag, {
@@ -55,37 +56,37 @@ function grammarOf(root: (builder: GrammarBuilder) => string): string {
   return builder.text();
 }
 
-function regexGrammar(regex: string, path: string): string {
-  return grammarOf((builder) => regexExpression(regex, path, textWriter(builder)));
+function regexGrammar(regex: string, loc: Loc): string {
+  return grammarOf((builder) => regexExpression(regex, loc, textWriter(builder)));
 }
 
-function taggedSchema(schema: unknown, path: string): string {
-  return prefixErrorPath(path, () =>
+function taggedSchema(schema: unknown, loc: Loc): string {
+  return withSchemaLoc(loc, () =>
     grammarOf((builder) => schemaRule(schema, builder, jsonGrammar(builder, ...jsonWhitespace))),
   );
 }
 
-/** The place of a schema inside something else stands before the place in the schema. */
-function prefixErrorPath<Result>(path: string, work: () => Result): Result {
+/** Replaces the first step of an error's location, `schema`, by the location of the schema. */
+function withSchemaLoc<Result>(loc: Loc, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    throw new EngineError(error.code, error.message, `${path}${error.path?.replace(/^schema/, "") ?? ""}`);
+    if (!(error instanceof HeddleError)) throw error;
+    throw new HeddleError(error.code, error.message, { loc: [...loc, ...(error.loc ?? []).slice(1)] });
   }
 }
 
 function choiceExpression(choices: unknown): string {
   if (!Array.isArray(choices) || choices.length === 0) {
-    throw new EngineError("invalid", "A choice needs at least one text to choose.", "choices");
+    throw new HeddleError("invalid", "A choice needs at least one text.", { loc: ["choices"] });
   }
   if (choices.length > maxChoices) {
     const sizes = `${choices.length} are given, ${maxChoices} are allowed`;
-    throw new EngineError("too_large", `The choice has too many texts: ${sizes}.`, "choices");
+    throw new HeddleError("too_large", `The choice has too many texts: ${sizes}.`, { loc: ["choices"] });
   }
   const texts = choices.map((choice: unknown, index) => {
     if (typeof choice === "string") return choice;
-    throw new EngineError("invalid", "Every choice must be text.", `choices.${index}`);
+    throw new HeddleError("invalid", "Every choice must be text.", { loc: ["choices", index] });
   });
   return alternation(texts.map(literal));
 }
@@ -104,9 +105,11 @@ function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): 
   const { whitespace, whitespacePattern } = output;
   if (whitespacePattern === undefined) return whitespace === false ? pythonSeparators : jsonWhitespace;
   if (whitespace === false) {
-    throw new EngineError("invalid", "A whitespace pattern needs whitespace to be allowed.", "whitespacePattern");
+    throw new HeddleError("invalid", "A whitespace pattern requires whitespace to be allowed.", {
+      loc: ["whitespacePattern"],
+    });
   }
-  const space = regexExpression(whitespacePattern, "whitespacePattern", {
+  const space = regexExpression(whitespacePattern, ["whitespacePattern"], {
     set(ranges) {
       const inside = ranges.every(([first, last]) => {
         for (let codePoint = first; codePoint <= last; codePoint++) if (!jsonSpaces.has(codePoint)) return false;
@@ -123,8 +126,8 @@ function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): 
   return separated(space);
 }
 
-function invalidWhitespace(): EngineError {
+function invalidWhitespace(): HeddleError {
   const reason =
-    "A whitespace pattern may match only blanks, tabs and ends of lines: JSON knows no others (\\s has more).";
-  return new EngineError("invalid", reason, "whitespacePattern");
+    "A whitespace pattern may match only spaces, tabs and line breaks, the white space of JSON (\\s matches more).";
+  return new HeddleError("invalid", reason, { loc: ["whitespacePattern"] });
 }

@@ -1,12 +1,15 @@
 import { afterAll, afterEach, expect, test } from "vitest";
+import { locOf } from "../../../test/loc-of.js";
 import type { StructuredOutput } from "../../port.js";
 import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
-import { openConstraints } from "./constraints.js";
+import { compiledModule } from "../../../test/compiled.js";
+import type * as constraintsModule from "./constraints.js";
 import { jsonValidator } from "./json-validator.js";
 import { allowedTokens } from "../../../test/random-walk.js";
 import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 import { loadXGrammar } from "./xgrammar-library.js";
 
+const { openConstraints } = await compiledModule<typeof constraintsModule>("sampling/structured/constraints.js");
 const vocabulary = testVocabulary();
 const shared = openConstraints(vocabulary);
 afterAll(() => shared.close());
@@ -19,7 +22,7 @@ function opened(options: ConstraintOptions): Constraints {
 }
 
 const schemaOutput = (schema: unknown): StructuredOutput => ({ type: "json_schema", schema });
-/** Would be written out to more positions than any memory holds. */
+/** Needs more positions than fit into memory. */
 const exploding: StructuredOutput = { type: "grammar", grammar: 'root ::= ((("a"{1,900}){1,900}){1,900}){1,900}' };
 
 function write(session: ConstraintSession, text: string): void {
@@ -33,7 +36,7 @@ async function nextTexts(session: ConstraintSession): Promise<string[]> {
   );
 }
 
-test("tokens of several characters are allowed where the constraint wants their text", async () => {
+test("tokens of several characters are allowed where the constraint allows their text", async () => {
   const session = await shared.compile(
     schemaOutput({ type: "object", properties: { true: { type: "boolean" } }, required: ["true"] }),
   );
@@ -60,7 +63,7 @@ test("end-of-text is allowed only where the text may end", async () => {
   session.close();
 });
 
-test("special tokens and ids without text never stand in free text", async () => {
+test("special tokens and ids without text are never allowed in free text", async () => {
   const padded = opened({ vocabularySize: vocabulary.vocabularySize + 100 });
   const session = await padded.compile({ type: "regex", regex: "[^a]*" });
   const { mask } = await session.next();
@@ -69,7 +72,7 @@ test("special tokens and ids without text never stand in free text", async () =>
   expect(beyondText).toEqual([vocabulary.end]);
 });
 
-test("the same constraint serves several completions that know nothing of each other", async () => {
+test("the same constraint serves several independent completions", async () => {
   const [one, other] = await Promise.all([
     shared.compile({ type: "regex", regex: "ab|cd" }),
     shared.compile({ type: "regex", regex: "ab|cd" }),
@@ -81,7 +84,7 @@ test("the same constraint serves several completions that know nothing of each o
   other.close();
 });
 
-test("a completion goes on after its grammar was forgotten for others", async () => {
+test("a completion continues after its grammar was evicted from the cache", async () => {
   const constraints = opened({ limits: { cachedGrammars: 1 } });
   const first = await constraints.compile({ type: "choice", choices: ["ab"] });
   for (const choice of ["c", "d", "e"]) {
@@ -93,7 +96,7 @@ test("a completion goes on after its grammar was forgotten for others", async ()
   expect(await nextTexts(first)).toEqual(["b"]);
 });
 
-test("an endless tool-call text is free until the trigger, then JSON, then free again", async () => {
+test("text with tool calls is free until the trigger, then JSON, then free again", async () => {
   const tag = {
     type: "structural_tag",
     structures: [
@@ -144,9 +147,9 @@ const refused: [string, unknown, string][] = [
   ["unique items", { type: "array", uniqueItems: true }, "#/uniqueItems"],
   ["a required property that is not described", { properties: { a: true }, required: ["a", "b"] }, "#/required/1"],
   ["several schemas at once", { allOf: [{ type: "object" }, { required: [] }] }, "#/allOf"],
-  ["a reference beside other words", { $ref: "#/$defs/a", type: "object", $defs: { a: true } }, "#/type"],
+  ["a reference together with other keywords", { $ref: "#/$defs/a", type: "object", $defs: { a: true } }, "#/type"],
   ["oneOf that several may fit", { oneOf: [{ type: "number" }, { type: "integer" }] }, "#/oneOf/1"],
-  ["a format that nobody checks", { type: "string", format: "color" }, "#/format"],
+  ["an unsupported format", { type: "string", format: "color" }, "#/format"],
   ["a pattern with look-around", { type: "string", pattern: "(?!a)b" }, "#/pattern"],
   ["a pattern and a length", { type: "string", pattern: "a+", maxLength: 2 }, "#/maxLength"],
   ["an empty range", { type: "integer", minimum: 2, maximum: 1 }, "#"],
@@ -163,8 +166,11 @@ const refused: [string, unknown, string][] = [
   ["a value that contains itself", { type: "object", properties: { a: { $ref: "#" } }, required: ["a"] }, "#"],
 ];
 
-test.each(refused)("a JSON schema with %s is refused with its place", async (_, schema, place) => {
-  await expect(shared.compile(schemaOutput(schema))).rejects.toMatchObject({ code: "invalid", path: `schema${place}` });
+test.each(refused)("a JSON schema with %s is refused with its location", async (_, schema, pointer) => {
+  await expect(shared.compile(schemaOutput(schema))).rejects.toMatchObject({
+    code: "invalid",
+    loc: locOf(`schema${pointer.slice(1).replaceAll("/", ".")}`),
+  });
 });
 
 test.each<[StructuredOutput, string]>([
@@ -192,7 +198,7 @@ test.each<[StructuredOutput, string]>([
   [{ type: "structural_tag", tag: { format: { type: "qwen_xml_parameter" } } }, "tag.format.type"],
   [
     { type: "structural_tag", tag: { structures: [{ begin: "<a>", schema: { not: {} }, end: "" }], triggers: ["<a"] } },
-    "tag.tags.0.content.json_schema#/not",
+    "tag.tags.0.content.json_schema.not",
   ],
   [
     { type: "structural_tag", tag: { structures: [{ begin: "x", schema: {}, end: "" }], triggers: ["<a"] } },
@@ -200,8 +206,8 @@ test.each<[StructuredOutput, string]>([
   ],
   [{ type: "json_schema", schema: true, whitespacePattern: "\\s*" }, "whitespacePattern"],
   [{ type: "json_schema", schema: true, whitespace: false, whitespacePattern: " " }, "whitespacePattern"],
-])("%j is refused with its place", async (output, path) => {
-  await expect(shared.compile(output)).rejects.toMatchObject({ code: "invalid", path });
+])("%j is refused with its location", async (output, path) => {
+  await expect(shared.compile(output)).rejects.toMatchObject({ code: "invalid", loc: locOf(path) });
 });
 
 test("a grammar with a mistake names it, without the library's own files", async () => {
@@ -211,32 +217,32 @@ test("a grammar with a mistake names it, without the library's own files", async
   );
 });
 
-test("what is too large to compile is refused, and every other completion goes on where it was", async () => {
+test("a constraint too large to compile is refused, and other completions continue", async () => {
   const constraints = opened({ limits: { memoryBytes: 128 * 2 ** 20, slowMs: -1 } });
   const waiting = await constraints.compile({ type: "regex", regex: "(ab)+c" });
   write(waiting, "aba");
-  const [tooLarge, beside] = await Promise.allSettled([
+  const [tooLarge, other] = await Promise.allSettled([
     constraints.compile(exploding),
     constraints.compile({ type: "choice", choices: ["x"] }),
   ]);
-  expect(tooLarge).toMatchObject({ status: "rejected", reason: { code: "too_large", path: "grammar" } });
-  expect(beside.status).toBe("fulfilled");
+  expect(tooLarge).toMatchObject({ status: "rejected", reason: { code: "too_large", loc: ["grammar"] } });
+  expect(other.status).toBe("fulfilled");
   expect(await nextTexts(waiting)).toEqual(["b"]);
   write(waiting, "bc");
   expect(await waiting.next()).toMatchObject({ onlyEos: true });
 });
 
-test("what takes too long to compile is refused, and the next constraint works", async () => {
+test("a constraint that takes too long to compile is refused, and the next one works", async () => {
   const constraints = opened({ limits: { compileMs: 2_000, slowMs: -1 } });
   const waiting = await constraints.compile({ type: "choice", choices: ["xy"] });
   write(waiting, "x");
   // Its automaton doubles with every count.
   const endless = constraints.compile({ type: "regex", regex: "[ab]*a[ab]{60}" });
-  await expect(endless).rejects.toMatchObject({ code: "too_large", path: "regex" });
+  await expect(endless).rejects.toMatchObject({ code: "too_large", loc: ["regex"] });
   expect(await nextTexts(waiting)).toEqual(["y"]);
 });
 
-test("while a constraint takes long to compile, the others go on", async () => {
+test("other completions continue while a constraint compiles", async () => {
   const constraints = opened({ limits: { compileMs: 4_000, slowMs: 2_000 } });
   const going = await constraints.compile({ type: "regex", regex: "(ab)+" });
   const endless = constraints.compile({ type: "regex", regex: "[ab]*a[ab]{60}" }).catch(() => "endless");
@@ -247,7 +253,7 @@ test("while a constraint takes long to compile, the others go on", async () => {
   expect(await Promise.race([endless, texts()])).toEqual(["a", "END"]);
 });
 
-test("a constraint that turns slow goes on apart from the others, where it was", async () => {
+test("a constraint that becomes slow continues in the thread for slow ones", async () => {
   const constraints = opened({ limits: { slowMs: 0.5 } });
   const session = await constraints.compile({ type: "regex", regex: "((a?){0,40}b)+" });
   for (let step = 0; step < 30; step++) {
@@ -261,7 +267,7 @@ test.each<[string, StructuredOutput]>([
   ["a long regular expression", { type: "regex", regex: "a".repeat(20_000) }],
   ["many choices", { type: "choice", choices: Array.from({ length: 5_000 }, (_, index) => `${index}`) }],
   ["a huge schema", schemaOutput({ enum: Array.from({ length: 60_000 }, (_, index) => index) })],
-])("%s: too large is said at once", async (_, output) => {
+])("%s: too large is reported immediately", async (_, output) => {
   await expect(shared.compile(output)).rejects.toMatchObject({ code: "too_large" });
 });
 
@@ -273,14 +279,14 @@ test.each<[string, StructuredOutput]>([
   await expect(shared.compile(output)).rejects.toMatchObject({ code: "invalid" });
 });
 
-test("a token that the constraint does not allow is an error of the sampler, said by the next question", async () => {
+test("a token that the constraint does not allow is an error, reported by the next call", async () => {
   const session = await shared.compile({ type: "choice", choices: ["a"] });
   write(session, "b");
   await expect(session.next()).rejects.toMatchObject({ code: "failed" });
   session.close();
 });
 
-test("a vocabulary that cannot spell the text is said, instead of no token being allowed", async () => {
+test("a vocabulary that cannot express the text is reported", async () => {
   const { end, ...letters } = testVocabulary();
   const withoutX = {
     ...letters,
@@ -294,7 +300,7 @@ test("a vocabulary that cannot spell the text is said, instead of no token being
   expect(end).toBeGreaterThan(0);
 });
 
-test("closing ends what waits", async () => {
+test("closing rejects pending calls", async () => {
   const constraints = openConstraints(vocabulary);
   const compiling = constraints.compile({ type: "json_object" });
   const outcome = expect(compiling).rejects.toMatchObject({ code: "aborted" });
@@ -303,7 +309,7 @@ test("closing ends what waits", async () => {
   await expect(constraints.compile({ type: "json_object" })).rejects.toMatchObject({ code: "aborted" });
 });
 
-test("without the grammar library one sentence says so", () => {
+test("without the grammar library one sentence states the reason", () => {
   expect(() => loadXGrammar(() => {}, "@mlc-ai/not-installed")).toThrow(
     "Structured outputs need the package @mlc-ai/not-installed, which is not installed.",
   );

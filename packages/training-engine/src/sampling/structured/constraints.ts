@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
 import type { GrammarThread, ThreadSession, TimeLimits } from "./grammar-thread.js";
 import { grammarThread } from "./grammar-thread.js";
 import type { GrammarWorkerData, GrammarWorkerValue } from "./grammar-worker-protocol.js";
 
-/** What constraints need to know of a tokenizer. */
+/** The used properties of a tokenizer. */
 export interface ConstraintVocabulary {
   vocabularySize: number;
   tokenBytes(id: number): Uint8Array;
@@ -14,45 +14,45 @@ export interface ConstraintVocabulary {
 }
 
 interface ConstraintLimits extends TimeLimits {
-  /** A constraint that takes longer for a step is served apart from the others. */
+  /** A constraint with a longer step is served by the thread for slow constraints. */
   slowMs: number;
-  /** For all grammars of one of the two threads together. */
+  /** Memory limit of all grammars of one of the two threads. */
   memoryBytes: number;
   cachedGrammars: number;
-  /** Of one constraint, written as JSON. */
+  /** Maximum length of a constraint as JSON. */
   characters: number;
 }
 
 export interface ConstraintOptions {
-  /** Logits per row, where the model has more than the tokenizer. */
+  /** Logits per row, if the model has more than the tokenizer has tokens. */
   vocabularySize?: number;
-  /** Instead of the tokenizer's. */
+  /** Default: those of the tokenizer. */
   eosIds?: readonly number[];
   limits?: Partial<ConstraintLimits>;
 }
 
 export interface NextTokens {
-  /** Bit `t & 31` of word `t >>> 5` is 1 where token t may follow; at least one is. The caller's to change. */
+  /** Bit `t & 31` of word `t >>> 5` is 1 if token t is allowed. At least one is. The caller may change the array. */
   mask: Int32Array;
-  /** The text is complete and cannot go on: only end-of-text may follow. */
+  /** The text is complete: only end-of-text is allowed. */
   onlyEos: boolean;
 }
 
 /** The constraint of one completion. */
 export interface ConstraintSession {
-  /** What may follow the tokens accepted so far. It is computed from `accept` on, while the caller does something else. */
+  /** Returns the tokens allowed after the accepted ones. Their computation starts with `accept`. */
   next(): Promise<NextTokens>;
-  /** Takes the sampled token, end-of-text too. Trouble shows in `next`. */
+  /** Accepts a sampled token, including end-of-text. Errors are reported by `next`. */
   accept(token: number): void;
-  /** After end-of-text: JSON is checked against its schema once more. Rejects `failed` with the place. */
+  /** Validates JSON against its schema after end-of-text. Rejects with `failed` and the location in the value. */
   verify(): Promise<void>;
   close(): void;
 }
 
 export interface Constraints {
   /**
-   * One session per completion; a constraint compiled before is ready at once. Rejects `invalid` or `too_large` with the place in
-   * the constraint, `unsupported` where the grammar library is not installed.
+   * Opens a session for one completion. Compiled constraints are cached. Rejects with `invalid` or `too_large` and the
+   * location in the constraint, or with `unsupported` if the grammar library is not installed.
    */
   compile(output: StructuredOutput): Promise<ConstraintSession>;
   close(): Promise<void>;
@@ -68,12 +68,12 @@ const defaultLimits: ConstraintLimits = {
   characters: 256 * 1024,
 };
 
-/** Constraints that are remembered as quick. */
+/** Maximum number of constraints that are remembered as fast. */
 const maxFastConstraints = 1_024;
 
 /**
- * Structured outputs for one vocabulary. No thread is started before the first `compile`. There are two: one tries what is new and
- * serves what is slow, the other serves what has proved quick, so that nobody waits for somebody else's constraint.
+ * Opens structured outputs for one vocabulary. The threads are started by the first `compile`. One serves new and slow
+ * constraints, the other constraints that were fast, so that those do not wait for slow ones.
  */
 export function openConstraints(vocabulary: ConstraintVocabulary, options: ConstraintOptions = {}): Constraints {
   const limits = { ...defaultLimits, ...options.limits };
@@ -84,7 +84,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
   return {
     async compile(given) {
       if ((options.eosIds ?? vocabulary.eosIds).length === 0) {
-        throw new EngineError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
+        throw new HeddleError("unsupported", "Structured outputs need a tokenizer with an end-of-text token.");
       }
       const text = constraintJson(given, limits.characters);
       const { slow, fast } = openThreads();
@@ -105,7 +105,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
   };
 
   function openThreads() {
-    if (closed) throw new EngineError("aborted", "The constraints of this sampler are closed.");
+    if (closed) throw new HeddleError("aborted", "The constraints of this sampler are closed.");
     if (threads) return threads;
     const data = workerData(vocabulary, options, limits);
     threads = { slow: grammarThread(data, limits), fast: grammarThread(data, limits) };
@@ -137,7 +137,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
     return {
       async next() {
         const { mask, onlyEos } = await nextTokens;
-        if (!mask) throw new EngineError("failed", "The constraint gave no mask.");
+        if (!mask) throw new HeddleError("failed", "The constraint thread returned no mask.");
         return { mask: mask.slice(), onlyEos: onlyEos === true };
       },
       accept(token) {
@@ -146,12 +146,12 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
         const asked = servingThread.ask(current, "advance");
         const before = nextTokens;
         nextTokens = asked.then(async (value) => {
-          // An earlier refusal stays the answer.
+          // The first error is kept.
           await before;
           if (isSlow(value)) moveToSlowThread();
           return value;
         });
-        // Nobody may ever ask.
+        // `next` may never be called.
         nextTokens.catch(() => {});
       },
       async verify() {
@@ -164,7 +164,7 @@ export function openConstraints(vocabulary: ConstraintVocabulary, options: Const
       },
     };
 
-    /** Goes on in the slow lane from the next token on. */
+    /** Continues in the thread for slow constraints from the next token. */
     function moveToSlowThread(): void {
       if (ended || !threads || servingThread === threads.slow) return;
       servingThread.closeSession(current);
@@ -202,17 +202,20 @@ function workerData(
   return { bytes: new Uint8Array(Buffer.concat(parts)), ends, vocabularySize, eosIds, memoryBytes, cachedGrammars };
 }
 
-/** As JSON carries it: no functions, no loops, no surprises while it is read; not longer than `limit`. */
+/**
+ * Returns a copy of the constraint that is JSON, without functions, cycles and getters. Throws `too_large` above
+ * `limit` characters.
+ */
 function constraintJson(output: StructuredOutput, limit: number): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(output);
   } catch {
-    // Said below.
+    // Reported below.
   }
-  if (text === undefined) throw new EngineError("invalid", "The constraint must be plain JSON.");
+  if (text === undefined) throw new HeddleError("invalid", "The constraint must be JSON.");
   if (text.length > limit) {
-    throw new EngineError("too_large", `The constraint has ${text.length} characters, ${limit} are allowed.`);
+    throw new HeddleError("too_large", `The constraint has ${text.length} characters, ${limit} are allowed.`);
   }
   return text;
 }

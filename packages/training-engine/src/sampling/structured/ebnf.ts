@@ -1,15 +1,15 @@
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { ByteRange, CodePointRange } from "./utf8-ranges.js";
 import { byteSequences, complementRanges } from "./utf8-ranges.js";
 
-/** A grammar expression for exactly this text. */
+/** Returns a grammar expression for exactly this text. */
 export function literal(text: string): string {
   return `"${Array.from(text, (character) => escaped(character.codePointAt(0) ?? 0)).join("")}"`;
 }
 
 /**
- * A grammar expression for one code point of `ranges`, which are not empty. The classes of xgrammar are sets of bytes, not of
- * characters; only negated ones know characters beyond ASCII, all of them or none.
+ * Returns a grammar expression for one code point of `ranges`, which must not be empty. The classes of xgrammar are
+ * sets of bytes, not of characters. Only negated ones support characters beyond ASCII, and then all of them or none.
  */
 export function characterClass(ranges: readonly CodePointRange[]): string {
   const ascii = ranges.filter(([first]) => first < 0x80);
@@ -28,13 +28,13 @@ export function characterClass(ranges: readonly CodePointRange[]): string {
 
 function byteClass(ranges: readonly ByteRange[], negation = ""): string {
   const parts = ranges.map(([first, last]) => (first === last ? escaped(first) : `${escaped(first)}-${escaped(last)}`));
-  // A class of one member would be read as that character, in its UTF-8 form.
+  // xgrammar reads a class of one member as that character in UTF-8.
   const [only] = ranges;
   const isCharacter = ranges.length === 1 && only && only[0] === only[1];
   return `[${negation}${parts.join("")}${isCharacter ? escaped(only[0]) : ""}]`;
 }
 
-/** Only letters and digits stand for themselves: every other sign means something somewhere in a class or a string. */
+/** Escapes everything except letters and digits: other characters can have a meaning in a class or a string. */
 function escaped(codePoint: number): string {
   const character = String.fromCodePoint(codePoint);
   if (/[A-Za-z0-9 ]/.test(character)) return character;
@@ -42,20 +42,20 @@ function escaped(codePoint: number): string {
   return String.raw`\U${codePoint.toString(16).padStart(8, "0")}`;
 }
 
-/** An expression for any one of the given ones. */
+/** Returns an expression for any of the given ones. */
 export function alternation(options: readonly string[]): string {
   const distinct = [...new Set(options)];
   return distinct.length === 1 ? (distinct[0] ?? '""') : `(${distinct.join(" | ")})`;
 }
 
-/** The rules of a grammar under construction; `root` is where text begins. */
+/** The rules of a grammar under construction. `root` is the start rule. */
 export interface GrammarBuilder {
-  /** A name for a rule that `define` will give later (it may refer to itself). */
+  /** Returns the name of a rule that is defined later with `define`, so that it may refer to itself. */
   reserve(): string;
   define(name: string, body: string): void;
-  /** A rule for `body`, or the one that already has it. */
+  /** Returns the name of the rule for `body`, which is added if there is none. */
   rule(body: string): string;
-  /** One code point of the ranges: a class, or a rule where that takes more than a byte. */
+  /** Returns an expression for one code point of the ranges: a class, or a rule for multi-byte characters. */
   characters(ranges: readonly CodePointRange[]): string;
   text(): string;
 }
@@ -71,7 +71,7 @@ export function grammarBuilder(maxCharacters: number): GrammarBuilder {
     characters += line.length;
     if (characters > maxCharacters) {
       const limit = `${maxCharacters} characters`;
-      throw new EngineError("too_large", `The constraint grows to a grammar of more than ${limit}.`);
+      throw new HeddleError("too_large", `The grammar of the constraint has more than ${limit}.`);
     }
     lines.push(line);
   };

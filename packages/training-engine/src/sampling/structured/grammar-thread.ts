@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
+import { fromWireError } from "../../wire-error.js";
 import type { StructuredOutput } from "../../port.js";
 import type {
   GrammarWorkerData,
@@ -9,33 +10,34 @@ import type {
 } from "./grammar-worker-protocol.js";
 import { startGrammarWorker } from "./start-grammar-worker.js";
 
-/** A completion under a constraint, with all that is needed to begin it anew in another thread. */
+/** A completion under a constraint, with the state to restart it in another thread. */
 export interface ThreadSession {
   readonly id: number;
   readonly output: StructuredOutput;
-  /** All tokens taken so far. */
+  /** All accepted tokens. */
   readonly tokens: number[];
-  /** The thread that knows it, and how many of `tokens` that thread was told. */
+  /** The thread of the session. */
   worker?: Worker;
+  /** How many of `tokens` were sent to that thread. */
   sentTokens: number;
-  /** Nobody waits for its answers any more. */
+  /** Its replies are no longer awaited. */
   closed?: boolean;
 }
 
 export interface TimeLimits {
-  /** Until the library is loaded and has read the vocabulary. */
+  /** Limit for loading the library and the vocabulary. */
   startMs: number;
   compileMs: number;
-  /** For one token. */
+  /** Limit for one token. */
   stepMs: number;
 }
 
 /**
- * One worker, replaced when it hangs, aborts or dies. The oldest request without an answer is to blame and fails; the sessions
- * of the others begin anew in the next worker with the tokens they had.
+ * A worker thread that is replaced when it hangs, aborts or exits. The oldest pending request is the cause and fails.
+ * The sessions of the others are restarted in the next worker with their tokens.
  */
 export interface GrammarThread {
-  /** Starts the worker before anybody asks. */
+  /** Starts the worker before the first request. */
   warmUp(): void;
   ask(session: ThreadSession, what: "advance" | "verify"): Promise<GrammarWorkerValue>;
   closeSession(session: ThreadSession): void;
@@ -107,29 +109,29 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     pending.push({ id: 0, what: "start", compiles: false, resolve: () => {}, reject: () => {} });
     watch();
     thread.on("message", (reply: GrammarWorkerReply) => {
-      if (thread === worker) settle(reply);
+      if (thread === worker) receive(reply);
     });
     thread.on("error", (error) => {
       if (thread === worker) restart(exitError(error));
     });
     thread.on("exit", () => {
-      if (thread === worker) restart(new EngineError("failed", "The thread that reads constraints ended by itself."));
+      if (thread === worker) restart(new HeddleError("failed", "The constraint thread exited."));
     });
     return thread;
   }
 
-  function settle(reply: GrammarWorkerReply): void {
+  function receive(reply: GrammarWorkerReply): void {
     if ("error" in reply && (reply.broken || reply.id === 0)) {
-      restart(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+      restart(fromWireError(reply.error));
       return;
     }
     const request = pending.shift();
     watch();
     if ("value" in reply) request?.resolve(reply.value);
-    else request?.reject(new EngineError(reply.error.code, reply.error.message, reply.error.path));
+    else request?.reject(fromWireError(reply.error));
   }
 
-  /** Gives the oldest request its time. */
+  /** Starts the time limit of the oldest request. */
   function watch(): void {
     clearTimeout(timer);
     const [request] = pending;
@@ -138,7 +140,7 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     const expire = (): void => {
       if (pending[0] === request) restart(timeoutError(request, limit));
     };
-    // This thread may have been busy itself: an answer that already lies there is read before the limit counts.
+    // This thread may have been busy: replies that have already arrived are read before the limit applies.
     timer = setTimeout(() => setImmediate(() => setImmediate(expire)), limit);
   }
 
@@ -148,20 +150,17 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
     pending = [];
   }
 
-  function restart(error: EngineError): void {
+  function restart(error: HeddleError): void {
     const ending = worker;
     const [oldest, ...others] = pending;
     reset();
     void ending?.terminate();
     if (oldest?.what === "start") {
-      // Nobody's constraint is to blame: without a thread nothing can be answered.
+      // No constraint is the cause: all requests fail without a thread.
       for (const request of others) request.reject(error);
       return;
     }
-    const field = constraintField(oldest?.session?.output);
-    oldest?.reject(
-      error.path === undefined && oldest.compiles ? new EngineError(error.code, error.message, field) : error,
-    );
+    oldest?.reject(oldest.compiles ? atConstraint(error, oldest.session?.output) : error);
     for (const request of others) {
       if (request.session?.closed) request.reject(closedError());
       else send(request);
@@ -169,7 +168,13 @@ export function grammarThread(data: GrammarWorkerData, limits: TimeLimits): Gram
   }
 }
 
-/** The field of a constraint that holds what the user wrote. */
+/** Returns an error without a location with that of the field that holds the user's constraint. */
+function atConstraint(error: HeddleError, output: StructuredOutput | undefined): HeddleError {
+  const field = constraintField(output);
+  if (error.loc !== undefined || field === undefined) return error;
+  return new HeddleError(error.code, error.message, { loc: [field], details: error.details });
+}
+
 function constraintField(output: StructuredOutput | undefined): string | undefined {
   const fields = {
     json_schema: "schema",
@@ -181,24 +186,21 @@ function constraintField(output: StructuredOutput | undefined): string | undefin
   return output && (output.type === "structural_tag" ? "tag" : fields[output.type]);
 }
 
-function closedError(): EngineError {
-  return new EngineError("aborted", "The constraint was closed.");
+function closedError(): HeddleError {
+  return new HeddleError("aborted", "The constraint was closed.");
 }
 
-function timeoutError({ what, compiles }: Pending, limit: number): EngineError {
+function timeoutError({ what, compiles }: Pending, limit: number): HeddleError {
   const seconds = `${limit / 1000} s`;
-  if (what === "start") return new EngineError("failed", `The grammar library was not ready after ${seconds}.`);
+  if (what === "start") return new HeddleError("failed", `The grammar library was not ready after ${seconds}.`);
   const work = compiles ? "compile" : what === "verify" ? "check" : "follow";
-  return new EngineError("too_large", `The constraint is too large: it took more than ${seconds} to ${work}.`);
+  return new HeddleError("too_large", `The constraint is too large: it took more than ${seconds} to ${work}.`);
 }
 
-function exitError(error: unknown): EngineError {
+function exitError(error: unknown): HeddleError {
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
-    return new EngineError(
-      "too_large",
-      "The constraint is too large: reading it took more memory than there is for it.",
-    );
+    return new HeddleError("too_large", "The constraint is too large: compiling it exceeded the memory limit.");
   }
   const reason = error instanceof Error ? error.message : String(error);
-  return new EngineError("failed", `The thread that reads constraints died: ${reason}`);
+  return new HeddleError("failed", `The constraint thread failed: ${reason}`);
 }

@@ -1,24 +1,24 @@
-import type { EngineError } from "../../engine-error.js";
 import type { StructuredOutput } from "../../port.js";
+import type { WireError } from "../../wire-error.js";
 
-// Requests are answered in their order, one reply each; `close` has none. The first reply, for the request 0, says that the
-// thread is ready.
+// Each request except `close` has one reply, in the order of the requests. The first reply, for the request 0, means
+// that the thread is ready.
 
 export interface GrammarWorkerData {
-  /** The bytes of all tokens, one after the other; a token that must not appear in text has none. */
+  /** The concatenated bytes of all tokens. A token that must not appear in text has none. */
   bytes: Uint8Array;
-  /** `ends[t]` is where token t's bytes end. */
+  /** `ends[t]` is the end of the bytes of token t. */
   ends: Uint32Array;
-  /** Width of the masks. */
+  /** Number of tokens in a mask. */
   vocabularySize: number;
   /** End-of-text tokens. */
   eosIds: number[];
-  /** The most that the grammars may take together. */
+  /** Memory limit of all grammars together. */
   memoryBytes: number;
   cachedGrammars: number;
 }
 
-/** `output` comes with the first request of a session; `tokens` are accepted before the answer is made. */
+/** The first request of a session has `output`. `tokens` are accepted before the reply is computed. */
 export type GrammarWorkerRequest =
   | { do: "advance" | "verify"; id: number; session: number; output?: StructuredOutput; tokens: number[] }
   | { do: "close"; session: number };
@@ -29,14 +29,8 @@ export interface GrammarWorkerValue {
   tookMs?: number;
 }
 
-export interface GrammarWorkerFailure {
-  code: EngineError["code"];
-  message: string;
-  path?: string;
-}
-
-/** `broken`: the grammar library ended itself and must not be used again. */
+/** `broken`: the grammar library has aborted and must not be used again. */
 export type GrammarWorkerReply = { id: number } & (
   | { value: GrammarWorkerValue }
-  | { error: GrammarWorkerFailure; broken: boolean }
+  | { error: WireError; broken: boolean }
 );

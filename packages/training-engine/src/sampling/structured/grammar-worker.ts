@@ -1,13 +1,13 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 import type { StructuredOutput } from "../../port.js";
+import { toWireError } from "../../wire-error.js";
 import type { Compiled } from "./compiled-grammars.js";
 import { compiledGrammars } from "./compiled-grammars.js";
 import { libraryFailure } from "./library-failure.js";
 import { hasOtherBits, tokenBits, tokensText } from "./token-text.js";
 import type {
   GrammarWorkerData,
-  GrammarWorkerFailure,
   GrammarWorkerReply,
   GrammarWorkerRequest,
   GrammarWorkerValue,
@@ -15,8 +15,8 @@ import type {
 import type { GrammarMatcher } from "./xgrammar-library.js";
 import { limitWasmMemory, loadXGrammar } from "./xgrammar-library.js";
 
-// The thread that compiles grammars and says which tokens may follow. Whatever a user wrote is read here, and only here: it may
-// hang, abort the library or use up the memory, and then only this thread is lost.
+// Entry point of the thread that compiles grammars and computes the allowed tokens. User input is parsed only here: it
+// may hang, abort the library or exhaust the memory, and then only this thread is lost.
 
 interface Session {
   compiled: Compiled;
@@ -31,7 +31,7 @@ let memoryRefused = false;
 const sessions = new Map<number, Session>();
 const bits = tokenBits(data.bytes, data.ends, data.vocabularySize, data.eosIds);
 const opened = open();
-let queue: Promise<void> = answer(0, async () => {
+let queue: Promise<void> = respond(0, async () => {
   await opened;
   return {};
 });
@@ -56,9 +56,9 @@ async function serve(request: GrammarWorkerRequest): Promise<void> {
     sessions.delete(request.session);
     return;
   }
-  await answer(request.id, async () => {
+  await respond(request.id, async () => {
     const session = request.output ? await start(request.session, request.output) : sessions.get(request.session);
-    if (!session) throw new EngineError("failed", "The constraint of this completion is closed.");
+    if (!session) throw new HeddleError("failed", "The constraint of this completion is closed.");
     for (const token of request.tokens) accept(session, token);
     return request.do === "verify" ? verify(session) : next(session);
   });
@@ -78,7 +78,7 @@ function accept(session: Session, token: number): void {
   const isEnd = data.eosIds.includes(token);
   if (session.ended && isEnd) return;
   if (!allowed || session.ended || !session.matcher.acceptToken(token)) {
-    throw new EngineError("failed", `Token ${token} was sampled although the constraint does not allow it.`);
+    throw new HeddleError("failed", `Token ${token} was sampled although the constraint does not allow it.`);
   }
   session.ended = session.matcher.isTerminated();
   if (!isEnd) session.tokens.push(token);
@@ -93,8 +93,8 @@ async function next(session: Session): Promise<GrammarWorkerValue> {
     mask[index] = (mask[index] ?? 0) & word & ~(forbidden?.[index] ?? 0);
   const onlyEos = !hasOtherBits(mask, bits.end);
   if (onlyEos && mask.every((word) => word === 0)) {
-    const reason = "No token of the vocabulary can continue the text as the constraint wants it.";
-    throw new EngineError("invalid", reason);
+    const reason = "No token of the vocabulary can continue the text under the constraint.";
+    throw new HeddleError("invalid", reason);
   }
   return { mask, onlyEos };
 }
@@ -104,18 +104,17 @@ function verify({ compiled, tokens }: Session): GrammarWorkerValue {
   const text = tokensText(tokens, data.bytes, data.ends);
   const reason = text === undefined ? "its bytes are not UTF-8" : compiled.validator(text);
   if (reason === undefined) return {};
-  throw new EngineError("failed", `The finished text does not satisfy the JSON schema: ${reason}.`);
+  throw new HeddleError("failed", `The finished text does not satisfy the JSON schema: ${reason}.`);
 }
 
-async function answer(id: number, work: () => Promise<GrammarWorkerValue> | GrammarWorkerValue): Promise<void> {
+async function respond(id: number, work: () => Promise<GrammarWorkerValue> | GrammarWorkerValue): Promise<void> {
   printed.length = 0;
   const start = performance.now();
   try {
     const value = await work();
     reply({ id, value: { ...value, tookMs: performance.now() - start } });
   } catch (error) {
-    const known: GrammarWorkerFailure | undefined =
-      error instanceof EngineError ? { code: error.code, message: error.message, path: error.path } : undefined;
+    const known = error instanceof HeddleError ? toWireError(error) : undefined;
     const limit = memoryRefused ? data.memoryBytes : undefined;
     reply({ id, error: known ?? libraryFailure(error, printed, limit), broken: !known });
   }

@@ -1,10 +1,10 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { formats } from "./schema/formats.js";
 
-/** Says why a finished text does not satisfy the schema; undefined when it does. */
+/** Returns why a finished text does not satisfy the schema, or undefined if it does. */
 export type JsonValidator = (text: string) => string | undefined;
 
-/** A second opinion on finished text, by a schema validator that shares nothing with the grammars. */
+/** Creates a validator of finished text that is independent of the grammars. */
 export function jsonValidator(schema: unknown): JsonValidator {
   const ajv = new Ajv2020({
     strict: false,
@@ -27,8 +27,8 @@ export function jsonValidator(schema: unknown): JsonValidator {
 }
 
 /**
- * Patterns count code points where they can; some common escapes (`\-`) are known only without the flag. A dot may stand for the
- * two ends of lines that only ECMAScript knows.
+ * Compiles patterns with the flag `u` if possible; some common escapes (`\-`) are valid only without it. A dot matches
+ * the two line terminators that only ECMAScript has.
  */
 function lenientRegExp(source: string): RegExp {
   try {
@@ -38,7 +38,7 @@ function lenientRegExp(source: string): RegExp {
   }
 }
 
-/** A `$schema` or `$id` would send the validator looking for other documents. */
+/** Removes `$schema` and `$id`, for which the validator would look up other documents. */
 function withoutIds({
   $schema: _schema,
   $id: _id,

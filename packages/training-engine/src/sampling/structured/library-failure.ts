@@ -1,19 +1,15 @@
-import type { GrammarWorkerFailure } from "./grammar-worker-protocol.js";
+import type { WireError } from "../../wire-error.js";
 
 /**
- * What an abort of the grammar library means to the one who wrote the constraint. `printed` is what the library wrote to the console;
- * `memoryLimit` is set when it asked for more memory than that.
+ * Converts an abort of the grammar library to an error about the constraint. `printed` is the console output of the
+ * library. `memoryLimit` is set if the library tried to exceed it.
  */
-export function libraryFailure(
-  error: unknown,
-  printed: readonly string[],
-  memoryLimit: number | undefined,
-): GrammarWorkerFailure {
+export function libraryFailure(error: unknown, printed: readonly string[], memoryLimit: number | undefined): WireError {
   if (memoryLimit !== undefined) {
     const limit = `${Math.round(memoryLimit / 2 ** 20)} MB`;
     return {
       code: "too_large",
-      message: `The constraint needs more memory than the ${limit} there are for constraints.`,
+      message: `The constraint needs more than the ${limit} of memory for constraints.`,
     };
   }
   const fatal = printed.findLast((line) => line.startsWith("[FATAL]"));
@@ -25,10 +21,10 @@ export function libraryFailure(
     return { code: "too_large", message: "The constraint nests too deeply or is too large to compile." };
   }
   const detail = error instanceof Error ? error.message : String(error);
-  return { code: "invalid", message: `The constraint cannot be used: the grammar library refused it (${detail}).` };
+  return { code: "invalid", message: `The constraint cannot be used: the grammar library rejected it (${detail}).` };
 }
 
-/** Without the file of the library's build and without the condition that did not hold. */
+/** Returns the reason in a line of output, without source file and failed condition. */
 function reasonOf(line: string): string {
   const reason = line
     .replace(/^\[FATAL\] \S+:\d+: /, "")

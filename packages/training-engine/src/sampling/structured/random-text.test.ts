@@ -1,15 +1,17 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, expect, test } from "vitest";
 import type { StructuredOutput } from "../../port.js";
-import { openConstraints } from "./constraints.js";
+import { compiledModule } from "../../../test/compiled.js";
+import type * as constraintsModule from "./constraints.js";
 import { randomWalk, seededRandom } from "../../../test/random-walk.js";
 import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 
+const { openConstraints } = await compiledModule<typeof constraintsModule>("sampling/structured/constraints.js");
 const vocabulary = testVocabulary();
 const constraints = openConstraints(vocabulary);
 afterAll(() => constraints.close());
 
-/** Texts of `walks` random completions; at least one of them ended by itself. */
+/** Texts of `walks` random completions, of which at least one has ended. */
 async function texts(output: StructuredOutput, walks = 6): Promise<string[]> {
   const random = seededRandom(walks);
   const found: string[] = [];
@@ -127,7 +129,7 @@ const schemas: Record<string, unknown> = {
   "types without further words": { type: ["string", "null", "boolean", "number"] },
 };
 
-test.each(Object.entries(schemas))("whatever is sampled satisfies a schema: %s", async (_, schema) => {
+test.each(Object.entries(schemas))("every sampled text satisfies the schema: %s", async (_, schema) => {
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(schema as object);
   for (const text of await texts({ type: "json_schema", schema })) {
     expect([text, validate(JSON.parse(text))]).toEqual([text, true]);
@@ -167,12 +169,12 @@ test.each([
   "(?<year>[0-9]{4})(?:/(0[1-9]|1[0-2]))?",
   '\\{\\}\\[\\]\\(\\)"\\\\#',
   "",
-])("whatever is sampled matches the regular expression %s", async (regex) => {
+])("every sampled text matches the regular expression %s", async (regex) => {
   const whole = new RegExp(`^(?:${regex})$`, "u");
   for (const text of await texts({ type: "regex", regex })) expect(text).toMatch(whole);
 });
 
-test("one of the choices is sampled, each of them sooner or later", async () => {
+test("every choice is sampled, and nothing else", async () => {
   const choices = ["yes", "yes, sir", "no", 'say "no"\n', "", "é😀"];
   const found = await texts({ type: "choice", choices }, 60);
   expect([...new Set(found)].toSorted()).toEqual(choices.toSorted());

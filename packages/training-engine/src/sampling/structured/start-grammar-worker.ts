@@ -5,7 +5,7 @@ import type { GrammarWorkerData } from "./grammar-worker-protocol.js";
 export function startGrammarWorker(workerData: GrammarWorkerData): Worker {
   return startThread(new URL("./grammar-worker.ts", import.meta.url), {
     workerData,
-    // Of JavaScript's own heap; the grammars lie in wasm memory.
+    // Limits of the JavaScript heap; the grammars are in wasm memory.
     resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
   });
 }

@@ -1,13 +1,15 @@
-/** Which bits of a mask may be set. */
+/** Masks that depend only on the vocabulary. */
 export interface TokenBits {
-  /** Tokens with text that can be part of UTF-8, and the end-of-text tokens. */
+  /** Tokens whose bytes can be part of UTF-8 text, and the end-of-text tokens. */
   usable: Int32Array;
   end: Int32Array;
-  /** Tokens that may not follow a text whose last byte is the key. */
+  /** Tokens that are forbidden after a text whose last byte is the key. */
   notAfter: ReadonlyMap<number, Int32Array>;
 }
 
-/** Second bytes that UTF-8 forbids after some first bytes: longer forms than needed, halves of surrogates, no code points. */
+/**
+ * Second bytes that UTF-8 forbids after some first bytes: overlong encodings, surrogates, and values beyond Unicode.
+ */
 const invalidSecondBytes: ReadonlyMap<number, readonly [first: number, last: number]> = new Map([
   [0xe0, [0x80, 0x9f]],
   [0xed, [0xa0, 0xbf]],
@@ -16,7 +18,7 @@ const invalidSecondBytes: ReadonlyMap<number, readonly [first: number, last: num
 ]);
 const isNeverUtf8 = (byte: number) => byte === 0xc0 || byte === 0xc1 || byte >= 0xf5;
 
-/** xgrammar takes any two to four bytes of the right lengths for a character; these bits leave only what is one. */
+/** Computes the masks that exclude invalid UTF-8, which xgrammar allows. */
 export function tokenBits(bytes: Uint8Array, ends: Uint32Array, size: number, eosIds: readonly number[]): TokenBits {
   const words = Math.ceil(size / 32);
   const [usable, end] = [new Int32Array(words), new Int32Array(words)];
@@ -46,12 +48,12 @@ function setBit(mask: Int32Array, token: number): void {
   mask[token >>> 5] = (mask[token >>> 5] ?? 0) | (1 << (token & 31));
 }
 
-/** Whether any token is allowed besides those of `others`. */
+/** Returns whether a token outside `others` is allowed. */
 export function hasOtherBits(mask: Int32Array, others: Int32Array): boolean {
   return mask.some((word, index) => (word & ~(others[index] ?? 0)) !== 0);
 }
 
-/** The text of tokens; undefined when their bytes are not UTF-8. */
+/** Returns the text of tokens, or undefined if their bytes are not UTF-8. */
 export function tokensText(tokens: readonly number[], bytes: Uint8Array, ends: Uint32Array): string | undefined {
   const parts = tokens.map((token) => bytes.subarray(token === 0 ? 0 : ends[token - 1], ends[token] ?? 0));
   try {

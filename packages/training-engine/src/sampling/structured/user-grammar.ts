@@ -1,4 +1,5 @@
-import { EngineError } from "../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { characterClass } from "./ebnf.js";
 import type { CodePointRange } from "./utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "./utf8-ranges.js";
@@ -17,15 +18,15 @@ const controls: Readonly<Record<string, number>> = {
 };
 
 /**
- * A grammar as the user wrote it, its character classes spelt out in bytes: xgrammar reads a class beyond ASCII as something else,
- * and a negated one allows bytes that are no text. Everything else is left to xgrammar to judge.
+ * Rewrites the character classes of a user's grammar as bytes: xgrammar misreads classes beyond ASCII, and its negated
+ * classes allow invalid UTF-8. xgrammar validates the rest.
  */
-export function userGrammarSource(grammar: unknown, path: string): string {
+export function userGrammarSource(grammar: unknown, loc: Loc): string {
   if (typeof grammar !== "string" || grammar.trim() === "") {
-    throw new EngineError("invalid", "The grammar must be text that is not empty.", path);
+    throw new HeddleError("invalid", "The grammar must be text that is not empty.", { loc });
   }
   let depth = 0;
-  // Strings, comments and classes, in which the other signs mean nothing.
+  // Strings, comments and classes, in which other characters have no meaning.
   return grammar.replaceAll(/"(?:\\.|[^"\\\n])*"|#[^\n]*|\[(?:\\.|[^\]\\\n])*\]|[()]/gsu, (part, offset: number) => {
     if (part === "(" && ++depth > maxDepth) throw failure("parentheses nest too deeply", offset);
     if (part === ")") depth--;
@@ -55,7 +56,7 @@ export function userGrammarSource(grammar: unknown, path: string): string {
     const hexadecimal = /^\\[uUx]([0-9a-fA-F]+)$/.exec(member)?.[1];
     const named = member.startsWith("\\") ? controls[member[1] ?? ""] : undefined;
     if (hexadecimal === undefined && named === undefined && /^\\[A-Za-z0-9]/.test(member)) {
-      throw failure(`${member} is not known in a character class`, offset);
+      throw failure(`${member} is not supported in a character class`, offset);
     }
     const unescaped = member.startsWith("\\") ? member.slice(1) : member;
     const codePoint =
@@ -64,8 +65,8 @@ export function userGrammarSource(grammar: unknown, path: string): string {
     return codePoint;
   }
 
-  function failure(reason: string, offset: number): EngineError {
+  function failure(reason: string, offset: number): HeddleError {
     const line = (typeof grammar === "string" ? grammar : "").slice(0, offset).split("\n").length;
-    return new EngineError("invalid", `The grammar cannot be used: ${reason} (line ${line}).`, path);
+    return new HeddleError("invalid", `The grammar cannot be used: ${reason} (line ${line}).`, { loc });
   }
 }

@@ -3,10 +3,10 @@ export type CodePointRange = readonly [first: number, last: number];
 
 const lastCodePoint = 0x10ffff;
 const [firstSurrogate, lastSurrogate] = [0xd800, 0xdfff];
-/** Code points below the next limit take one byte more. */
+/** First code points that need one more byte in UTF-8. */
 const lengthLimits = [0x80, 0x800, 0x10000, lastCodePoint + 1];
 
-/** Sorted, without overlaps, without surrogates (which UTF-8 cannot carry). */
+/** Sorts and merges ranges, and removes surrogates, which UTF-8 cannot encode. */
 export function normalizeRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
   const sorted = ranges.flatMap(withoutSurrogates).toSorted((one, other) => one[0] - other[0]);
   const merged: [number, number][] = [];
@@ -18,7 +18,7 @@ export function normalizeRanges(ranges: readonly CodePointRange[]): CodePointRan
   return merged;
 }
 
-/** All other code points. */
+/** Returns the ranges of all other code points. */
 export function complementRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
   const rest: CodePointRange[] = [];
   let next = 0;
@@ -38,10 +38,10 @@ function withoutSurrogates([first, last]: CodePointRange): CodePointRange[] {
   return parts.filter(([from, to]) => from <= to);
 }
 
-/** Bytes that may stand at one place. */
+/** A range of bytes at one position. */
 export type ByteRange = readonly [first: number, last: number];
 
-/** The UTF-8 forms of all code points of the ranges: each a sequence of byte ranges that vary independently of each other. */
+/** Returns the UTF-8 encodings of the ranges as sequences of independent byte ranges. */
 export function byteSequences(ranges: readonly CodePointRange[]): ByteRange[][] {
   return normalizeRanges(ranges).flatMap(([first, last]) => {
     const sequences: ByteRange[][] = [];
@@ -59,7 +59,7 @@ function encoded(codePoint: number): number[] {
   return [...Buffer.from(String.fromCodePoint(codePoint))];
 }
 
-/** Between two byte strings of equal length whose later bytes run from 0x80 to 0xbf. */
+/** Returns sequences between two byte strings of equal length whose continuation bytes are 0x80 to 0xbf. */
 function sameLength(from: readonly number[], to: readonly number[]): ByteRange[][] {
   const [low = 0, ...lowRest] = from;
   const [high = 0, ...highRest] = to;

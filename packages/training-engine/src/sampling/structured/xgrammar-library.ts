@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type * as Library from "@mlc-ai/web-xgrammar";
-import { EngineError } from "../../engine-error.js";
+import { HeddleError } from "@heddle/errors";
 
 export type XGrammar = typeof Library;
 export type { CompiledGrammar, GrammarMatcher } from "@mlc-ai/web-xgrammar";
 
 /**
- * Loads xgrammar. Its file is a script of the older module form although the package says otherwise, so it is run as a function.
- * What it prints goes to `print` instead of the console: the reason of an abort is found only there.
+ * Loads xgrammar. Its file is a CommonJS script although the package declares an ES module, so it is run as a function.
+ * Its console output is passed to `print`, because the reason of an abort is only printed.
  */
 export function loadXGrammar(print: (line: string) => void, name = "@mlc-ai/web-xgrammar"): XGrammar {
   const require = createRequire(import.meta.url);
@@ -17,7 +17,7 @@ export function loadXGrammar(print: (line: string) => void, name = "@mlc-ai/web-
     file = require.resolve(name);
   } catch {
     const reason = `Structured outputs need the package ${name}, which is not installed.`;
-    throw new EngineError("unsupported", reason);
+    throw new HeddleError("unsupported", reason);
   }
   const log = (...parts: unknown[]): void => print(parts.map(String).join(" "));
   const module = { exports: {} };
@@ -34,9 +34,9 @@ interface WasmMemory {
   grow(pages: number): number;
 }
 
-/** Wasm memory never shrinks, and its own limit is 2 GB: growing beyond `bytes` fails, and `refused` is called. */
+/** Limits wasm memory, which never shrinks, to `bytes`: growing beyond them fails and calls `refused`. */
 export function limitWasmMemory(bytes: number, refused: () => void): void {
-  // Node's types do not know the WebAssembly namespace.
+  // The types of node lack the WebAssembly namespace.
   const { prototype } = (globalThis as unknown as { WebAssembly: { Memory: { prototype: WasmMemory } } }).WebAssembly
     .Memory;
   const grow: (this: WasmMemory, pages: number) => number = Reflect.get(prototype, "grow");

@@ -21,7 +21,7 @@ const spaces: CodePointRange[] = [
   [0xfeff, 0xfeff],
 ];
 
-/** What `\d` and its like stand for, as ECMAScript defines them without flags. */
+/** Ranges of `\d`, `\w` and `\s`, as ECMAScript defines them without flags. */
 export const classEscapes: ReadonlyMap<string, readonly CodePointRange[]> = new Map([
   ["d", digits],
   ["D", complementRanges(digits)],
@@ -41,7 +41,7 @@ export const controlEscapes: ReadonlyMap<string, number> = new Map([
   ["0", 0],
 ]);
 
-/** What `.` matches: everything but the ends of lines that all dialects agree on. */
+/** Ranges of `.`: everything except the line terminators common to all dialects. */
 export const anyCharacter: readonly CodePointRange[] = complementRanges([
   [0x0a, 0x0a],
   [0x0d, 0x0d],

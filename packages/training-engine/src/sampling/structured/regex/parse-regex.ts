@@ -1,4 +1,5 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { CodePointRange } from "../utf8-ranges.js";
 import { normalizeRanges, complementRanges } from "../utf8-ranges.js";
 import { anyCharacter, classEscapes, controlEscapes } from "./character-escapes.js";
@@ -9,25 +10,24 @@ const maxDepth = 64;
 const maxCount = 10_000;
 
 /**
- * Reads the part of ECMAScript's regular expressions that describes a regular language character by character: no
- * look-around, no back references, no `\b`, no Unicode properties, no flags. Lazy quantifiers mean the same as greedy ones.
- * Rejects with `invalid`, `path` and the position in the expression.
+ * Parses an ECMAScript regular expression without look-around, back references, `\b`, Unicode properties and flags.
+ * Lazy quantifiers are equivalent to greedy ones. Throws `invalid` with `loc` and the position in the expression.
  */
-export function parseRegex(source: string, path: string): Regex {
+export function parseRegex(source: string, loc: Loc): Regex {
   if (source.length > maxCharacters) {
     const sizes = `${source.length} characters, ${maxCharacters} are allowed`;
-    throw new EngineError("too_large", `The regular expression is too long: ${sizes}.`, path);
+    throw new HeddleError("too_large", `The regular expression is too long: ${sizes}.`, { loc });
   }
   const characters = Array.from(source);
   let at = 0;
   let depth = 0;
   const regex = choice();
-  if (at < characters.length) fail("this parenthesis closes nothing");
+  if (at < characters.length) fail("this parenthesis has no opening one");
   return regex;
 
   function fail(reason: string, position = at): never {
     const location = `at position ${position} of the regular expression`;
-    throw new EngineError("invalid", `Regular expression not usable: ${reason} (${location}).`, path);
+    throw new HeddleError("invalid", `Regular expression not usable: ${reason} (${location}).`, { loc });
   }
 
   function take(character: string): boolean {
@@ -168,7 +168,7 @@ export function parseRegex(source: string, path: string): Regex {
 
   function hexadecimal(length: number, start: number): CodePointRange[] {
     const text = characters.slice(at, at + length).join("");
-    if (!new RegExp(`^[0-9a-fA-F]{${length}}$`).test(text)) fail(`${length} hexadecimal digits should follow`, start);
+    if (!new RegExp(`^[0-9a-fA-F]{${length}}$`).test(text)) fail(`${length} hexadecimal digits must follow`, start);
     at += length;
     return point(Number.parseInt(text, 16), start);
   }
@@ -176,7 +176,7 @@ export function parseRegex(source: string, path: string): Regex {
   function braced(start: number): CodePointRange[] {
     const end = characters.indexOf("}", at);
     const text = characters.slice(at, Math.max(at, end)).join("");
-    if (!/^[0-9a-fA-F]{1,6}$/.test(text)) fail("a code point should stand between the braces", start);
+    if (!/^[0-9a-fA-F]{1,6}$/.test(text)) fail("a code point must be between the braces", start);
     at = end + 1;
     return point(Number.parseInt(text, 16), start);
   }

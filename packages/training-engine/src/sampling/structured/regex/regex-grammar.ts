@@ -1,4 +1,5 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import type { GrammarBuilder } from "../ebnf.js";
 import { literal, alternation } from "../ebnf.js";
 import type { CodePointRange } from "../utf8-ranges.js";
@@ -7,7 +8,7 @@ import type { Regex } from "./regex-syntax.js";
 
 const maxPositions = 50_000;
 
-/** How one character of a set is written; text writes it as it is, a JSON string escapes some. */
+/** Writes one character of a set: unchanged in text, with escapes in a JSON string. */
 export interface CharacterWriter {
   set(ranges: readonly CodePointRange[]): string;
   grammar(text: string): string;
@@ -18,20 +19,20 @@ export function textWriter(builder: GrammarBuilder): CharacterWriter {
 }
 
 /**
- * A grammar expression for the texts that match `source` as a whole (as if between `^` and `$`).
- * Rejects with `invalid` or `too_large` and `path`.
+ * Returns a grammar expression for texts that match `source` completely, as if between `^` and `$`. Throws `invalid` or
+ * `too_large` with `loc`.
  */
-export function regexExpression(source: string, path: string, writer: CharacterWriter): string {
-  const regex = withoutAnchors(parseRegex(source, path), true, true, path);
+export function regexExpression(source: string, loc: Loc, writer: CharacterWriter): string {
+  const regex = withoutAnchors(parseRegex(source, loc), true, true, loc);
   const positions = countPositions(regex);
   if (positions > maxPositions) {
     const sizes = `${positions} positions when its counts are multiplied out, ${maxPositions} are allowed`;
-    throw new EngineError("too_large", `The regular expression is too large: ${sizes}.`, path);
+    throw new HeddleError("too_large", `The regular expression is too large: ${sizes}.`, { loc });
   }
   return write(regex, writer);
 }
 
-/** Characters when every repetition is written out: what the automaton grows with. */
+/** Counts the characters with every repetition written out, which determine the size of the automaton. */
 function countPositions(regex: Regex): number {
   switch (regex.kind) {
     case "characters":
@@ -49,27 +50,27 @@ function countPositions(regex: Regex): number {
 
 const isAnchor = (regex: Regex) => regex.kind === "start" || regex.kind === "end";
 
-/** Anchors at the edges say what holds anyway; anywhere else nothing could match. */
-function withoutAnchors(regex: Regex, atStart: boolean, atEnd: boolean, path: string): Regex {
+/** Removes anchors at the ends, which are redundant. Throws `invalid` for other anchors, which could not match. */
+function withoutAnchors(regex: Regex, atStart: boolean, atEnd: boolean, loc: Loc): Regex {
   switch (regex.kind) {
     case "start":
     case "end": {
       if (regex.kind === "start" ? atStart : atEnd) return { kind: "sequence", parts: [] };
-      const reason = `Regular expression not usable: ${regex.kind === "start" ? "^" : "$"} stands in the middle.`;
-      throw new EngineError("invalid", reason, path);
+      const reason = `Regular expression not usable: ${regex.kind === "start" ? "^" : "$"} is in the middle of the expression.`;
+      throw new HeddleError("invalid", reason, { loc });
     }
     case "sequence": {
       const first = regex.parts.findIndex((part) => !isAnchor(part));
       const last = regex.parts.findLastIndex((part) => !isAnchor(part));
       const parts = regex.parts.map((part, index) =>
-        withoutAnchors(part, atStart && (first < 0 || index <= first), atEnd && index >= last, path),
+        withoutAnchors(part, atStart && (first < 0 || index <= first), atEnd && index >= last, loc),
       );
       return { kind: "sequence", parts };
     }
     case "choice":
-      return { kind: "choice", options: regex.options.map((each) => withoutAnchors(each, atStart, atEnd, path)) };
+      return { kind: "choice", options: regex.options.map((each) => withoutAnchors(each, atStart, atEnd, loc)) };
     case "repeat":
-      return { ...regex, part: withoutAnchors(regex.part, false, false, path) };
+      return { ...regex, part: withoutAnchors(regex.part, false, false, loc) };
     default:
       return regex;
   }
@@ -90,7 +91,7 @@ function write(regex: Regex, writer: CharacterWriter): string {
   }
 }
 
-/** Neighbouring single characters become one literal: fewer states. */
+/** Merges adjacent single characters into one literal, which needs fewer states. */
 function writeSequence(parts: Regex[], writer: CharacterWriter): string {
   const written: string[] = [];
   let text = "";
@@ -130,7 +131,7 @@ function writeRepeat({ part, min, max }: Extract<Regex, { kind: "repeat" }>, wri
   return `${quantifiable}{${min},${max}}`;
 }
 
-/** A quantifier may follow it directly: a rule, a class, a literal, or one pair of parentheses (all others are written with blanks). */
+/** Returns whether a quantifier may follow directly: after a rule, a class, a literal, or one pair of parentheses. */
 function isUnit(expression: string): boolean {
   return /^(r[0-9]+|\[[^\]]*\])$/.test(expression);
 }

@@ -1,6 +1,6 @@
 import type { CodePointRange } from "../utf8-ranges.js";
 
-/** What a regular expression means, for the whole text. */
+/** Syntax tree of a regular expression. */
 export type Regex =
   | { kind: "characters"; ranges: readonly CodePointRange[] }
   | { kind: "sequence"; parts: Regex[] }

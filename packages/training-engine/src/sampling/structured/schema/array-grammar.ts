@@ -1,12 +1,12 @@
 import { literal } from "../ebnf.js";
 import type { SchemaLocation, SchemaObject } from "./keywords.js";
 import { countKeyword, invalidSchema, pointerTo } from "./keywords.js";
-import type { SchemaContext } from "./schema-context.js";
+import type { GrammarContext } from "./grammar-context.js";
 
 const maxItems = 10_000;
 
-/** Arrays: all items of `prefixItems` (as far as `maxItems` goes), then as many of `items` as the counts allow. */
-export function arrayBody(location: SchemaLocation<SchemaObject>, depth: number, context: SchemaContext): string {
+/** Writes arrays: the items of `prefixItems` up to `maxItems`, then as many of `items` as the counts allow. */
+export function arrayBody(location: SchemaLocation<SchemaObject>, depth: number, context: GrammarContext): string {
   const { schema, pointer } = location;
   const { json } = context;
   if (schema.uniqueItems === true)
@@ -18,7 +18,7 @@ export function arrayBody(location: SchemaLocation<SchemaObject>, depth: number,
   const prefix = prefixRules(location, depth, context).slice(0, maxCount);
   const item = itemSchema(location, prefix.length > 0);
   if (!item && prefix.length < minItems) {
-    throw invalidSchema(pointerTo(pointer, "minItems"), `only ${prefix.length} items are described`);
+    throw invalidSchema(pointerTo(pointer, "minItems"), `minItems is above the ${prefix.length} declared items`);
   }
   const space = json.space;
   const close = `${space} ${literal("]")}`;
@@ -49,7 +49,7 @@ function repeated(unit: string, minItems: number, maxCount: number | undefined):
 function prefixRules(
   { schema, pointer }: SchemaLocation<SchemaObject>,
   depth: number,
-  context: SchemaContext,
+  context: GrammarContext,
 ): string[] {
   if (!("prefixItems" in schema)) return [];
   const at = pointerTo(pointer, "prefixItems");
@@ -59,7 +59,7 @@ function prefixRules(
   );
 }
 
-/** The schema of the other items: the one given, or any when the schema describes none at all. */
+/** Returns the schema of the other items: the given one, or any value if the schema declares no items. */
 function itemSchema({ schema, pointer }: SchemaLocation<SchemaObject>, hasPrefix: boolean): SchemaLocation | undefined {
   const keyword = "items" in schema ? "items" : "unevaluatedItems";
   const at = pointerTo(pointer, keyword);

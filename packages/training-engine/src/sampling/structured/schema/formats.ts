@@ -12,8 +12,8 @@ const clock = "T(?:[0-9]{1,9}H(?:[0-9]{1,9}M)?(?:[0-9]{1,9}S)?|[0-9]{1,9}M(?:[0-
 const calendar = "(?:[0-9]{1,9}Y(?:[0-9]{1,9}M)?(?:[0-9]{1,9}D)?|[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}D)";
 
 /**
- * Values of `format` that are honoured, each as a regular expression for the whole string. Every match is valid; some valid
- * spellings are never sampled (29 February, leap seconds, quoted or very long names, shortened IPv6 addresses).
+ * Supported values of `format`, each with a regular expression for the whole string. Every match is valid; some valid
+ * strings are never sampled (29 February, leap seconds, quoted or very long names, shortened IPv6 addresses).
  */
 export const formats: ReadonlyMap<string, string> = new Map([
   ["date", date],

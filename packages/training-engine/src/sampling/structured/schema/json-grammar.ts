@@ -9,10 +9,12 @@ const mustEscape: CodePointRange[] = [
   [0x22, 0x22],
   [0x5c, 0x5c],
 ];
-/** Characters that stand for themselves between the quotes of a JSON string. */
+/** Characters that need no escape in a JSON string. */
 export const unescapedCharacters = complementRanges(mustEscape);
 
-/** Inside a JSON string: a backslash, a quote and control characters are written as `JSON.stringify` writes them. */
+/**
+ * Writes characters of a JSON string. A backslash, a quote and control characters are escaped like in `JSON.stringify`.
+ */
 export function jsonString(builder: GrammarBuilder): CharacterWriter {
   return {
     set(ranges) {
@@ -28,7 +30,7 @@ export function jsonString(builder: GrammarBuilder): CharacterWriter {
   };
 }
 
-/** The text as it stands between quotes. */
+/** Returns text with JSON escapes, without quotes. */
 function escapedLiteral(grammar: string): string {
   return literal(JSON.stringify(grammar).slice(1, -1));
 }
@@ -43,9 +45,11 @@ function intersection(ranges: readonly CodePointRange[], others: readonly CodePo
   );
 }
 
-/** Expressions for JSON without a schema, made when first asked for. Numbers have at most 15 digits, so that none is lost. */
+/**
+ * Expressions for JSON without a schema, created on first use. Numbers have at most 15 digits, so that none is rounded.
+ */
 export interface JsonGrammar {
-  /** White space where JSON allows it; may be empty. */
+  /** White space where JSON allows it. May be empty. */
   space: string;
   comma: string;
   colon: string;
@@ -75,9 +79,9 @@ export function jsonGrammar(
   };
   const unescaped = characterClass(unescapedCharacters);
   const hex = "[0-9a-fA-F]";
-  // Halves of surrogates are left out.
+  // Surrogates are excluded.
   const escape = `["\\\\/bfnrt] | "u" ([0-9a-ce-fA-CE-F] ${hex} | [dD] [0-7]) ${hex} ${hex}`;
-  // Runs of plain characters are one state, which is what makes long strings fast; an escape begins anew.
+  // Unescaped characters are one state, which makes long strings fast; an escape starts a new one.
   const characters = (): string => ruleOnce("characters", () => `${unescaped}* ("\\\\" (${escape}) ${characters()})?`);
   const grammar: JsonGrammar = {
     unescapedCharacter: unescaped,

@@ -1,9 +1,10 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 
 /** A JSON schema that is an object. */
 export type SchemaObject = Record<string, unknown>;
 
-/** A schema and its place, as a JSON pointer fragment (`#/properties/a`). */
+/** A schema and its location as a JSON pointer fragment (`#/properties/a`). */
 export interface SchemaLocation<Schema = unknown> {
   schema: Schema;
   pointer: string;
@@ -12,7 +13,7 @@ export interface SchemaLocation<Schema = unknown> {
 export const schemaTypes = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
 export type SchemaType = (typeof schemaTypes)[number];
 
-/** Say nothing about the value. */
+/** Keywords without effect on the value. */
 const annotations = [
   "title",
   "description",
@@ -24,11 +25,11 @@ const annotations = [
   "writeOnly",
   "$comment",
 ];
-/** Mean something only at the top of the schema. */
+/** Keywords that are valid only at the root of the schema. */
 const rootOnly = new Set(["$schema", "$id", "id"]);
 const definitions = ["$defs", "definitions"];
 
-/** What each type understands. */
+/** Keywords of each type. */
 export const typeKeywords: Record<SchemaType, readonly string[]> = {
   object: ["properties", "required", "additionalProperties", "unevaluatedProperties"],
   array: ["items", "prefixItems", "minItems", "maxItems", "unevaluatedItems", "uniqueItems"],
@@ -39,7 +40,7 @@ export const typeKeywords: Record<SchemaType, readonly string[]> = {
   null: [],
 };
 
-/** Each stands alone, but for those named here. */
+/** Keywords that exclude all others except those listed. */
 export const exclusiveKeywords: ReadonlyMap<string, readonly string[]> = new Map([
   ["$ref", []],
   ["const", ["type", "enum"]],
@@ -56,15 +57,30 @@ export function pointerTo(pointer: string, ...steps: (string | number)[]): strin
   return [pointer, ...steps.map((step) => String(step).replaceAll("~", "~0").replaceAll("/", "~1"))].join("/");
 }
 
-export function invalidSchema(pointer: string, reason: string): EngineError {
-  return new EngineError("invalid", `The JSON schema cannot be used: ${reason} (at ${pointer}).`, `schema${pointer}`);
+/** Keywords whose value is a list: the step after one of them is a position. */
+const listKeywords = new Set(["allOf", "anyOf", "oneOf", "prefixItems", "enum", "type", "required", "items"]);
+
+/** Returns the location of a JSON pointer fragment in a constraint: `#/properties/a` is `schema`, `properties`, `a`. */
+export function schemaLoc(pointer: string): Loc {
+  const steps = pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const isPosition = (step: string, index: number) => /^\d+$/.test(step) && listKeywords.has(steps[index - 1] ?? "");
+  return ["schema", ...steps.map((step, index) => (isPosition(step, index) ? Number(step) : step))];
+}
+
+export function invalidSchema(pointer: string, reason: string): HeddleError {
+  return new HeddleError("invalid", `The JSON schema cannot be used: ${reason} (at ${pointer}).`, {
+    loc: schemaLoc(pointer),
+  });
 }
 
 export function isObject(value: unknown): value is SchemaObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The keywords of a schema that say something about the value. Anything not understood is refused, never ignored. */
+/** Returns the keywords of a schema that constrain the value. Throws `invalid` for an unsupported keyword. */
 export function effectiveKeywords({ schema, pointer }: SchemaLocation<SchemaObject>): string[] {
   return Object.keys(schema).filter((keyword) => {
     if (ignoredKeywords.has(keyword) || keyword.startsWith("x-")) return false;
@@ -74,7 +90,7 @@ export function effectiveKeywords({ schema, pointer }: SchemaLocation<SchemaObje
   });
 }
 
-/** A count of characters, items… that `schema[keyword]` gives. */
+/** Reads a count, such as of characters or items, from `schema[keyword]`. */
 export function countKeyword(schema: SchemaObject, keyword: string, pointer: string, max: number): number | undefined {
   if (!(keyword in schema)) return undefined;
   const value = schema[keyword];

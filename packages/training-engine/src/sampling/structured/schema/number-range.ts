@@ -1,10 +1,11 @@
-import { EngineError } from "../../../engine-error.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
 import { literal, alternation } from "../ebnf.js";
 
-/** Text is never longer than 15 digits: more would be rounded when it is read, perhaps over a bound. */
+/** Maximum digits of a number: more could be rounded across a bound by the reader. */
 const maxDigits = 15;
 const maxInteger = 10n ** BigInt(maxDigits) - 1n;
-/** Leaves three digits to tell numbers near a bound apart. */
+/** Maximum digits of a bound, which leaves three digits for numbers near it. */
 const maxBoundDigits = maxDigits - 3;
 
 export interface Bound {
@@ -12,76 +13,76 @@ export interface Bound {
   exclusive: boolean;
 }
 
-/** Decimal digits before and after the point, without zeros at the end; no sign. */
+/** An unsigned decimal number: digits before and after the point, without trailing zeros. */
 interface Decimal {
   integerPart: bigint;
   fraction: string;
   exclusive: boolean;
 }
 
-/** An expression for the integers between the bounds. Rejects with `invalid` and `path` when there are none. */
-export function integerRange(low: Bound | undefined, high: Bound | undefined, path: string): string {
-  const from = low ? integerBound(low, 1, path) : -maxInteger;
-  const to = high ? integerBound(high, -1, path) : maxInteger;
-  if (from > to) throw emptyRange(path);
+/** Returns an expression for the integers between the bounds. Throws `invalid` with `loc` if there are none. */
+export function integerRange(low: Bound | undefined, high: Bound | undefined, loc: Loc): string {
+  const from = low ? integerBound(low, 1, loc) : -maxInteger;
+  const to = high ? integerBound(high, -1, loc) : maxInteger;
+  if (from > to) throw emptyRange(loc);
   const options: string[] = [];
   if (from < 0n) options.push(`"-" ${between(to < 0n ? -to : 1n, -from)}`);
   if (to >= 0n) options.push(between(from > 0n ? from : 0n, to));
   return alternation(options);
 }
 
-/** The integer nearest to the bound that satisfies it, looking upwards (`direction` 1) or downwards (-1). */
-function integerBound({ value, exclusive }: Bound, direction: 1 | -1, path: string): bigint {
+/** Returns the integer nearest to the bound that satisfies it, upwards (`direction` 1) or downwards (-1). */
+function integerBound({ value, exclusive }: Bound, direction: 1 | -1, loc: Loc): bigint {
   const nearest = direction === 1 ? Math.ceil(value) : Math.floor(value);
-  if (!(Math.abs(nearest) < 1e15)) throw boundTooLong(value, path);
+  if (!(Math.abs(nearest) < 1e15)) throw boundTooLong(value, loc);
   return BigInt(nearest) + (exclusive && nearest === value ? BigInt(direction) : 0n);
 }
 
-/** An expression for the numbers between the bounds, without exponents. Rejects like `integerRange`. */
-export function numberRange(low: Bound | undefined, high: Bound | undefined, path: string): string {
+/** Returns an expression for the numbers between the bounds, without exponents. Throws like `integerRange`. */
+export function numberRange(low: Bound | undefined, high: Bound | undefined, loc: Loc): string {
   const widest = high ?? low;
-  const limit = 10 ** (maxBoundDigits - (widest ? decimal(widest, path).fraction.length : 0)) - 1;
+  const limit = 10 ** (maxBoundDigits - (widest ? decimal(widest, loc).fraction.length : 0)) - 1;
   const from = low ?? { value: -limit, exclusive: false };
   const to = high ?? { value: limit, exclusive: false };
-  if (from.value > to.value || (from.value === to.value && (from.exclusive || to.exclusive))) throw emptyRange(path);
+  if (from.value > to.value || (from.value === to.value && (from.exclusive || to.exclusive))) throw emptyRange(loc);
   const zero = (exclusive: boolean): Bound => ({ value: 0, exclusive });
   const options: (string | undefined)[] = [];
   if (from.value < 0) {
     const inner = to.value < 0 ? to : zero(true);
-    options.push(minus(magnitudes(decimal(inner, path), decimal(from, path))));
+    options.push(minus(magnitudes(decimal(inner, loc), decimal(from, loc))));
   }
   if (to.value >= 0) {
     const inner = from.value >= 0 ? from : zero(false);
-    options.push(magnitudes(decimal(inner, path), decimal(to, path)));
+    options.push(magnitudes(decimal(inner, loc), decimal(to, loc)));
   }
   const possible = options.filter((option) => option !== undefined);
-  if (possible.length === 0) throw emptyRange(path);
+  if (possible.length === 0) throw emptyRange(loc);
   return alternation(possible);
 }
 
 const minus = (magnitude: string | undefined) => (magnitude === undefined ? undefined : `"-" ${magnitude}`);
 
-function decimal({ value, exclusive }: Bound, path: string): Decimal {
-  if (!(Math.abs(value) < 10 ** maxBoundDigits)) throw boundTooLong(value, path);
+function decimal({ value, exclusive }: Bound, loc: Loc): Decimal {
+  if (!(Math.abs(value) < 10 ** maxBoundDigits)) throw boundTooLong(value, loc);
   const shortest = String(Math.abs(value));
   const text = shortest.includes("e") ? Math.abs(value).toFixed(maxDigits) : shortest;
   const [integerPart = "0", digits = ""] = text.split(".");
   const fraction = digits.replace(/0+$/, "");
   const tooLong = integerPart.length + fraction.length > maxBoundDigits || Number(text) !== Math.abs(value);
-  if (tooLong) throw boundTooLong(value, path);
+  if (tooLong) throw boundTooLong(value, loc);
   return { integerPart: BigInt(integerPart), fraction, exclusive };
 }
 
-function emptyRange(path: string): EngineError {
-  return new EngineError("invalid", "No number fits between the minimum and the maximum.", path);
+function emptyRange(loc: Loc): HeddleError {
+  return new HeddleError("invalid", "No number fits between the minimum and the maximum.", { loc });
 }
 
-function boundTooLong(value: number, path: string): EngineError {
+function boundTooLong(value: number, loc: Loc): HeddleError {
   const reason = `A minimum or maximum may have ${maxBoundDigits} digits; ${value} does not fit.`;
-  return new EngineError("invalid", reason, path);
+  return new HeddleError("invalid", reason, { loc });
 }
 
-/** Numbers without sign from `low` to `high`; undefined when there are none. */
+/** Returns an expression for unsigned numbers from `low` to `high`, or undefined if there are none. */
 function magnitudes(low: Decimal, high: Decimal): string | undefined {
   const spareDigits = maxDigits - String(high.integerPart).length - Math.max(low.fraction.length, high.fraction.length);
   const moreDigits = `[0-9]{0,${Math.max(1, Math.min(6, spareDigits - 2))}}`;
@@ -123,7 +124,7 @@ function fractionBetween(low: Decimal, high: Decimal, moreDigits: string): strin
   return low.fraction === "" && !low.exclusive ? `(${fraction})?` : fraction;
 }
 
-/** Digits that are, read as a fraction, at least (or more than) the given ones. */
+/** Returns an expression for fraction digits at least, or above, the given ones. */
 function digitsFrom(digits: string, exclusive: boolean, moreDigits: string): string {
   if (digits === "") return exclusive ? `"0"? [1-9] ${moreDigits}` : moreDigits;
   const [first = "0"] = digits;
@@ -132,7 +133,7 @@ function digitsFrom(digits: string, exclusive: boolean, moreDigits: string): str
   return more ? `(${same} | ${more} ${moreDigits})` : `(${same})`;
 }
 
-/** At least one digit; together at most (or less than) the given ones, which do not end in zero. */
+/** Returns expressions for one or more fraction digits at most, or below, the given ones, which do not end in zero. */
 function digitsUpTo(digits: string, exclusive: boolean, moreDigits: string): string[] {
   const [first = "0"] = digits;
   const options: string[] = [];
@@ -146,7 +147,7 @@ function digitsUpTo(digits: string, exclusive: boolean, moreDigits: string): str
   return options;
 }
 
-/** Of two runs of equal length. */
+/** Returns expressions for fraction digits between two digit strings of equal length. */
 function digitsBetween(
   from: string,
   to: string,
@@ -178,7 +179,7 @@ function digitClass(first: number, last: number): string | undefined {
   return first > last ? undefined : first === last ? literal(String(first)) : `[${first}-${last}]`;
 }
 
-/** Integers from `low` to `high`, both included and not negative. */
+/** Returns an expression for the non-negative integers from `low` to `high`, both included. */
 function between(low: bigint, high: bigint): string {
   const options: string[] = [];
   for (let length = String(low).length; length <= String(high).length; length++) {

@@ -3,15 +3,15 @@ import { unescapedCharacters } from "./json-grammar.js";
 import type { SchemaLocation, SchemaObject } from "./keywords.js";
 import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 import { undeclaredKey } from "./undeclared-key.js";
-import type { SchemaContext } from "./schema-context.js";
+import type { GrammarContext } from "./grammar-context.js";
 
 interface Member {
   expression: string;
   required: boolean;
 }
 
-/** Objects: the declared members in their order, then additional ones where the schema asks for them. */
-export function objectBody(location: SchemaLocation<SchemaObject>, depth: number, context: SchemaContext): string {
+/** Writes objects: the declared members in their order, then additional ones if the schema allows them explicitly. */
+export function objectBody(location: SchemaLocation<SchemaObject>, depth: number, context: GrammarContext): string {
   const { pointer } = location;
   const { builder, json } = context;
   const properties = propertiesOf(location);
@@ -53,7 +53,7 @@ function requiredNames({ schema, pointer }: SchemaLocation<SchemaObject>): strin
   throw invalidSchema(pointerTo(pointer, "required"), "required must be a list of names");
 }
 
-/** The schema of undeclared members: those that are asked for, or any when the schema declares nothing at all. */
+/** Returns the schema of undeclared members: the explicit one, or any value if the schema declares no members. */
 function extraSchema({ schema, pointer }: SchemaLocation<SchemaObject>, declares: boolean): SchemaLocation | undefined {
   const keyword = "additionalProperties" in schema ? "additionalProperties" : "unevaluatedProperties";
   if (keyword in schema) {
@@ -64,10 +64,10 @@ function extraSchema({ schema, pointer }: SchemaLocation<SchemaObject>, declares
 }
 
 /**
- * From the last member back: what may follow when nothing was written yet (`first`), and after a member (`after`). Two small rules
- * per member, however many are optional.
+ * Builds from the last member to the first the expressions for the rest of the object before any member (`first`) and
+ * after a member (`after`): two small rules per member, independent of the number of optional ones.
  */
-function membersBody(members: Member[], extra: string | undefined, { builder, json }: SchemaContext): string {
+function membersBody(members: Member[], extra: string | undefined, { builder, json }: GrammarContext): string {
   const more = extra === undefined ? "" : `(${json.comma} ${extra})* `;
   let after = builder.rule(`${more}${json.space}`);
   let first = extra === undefined ? undefined : builder.rule(`${extra} ${after}`);

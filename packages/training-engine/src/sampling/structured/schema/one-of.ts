@@ -4,7 +4,7 @@ import type { References } from "./references.js";
 
 const maxDepth = 4;
 
-/** `oneOf` is read as "any of them", which is the same only where no value fits two of them. */
+/** Translates `oneOf` like `anyOf`, which is equivalent only if no value satisfies two of the schemas. */
 export function checkOneOf({ schema, pointer }: SchemaLocation<SchemaObject>, refs: References): void {
   const at = pointerTo(pointer, "oneOf");
   if (!Array.isArray(schema.oneOf) || schema.oneOf.length > 64)
@@ -18,13 +18,13 @@ export function checkOneOf({ schema, pointer }: SchemaLocation<SchemaObject>, re
     if (overlapping) {
       throw invalidSchema(
         overlapping.pointer,
-        `a value could fit this and ${one.pointer} of the oneOf; use anyOf, or a property with different const values`,
+        `a value could satisfy this and ${one.pointer} of the oneOf; use anyOf, or a property with different const values`,
       );
     }
   }
 }
 
-/** Provably no value fits both. */
+/** Returns whether provably no value satisfies both schemas. */
 function disjoint(first: SchemaLocation, second: SchemaLocation, refs: References, depth: number): boolean {
   const one = resolved(first, refs);
   const other = resolved(second, refs);
@@ -56,7 +56,7 @@ function valuesOf(schema: SchemaObject): string[] | undefined {
   return Array.isArray(schema.enum) ? schema.enum.map((value) => JSON.stringify(value)) : undefined;
 }
 
-/** Types a value may have, an integer being a number. */
+/** Returns the types of the values; an integer is a number. */
 function kindsOf(schema: SchemaObject): string[] | undefined {
   if (!("type" in schema)) return valuesOf(schema)?.map(kindOfText);
   const types: unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
@@ -76,7 +76,7 @@ function kindOfText(text: string): SchemaType {
         : "number";
 }
 
-/** Properties that objects of both must have. */
+/** Returns the properties that both schemas require. */
 function sharedNames(one: SchemaObject, other: SchemaObject): string[] {
   if (!isObject(one.properties) || !isObject(other.properties)) return [];
   if (one.type !== "object" || other.type !== "object") return [];

@@ -1,9 +1,11 @@
 import type { SchemaLocation } from "./keywords.js";
 import { invalidSchema, isObject, pointerTo } from "./keywords.js";
 
-/** Follows `$ref` inside one schema document; anything outside it is refused. */
+/** Resolves `$ref` within one schema document. */
 export interface References {
-  /** Where the `$ref` of the schema at `pointer` leads. */
+  /**
+   * Returns the target of the `$ref` of the schema at `pointer`. Throws `invalid` for a reference to another document.
+   */
   target(reference: unknown, pointer: string): SchemaLocation;
 }
 
@@ -25,7 +27,7 @@ export function references(root: unknown): References {
       let schema = root;
       for (const step of steps) {
         const next = childOf(schema, step);
-        if (next === undefined) throw invalidSchema(at, `${JSON.stringify(reference)} leads nowhere`);
+        if (next === undefined) throw invalidSchema(at, `${JSON.stringify(reference)} does not exist`);
         schema = next;
       }
       return { schema, pointer: pointerTo("#", ...steps) };
@@ -37,7 +39,7 @@ function decodeStep(step: string, pointer: string): string {
   try {
     return decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
   } catch {
-    throw invalidSchema(pointer, "the reference is badly encoded");
+    throw invalidSchema(pointer, "the reference is not a valid URI fragment");
   }
 }
 
@@ -46,7 +48,7 @@ function childOf(value: unknown, step: string): unknown {
   return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
 }
 
-/** The places whose schemas hold for the same value: where a loop would never end. */
+/** Returns the schemas that apply to the same value, where a cycle would be infinite. */
 export function sameValueLocations({ schema, pointer }: SchemaLocation, refs: References): SchemaLocation[] {
   if (!isObject(schema)) return [];
   if ("$ref" in schema) return [refs.target(schema.$ref, pointer)];

@@ -14,6 +14,7 @@ import {
   isObject,
   schemaTypes,
   pointerTo,
+  schemaLoc,
   typeKeywords,
   exclusiveKeywords,
 } from "./keywords.js";
@@ -22,20 +23,21 @@ import { integerRange, numberRange } from "./number-range.js";
 import { objectBody } from "./object-grammar.js";
 import { checkOneOf } from "./one-of.js";
 import { references } from "./references.js";
-import type { SchemaContext } from "./schema-context.js";
+import type { GrammarContext } from "./grammar-context.js";
 
 const maxDepth = 64;
 const maxLength = 10_000;
 
 /**
- * The name of a rule for the JSON texts that satisfy `schema`. Every text of the rule does; some valid texts are left out:
- * properties come in the schema's order, undeclared ones only where `additionalProperties` asks for them, `pattern` speaks of the
- * whole string, strings of bounded length hold nothing that JSON must escape. A keyword that cannot be honoured is refused with its pointer, never ignored.
+ * Defines a rule for JSON texts that satisfy `schema`, and returns its name. Every text of the rule satisfies the
+ * schema, but not every valid text is included: properties are in the order of the schema, undeclared ones only where
+ * `additionalProperties` allows them explicitly, `pattern` must match the whole string, and strings of bounded length
+ * contain no escapes. Throws `invalid`, with the pointer, for an unsupported keyword.
  */
 export function schemaRule(schema: unknown, builder: GrammarBuilder, json: JsonGrammar): string {
   const refs = references(schema);
   const names = new Map<string, string>();
-  const context: SchemaContext = {
+  const context: GrammarContext = {
     builder,
     json,
     refs,
@@ -55,7 +57,7 @@ export function schemaRule(schema: unknown, builder: GrammarBuilder, json: JsonG
   return name;
 }
 
-function schemaBody({ schema, pointer }: SchemaLocation, depth: number, context: SchemaContext): string {
+function schemaBody({ schema, pointer }: SchemaLocation, depth: number, context: GrammarContext): string {
   if (schema === true) return context.json.value();
   if (schema === false) throw invalidSchema(pointer, "false allows no value");
   if (!isObject(schema)) throw invalidSchema(pointer, "a schema is an object or true");
@@ -64,7 +66,7 @@ function schemaBody({ schema, pointer }: SchemaLocation, depth: number, context:
   for (const [exclusive, allowed] of exclusiveKeywords) {
     if (!keywords.includes(exclusive)) continue;
     const other = keywords.find((keyword) => keyword !== exclusive && !allowed.includes(keyword));
-    if (other) throw invalidSchema(pointerTo(pointer, other), `${other} beside ${exclusive} is not supported`);
+    if (other) throw invalidSchema(pointerTo(pointer, other), `${other} together with ${exclusive} is not supported`);
   }
   if ("$ref" in schema) return context.rule(context.refs.target(schema.$ref, pointer), depth + 1);
   if ("const" in schema || "enum" in schema) return valuesBody(location);
@@ -88,7 +90,7 @@ function branches(
   { schema, pointer }: SchemaLocation<SchemaObject>,
   keyword: string,
   depth: number,
-  context: SchemaContext,
+  context: GrammarContext,
 ): string {
   const list = schema[keyword];
   const at = pointerTo(pointer, keyword);
@@ -99,7 +101,7 @@ function branches(
   return rules.join(" | ");
 }
 
-/** Named by `type`, or the ones that the other keywords speak of; none: any. */
+/** Returns the types named by `type`, or else those that the other keywords apply to. None means any type. */
 function typesOf({ schema, pointer }: SchemaLocation<SchemaObject>, keywords: readonly string[]): SchemaType[] {
   if (!("type" in schema)) {
     const implied = schemaTypes.filter((type) => typeKeywords[type].some((keyword) => keywords.includes(keyword)));
@@ -117,7 +119,7 @@ function typeBody(
   type: SchemaType,
   location: SchemaLocation<SchemaObject>,
   depth: number,
-  context: SchemaContext,
+  context: GrammarContext,
 ): string {
   switch (type) {
     case "object":
@@ -145,7 +147,7 @@ function valuesBody({ schema, pointer }: SchemaLocation<SchemaObject>): string {
     .filter((value: unknown) => types.some((type) => hasType(value, type)))
     .map((value) => JSON.stringify(value));
   const fitting = values.filter((value) => onlyConst === undefined || value === onlyConst);
-  if (fitting.length === 0) throw invalidSchema(at, "no value of the list fits the schema");
+  if (fitting.length === 0) throw invalidSchema(at, "no value of the list satisfies the schema");
   return alternation(fitting.map(literal));
 }
 
@@ -164,7 +166,7 @@ function hasType(value: unknown, type: SchemaType): boolean {
   }
 }
 
-function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder, json }: SchemaContext): string {
+function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder, json }: GrammarContext): string {
   const source = patternOf({ schema, pointer });
   const bounded = "minLength" in schema || "maxLength" in schema;
   if (source === undefined && !bounded) return json.string();
@@ -172,12 +174,12 @@ function stringBody({ schema, pointer }: SchemaLocation<SchemaObject>, { builder
     const keyword = "minLength" in schema ? "minLength" : "maxLength";
     throw invalidSchema(
       pointerTo(pointer, keyword),
-      `${keyword} beside pattern or format is not supported: put it into the pattern`,
+      `${keyword} together with pattern or format is not supported: include it in the pattern`,
     );
   }
   const quote = literal('"');
   if (source !== undefined) {
-    return `${quote} ${regexExpression(source, `schema${pointerTo(pointer, "pattern")}`, jsonString(builder))} ${quote}`;
+    return `${quote} ${regexExpression(source, schemaLoc(pointerTo(pointer, "pattern")), jsonString(builder))} ${quote}`;
   }
   const minLength = countKeyword(schema, "minLength", pointer, maxLength) ?? 0;
   const max = countKeyword(schema, "maxLength", pointer, maxLength);
@@ -193,7 +195,7 @@ function patternOf({ schema, pointer }: SchemaLocation<SchemaObject>): string | 
     throw invalidSchema(pointerTo(pointer, "pattern"), "pattern must be text");
   if (!("format" in schema)) return typeof pattern === "string" ? pattern : undefined;
   const at = pointerTo(pointer, "format");
-  if ("pattern" in schema) throw invalidSchema(at, "format beside pattern is not supported");
+  if ("pattern" in schema) throw invalidSchema(at, "format together with pattern is not supported");
   const source = typeof format === "string" ? formats.get(format) : undefined;
   if (source === undefined) {
     throw invalidSchema(
@@ -212,7 +214,7 @@ function numberBody(
   const low = tighterBound(bound(schema, "minimum", pointer), bound(schema, "exclusiveMinimum", pointer), 1);
   const high = tighterBound(bound(schema, "maximum", pointer), bound(schema, "exclusiveMaximum", pointer), -1);
   if (!low && !high) return type === "integer" ? json.integer() : json.number();
-  const location = `schema${pointer}`;
+  const location = schemaLoc(pointer);
   return type === "integer" ? integerRange(low, high, location) : numberRange(low, high, location);
 }
 
@@ -224,7 +226,7 @@ function bound(schema: SchemaObject, keyword: string, pointer: string): Bound | 
   return { value, exclusive: keyword.startsWith("exclusive") };
 }
 
-/** The one that allows less; `direction` 1 for lower bounds. */
+/** Returns the tighter bound. `direction` is 1 for lower bounds, -1 for upper ones. */
 function tighterBound(one: Bound | undefined, other: Bound | undefined, direction: 1 | -1): Bound | undefined {
   if (!one || !other) return one ?? other;
   const distance = (other.value - one.value) * direction;

@@ -4,8 +4,8 @@ import type { References } from "./references.js";
 import { sameValueLocations } from "./references.js";
 
 /**
- * Refuses schemas that refer to themselves without end: `$ref`s that lead back to the same value, and values that would have to
- * contain themselves. The schema's keywords were checked before.
+ * Refuses schemas with infinite recursion: `$ref` cycles on the same value, and values that must contain themselves.
+ * The keywords of the schema must have been validated.
  */
 export function checkTermination(root: SchemaLocation, refs: References): void {
   const targets = reachableTargets(root, refs);
@@ -22,14 +22,13 @@ export function checkTermination(root: SchemaLocation, refs: References): void {
     }
   }
   if (!canTerminate(root, finite, refs)) {
-    throw invalidSchema(root.pointer, "its references require a value that contains itself, without end");
+    throw invalidSchema(root.pointer, "its references require a value of infinite depth");
   }
   const unterminated = [...targets].find(([pointer]) => !finite.has(pointer));
-  if (unterminated)
-    throw invalidSchema(unterminated[0], "its references require a value that contains itself, without end");
+  if (unterminated) throw invalidSchema(unterminated[0], "its references require a value of infinite depth");
 }
 
-/** The targets of all `$ref`s that can be reached, by pointer. */
+/** Returns the targets of all reachable `$ref`s by pointer. */
 function reachableTargets(root: SchemaLocation, refs: References): Map<string, SchemaLocation> {
   const targets = new Map<string, SchemaLocation>();
   const visit = (location: SchemaLocation): void => {
@@ -48,7 +47,7 @@ function reachableTargets(root: SchemaLocation, refs: References): Map<string, S
   return targets;
 }
 
-/** Schemas of the value itself and of what it contains. */
+/** Returns the schemas of the value and of the values in it. */
 function parts(location: SchemaLocation, refs: References): SchemaLocation[] {
   const { schema, pointer } = location;
   if (!isObject(schema)) return [];
@@ -67,7 +66,7 @@ function parts(location: SchemaLocation, refs: References): SchemaLocation[] {
 }
 
 function checkLoop(location: SchemaLocation, path: Set<string>, done: Set<string>, refs: References): void {
-  if (path.has(location.pointer)) throw invalidSchema(location.pointer, "it refers to itself and says nothing else");
+  if (path.has(location.pointer)) throw invalidSchema(location.pointer, "its references form a cycle");
   if (done.has(location.pointer)) return;
   path.add(location.pointer);
   for (const next of sameValueLocations(location, refs)) checkLoop(next, path, done, refs);
@@ -75,7 +74,7 @@ function checkLoop(location: SchemaLocation, path: Set<string>, done: Set<string
   done.add(location.pointer);
 }
 
-/** Whether some value that satisfies the schema is of finite size, when those of `finite` are. */
+/** Returns whether a finite value satisfies the schema, given that finite values satisfy the schemas of `finite`. */
 function canTerminate(location: SchemaLocation, finite: ReadonlySet<string>, refs: References): boolean {
   const { schema, pointer } = location;
   if (!isObject(schema)) return schema !== false;

@@ -9,8 +9,8 @@ interface KeyTrie {
 }
 
 /**
- * An expression for the rest of a JSON string, closing quote included, that is none of `names`. Only characters that need no
- * escape are used, so that no name can be spelt in another way.
+ * Returns an expression for the rest of a JSON string, including the closing quote, that differs from all `names`. It
+ * allows only unescaped characters, so that no name can be written with escapes.
  */
 export function undeclaredKey(
   builder: GrammarBuilder,

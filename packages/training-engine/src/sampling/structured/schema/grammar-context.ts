@@ -3,11 +3,11 @@ import type { JsonGrammar } from "./json-grammar.js";
 import type { SchemaLocation } from "./keywords.js";
 import type { References } from "./references.js";
 
-/** What the parts of a schema share while its grammar is written. */
-export interface SchemaContext {
+/** State that is shared while the grammar of a schema is written. */
+export interface GrammarContext {
   builder: GrammarBuilder;
   json: JsonGrammar;
   refs: References;
-  /** The rule of a nested schema. */
+  /** Returns the rule of a nested schema. */
   rule(location: SchemaLocation, depth: number): string;
 }

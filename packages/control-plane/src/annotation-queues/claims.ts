@@ -1,0 +1,85 @@
+import type { Database, Row, Statements } from "../database.js";
+import { integerOf } from "../database.js";
+import { itemConditions } from "./items.js";
+import type { ItemFilter } from "./items.js";
+import { claimItem } from "./progress.js";
+import { requireQueue } from "./queues.js";
+import { itemColumns, itemOf } from "./records.js";
+import type { AnnotationQueueItem } from "./records.js";
+import { Parameters } from "./select.js";
+
+export interface ClaimRequest {
+  project_id: string;
+  queue_id: string;
+  annotator_user_id: string;
+  filter?: ItemFilter;
+  /** How long the claim is valid, in microseconds. */
+  lease_us: bigint;
+}
+
+export interface Claim {
+  item: AnnotationQueueItem;
+  /** Microseconds since 1970; afterwards others can claim the item. */
+  claimed_until: bigint;
+}
+
+/**
+ * Claims the next item for an annotator; undefined when none is left. A valid claim of the annotator is extended and
+ * returned, whatever the filter. Otherwise it is an item whose claim has run out, the longest ago first, then an
+ * unstarted one, the oldest first. Throws `not_found` for a queue that is not there.
+ */
+export async function claimNext(database: Database, request: ClaimRequest, now: bigint): Promise<Claim | undefined> {
+  const { project_id, queue_id, annotator_user_id: annotator, lease_us } = request;
+  return await database.transaction(async (statements) => {
+    await requireQueue(statements, project_id, queue_id);
+    const end = now + lease_us;
+    const own = await validClaim(statements, request, now);
+    if (own !== undefined) {
+      const until = integerOf(own, "claimed_until");
+      if (until >= end) return { item: itemOf(own), claimed_until: until };
+      const item = await claimItem(statements, itemOf(own), { annotator, until: end, now });
+      return { item, claimed_until: end };
+    }
+    const free = (await lapsedItem(statements, request, now)) ?? (await unstartedItem(statements, request));
+    if (free === undefined) return undefined;
+    return { item: await claimItem(statements, itemOf(free), { annotator, until: end, now }), claimed_until: end };
+  });
+}
+
+async function validClaim(
+  statements: Statements,
+  { project_id, queue_id, annotator_user_id }: ClaimRequest,
+  now: bigint,
+): Promise<Row | undefined> {
+  const [row] = await statements.rows(
+    `SELECT ${itemColumns}, claimed_until FROM annotation_queue_items
+      WHERE project_id = $1 AND queue_id = $2 AND claimed_until > $3 AND claimed_by = $4
+      ORDER BY claimed_until DESC LIMIT 1`,
+    [project_id, queue_id, now, annotator_user_id],
+  );
+  return row;
+}
+
+/** An item that somebody else has begun since is not free. */
+async function lapsedItem(statements: Statements, request: ClaimRequest, now: bigint): Promise<Row | undefined> {
+  const free = (p: Parameters) => `claimed_until <= ${p.bind(now)} AND annotator_user_id = claimed_by`;
+  return await firstItem(statements, request, free, "claimed_until, created_at, id");
+}
+
+async function unstartedItem(statements: Statements, request: ClaimRequest): Promise<Row | undefined> {
+  return await firstItem(statements, request, () => "annotation_state = 'unstarted'", "created_at, id");
+}
+
+async function firstItem(
+  statements: Statements,
+  { project_id, queue_id, filter = {} }: ClaimRequest,
+  free: (p: Parameters) => string,
+  order: string,
+): Promise<Row | undefined> {
+  const p = new Parameters();
+  const { where, state } = itemConditions(p, project_id, queue_id, filter);
+  const conditions = [where, free(p), ...(state === undefined ? [] : [state])].join(" AND ");
+  const sql = `SELECT ${itemColumns} FROM annotation_queue_items WHERE ${conditions} ORDER BY ${order} LIMIT 1`;
+  const [row] = await statements.rows(sql, p.values);
+  return row;
+}

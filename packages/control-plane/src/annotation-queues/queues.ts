@@ -1,0 +1,198 @@
+import { HeddleError } from "@heddle/errors";
+import type { Database, Statements } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+import { checkName, isStorable } from "../names.js";
+import { storedText } from "../stored-text.js";
+import { queueColumns, queueOf } from "./records.js";
+import type { AnnotationQueue } from "./records.js";
+import { orderBy, pageOf, Parameters } from "./select.js";
+import type { SortKey } from "./select.js";
+
+export interface NewQueue {
+  /** A UUID; a queue that has it already stays as it is. */
+  id: string;
+  project_id: string;
+  name: string;
+  description: string;
+  scorer_refs: readonly string[];
+  created_by: string;
+}
+
+/** Absent: all queues, newest first. */
+export interface QueueQuery {
+  project_id: string;
+  /** A part of the name, whatever its case. */
+  name?: string;
+  /** By `id`, `name`, `created_at` and `updated_at`; other fields are ignored. */
+  sort_by?: readonly SortKey[];
+  limit?: number;
+  offset?: number;
+}
+
+/** Absent: unchanged. */
+export type QueueChanges = Partial<Pick<AnnotationQueue, "name" | "description" | "scorer_refs">>;
+
+export interface QueueStats {
+  queue_id: string;
+  total_items: number;
+  /** Items that at least one annotator has completed or skipped. */
+  completed_items: number;
+}
+
+const isLiveQueue = "project_id = $1 AND id = $2 AND deleted_at IS NULL";
+
+/** Names of one length suffice: what is longer is part of no name, and SQLite refuses long patterns. */
+const maxName = 256;
+
+export async function createQueue(database: Database, queue: NewQueue, now: bigint): Promise<void> {
+  const name = checkName(queue.name, "name");
+  await database.run(
+    `INSERT INTO annotation_queues (id, project_id, name, folded_name, description, scorer_refs, total_items,
+        completed_items, created_at, created_by, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $7) ON CONFLICT (id) DO NOTHING`,
+    [
+      queue.id,
+      queue.project_id,
+      name,
+      name.toLowerCase(),
+      storedText(queue.description),
+      JSON.stringify(queue.scorer_refs),
+      now,
+      queue.created_by,
+    ],
+  );
+}
+
+export async function queryQueues(
+  database: Database,
+  { project_id, name, sort_by, ...page }: QueueQuery,
+): Promise<AnnotationQueue[]> {
+  const p = new Parameters();
+  const conditions = [`project_id = ${p.bind(project_id)}`, "deleted_at IS NULL"];
+  if (name !== undefined) {
+    const part = name.toLowerCase().replace(/[!%_]/g, "!$&");
+    conditions.push(`folded_name LIKE ${p.bind(`%${part}%`)} ESCAPE '!'`);
+  }
+  const order =
+    sort_by === undefined || sort_by.length === 0
+      ? "created_at DESC, id ASC"
+      : orderBy(sort_by, ["id", "name", "created_at", "updated_at"]);
+  const sql = `SELECT ${queueColumns} FROM annotation_queues WHERE ${conditions.join(" AND ")} ORDER BY ${order} ${pageOf(p, page)}`;
+  if (name !== undefined && (name.length > maxName || !isStorable(name))) return [];
+  return (await database.rows(sql, p.values)).map(queueOf);
+}
+
+/** The queue, unless it is deleted. */
+export async function getQueue(
+  statements: Statements,
+  projectId: string,
+  queueId: string,
+): Promise<AnnotationQueue | undefined> {
+  const row = await findQueue(statements, projectId, queueId);
+  return row?.deleted_at === null ? row : undefined;
+}
+
+/** Throws `not_found`, with `deleted_at` for a queue that was deleted. */
+export async function requireQueue(
+  statements: Statements,
+  projectId: string,
+  queueId: string,
+): Promise<AnnotationQueue> {
+  const queue = await findQueue(statements, projectId, queueId);
+  if (queue?.deleted_at === null) return queue;
+  throw new HeddleError("not_found", `no annotation queue ${queueId} in ${projectId}`, {
+    ...(queue !== undefined && { details: { deleted_at: new Date(Number(queue.deleted_at) / 1000).toISOString() } }),
+  });
+}
+
+async function findQueue(statements: Statements, projectId: string, id: string): Promise<AnnotationQueue | undefined> {
+  // A name that no database could hold would be refused by Postgres.
+  if (!isStorable(id)) return undefined;
+  const sql = `SELECT ${queueColumns} FROM annotation_queues WHERE project_id = $1 AND id = $2`;
+  const [row] = await statements.rows(sql, [projectId, id]);
+  return row && queueOf(row);
+}
+
+export async function updateQueue(
+  database: Database,
+  projectId: string,
+  queueId: string,
+  { name, description, scorer_refs }: QueueChanges,
+  now: bigint,
+): Promise<AnnotationQueue> {
+  if (name !== undefined) checkName(name, "name");
+  return await changeQueue(
+    database,
+    projectId,
+    queueId,
+    `name = COALESCE($3, name), folded_name = COALESCE($4, folded_name), description = COALESCE($5, description),
+      scorer_refs = COALESCE($6, scorer_refs), updated_at = $7`,
+    [
+      name ?? null,
+      name?.toLowerCase() ?? null,
+      description === undefined ? null : storedText(description),
+      scorer_refs === undefined ? null : JSON.stringify(scorer_refs),
+      now,
+    ],
+  );
+}
+
+/** Hides the queue and its items. */
+export async function deleteQueue(
+  database: Database,
+  projectId: string,
+  queueId: string,
+  now: bigint,
+): Promise<AnnotationQueue> {
+  return await changeQueue(database, projectId, queueId, "deleted_at = $3, updated_at = $3", [now]);
+}
+
+async function changeQueue(
+  database: Database,
+  projectId: string,
+  queueId: string,
+  assignments: string,
+  values: ReadonlyArray<string | bigint | null>,
+): Promise<AnnotationQueue> {
+  if (isStorable(queueId)) {
+    const sql = `UPDATE annotation_queues SET ${assignments} WHERE ${isLiveQueue} RETURNING ${queueColumns}`;
+    const [row] = await database.rows(sql, [projectId, queueId, ...values]);
+    if (row !== undefined) return queueOf(row);
+  }
+  return await requireQueue(database, projectId, queueId);
+}
+
+export async function isLive(database: Database, projectId: string, queueId: string): Promise<boolean> {
+  if (!isStorable(queueId)) return false;
+  const rows = await database.rows(`SELECT 1 AS live FROM annotation_queues WHERE ${isLiveQueue}`, [
+    projectId,
+    queueId,
+  ]);
+  return rows.length > 0;
+}
+
+/** Ids of one statement, which is the same for any number of them. */
+const idsPerStatement = 100;
+
+/** One entry for each id, in the order in which they are first named; zeros for queues that are not there. */
+export async function queueStats(
+  database: Database,
+  projectId: string,
+  queueIds: readonly string[],
+): Promise<QueueStats[]> {
+  const ids = [...new Set(queueIds)];
+  const found = new Map<string, QueueStats>();
+  const names = Array.from({ length: idsPerStatement }, (_, at) => `$${at + 2}`);
+  const sql = `SELECT id, total_items, completed_items FROM annotation_queues
+    WHERE project_id = $1 AND id IN (${names.join(", ")}) AND deleted_at IS NULL`;
+  const storable = ids.filter(isStorable);
+  for (let from = 0; from < storable.length; from += idsPerStatement) {
+    const some = names.map((_, at) => storable[from + at] ?? null);
+    for (const row of await database.rows(sql, [projectId, ...some])) {
+      const id = textOf(row, "id");
+      const [total, completed] = [integerOf(row, "total_items"), integerOf(row, "completed_items")];
+      found.set(id, { queue_id: id, total_items: Number(total), completed_items: Number(completed) });
+    }
+  }
+  return ids.map((id) => found.get(id) ?? { queue_id: id, total_items: 0, completed_items: 0 });
+}

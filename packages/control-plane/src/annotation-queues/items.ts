@@ -6,7 +6,7 @@ import { originalText, storedText } from "../stored-text.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem, QueuedCall } from "./records.js";
-import { orderBy, pageOf, Parameters } from "./select.js";
+import { batches, orderBy, pageOf, Parameters } from "./select.js";
 import type { SortKey } from "./select.js";
 import { toState } from "./states.js";
 
@@ -51,9 +51,6 @@ export interface ItemQuery {
 /** Items of one answer. */
 const maxItems = 10_000;
 
-/** Rows of one INSERT, few sizes so that there are few statements. */
-const rowsPerStatement = [100, 10, 1];
-
 /** Adds items to the end of a queue, all or none. Throws `not_found` for a queue that is not there. */
 export async function addItems(database: Database, request: NewItems, now: bigint): Promise<AddedItems> {
   const { project_id, queue_id, added_by, items } = request;
@@ -62,7 +59,7 @@ export async function addItems(database: Database, request: NewItems, now: bigin
   return await database.transaction(async (statements) => {
     await requireQueue(statements, project_id, queue_id);
     let added = 0;
-    for (const some of groups(distinct)) {
+    for (const some of batches(distinct)) {
       const p = new Parameters();
       const rows = some.map((item) => {
         const values: SqlValue[] = [
@@ -93,17 +90,6 @@ export async function addItems(database: Database, request: NewItems, now: bigin
     );
     return { added, duplicates: items.length - added };
   });
-}
-
-function groups<Item>(items: readonly Item[]): Item[][] {
-  const found: Item[][] = [];
-  for (let from = 0; from < items.length;) {
-    const left = items.length - from;
-    const size = rowsPerStatement.find((rows) => rows <= left) ?? 1;
-    found.push(items.slice(from, from + size));
-    from += size;
-  }
-  return found;
 }
 
 /**

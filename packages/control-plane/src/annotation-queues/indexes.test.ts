@@ -63,7 +63,5 @@ test("the next item is found by an index", async () => {
     "annotation_queue_items_by_claimant (project_id=? AND queue_id=? AND claimed_by=? AND claimed_until>?)",
   );
   expect(plans[2]).toContain("annotation_queue_items_by_claim (");
-  expect(plans[3]).toMatch(
-    /annotation_queue_items_by_state \(project_id=\? AND queue_id=\? AND annotation_state=\?\)$/,
-  );
+  expect(plans[3]).toMatch(/annotation_queue_items_by_state \([^()]*annotation_state>\? AND annotation_state<\?\)$/);
 });

@@ -9,6 +9,7 @@ import type { AnnotationQueueItem, QueuedCall } from "./records.js";
 import { batches, orderBy, pageOf, Parameters } from "./select.js";
 import type { SortKey } from "./select.js";
 import { toState } from "./states.js";
+import type { AnnotationState } from "./states.js";
 
 export interface NewItems {
   project_id: string;
@@ -100,16 +101,18 @@ export async function queryItems(database: Database, request: ItemQuery): Promis
   const { project_id, queue_id, filter = {}, offset = 0, limit, include_position = false } = request;
   const p = new Parameters();
   const order = itemOrder(request.sort_by);
-  const { where, state } = itemConditions(p, project_id, queue_id, filter);
+  const states = filterStates(filter);
+  const where = itemConditions(p, project_id, queue_id, filter);
+  const state = `annotation_state IN (${states.map((word) => p.bind(word)).join(", ")})`;
   // Without a state filter the position follows from the offset.
-  const ranked = include_position && state !== undefined;
+  const ranked = include_position && states.length > 0;
   const rank = ranked ? `, row_number() OVER (ORDER BY ${order}) AS position_in_queue` : "";
   const all = `SELECT ${itemColumns}${rank} FROM annotation_queue_items WHERE ${where}`;
-  const states = state === undefined ? "" : ` AND ${state}`;
-  const chosen = ranked ? `SELECT * FROM (${all}) AS ranked WHERE ${state}` : `${all}${states}`;
+  const unranked = states.length === 0 ? all : `${all} AND ${state}`;
+  const chosen = ranked ? `SELECT * FROM (${all}) AS ranked WHERE ${state}` : unranked;
   const sql = `${chosen} ORDER BY ${ranked ? "position_in_queue" : order} ${pageOf(p, { limit, offset }, maxItems)}`;
-  await requireQueue(database, project_id, queue_id);
-  const items = (await database.rows(sql, p.values)).map(itemOf);
+  const [rows] = await Promise.all([database.rows(sql, p.values), requireQueue(database, project_id, queue_id)]);
+  const items = rows.map(itemOf);
   if (items.length > maxItems) {
     throw new HeddleError("too_large", `more than ${maxItems} items: ask for a page`, { loc: ["limit"] });
   }
@@ -129,21 +132,20 @@ function itemOrder(keys: readonly SortKey[] = []): string {
   return keys.length === 0 ? "created_at ASC, id ASC" : orderBy(keys, sortable);
 }
 
-/** SQL of a filter: on what never changes, and on the state. Throws `invalid` for a word that is no state. */
-export function itemConditions(
-  p: Parameters,
-  projectId: string,
-  queueId: string,
-  { annotation_states = [], ...texts }: ItemFilter,
-): { where: string; state: string | undefined } {
+/** SQL of a filter without its states. */
+export function itemConditions(p: Parameters, projectId: string, queueId: string, filter: ItemFilter): string {
   const conditions = [`project_id = ${p.bind(projectId)}`, `queue_id = ${p.bind(storedText(queueId))}`];
   for (const column of ["id", "call_id", "call_op_name", "call_trace_id", "added_by"] as const) {
-    const value = texts[column];
+    const value = filter[column];
     if (value !== undefined) conditions.push(`${column} = ${p.bind(storedText(value))}`);
   }
+  return conditions.join(" AND ");
+}
+
+/** The states of a filter; none is no condition. Throws `invalid` for a word that is no state. */
+export function filterStates({ annotation_states = [] }: ItemFilter): AnnotationState[] {
   const states = annotation_states.map((word, at) => withLoc(["filter", "annotation_states", at], () => toState(word)));
-  const list = [...new Set(states)].map((state) => p.bind(state)).join(", ");
-  return { where: conditions.join(" AND "), state: list === "" ? undefined : `annotation_state IN (${list})` };
+  return [...new Set(states)];
 }
 
 /** The item of a queue that is there. */

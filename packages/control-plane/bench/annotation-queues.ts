@@ -52,11 +52,13 @@ async function measure(backEnd: string, url: string): Promise<void> {
       call_trace_id: "trace",
     })).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     await queues.addItems({ ...inQueue, display_fields: ["inputs"], added_by: "ann", items });
+    if (from >= itemCount / 2) continue;
+    await database.run(
+      `UPDATE annotation_queue_items SET annotation_state = 'completed', annotator_user_id = 'ann'
+        WHERE project_id = $1 AND queue_id = $2 AND annotation_state = 'unstarted'`,
+      [project, queueId],
+    );
   }
-  await database.run(
-    `UPDATE annotation_queue_items SET annotation_state = 'completed', annotator_user_id = 'ann'
-      WHERE created_at < (SELECT created_at FROM annotation_queue_items ORDER BY created_at LIMIT 1 OFFSET ${itemCount / 2})`,
-  );
   if (backEnd === "Postgres") await database.run("ANALYZE");
   const annotators: string[] = [];
   for (let n = 0; n < 2 * rounds; n++) annotators.push((await plane.users.ensure(`annotator ${n}`)).id);
@@ -103,7 +105,8 @@ async function measure(backEnd: string, url: string): Promise<void> {
     async (n) => {
       const [now, annotator] = [BigInt(Date.now()) * 1000n, annotators[rounds + n] ?? ""];
       await database.transaction(async (open) => {
-        const next = `${page} AND annotation_state = 'unstarted' ORDER BY created_at, id LIMIT 1`;
+        const next = `${page} AND annotation_state BETWEEN 'unstarted' AND 'unstarted'
+          ORDER BY annotation_state, created_at, id LIMIT 1`;
         const [row] = await open.rows(next, [project, queueId]);
         const id = row?.["id"] ?? null;
         await open.run(

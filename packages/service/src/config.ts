@@ -1,6 +1,8 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { S3Access } from "@heddle/blob-store";
+import type { Provider } from "./providers/provider.js";
+import { readProviders } from "./providers/read-providers.js";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
@@ -37,6 +39,10 @@ export const variables = {
     default: "<data dir>/blobs",
     meaning: "directory or s3://bucket/prefix that keeps the bytes of files; S3 is set up by the usual AWS_* variables",
   },
+  HEDDLE_PROVIDERS: {
+    default: "none",
+    meaning: "JSON file that configures the model servers of others, for images and lists of models",
+  },
   HEDDLE_PRICES_FILE: {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
@@ -61,6 +67,8 @@ export interface Config {
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobsUrl: string;
   s3: S3Access | undefined;
+  /** The model servers of others that requests may go to. */
+  providers: readonly Provider[];
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
 }
@@ -110,6 +118,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    providers: providersOf(get("HEDDLE_PROVIDERS"), env, cwd),
   };
 }
 
@@ -182,6 +191,15 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
     ...(endpoint !== undefined && { endpoint }),
     ...(sessionToken !== undefined && { sessionToken }),
   };
+}
+
+function providersOf(path: string | undefined, env: NodeJS.ProcessEnv, cwd: string): Provider[] {
+  if (path === undefined) return [];
+  try {
+    return readProviders(resolve(cwd, path), env);
+  } catch (error) {
+    throw new ConfigError(`HEDDLE_PROVIDERS: ${path}: ${error instanceof Error ? error.message : String(error)}.`);
+  }
 }
 
 /** URL of the database of keys, users, projects and annotation queues. */

@@ -13,6 +13,7 @@ import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
@@ -84,7 +85,8 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       );
     }
 
-    const services: Services = { config, control, store: opened, blobs, version };
+    const providers = openProviders(config.providers);
+    const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {

@@ -85,8 +85,8 @@ await measure("tokens by model", stats({ usage_metrics: tokens, ...month }), [to
 await measure("costs by day and model", stats({ usage_metrics: [{ metric: "total_cost" }] }), [bare(day)]);
 await measure("costs by model", stats({ usage_metrics: [{ metric: "total_cost" }], ...month }), [bare("1")]);
 const newest: CallsQuery["sort_by"] = [{ field: "started_at", direction: "desc" }];
-const page = (costs: boolean) => async () => {
-  const request = { project_id: benchProject, sort_by: newest, limit: 100, include_costs: costs };
+const page = (withCosts: boolean) => async () => {
+  const request = { project_id: benchProject, sort_by: newest, limit: 100, include_costs: withCosts };
   for await (const _ of store.calls.query(request)) continue;
 };
 const plainPage = `SELECT * FROM calls WHERE project_id = '${benchProject}' ORDER BY started_at DESC, id DESC LIMIT 100`;

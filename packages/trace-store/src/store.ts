@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
-import type { CallReads } from "./calls/calls.js";
+import type { CallReads, ReadOptions } from "./calls/calls.js";
 import { brokenParts } from "./engine/broken-parts.js";
 import type { BrokenParts } from "./engine/broken-parts.js";
 import { connectEngine } from "./engine/engine.js";
@@ -22,6 +22,10 @@ import type { Costs } from "./costs/costs.js";
 import type { Price } from "./costs/price.js";
 import { openFeedback } from "./feedback/feedback.js";
 import type { Feedback } from "./feedback/feedback.js";
+import { projectStats } from "./project-stats/project-stats.js";
+import type { ProjectStats, ProjectStatsRequest } from "./project-stats/project-stats.js";
+import { openRetention } from "./retention/retention.js";
+import type { Retention } from "./retention/retention.js";
 import { openFiles } from "./files/files.js";
 import type { Files } from "./files/files.js";
 import { openObjects } from "./objects/objects.js";
@@ -77,6 +81,9 @@ export interface TraceStore {
   files: Files;
   feedback: Feedback;
   refs: Refs;
+  retention: Retention;
+  /** Counts and sizes of what a project has. */
+  projectStats(request: ProjectStatsRequest, options?: ReadOptions): Promise<ProjectStats>;
   costs: Omit<Costs, "book">;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
@@ -149,6 +156,8 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     files: openFiles(context),
     feedback: openFeedback(context),
     refs: openRefs(context),
+    retention: openRetention(context, ingest),
+    projectStats: (request, options) => projectStats({ ...context, inFlight }, request, options?.signal),
     costs: openCosts(context, prices),
     brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),

@@ -1,12 +1,13 @@
 import type { Database, Row, Statements } from "../database.js";
 import { integerOf } from "../database.js";
-import { itemConditions } from "./items.js";
+import { filterStates, itemConditions } from "./items.js";
 import type { ItemFilter } from "./items.js";
 import { claimItem } from "./progress.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem } from "./records.js";
 import { Parameters } from "./select.js";
+import type { AnnotationState } from "./states.js";
 
 export interface ClaimRequest {
   project_id: string;
@@ -30,6 +31,8 @@ export interface Claim {
  */
 export async function claimNext(database: Database, request: ClaimRequest, now: bigint): Promise<Claim | undefined> {
   const { project_id, queue_id, annotator_user_id: annotator, lease_us } = request;
+  const states = filterStates(request.filter ?? {});
+  const mayBe = (state: AnnotationState) => states.length === 0 || states.includes(state);
   return await database.transaction(async (statements) => {
     await requireQueue(statements, project_id, queue_id);
     const end = now + lease_us;
@@ -40,7 +43,8 @@ export async function claimNext(database: Database, request: ClaimRequest, now: 
       const item = await claimItem(statements, itemOf(own), { annotator, until: end, now });
       return { item, claimed_until: end };
     }
-    const free = (await lapsedItem(statements, request, now)) ?? (await unstartedItem(statements, request));
+    const lapsed = mayBe("in_progress") ? await lapsedItem(statements, request, now) : undefined;
+    const free = lapsed ?? (mayBe("unstarted") ? await unstartedItem(statements, request) : undefined);
     if (free === undefined) return undefined;
     return { item: await claimItem(statements, itemOf(free), { annotator, until: end, now }), claimed_until: end };
   });
@@ -60,14 +64,19 @@ async function validClaim(
   return row;
 }
 
-/** An item that somebody else has begun since is not free. */
+/** An item whose claim has run out, unless somebody else has begun it since. */
 async function lapsedItem(statements: Statements, request: ClaimRequest, now: bigint): Promise<Row | undefined> {
   const free = (p: Parameters) => `claimed_until <= ${p.bind(now)} AND annotator_user_id = claimed_by`;
   return await firstItem(statements, request, free, "claimed_until, created_at, id");
 }
 
+/**
+ * The state is a range and part of the order, so that only the index that begins with it serves: after a comparison with
+ * `=`, Postgres may read the items in the order of their creation, past all that are finished.
+ */
 async function unstartedItem(statements: Statements, request: ClaimRequest): Promise<Row | undefined> {
-  return await firstItem(statements, request, () => "annotation_state = 'unstarted'", "created_at, id");
+  const free = () => "annotation_state BETWEEN 'unstarted' AND 'unstarted'";
+  return await firstItem(statements, request, free, "annotation_state, created_at, id");
 }
 
 async function firstItem(
@@ -77,8 +86,7 @@ async function firstItem(
   order: string,
 ): Promise<Row | undefined> {
   const p = new Parameters();
-  const { where, state } = itemConditions(p, project_id, queue_id, filter);
-  const conditions = [where, free(p), ...(state === undefined ? [] : [state])].join(" AND ");
+  const conditions = `${itemConditions(p, project_id, queue_id, filter)} AND ${free(p)}`;
   const sql = `SELECT ${itemColumns} FROM annotation_queue_items WHERE ${conditions} ORDER BY ${order} LIMIT 1`;
   const [row] = await statements.rows(sql, p.values);
   return row;

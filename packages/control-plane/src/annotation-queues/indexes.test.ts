@@ -59,8 +59,9 @@ test("the next item is found by an index", async () => {
   const plans = await plansOf(async (queues) => await queues.claimNext(claim));
   expect(plans).toHaveLength(4);
   for (const plan of plans) expect(plan).not.toContain("SCAN");
-  expect(plans[2]).toContain("annotation_queue_items_by_claim");
-  expect(plans[3]).toMatch(
-    /annotation_queue_items_by_state \(project_id=\? AND queue_id=\? AND annotation_state=\?\)$/,
+  expect(plans[1]).toContain(
+    "annotation_queue_items_by_claimant (project_id=? AND queue_id=? AND claimed_by=? AND claimed_until>?)",
   );
+  expect(plans[2]).toContain("annotation_queue_items_by_claim (");
+  expect(plans[3]).toMatch(/annotation_queue_items_by_state \([^()]*annotation_state>\? AND annotation_state<\?\)$/);
 });

@@ -6,9 +6,10 @@ import { originalText, storedText } from "../stored-text.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem, QueuedCall } from "./records.js";
-import { orderBy, pageOf, Parameters } from "./select.js";
+import { batches, orderBy, pageOf, Parameters } from "./select.js";
 import type { SortKey } from "./select.js";
 import { toState } from "./states.js";
+import type { AnnotationState } from "./states.js";
 
 export interface NewItems {
   project_id: string;
@@ -51,9 +52,6 @@ export interface ItemQuery {
 /** Items of one answer. */
 const maxItems = 10_000;
 
-/** Rows of one INSERT, few sizes so that there are few statements. */
-const rowsPerStatement = [100, 10, 1];
-
 /** Adds items to the end of a queue, all or none. Throws `not_found` for a queue that is not there. */
 export async function addItems(database: Database, request: NewItems, now: bigint): Promise<AddedItems> {
   const { project_id, queue_id, added_by, items } = request;
@@ -62,7 +60,7 @@ export async function addItems(database: Database, request: NewItems, now: bigin
   return await database.transaction(async (statements) => {
     await requireQueue(statements, project_id, queue_id);
     let added = 0;
-    for (const some of groups(distinct)) {
+    for (const some of batches(distinct)) {
       const p = new Parameters();
       const rows = some.map((item) => {
         const values: SqlValue[] = [
@@ -95,17 +93,6 @@ export async function addItems(database: Database, request: NewItems, now: bigin
   });
 }
 
-function groups<Item>(items: readonly Item[]): Item[][] {
-  const found: Item[][] = [];
-  for (let from = 0; from < items.length;) {
-    const left = items.length - from;
-    const size = rowsPerStatement.find((rows) => rows <= left) ?? 1;
-    found.push(items.slice(from, from + size));
-    from += size;
-  }
-  return found;
-}
-
 /**
  * Throws `not_found` for a queue that is not there, `too_large` for more than 10,000 items without a limit, and
  * `unprocessable` for a field that items cannot be sorted by.
@@ -114,16 +101,18 @@ export async function queryItems(database: Database, request: ItemQuery): Promis
   const { project_id, queue_id, filter = {}, offset = 0, limit, include_position = false } = request;
   const p = new Parameters();
   const order = itemOrder(request.sort_by);
-  const { where, state } = itemConditions(p, project_id, queue_id, filter);
+  const states = filterStates(filter);
+  const where = itemConditions(p, project_id, queue_id, filter);
+  const state = `annotation_state IN (${states.map((word) => p.bind(word)).join(", ")})`;
   // Without a state filter the position follows from the offset.
-  const ranked = include_position && state !== undefined;
+  const ranked = include_position && states.length > 0;
   const rank = ranked ? `, row_number() OVER (ORDER BY ${order}) AS position_in_queue` : "";
   const all = `SELECT ${itemColumns}${rank} FROM annotation_queue_items WHERE ${where}`;
-  const states = state === undefined ? "" : ` AND ${state}`;
-  const chosen = ranked ? `SELECT * FROM (${all}) AS ranked WHERE ${state}` : `${all}${states}`;
+  const unranked = states.length === 0 ? all : `${all} AND ${state}`;
+  const chosen = ranked ? `SELECT * FROM (${all}) AS ranked WHERE ${state}` : unranked;
   const sql = `${chosen} ORDER BY ${ranked ? "position_in_queue" : order} ${pageOf(p, { limit, offset }, maxItems)}`;
-  await requireQueue(database, project_id, queue_id);
-  const items = (await database.rows(sql, p.values)).map(itemOf);
+  const [rows] = await Promise.all([database.rows(sql, p.values), requireQueue(database, project_id, queue_id)]);
+  const items = rows.map(itemOf);
   if (items.length > maxItems) {
     throw new HeddleError("too_large", `more than ${maxItems} items: ask for a page`, { loc: ["limit"] });
   }
@@ -143,21 +132,20 @@ function itemOrder(keys: readonly SortKey[] = []): string {
   return keys.length === 0 ? "created_at ASC, id ASC" : orderBy(keys, sortable);
 }
 
-/** SQL of a filter: on what never changes, and on the state. Throws `invalid` for a word that is no state. */
-export function itemConditions(
-  p: Parameters,
-  projectId: string,
-  queueId: string,
-  { annotation_states = [], ...texts }: ItemFilter,
-): { where: string; state: string | undefined } {
+/** SQL of a filter without its states. */
+export function itemConditions(p: Parameters, projectId: string, queueId: string, filter: ItemFilter): string {
   const conditions = [`project_id = ${p.bind(projectId)}`, `queue_id = ${p.bind(storedText(queueId))}`];
   for (const column of ["id", "call_id", "call_op_name", "call_trace_id", "added_by"] as const) {
-    const value = texts[column];
+    const value = filter[column];
     if (value !== undefined) conditions.push(`${column} = ${p.bind(storedText(value))}`);
   }
+  return conditions.join(" AND ");
+}
+
+/** The states of a filter; none is no condition. Throws `invalid` for a word that is no state. */
+export function filterStates({ annotation_states = [] }: ItemFilter): AnnotationState[] {
   const states = annotation_states.map((word, at) => withLoc(["filter", "annotation_states", at], () => toState(word)));
-  const list = [...new Set(states)].map((state) => p.bind(state)).join(", ");
-  return { where: conditions.join(" AND "), state: list === "" ? undefined : `annotation_state IN (${list})` };
+  return [...new Set(states)];
 }
 
 /** The item of a queue that is there. */

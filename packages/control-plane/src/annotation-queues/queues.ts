@@ -5,7 +5,7 @@ import { checkName, isStorable } from "../names.js";
 import { storedText } from "../stored-text.js";
 import { queueColumns, queueOf } from "./records.js";
 import type { AnnotationQueue } from "./records.js";
-import { orderBy, pageOf, Parameters } from "./select.js";
+import { batches, orderBy, pageOf, Parameters } from "./select.js";
 import type { SortKey } from "./select.js";
 
 export interface NewQueue {
@@ -88,29 +88,26 @@ export async function getQueue(
   projectId: string,
   queueId: string,
 ): Promise<AnnotationQueue | undefined> {
-  const row = await findQueue(statements, projectId, queueId);
-  return row?.deleted_at === null ? row : undefined;
+  if (!isStorable(queueId)) return undefined;
+  const sql = `SELECT ${queueColumns} FROM annotation_queues WHERE ${isLiveQueue}`;
+  const [row] = await statements.rows(sql, [projectId, queueId]);
+  return row && queueOf(row);
 }
 
 /** Throws `not_found`, with `deleted_at` for a queue that was deleted. */
-export async function requireQueue(
-  statements: Statements,
-  projectId: string,
-  queueId: string,
-): Promise<AnnotationQueue> {
-  const queue = await findQueue(statements, projectId, queueId);
-  if (queue?.deleted_at === null) return queue;
+export async function requireQueue(statements: Statements, projectId: string, queueId: string): Promise<void> {
+  // Postgres refuses what it cannot hold.
+  const rows = isStorable(queueId)
+    ? await statements.rows("SELECT deleted_at FROM annotation_queues WHERE project_id = $1 AND id = $2", [
+        projectId,
+        queueId,
+      ])
+    : [];
+  const deletedAt = rows[0]?.["deleted_at"];
+  if (deletedAt === null) return;
   throw new HeddleError("not_found", `no annotation queue ${queueId} in ${projectId}`, {
-    ...(queue !== undefined && { details: { deleted_at: new Date(Number(queue.deleted_at) / 1000).toISOString() } }),
+    ...(deletedAt !== undefined && { details: { deleted_at: new Date(Number(deletedAt) / 1000).toISOString() } }),
   });
-}
-
-async function findQueue(statements: Statements, projectId: string, id: string): Promise<AnnotationQueue | undefined> {
-  // A name that no database could hold would be refused by Postgres.
-  if (!isStorable(id)) return undefined;
-  const sql = `SELECT ${queueColumns} FROM annotation_queues WHERE project_id = $1 AND id = $2`;
-  const [row] = await statements.rows(sql, [projectId, id]);
-  return row && queueOf(row);
 }
 
 export async function updateQueue(
@@ -154,12 +151,12 @@ async function changeQueue(
   assignments: string,
   values: ReadonlyArray<string | bigint | null>,
 ): Promise<AnnotationQueue> {
-  if (isStorable(queueId)) {
+  return await database.transaction(async (statements) => {
+    await requireQueue(statements, projectId, queueId);
     const sql = `UPDATE annotation_queues SET ${assignments} WHERE ${isLiveQueue} RETURNING ${queueColumns}`;
-    const [row] = await database.rows(sql, [projectId, queueId, ...values]);
-    if (row !== undefined) return queueOf(row);
-  }
-  return await requireQueue(database, projectId, queueId);
+    const [row] = await statements.rows(sql, [projectId, queueId, ...values]);
+    return queueOf(row ?? {});
+  });
 }
 
 export async function isLive(database: Database, projectId: string, queueId: string): Promise<boolean> {
@@ -171,9 +168,6 @@ export async function isLive(database: Database, projectId: string, queueId: str
   return rows.length > 0;
 }
 
-/** Ids of one statement, which is the same for any number of them. */
-const idsPerStatement = 100;
-
 /** One entry for each id, in the order in which they are first named; zeros for queues that are not there. */
 export async function queueStats(
   database: Database,
@@ -182,13 +176,12 @@ export async function queueStats(
 ): Promise<QueueStats[]> {
   const ids = [...new Set(queueIds)];
   const found = new Map<string, QueueStats>();
-  const names = Array.from({ length: idsPerStatement }, (_, at) => `$${at + 2}`);
-  const sql = `SELECT id, total_items, completed_items FROM annotation_queues
-    WHERE project_id = $1 AND id IN (${names.join(", ")}) AND deleted_at IS NULL`;
-  const storable = ids.filter(isStorable);
-  for (let from = 0; from < storable.length; from += idsPerStatement) {
-    const some = names.map((_, at) => storable[from + at] ?? null);
-    for (const row of await database.rows(sql, [projectId, ...some])) {
+  for (const some of batches(ids.filter(isStorable))) {
+    const p = new Parameters();
+    const sql = `SELECT id, total_items, completed_items FROM annotation_queues
+      WHERE project_id = ${p.bind(projectId)} AND id IN (${some.map((id) => p.bind(id)).join(", ")})
+        AND deleted_at IS NULL`;
+    for (const row of await database.rows(sql, p.values)) {
       const id = textOf(row, "id");
       const [total, completed] = [integerOf(row, "total_items"), integerOf(row, "completed_items")];
       found.set(id, { queue_id: id, total_items: Number(total), completed_items: Number(completed) });

@@ -51,6 +51,8 @@ export const annotationQueues: ControlPlaneMigration = {
     ),
     `CREATE INDEX annotation_queue_items_by_claim ON annotation_queue_items (project_id, queue_id, claimed_until)
       WHERE claimed_until IS NOT NULL`,
+    `CREATE INDEX annotation_queue_items_by_claimant ON annotation_queue_items (project_id, queue_id, claimed_by, claimed_until)
+      WHERE claimed_by IS NOT NULL`,
     `CREATE TABLE annotation_queue_progress (
       project_id TEXT NOT NULL,
       item_id TEXT NOT NULL REFERENCES annotation_queue_items (id),

@@ -6,8 +6,11 @@ import { completeCallHandlers } from "./complete-calls.js";
 import { costHandlers } from "./costs.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
+import { imageHandlers } from "./images.js";
+import { inferenceHandlers } from "./inference.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
+import { projectHandlers } from "./projects.js";
 import { refHandlers } from "./refs.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
@@ -22,8 +25,11 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     costs: costHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
+    images: imageHandlers(services),
+    inference: inferenceHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),
+    projects: projectHandlers(services),
     refs: refHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),

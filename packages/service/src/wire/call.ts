@@ -28,6 +28,7 @@ export function wireCall(call: StoredCall, userName?: string): Schemas["CallSche
     wb_run_step: call.wb_run_step,
     wb_run_step_end: call.wb_run_step_end,
     deleted_at: null,
+    expire_at: call.expire_at === null ? null : formatTime(call.expire_at),
     ...(call.storage_size_bytes !== undefined && { storage_size_bytes: call.storage_size_bytes }),
     ...(call.total_storage_size_bytes !== undefined && { total_storage_size_bytes: call.total_storage_size_bytes }),
   };

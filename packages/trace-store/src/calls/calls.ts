@@ -139,7 +139,8 @@ async function* finish(
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { project_id } = request;
-  const finished = finishCalls(toCalls(project_id, rows), {
+  const retentionUs = context.inFlight.retentionUs(project_id);
+  const finished = finishCalls(toCalls(project_id, rows, retentionUs), {
     ...source,
     engine: context.lookups,
     refs: context.refs,
@@ -155,8 +156,9 @@ async function* finish(
 async function* toCalls(
   projectId: string,
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
+  retentionUs: bigint | undefined,
 ): AsyncGenerator<StoredCall, void, undefined> {
-  for await (const row of rows) yield toStoredCall(projectId, row);
+  for await (const row of rows) yield toStoredCall(projectId, row, retentionUs);
 }
 
 async function count(context: CallReadsContext, request: CallCount, options: ReadOptions = {}) {

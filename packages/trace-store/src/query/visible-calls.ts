@@ -62,6 +62,8 @@ const runningColumns = [
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
   const project = p.bind("String", scope.project_id);
   const alive = `expire_at > toDateTime(${p.bind("UInt32", scope.now / 1_000_000n)}, 'UTC')`;
+  const retention = scope.inFlight.retentionUs(scope.project_id);
+  const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
   const hidden = scope.inFlight.hasHidden(scope.project_id);
   const written = beingWritten(scope, p, project);
@@ -72,7 +74,7 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
     [
       `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins.map((join) => (typeof join === "string" ? join : join(ids)))].join(" ")}`,
       ...(first.length === 0 ? [] : [`PREWHERE ${first.join(" AND ")}`]),
-      `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
+      `WHERE ${[`project_id = ${project}`, ...kept, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
       ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),

@@ -82,6 +82,7 @@ export const schema = {
     durable: true,
     backupPhase: 1,
     compacted: true,
+    callColumn: "id",
   },
 
   // What readers must not see: one exact version that was replaced (version > 0), or every version of a deleted
@@ -146,6 +147,7 @@ export const schema = {
     compacted: false,
   },
 
+  // A later step adds size_bytes.
   table_rows: {
     columns: `project_id LowCardinality(String), digest String, val String CODEC(ZSTD(1)), exact String CODEC(ZSTD(1)),
       created_at DateTime64(3,'UTC') DEFAULT now64(3)`,
@@ -206,6 +208,21 @@ export const schema = {
     deletedColumn: "deleted",
     orderBy: ["project_id", "call_id", "ref", "type", "id"],
     indexGranularity: 1024,
+    final: true,
+    durable: true,
+    backupPhase: 1,
+    // The feedback of a deleted call stays readable on its own.
+    compacted: false,
+    callColumn: "call_id",
+  },
+
+  // For how many days a project keeps its calls; 0 = indefinitely.
+  retention: {
+    columns: `project_id LowCardinality(String), days UInt32, updated_by String, updated_at DateTime64(3,'UTC') DEFAULT now64(3),
+      version UInt64`,
+    engine: "ReplacingMergeTree",
+    versionColumn: "version",
+    orderBy: ["project_id"],
     final: true,
     durable: true,
     backupPhase: 1,

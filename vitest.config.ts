@@ -1,21 +1,50 @@
-import { existsSync } from "node:fs";
+import { statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 // Tests run from TypeScript source through the @heddle/source export condition; nothing is built first.
-// "import" must not be in the list: node would take it for `require` in CommonJS packages as well.
+// "import" must not be here: node would take it for `require` in CommonJS packages as well.
 const conditions = ["@heddle/source", "node"];
+const resolution = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+
+// The databases of the tests outlive processes, not machines: in memory, where there is room, no write waits for a disk.
+if (freeBytes("/dev/shm") > 4e9) process.env["TMPDIR"] ??= "/dev/shm";
+
+function freeBytes(directory: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+const training = "packages/training-engine/{src,test}/**/*.test.ts";
+const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 };
 
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
+  ...resolution,
   // The global set-up runs in this environment.
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
-    include: ["spec/**/*.test.ts", "tools/**/*.test.ts", "packages/*/{src,test}/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "**/dist/**"],
-    globalSetup: ["packages/embedded-clickhouse/test/global-setup.ts"].filter((file) => existsSync(file)),
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    globalSetup: ["tools/src/compile/global-setup.ts", "packages/embedded-clickhouse/test/global-setup.ts"],
     maxWorkers: 2,
+    projects: [
+      {
+        ...resolution,
+        test: {
+          name: "packages",
+          include: ["spec/**/*.test.ts", "tools/**/*.test.ts", "packages/*/{src,test}/**/*.test.ts"],
+          exclude: ["**/node_modules/**", "**/dist/**", training],
+          // Files share the modules of their process: none of them replaces a module or keeps state in one.
+          isolate: false,
+          ...timeouts,
+        },
+      },
+      {
+        ...resolution,
+        // A process of its own per file: onnxruntime changes how its thread rounds, which number formatting notices.
+        test: { name: "training-engine", include: [training], exclude: ["**/node_modules/**"], ...timeouts },
+      },
+    ],
   },
 });

@@ -1,55 +1,6 @@
 #!/usr/bin/env node
-import { HeddleError } from "@heddle/errors";
-import { ConfigError, readConfig, variables } from "./config.js";
-import { backupCommand, backupUsage } from "./cli/backup.js";
-import { keysCommand, keysUsage } from "./cli/keys.js";
-import { restoreCommand, restoreUsage } from "./cli/restore.js";
-import { serveCommand } from "./cli/serve.js";
-import { UsageError } from "./cli/usage.js";
-import { operatorLine } from "./outages.js";
-import { version } from "./version.js";
+import { runCommand } from "./cli/run.js";
 
-const usage = `heddle serve             run the service
-${keysUsage.split("\n\n")[0]}
-${firstLine(backupUsage).padEnd(25)}copy everything in the data directory, also while the service runs
-${firstLine(restoreUsage).padEnd(25)}fill an empty data directory from a backup
-heddle --version
-
-Settings, as environment variables:
-${Object.entries(variables)
-  .map(([name, { default: value, meaning }]) => `  ${name.padEnd(24)}${meaning} (default: ${value})`)
-  .join("\n")}
-`;
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
-}
-
-async function run([command = "serve", ...args]: string[]): Promise<void> {
-  if (command === "serve" && args.length === 0) return serveCommand(readConfig(), 0);
-  if (command === "keys") return keysCommand(args, readConfig(), print);
-  if (command === "backup") return backupCommand(args, readConfig(), print);
-  if (command === "restore") return restoreCommand(args, readConfig(), print);
-  if (command === "--version") return print(version);
-  if (["help", "--help", "-h"].includes(command)) return print(usage);
-  throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);
-}
-
-/** An error of the operating system (no space, no access, no such file) is for the operator to solve, not a defect. */
-const isSystemError = (error: unknown): error is Error => error instanceof Error && "syscall" in error;
-
-try {
-  await run(process.argv.slice(2));
-  // The engine's client keeps idle sockets open, which would keep the process running.
-  process.exit(0);
-} catch (error) {
-  if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
-  else if (error instanceof ConfigError || error instanceof HeddleError || isSystemError(error))
-    process.stderr.write(`heddle: ${operatorLine(error)}\n`);
-  else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exit(1);
-}
+const code = await runCommand(process.argv.slice(2));
+// The engine's client keeps idle sockets open, which would keep the process running.
+process.exit(code);

@@ -13,6 +13,8 @@ import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { openProviders } from "./providers/providers.js";
+import { loadPrices } from "./prices.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -30,6 +32,8 @@ export interface StartOptions {
   docsDir?: string;
   /** One line per event that an operator may want to see. */
   log: (line: string) => void;
+  /** How long another service waits for the lease of one that does not renew it; default 12 s. */
+  leaseMs?: number;
 }
 
 /** When the service stops: time for requests that were accepted, and then for the last bytes of their responses. */
@@ -37,12 +41,13 @@ const drainMs = 4000;
 const cutMs = 1000;
 
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
-export async function startService(config: Config, { docsDir, log }: StartOptions): Promise<Running> {
+export async function startService(config: Config, { docsDir, log, leaseMs }: StartOptions): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
   };
   try {
+    const prices = loadPrices(config.pricesFile);
     const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
@@ -53,7 +58,11 @@ export async function startService(config: Config, { docsDir, log }: StartOption
     });
     closing.push(() => control.close());
     let store: TraceStore | undefined;
-    const lease = await takeWriterLease(config, control, { log, onLapse: () => store?.engineRestarted() });
+    const lease = await takeWriterLease(config, control, {
+      log,
+      onLapse: () => store?.engineRestarted(),
+      leaseMs,
+    });
     closing.push(() => lease.release());
     const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());
@@ -64,6 +73,7 @@ export async function startService(config: Config, { docsDir, log }: StartOption
       client: host?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
+      prices,
     });
     store = opened;
     closing.push(() => opened.close());
@@ -75,7 +85,8 @@ export async function startService(config: Config, { docsDir, log }: StartOption
       );
     }
 
-    const services: Services = { config, control, store: opened, blobs, version };
+    const providers = openProviders(config.providers);
+    const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {

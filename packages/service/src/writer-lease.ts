@@ -13,10 +13,12 @@ export interface WriterLease {
   release(): Promise<void>;
 }
 
-interface LeaseEvents {
-  log(line: string): void;
+interface LeaseOptions {
+  /** How long another service waits for a lease that is not renewed; default 12 s. */
+  leaseMs?: number;
+  log: (line: string) => void;
   /** The lease could not be renewed for a while; called before `mayWrite` returns true again. */
-  onLapse(): void;
+  onLapse: () => void;
 }
 
 /** A control plane in the data directory needs no lease: the lock of the directory admits one process only. */
@@ -26,27 +28,32 @@ const unleased: WriterLease = {
   release: async () => {},
 };
 
+const usualLeaseMs = 12_000;
+
 /**
- * Takes the lease. Waits 12 s for a lease that is not renewed, because a holder that has crashed cannot be
+ * Takes the lease. Waits `leaseMs` for a lease that is not renewed, because a holder that has crashed cannot be
  * distinguished from one that is unreachable or suspended. Throws {@link ConfigError} when another service renews it. A
  * tracing database belongs to one control plane permanently, so one lease per control plane is enough.
  */
 export async function takeWriterLease(
   config: Config,
   control: ControlPlane,
-  events: LeaseEvents,
+  { leaseMs = usualLeaseMs, log, onLapse }: LeaseOptions,
 ): Promise<WriterLease> {
   if (config.databaseUrl === undefined) return unleased;
   const lease = await control.leases
     .acquire("tracing database", {
+      durationMs: leaseMs,
       holder: `${hostname()} (process ${process.pid}, ${config.dataDir})`,
       onWait: (holder) =>
-        events.log(`the tracing database was in use by ${holder}: taking over unless it renews its lease within 12 s`),
+        log(
+          `the tracing database was in use by ${holder}: taking over unless it renews its lease within ${leaseMs / 1000} s`,
+        ),
       onFailure: (error) =>
-        events.log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
+        log(`the lease of the tracing database cannot be renewed, trying again: ${operatorLine(error)}`),
       onLapse() {
-        events.log("the lease of the tracing database is renewed again: checking what is stored before the next write");
-        events.onLapse();
+        log("the lease of the tracing database is renewed again: checking what is stored before the next write");
+        onLapse();
       },
     })
     .catch((error: unknown) => {

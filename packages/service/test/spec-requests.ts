@@ -19,7 +19,7 @@ export const operations: SpecOperation[] = models.flatMap((model) =>
 
 export type { Schema };
 
-/** Sample of an operation's request body or answer; undefined where it has none. */
+/** Sample of an operation's request body or response; undefined where it has none. */
 export function sampleOf({ id, model }: SpecOperation, what: "Request" | "Response"): unknown {
   const samples = model.document.components?.["examples"] as Record<string, { value: unknown }> | undefined;
   return samples?.[`${id}${what}`]?.value;
@@ -49,12 +49,12 @@ export function toRequest(
   const search = new URLSearchParams();
   const sent: Record<string, string> = { ...headers };
   let target = path;
-  for (const { name, in: place } of declared) {
+  for (const { name, in: location } of declared) {
     const value = params[name];
     if (value === undefined) continue;
-    if (place === "path") target = target.replace(`{${name}}`, encodeURIComponent(plain(value)));
-    else if (place === "query") for (const one of [value].flat()) search.append(name, plain(one));
-    else sent[name] = plain(value);
+    if (location === "path") target = target.replace(`{${name}}`, encodeURIComponent(textOf(value)));
+    else if (location === "query") for (const one of [value].flat()) search.append(name, textOf(one));
+    else sent[name] = textOf(value);
   }
   const init: RequestInit = { method: method.toUpperCase(), headers: sent };
   if (body !== undefined && declaredBody !== undefined) {
@@ -69,7 +69,7 @@ export function toRequest(
 }
 
 /** A parameter as text; what is no scalar goes as JSON. */
-function plain(value: unknown): string {
+function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -77,7 +77,7 @@ function formOf(fields: Record<string, unknown>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
     if (name === "file") form.append(name, new Blob([value as string | Uint8Array<ArrayBuffer>]), "blob");
-    else form.append(name, plain(value));
+    else form.append(name, textOf(value));
   }
   return form;
 }

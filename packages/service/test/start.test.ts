@@ -1,40 +1,24 @@
 import { spawn } from "node:child_process";
-import type { ChildProcessByStdio } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keysCommand } from "../src/cli/keys.js";
 import { ConfigError, readConfig } from "../src/config.js";
 import { startService } from "../src/start.js";
+import { finished, heddle as spawnHeddle } from "./faults/heddle-process.js";
+import type { Child } from "./faults/heddle-process.js";
 
 // `heddle` as an operator runs it: a process of its own, with its embedded engine, on an empty data directory.
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const data = mkdtempSync(join(tmpdir(), "heddle-start-"));
 afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-type Heddle = ChildProcessByStdio<null, Readable, Readable>;
-
-function heddle(args: string[], env: Record<string, string> = {}): Heddle {
-  return spawn(process.execPath, ["--import", "tsx", "-C", "@heddle/source", main, ...args], {
-    env: { PATH: process.env["PATH"], HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-}
-
-async function finished(child: Heddle): Promise<{ code: number | null; out: string; err: string }> {
-  let [out, err] = ["", ""];
-  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, out, err };
-}
+const heddle = (args: string[], env: Record<string, string> = {}): Child =>
+  spawnHeddle(args, { HEDDLE_DATA_DIR: data, HEDDLE_PORT: "0", ...env });
 
 /** Resolves with what was printed once the last line of the banner is there. */
-async function ready(child: Heddle): Promise<string> {
+async function ready(child: Child): Promise<string> {
   let out = "";
   return new Promise((resolve, reject) => {
     child.stdout.on("data", (chunk: Buffer) => {
@@ -51,7 +35,7 @@ async function shell(line: string): Promise<string> {
   return out;
 }
 
-let service: Heddle;
+let service: Child;
 let banner: string;
 beforeAll(async () => {
   service = heddle([]);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { newProject, openTestService } from "./test-service.js";
 import type { TestService } from "./test-service.js";
 
-// Each story runs over a socket; `redocly respect` checks every answer against the spec, undeclared properties included.
+// Each story runs over a socket; `redocly respect` checks every response against the spec, undeclared properties included.
 const spec = fileURLToPath(new URL("../../../spec", import.meta.url));
 const stories = readdirSync(join(spec, "stories")).filter((name) => name.endsWith(".arazzo.yaml"));
 const manifest = createRequire(import.meta.url).resolve("@redocly/cli/package.json");

@@ -3,6 +3,10 @@ import { banner } from "../banner.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
 import { startService } from "../start.js";
+import type { StartOptions } from "../start.js";
+
+/** For tests; the defaults are those of a service. */
+export type ServeOptions = Pick<StartOptions, "leaseMs">;
 
 /** A stop that takes longer than this is cut off: only requests without a response are lost. */
 const stopMs = 9000;
@@ -11,9 +15,9 @@ const stopMs = 9000;
  * `heddle serve`: runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
  * when another service has taken over.
  */
-export async function serveCommand(config: Config, started: number): Promise<void> {
+export async function serveCommand(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
   const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-  const running = await startService(config, { docsDir: docsDirectory, log });
+  const running = await startService(config, { docsDir: docsDirectory, log, ...options });
   process.stdout.write(
     banner({
       url: running.url,

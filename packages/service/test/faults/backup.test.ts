@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { check } from "./check.js";
 import { finished, heddle, openHeddle } from "./heddle-process.js";
@@ -47,7 +46,7 @@ function write(client: Wire, projectId: string, ledger: Ledger, seed: number) {
   };
 }
 
-/** Everything that a project shows, as the wire tells it. */
+/** Everything that the API returns of a project. */
 async function picture(client: Wire, projectId: string) {
   const calls = await client.rows<{ id: string }>("/calls/stream_query", { project_id: projectId });
   const { objs } = await client.ask<{ objs: unknown[] }>("/objs/query", { project_id: projectId });
@@ -60,7 +59,6 @@ test("a backup of a running, busy instance restores to what was there when it be
   const [still, moving] = [openLedger(), openLedger()];
   const first = write(client, quiet, still, 1);
   await first.all();
-  await delay(1000);
   await first.stop();
   const made = await run(["keys", "create", "--user", "ann", "--entity", "faults", "--role", "read"], before.data);
   const secret = /secret {2}(\S+)/.exec(made.out)?.[1] ?? "";
@@ -104,32 +102,32 @@ test("a backup of a running, busy instance restores to what was there when it be
     expect(read.status).toBe(200);
     console.log(`backup: ${verdict.checked + checked} checked after the restore, ${missing.length} missing`);
     // It goes on where it was: what is sent again is there once, and new writes work.
-    const more = write(restored, quiet, still, 3);
-    await delay(2000);
+    const more = write(restored, quiet, openLedger(), 3);
+    await more.all();
     await more.stop();
   } finally {
     await after.remove();
   }
 }, 240_000);
 
-test("a backup with a damaged, a missing or a strange file is refused before anything is written", async () => {
+test("a backup with a corrupted, a missing or an unknown file is refused before anything is written", async () => {
   const target = join(directory, "never");
   const all = readdirSync(backup, { recursive: true, encoding: "utf8" });
   const rows = all.find((path) => path.endsWith(".bin")) ?? "";
   const blob = all.find((path) => /^files\/sha256\/.*\/.*[0-9a-f]{32}/.test(path)) ?? "";
-  const damages: Array<[what: string, path: string, change: (file: string) => void]> = [
+  const changes: Array<[what: string, path: string, change: (file: string) => void]> = [
     ["is not as it was written", rows, flipByte],
     ["is not as it was written", "control.db", flipByte],
     ["is missing", blob, (file) => rmSync(file)],
     ["is not as it was written", "traces/more", (file) => writeFileSync(file, "")],
   ];
-  for (const [what, path, change] of damages) {
-    const damaged = join(directory, "damaged");
-    cpSync(backup, damaged, { recursive: true });
-    change(join(damaged, path));
-    const { code, err } = await run(["restore", damaged], target);
-    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${damaged} is corrupt: ${path} ${what}.\n` });
-    rmSync(damaged, { recursive: true });
+  for (const [what, path, change] of changes) {
+    const corrupted = join(directory, "corrupted");
+    cpSync(backup, corrupted, { recursive: true });
+    change(join(corrupted, path));
+    const { code, err } = await run(["restore", corrupted], target);
+    expect({ code, err }).toEqual({ code: 1, err: `heddle: the backup ${corrupted} is corrupt: ${path} ${what}.\n` });
+    rmSync(corrupted, { recursive: true });
   }
   expect(existsSync(target)).toBe(false);
 });
@@ -141,7 +139,7 @@ function flipByte(file: string): void {
   writeFileSync(file, bytes);
 }
 
-test("what is no backup, a place that cannot be written, and a restore that did not finish, are one clear line", async () => {
+test("what is no backup, a path that cannot be written, and a restore that did not finish, are one clear line", async () => {
   const empty = join(directory, "empty");
   mkdirSync(empty);
   expect(await run(["restore", empty], join(directory, "other"))).toMatchObject({

@@ -8,7 +8,7 @@ export interface Verdict {
   checked: number;
   missing: string[];
   doubled: string[];
-  /** Seen with one side of two that travelled together, or with a payload that nobody sent. */
+  /** Seen with one side of two that travelled together, or with a payload that was never sent. */
   wrong: string[];
 }
 
@@ -20,7 +20,7 @@ interface WireCall {
   attributes: unknown;
 }
 
-/** Reads everything back through the wire and holds it against the ledger. */
+/** Reads everything back through the API and compares it with the ledger. */
 export async function check(wire: Wire, projectId: string, ledger: Ledger): Promise<Verdict> {
   const acked = [...ledger.acked().values()].reduce((sum, n) => sum + n, 0);
   const verdict: Verdict = { acked, checked: 0, missing: [], doubled: [], wrong: [] };
@@ -39,17 +39,21 @@ export async function check(wire: Wire, projectId: string, ledger: Ledger): Prom
     seen.delete(id);
   }
   for (const id of seen.keys()) verdict.wrong.push(`${id} was never sent`);
-  for (const { kind, what, read, expected } of ledger.contents) {
-    verdict.checked += 1;
-    const found = await read(wire);
-    if (!same(found, expected)) verdict.missing.push(`${kind} ${what}: ${JSON.stringify(found).slice(0, 200)}`);
-  }
+  const contents = ledger.contents.values();
+  const readEach = async () => {
+    for (const { kind, what, read, expected } of contents) {
+      verdict.checked += 1;
+      const found = await read(wire);
+      if (!same(found, expected)) verdict.missing.push(`${kind} ${what}: ${JSON.stringify(found).slice(0, 200)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, readEach));
   return verdict;
 }
 
 function judge(name: string, { start, end, whole }: CallEntry, call: WireCall | undefined, verdict: Verdict): void {
   if (call === undefined) {
-    // An end whose start nobody acknowledged is kept, and not shown.
+    // An end whose start was not acknowledged is kept, and not shown.
     if (start?.acked === true) verdict.missing.push(name);
     return;
   }
@@ -60,7 +64,7 @@ function judge(name: string, { start, end, whole }: CallEntry, call: WireCall | 
   if (ended && end === undefined) verdict.wrong.push(`${name} was never ended`);
   if (ended && end !== undefined && !carries(call, "output", end.value))
     verdict.wrong.push(`${name} has another output`);
-  if (whole && !ended) verdict.wrong.push(`${name} is shown by half`);
+  if (whole && !ended) verdict.wrong.push(`${name} is shown without its end`);
 }
 
 function carries(call: WireCall, column: "inputs" | "output", value: unknown): boolean {

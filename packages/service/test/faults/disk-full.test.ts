@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { check } from "./check.js";
-import { openRig } from "./engine-rig.js";
+import { openHarness } from "./engine-harness.js";
 import { openHeddle } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
@@ -38,7 +38,7 @@ console.log(`disk full: ${Object.keys(disks).join("; and ")}${mounted ? "" : " (
 const projectId = "faults/full";
 
 test.each(Object.keys(disks))(
-  "a disk that is full, %s: writes are told so, reads go on, writes resume when there is space, nothing acknowledged is lost",
+  "a disk that is full, %s: writes get a 503 that says so, reads go on, writes resume when there is space, nothing acknowledged is lost",
   async (kind) => {
     const disk = await disks[kind]?.();
     if (disk === undefined) throw new Error("no such disk");
@@ -54,7 +54,7 @@ test.each(Object.keys(disks))(
         stopped: () => stopped,
       });
       await expect.poll(() => ledger.acked().size, { timeout: 60_000 }).toBe(kindCount);
-      const [somebody] = ledger.calls.keys();
+      const [stored] = ledger.calls.keys();
       disk.fill();
       for (const [path, body] of Object.entries(writes())) {
         await expect
@@ -65,7 +65,7 @@ test.each(Object.keys(disks))(
         .poll(async () => (disk.fill(), health(client)), { timeout: 60_000 })
         .toEqual({ status: 503, text: expect.stringMatching(/disk .* is full/) });
       expect(await client.rows("/calls/stream_query", { project_id: projectId })).not.toEqual([]);
-      expect((await client.post("/call/read", { project_id: projectId, id: somebody })).status).toBe(200);
+      expect((await client.post("/call/read", { project_id: projectId, id: stored })).status).toBe(200);
 
       disk.free();
       for (const [path, body] of Object.entries(writes())) {
@@ -147,12 +147,12 @@ async function openMounted(): Promise<Disk> {
 }
 
 async function openInjected(): Promise<Disk> {
-  const rig = await openRig();
+  const harness = await openHarness();
   return {
-    heddle: rig.heddle,
-    fill: () => rig.setFull(true),
-    free: () => rig.setFull(false),
-    close: () => rig.close(),
+    heddle: harness.heddle,
+    fill: () => harness.setFull(true),
+    free: () => harness.setFull(false),
+    close: () => harness.close(),
   };
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { ExpectStatic } from "vitest";
 import { check } from "./check.js";
-import { openRig } from "./engine-rig.js";
+import { openHarness } from "./engine-harness.js";
 import { openHeddle } from "./heddle-process.js";
 import type { HeddleProcess } from "./heddle-process.js";
 import { openLedger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
-import type { Answer, Wire } from "./wire.js";
+import type { Reply, Wire } from "./wire.js";
 import { writeAll } from "./writers.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
@@ -30,7 +30,7 @@ const oneCall = () => ({
   },
 });
 
-function expectBusy({ status, ms, headers, text }: Answer, reason: RegExp): void {
+function expectBusy({ status, ms, headers, text }: Reply, reason: RegExp): void {
   expect({ status, text }).toEqual({ status: 503, text: expect.stringMatching(reason) });
   expect(headers.get("retry-after")).toMatch(/^\d+$/);
   expect(ms).toBeLessThan(seconds);
@@ -41,19 +41,21 @@ async function health(client: Wire): Promise<{ status: number; error: string | n
   return { status, error: (JSON.parse(text) as { cpu_queue: { error: string | null } }).cpu_queue.error };
 }
 
-async function resumes(client: Wire, project = "faults/resumed"): Promise<void> {
+/** `expect` is the one of a test: several run at once. */
+async function expectResumed({ poll }: ExpectStatic, client: Wire): Promise<void> {
   const { start } = oneCall();
-  const body = { start: { ...start, project_id: project } };
-  await expect.poll(async () => (await client.post("/call/start", body)).status, { timeout: 60_000 }).toBe(200);
-  await expect.poll(() => health(client), { timeout: 20_000 }).toEqual({ status: 200, error: null });
+  const body = { start: { ...start, project_id: "faults/resumed" } };
+  await poll(async () => (await client.post("/call/start", body)).status, { timeout: 60_000 }).toBe(200);
+  await poll(() => health(client), { timeout: 20_000 }).toEqual({ status: 200, error: null });
 }
 
-describe("an engine host that stands still", () => {
+// The three wait for the limits of the service most of the time, so they do it together.
+describe.concurrent("an engine host that is stopped", () => {
   let heddle: HeddleProcess;
   beforeAll(async () => (heddle = await openHeddle()));
   afterAll(() => heddle.remove());
 
-  test("is replaced; requests are answered within seconds, and nothing acknowledged is lost", async () => {
+  test("is replaced; requests have responses within seconds, and nothing acknowledged is lost", async ({ expect }) => {
     const client = wire(heddle.url);
     const ledger = openLedger();
     let stopped = false;
@@ -74,11 +76,11 @@ describe("an engine host that stands still", () => {
       client.get("/health"),
     ]);
     // A read that broke is tried once more and may meet the new engine already.
-    for (const answer of [read, list]) if (answer.status !== 200) expectBusy(answer, /does not respond/);
+    for (const reply of [read, list]) if (reply.status !== 200) expectBusy(reply, /does not respond/);
     expect(checked).toEqual({ status: 503, error: expect.stringMatching(/no response|does not respond/) });
     expect(alive.status).toBe(200);
     await expect.poll(() => heddle.enginePid(), { timeout: 60_000 }).not.toBe(halted);
-    await resumes(client);
+    await expectResumed(expect, client);
     stopped = true;
     await writers;
     const { missing, doubled, wrong } = await check(client, projectId, ledger);
@@ -86,8 +88,8 @@ describe("an engine host that stands still", () => {
   }, 180_000);
 });
 
-test.runIf(process.platform === "linux")(
-  "an engine host that stood still when its service was killed does not keep the next one from starting",
+(process.platform === "linux" ? test.concurrent : test.skip)(
+  "an engine host that was stopped when its service was killed does not keep the next one from starting",
   async () => {
     const heddle = await openHeddle();
     try {
@@ -105,40 +107,44 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-describe("an engine that answers late or has no memory", () => {
-  let rig: Awaited<ReturnType<typeof openRig>>;
+describe.concurrent("an engine that responds late or has no memory", () => {
+  let harness: Awaited<ReturnType<typeof openHarness>>;
   let client: Wire;
   beforeAll(async () => {
-    rig = await openRig({ memoryBytes: 400_000_000 });
-    client = wire(rig.url);
+    harness = await openHarness({ memoryBytes: 400_000_000 });
+    client = wire(harness.url);
   }, 120_000);
-  afterAll(() => rig.close());
+  afterAll(() => harness.close());
 
-  test("late: writes are told to come again within seconds, reads go on, writes resume by themselves", async () => {
+  test.sequential("late: writes get a 503 within seconds, reads go on, writes resume by themselves", async ({
+    expect,
+  }) => {
     const call = oneCall();
     expect((await client.post("/call/start", call)).status).toBe(200);
-    const release = rig.holdInserts();
-    const [first, second] = await Promise.all([
-      client.post("/call/start", oneCall()),
-      delay(500).then(() => client.post("/call/start", oneCall())),
-    ]);
+    const release = harness.holdInserts();
+    const held = client.post("/call/start", oneCall());
+    await expect.poll(harness.heldInserts).toBe(1);
+    // The second waits behind the first.
+    const [first, second] = await Promise.all([held, client.post("/call/start", oneCall())]);
     expectBusy(first, /takes? too long|too slow/);
     expectBusy(second, /takes? too long|too slow/);
     expect((await client.post("/call/read", { project_id: projectId, id: call.start.id })).status).toBe(200);
     release();
-    await resumes(client);
+    await expectResumed(expect, client);
   }, 120_000);
 
-  test("no memory: writes are told so, and resume when there is some again", async () => {
-    // Memory that somebody else keeps: the engine's cap counts all of it.
-    await rig.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
+  test.sequential("no memory: writes get a 503 that says so, and resume when there is some again", async ({
+    expect,
+  }) => {
+    // Memory that another table keeps: the engine's cap counts all of it.
+    await harness.query("CREATE TABLE default.hog (text String) ENGINE = Memory");
     let full = "";
     // Smaller pieces the engine does not count one by one.
     for (const rows of [5000, 1000]) {
       const insert = `INSERT INTO default.hog SELECT randomString(10000) FROM numbers(${rows})`;
       full = "";
       for (let tries = 0; tries < 100 && full === ""; tries++) {
-        full = await rig.query(insert).then(
+        full = await harness.query(insert).then(
           () => "",
           (error: unknown) => String(error),
         );
@@ -152,8 +158,8 @@ describe("an engine that answers late or has no memory", () => {
     // Health tries a small write, for which there may be memory left.
     const { status, error } = await health(client);
     if (status !== 200) expect({ status, error }).toEqual({ status: 503, error: expect.stringMatching(/memory/) });
-    await rig.query("DROP TABLE default.hog SYNC");
+    await harness.query("DROP TABLE default.hog SYNC");
     await expect.poll(async () => (await client.post("/call/start", large)).status, { timeout: 60_000 }).toBe(200);
-    await resumes(client);
+    await expectResumed(expect, client);
   }, 180_000);
 });

@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { pathToFileURL } from "node:url";
+import { inject } from "vitest";
+import type { ServeOptions } from "../../src/cli/serve.js";
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 export const ownerKey = "f".repeat(40);
 
 interface Exit {
@@ -28,10 +29,10 @@ export interface HeddleProcess {
   pid(): number;
   /** The engine host of this life, by the engine's own lock file. */
   enginePid(): number;
-  /** Starts it on the same directory and port and resolves when it answers. */
+  /** Starts it on the same directory and port and resolves when it listens. */
   start(): Promise<void>;
   /**
-   * Sends a signal and resolves when the process is gone. With `again` a second time, when it has said that it heard the
+   * Sends a signal and resolves when the process is gone. With `again` a second time, when it has logged the
    * first: pnpm passes on what the terminal has sent already.
    */
   end(signal: NodeJS.Signals, options?: { again?: boolean }): Promise<Exit>;
@@ -44,15 +45,31 @@ export interface HeddleOptions {
   data?: string;
 }
 
+interface SpawnOptions extends ServeOptions {
+  uid?: number;
+}
+
 export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** One `heddle …` from source; nothing of this process's own settings reaches it. */
-export function heddle(args: readonly string[], env: Record<string, string>, as: { uid?: number } = {}): Child {
-  return spawn(process.execPath, ["--import", "tsx", "-C", "@heddle/source", main, ...args], {
+/** One `heddle …`, compiled for this test run; nothing of this process's own settings reaches it. */
+export function heddle(args: readonly string[], env: Record<string, string>, options: SpawnOptions = {}): Child {
+  const { uid, ...serveOptions } = options;
+  return spawn(process.execPath, programOf(args, serveOptions), {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    ...as,
+    uid,
   });
+}
+
+/** The `heddle` command as it is installed; with options, a program that does the same with those. */
+function programOf(args: readonly string[], options: ServeOptions): string[] {
+  const dist = join(inject("compiled"), "@heddle/service/dist");
+  if (Object.keys(options).length === 0) return [join(dist, "main.js"), ...args];
+  const [module, ...values] = [pathToFileURL(join(dist, "cli/run.js")), args, options].map((value) =>
+    JSON.stringify(value),
+  );
+  const script = `import { runCommand } from ${module}; process.exit(await runCommand(${values.join(", ")}));`;
+  return ["--input-type=module", "--eval", script];
 }
 
 /** Collects what a short command prints, until it ends. */
@@ -134,7 +151,7 @@ function isAlive(pid: number | undefined): boolean {
   }
 }
 
-/** The same port for every life, so that clients need not be told. */
+/** The same port for every life, so that clients keep their URL. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -39,7 +39,7 @@ test("a data directory that cannot be made", async () => {
   expect(await refusal({ HEDDLE_DATA_DIR: join(file, "data") })).toMatch(/cannot create the data directory .* ENOTDIR/);
 });
 
-// Root may write everywhere, so it starts the service as somebody else; anybody else makes a directory read-only.
+// Root may write everywhere, so it starts the service as another user; other users make a directory read-only.
 test("a data directory that cannot be written", async () => {
   const path = temporary();
   const sealed = join(path, "sealed");
@@ -71,7 +71,7 @@ test("a data directory of a newer version", async () => {
   expect(await refusal({ HEDDLE_DATA_DIR: path })).toMatch(/^heddle: .*newer/);
 });
 
-test("a second start, a newer tracing database, one that is damaged; a first start that was cut is completed, and lost rows are told of", async () => {
+test("a second start, a newer tracing database, one that is corrupted; a first start that was interrupted is completed, and lost rows are reported", async () => {
   const running = await openHeddle();
   try {
     const env = { HEDDLE_DATA_DIR: running.data };
@@ -81,7 +81,7 @@ test("a second start, a newer tracing database, one that is damaged; a first sta
       `port ${port} on 127.0.0.1 is in use. Set HEDDLE_PORT (0 picks a free one).`,
     );
     const engine = (sql: string) => engineQuery(join(running.data, "clickhouse", "engine.sock"), sql);
-    // As after a power cut in the first start: some tables and the ledger are not there.
+    // As after a power loss in the first start: some tables and the ledger are not there.
     await engine("DROP TABLE trace.calls SYNC");
     await engine("DROP TABLE trace.schema_migrations SYNC");
     // And a part that the disk has not kept.

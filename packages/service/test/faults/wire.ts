@@ -1,7 +1,7 @@
 import { ownerKey } from "./heddle-process.js";
 
-/** What came back; `status` 0 when the connection broke before an answer came. */
-export interface Answer {
+/** What came back; `status` 0 when the connection broke before a response came. */
+export interface Reply {
   status: number;
   text: string;
   headers: Headers;
@@ -9,16 +9,16 @@ export interface Answer {
 }
 
 /** No request may take longer, whatever happens to the service: one that does counts as hung. */
-const patienceMs = 25_000;
+const timeoutMs = 25_000;
 
 export interface Wire {
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
-  get(path: string): Promise<Answer>;
-  /** As `post`, for what must succeed; the parsed answer. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
+  get(path: string): Promise<Reply>;
+  /** As `post`, for what must succeed; the parsed response. */
   ask<T>(path: string, body: unknown): Promise<T>;
   /** The rows of a stream. */
   rows<T>(path: string, body: unknown): Promise<T[]>;
-  /** Requests that were given up after {@link patienceMs}. */
+  /** Requests that were given up after {@link timeoutMs}. */
   hung(): number;
   slowestMs(): number;
 }
@@ -28,7 +28,7 @@ export function wire(url: string): Wire {
   let hung = 0;
   let slowest = 0;
 
-  async function send(path: string, init: RequestInit): Promise<Answer> {
+  async function send(path: string, init: RequestInit): Promise<Reply> {
     const started = performance.now();
     const spent = () => {
       const ms = performance.now() - started;
@@ -36,7 +36,7 @@ export function wire(url: string): Wire {
       return ms;
     };
     try {
-      const response = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(patienceMs) });
+      const response = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) });
       const text = await response.text();
       return { status: response.status, text, headers: response.headers, ms: spent() };
     } catch (error) {
@@ -59,7 +59,7 @@ export function wire(url: string): Wire {
 
   async function must(path: string, body: unknown): Promise<string> {
     const { status, text } = await post(path, body);
-    if (status !== 200) throw new Error(`${path} answered ${status}: ${text}`);
+    if (status !== 200) throw new Error(`${path} responded ${status}: ${text}`);
     return text;
   }
 

@@ -40,9 +40,9 @@ export function fromSchema(schema: Schema, context: SchemaContext, name = "", de
   }
   const types = [schema.type ?? []].flat();
   const known = types.some((type) => ["string", "number", "integer"].includes(type)) ? context.words(name) : undefined;
-  const plain = types.map((type) => ofType(type, schema, inner));
-  if (known !== undefined) return fc.oneof({ arbitrary: known, weight: 12 }, ...plain);
-  return plain.length === 0 ? fc.jsonValue({ maxDepth: 2 }) : fc.oneof(...plain);
+  const untyped = types.map((type) => ofType(type, schema, inner));
+  if (known !== undefined) return fc.oneof({ arbitrary: known, weight: 12 }, ...untyped);
+  return untyped.length === 0 ? fc.jsonValue({ maxDepth: 2 }) : fc.oneof(...untyped);
 }
 
 function ofType(

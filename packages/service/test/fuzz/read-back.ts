@@ -30,12 +30,12 @@ export async function expectReadable(
   service: TestService,
   operation: SpecOperation,
   { params = {}, body }: RequestParts,
-  answer: string,
+  reply: string,
   sample: RequestParts,
 ): Promise<void> {
   const link = readBackOf(operation);
   if (link === undefined) return;
-  const exchange = { params, body, response: JSON.parse(answer) as unknown };
+  const exchange = { params, body, response: JSON.parse(reply) as unknown };
   // What several requests name may have been deleted, replaced or finished by another. Only a UUID that one item has is
   // an item's own.
   const shared = [...sharedIds, ...(valuesByName(sample).get("id") ?? [])];
@@ -140,7 +140,7 @@ function expectShown({ bytes, file }: Reading, sent: unknown, response: unknown)
   expect(text).toContain(sent.text);
 }
 
-/** The value of free JSON that stands where a text is wanted. */
+/** The value of free JSON where a text is wanted. */
 function asText(value: unknown): unknown {
   return value instanceof RawJson ? value.value : value;
 }

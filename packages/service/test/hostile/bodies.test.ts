@@ -42,7 +42,7 @@ const callOf = (projectId: string, id: string, inputs: unknown = {}) => ({
   inputs,
 });
 
-describe("what is no JSON is answered with 400 and where, what is no object with 422", () => {
+describe("a body that is no JSON gets a 400 with the position, one that is no object a 422", () => {
   const malformed = [
     "{",
     "{]",
@@ -59,7 +59,7 @@ describe("what is no JSON is answered with 400 and where, what is no object with
     "\0",
     "<xml/>",
   ];
-  const unfit = ["", " ", "null", "[]", '""', "1", "true", "NaN", "-Infinity"];
+  const notObjects = ["", " ", "null", "[]", '""', "1", "true", "NaN", "-Infinity"];
 
   test.each(jsonBodies)("$id", async (operation) => {
     const send = async (body: string | Uint8Array) => {
@@ -69,21 +69,22 @@ describe("what is no JSON is answered with 400 and where, what is no object with
       );
       return [answer.status, (await answer.json()) as Record<string, unknown>] as const;
     };
-    for (const body of malformed) {
+    const refused = malformed.map(async (body) => {
       const [status, { reason }] = await send(body);
       expect([body, status, reason]).toEqual([body, 400, expect.stringMatching(/position \d+/)]);
-    }
-    for (const body of unfit) {
+    });
+    const unprocessable = notObjects.map(async (body) => {
       const [status, { detail }] = await send(body);
       expect([body, status, detail]).toEqual([body, 422, [expect.objectContaining({ loc: ["body"] })]]);
-    }
+    });
+    await Promise.all([...refused, ...unprocessable]);
     expect((await send(Uint8Array.of(0x7b, 0xff, 0x7d)))[0]).toBe(400);
     expect((await send("[".repeat(10_000) + "]".repeat(10_000)))[0]).toBe(413);
     expect((await send(`{"unknown":${"[".repeat(100_000)}${"]".repeat(100_000)}}`))[0]).toBe(422);
   });
 });
 
-describe("a body beyond the limit is answered with 413", () => {
+describe("a body beyond the limit gets a 413", () => {
   const tooLarge = Buffer.alloc(limit + 1, " ");
 
   test("when its length says so, before it is read", async () => {
@@ -147,7 +148,7 @@ test("a gigabyte in a few kilobytes is refused without being made", async () => 
   expect(process.memoryUsage().rss - before).toBeLessThan(512 * 1024 * 1024);
 });
 
-test("data that does not inflate is 400, an encoding that nobody knows 415", async () => {
+test("data that does not inflate is 400, an unknown encoding 415", async () => {
   const body = JSON.stringify({ start: callOf(newProject(), "c") });
   const whole = gzipSync(body);
   const broken = [
@@ -193,9 +194,9 @@ describe("the content type does not decide what JSON is, but what multipart and 
     };
     if (operation.body?.kind === "json" && operation.model.interface === "tracing") {
       const expected = await statusOf("application/json");
-      for (const type of types) expect([type, await statusOf(type)]).toEqual([type, expected]);
+      expect(await Promise.all(types.map(statusOf))).toEqual(types.map(() => expected));
     } else {
-      for (const type of types) expect([type, await statusOf(type)]).toEqual([type, 415]);
+      expect(await Promise.all(types.map(statusOf))).toEqual(types.map(() => 415));
     }
   });
 });

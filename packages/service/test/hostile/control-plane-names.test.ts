@@ -44,7 +44,7 @@ describe.each(ends)("names that the control plane cannot keep, on %s", (_, makeD
     }
   });
 
-  test.each(cases)("%s is refused where an SDK makes a project, and found by nobody", async (__, name) => {
+  test.each(cases)("%s is refused where an SDK makes a project, and is never found", async (__, name) => {
     const upsert = { query: "mutation { upsertModel { model { name } } }", variables: { entityName: "acme", name } };
     expect((await send("/graphql", upsert)).status).toBe(422);
     const lookup = { query: "query { project { name } }", variables: { entityName: "acme", name } };

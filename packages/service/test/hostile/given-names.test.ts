@@ -13,7 +13,7 @@ afterEach(() => expect(service.unexpected.splice(0)).toEqual([]));
 const statusOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "status" in error ? error.status : error;
 
-describe("a name that is given later comes back as it was given, finds its thing and no other, or is refused", () => {
+describe.concurrent("a name that is given later comes back as it was given, finds its thing and no other, or is refused", () => {
   test.each(Object.entries(hostileTexts))("%s", async (_, text) => {
     const projectId = newProject();
     const tracing = service.tracing();

@@ -33,10 +33,10 @@ export function* withText(
   if (typeof value === "string") yield [path.join("."), text];
   else if (typeof value === "object" && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
-      for (const [place, changed] of withText(inner, text, [...path, key])) {
+      for (const [at, changed] of withText(inner, text, [...path, key])) {
         const copy: unknown = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
         (copy as Record<string, unknown>)[key] = changed;
-        yield [place, copy];
+        yield [at, copy];
       }
     }
   }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { isDeep } from "../search-depth.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -18,7 +19,7 @@ async function post(path: string, body: string): Promise<{ status: number; text:
   return { status: answer.status, text: await answer.text() };
 }
 
-const many = 1_000_000;
+const many = isDeep ? 1_000_000 : 50_000;
 const deep = (levels: number) => `${'{"a":['.repeat(levels / 2)}${"]}".repeat(levels / 2)}`;
 
 /** Documents that parsers change, lose or fall over. */
@@ -32,8 +33,8 @@ const documents: Record<string, string> = {
   "escapes in every spelling": `{"a":"\\u0041\\/\\b\\f\\n\\r\\t\\"\\\\","b":"\\ud83d\\ude00","c":"\\uD83D\\uDE00"}`,
   "lone surrogates": `{"a":"\\ud800","\\udc00":"\\udfff\\ud800"}`,
   "escaped NUL": `{"a":"\\u0000","\\u0000":"a\\u0000b"}`,
-  "a million keys": `{${Array.from({ length: many }, (_, index) => `"k${index}":1`).join(",")}}`,
-  "a million empty lists": `{"a":[${"[],".repeat(many)}[]]}`,
+  [`${many} keys`]: `{${Array.from({ length: many }, (_, index) => `"k${index}":1`).join(",")}}`,
+  [`${many} empty lists`]: `{"a":[${"[],".repeat(many)}[]]}`,
   "200 levels": deep(200),
 };
 
@@ -80,7 +81,7 @@ test("free JSON deeper than 200 levels costs its item, and the whole request whe
   const projectId = newProject();
   const start = (id: string, inputs: string) =>
     `{"start":{"project_id":"${projectId}","id":"${id}","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":${inputs}}}`;
-  for (const levels of [202, 10_000, 1_000_000]) {
+  for (const levels of [202, isDeep ? 1_000_000 : 10_000]) {
     expect(await post("/call/start", start("c", deep(levels)))).toMatchObject({ status: 413, text: /200 levels/ });
     const batch = ["a", "b", "c"].map((id) => `{"req":${start(id, id === "b" ? deep(levels) : deep(200))}}`);
     const { status, text } = await post("/call/upsert_batch", `{"batch":[${batch.join(",")}]}`);
@@ -110,16 +111,16 @@ test("a key named __proto__ outside free JSON changes nothing about anybody", as
   const start = `{"__proto__":{"polluted":1},"start":{"__proto__":{"id":"evil","polluted":1},"project_id":"${projectId}","id":"c","trace_id":"t","op_name":"op","started_at":0,"attributes":{},"inputs":{}}}`;
   expect(JSON.parse((await post("/call/start", start)).text)).toEqual({ id: "c", trace_id: "t" });
   expect("polluted" in {}).toBe(false);
-  for (const [path, place] of [
+  for (const [path, part] of [
     ["/calls/query", `"filter":{"__proto__":{"op_names":["x"]}}`],
     ["/calls/query", `"query":{"$expr":{"$eq":[1,1]},"__proto__":1}`],
     ["/calls/query", `"query":{"$expr":{"__proto__":[{"$literal":1},{"$literal":1}]}}`],
   ] as const) {
-    expect([place, (await post(path, `{"project_id":"${projectId}",${place}}`)).status]).toEqual([place, 422]);
+    expect([part, (await post(path, `{"project_id":"${projectId}",${part}}`)).status]).toEqual([part, 422]);
   }
 });
 
-test("a query that is deep or wide is answered or refused, never a fault", async () => {
+test("a query that is deep or wide is executed or refused, never an error 500", async () => {
   const projectId = newProject();
   const query = (expr: string) => post("/calls/query", `{"project_id":"${projectId}","query":{"$expr":${expr}}}`);
   const truth = `{"$eq":[{"$literal":1},{"$literal":1}]}`;
@@ -128,7 +129,7 @@ test("a query that is deep or wide is answered or refused, never a fault", async
     expect([levels, status]).toEqual([levels, expect.toSatisfy((s: number) => s === 200 || s === 400)]);
   }
   expect((await query(`${'{"$not":['.repeat(1000)}${truth}${"]}".repeat(1000)}`)).status).toBe(413);
-  for (const width of [100, 1000, 3000, 10_000, 50_000]) {
+  for (const width of [100, 3000, 50_000]) {
     const { status } = await query(`{"$and":[${Array.from({ length: width }, () => truth).join(",")}]}`);
     expect([width, status]).toEqual([width, expect.toSatisfy((s: number) => s === 200 || s === 400 || s === 413)]);
   }

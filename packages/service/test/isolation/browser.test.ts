@@ -36,19 +36,21 @@ function expectInert({ status, headers, text }: Sent): void {
   expect(status).toBeLessThan(500);
 }
 
-describe("a browser can do nothing with an answer but show or save it", () => {
+describe("a browser can do nothing with a response but show or save it", () => {
   test.each(operations)("$id", async (operation) => {
     const missing = emptyTenant(newProject());
-    expectInert(await send(service, operation, own.request(operation), service.owner_key));
-    expectInert(await send(service, operation, missing.request(operation), service.owner_key));
-    expectInert(
-      await send(service, operation, { params: { project_id: "<script>" }, body: "<script>" }, service.owner_key),
-    );
-    expectInert(await send(service, operation, own.request(operation), undefined));
+    const page = { params: { project_id: "<script>" }, body: "<script>" };
+    const responses = await Promise.all([
+      send(service, operation, own.request(operation), service.owner_key),
+      send(service, operation, missing.request(operation), service.owner_key),
+      send(service, operation, page, service.owner_key),
+      send(service, operation, own.request(operation), undefined),
+    ]);
+    for (const response of responses) expectInert(response);
   });
 
-  test("nor with one of a path or method that does not exist, or of a side door", async () => {
-    const doors: [string, string][] = [
+  test("nor with one of a path or method that does not exist, or of a compatibility route", async () => {
+    const routes: [string, string][] = [
       ["GET", "/"],
       ["GET", "/<script>"],
       ["DELETE", "/call/read"],
@@ -57,20 +59,22 @@ describe("a browser can do nothing with an answer but show or save it", () => {
       ["POST", "/graphql"],
       ["GET", "/v1/<script>"],
     ];
-    for (const [method, path] of doors) {
+    for (const [method, path] of routes) {
       const answer = await service.fetch(`http://in-process${path}`, { method });
       expectInert({ status: answer.status, headers: answer.headers, text: await answer.text() });
     }
   });
 });
 
-describe("nothing is asked of anybody but the engine and the stores that are configured", () => {
+describe("nothing is asked of anybody but the engine, the stores and the providers that are configured", () => {
   const packages = fileURLToPath(new URL("../../../", import.meta.url));
   /** Names that a source line may import or call to reach another machine. */
   const outgoing =
     /\bfetch\(|\b(?:https?|http2)\.(?:request|get)\(|"(?:undici|axios|got|node-fetch|ws|node:(?:net|tls|dgram|http2|https|dns)(?:\/promises)?)"/;
-  /** What may: the clients of the engine, of Postgres and of S3, and the host that is the engine. */
+  /** What may: the clients of the engine, of Postgres, of S3 and of providers, and the host that is the engine. */
   const allowed: Record<string, RegExp> = {
+    // The one client for the servers of others, and what checks the addresses it connects to.
+    service: /^providers\/(?:outgoing|addresses)\.ts: import /,
     // Listens.
     "server-stub": /import \{ Server\b.*"node:net"/,
     "blob-store": /"aws4fetch"|fetch\(signed,/,

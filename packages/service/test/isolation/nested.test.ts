@@ -3,12 +3,12 @@ import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { secret, withoutNames } from "./tenants.js";
 
-// The matrix asks for ids where operations take them. Here they stand further inside: in payloads, in refs on the way
+// The matrix asks for ids where operations take them. Here they are nested deeper: in payloads, in refs on the way
 // to something else, and in what is read later. A key that may write to its own project asks for them.
 
 let service: TestService;
 let key: string;
-/** Names of things in a project of somebody else, and such that nothing has. */
+/** Names of things in a project of another entity, and names that nothing has. */
 interface Names {
   project_id: string;
   internal_id: string;
@@ -16,6 +16,7 @@ interface Names {
   table: string;
   row: string;
   call: string;
+  feedback: string;
   queue: string;
   item: string;
 }
@@ -32,7 +33,13 @@ beforeAll(async () => {
   const val = { secret, rows: `weave:///${projectId}/table/${table}` };
   const { digest: object } = await owner.objCreate({ obj: { project_id: projectId, object_id: "o", val } });
   const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
-  await owner.callStart({ start: { ...plain(projectId), id: call, trace_id: call, inputs: { secret } } });
+  await owner.callStart({ start: { ...newCall(projectId), id: call, trace_id: call, inputs: { secret } } });
+  const feedback = await owner.feedbackCreate({
+    project_id: projectId,
+    weave_ref: `weave:///${projectId}/call/${call}`,
+    feedback_type: "wandb.note.1",
+    payload: { note: secret },
+  });
   const made = await owner.annotationQueueCreate({ project_id: projectId, name: secret, scorer_refs: [] });
   const queue = { project_id: projectId, queue_id: made.id };
   await owner.annotationQueueAddCalls({ ...queue, call_ids: [call], display_fields: [secret] });
@@ -45,6 +52,7 @@ beforeAll(async () => {
     table,
     row: row_digests[0] ?? "",
     call,
+    feedback: feedback.id,
     queue: made.id,
     item: items[0]?.id ?? "",
   };
@@ -55,13 +63,14 @@ beforeAll(async () => {
     table: "ab".repeat(32),
     row: `0${"n".repeat(42)}`,
     call: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e11",
+    feedback: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e12",
     queue: "0199d3a4-5c00-7e21-8b44-1f6a9c3d2e78",
     item: "0199d3a4-5c64-7a93-9d17-e05b7f82c4a7",
   };
 });
 afterAll(() => service.close());
 
-function plain(projectId: string) {
+function newCall(projectId: string) {
   return { project_id: projectId, op_name: "op", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
 }
 const refsOf = ({ project_id, object, table, row, call }: Names): string[] => [
@@ -76,12 +85,12 @@ const refsOf = ({ project_id, object, table, row, call }: Names): string[] => [
 
 type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
-/** Each does something in a project of its own, `mine`, and gives all that was answered. */
+/** Each does something in a project of its own, `mine`, and returns all responses. */
 const stories: Record<string, (send: Send, mine: string, there: Names) => Promise<void>> = {
   async "refs in inputs are expanded, filtered and sorted by"(send, projectId, there) {
     const start = (ref: string, index: number) => ({
       mode: "start",
-      req: { start: { ...plain(projectId), id: `c${index}`, trace_id: "t", inputs: { ref } } },
+      req: { start: { ...newCall(projectId), id: `c${index}`, trace_id: "t", inputs: { ref } } },
     });
     await send("/call/upsert_batch", { batch: refsOf(there).map(start) });
     const expandColumns = ["inputs.ref", "inputs.ref.rows"];
@@ -138,7 +147,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "own calls are children of its call, and have its id"(send, projectId, { call }) {
-    const start = { ...plain(projectId), trace_id: call };
+    const start = { ...newCall(projectId), trace_id: call };
     await send("/call/start", { start: { ...start, id: "child", parent_id: call } });
     await send("/call/end", {
       end: { project_id: projectId, id: call, ended_at: "2026-04-10T09:00:01Z", summary: {} },
@@ -153,7 +162,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
 
   async "ops and refs of calls name its project"(send, projectId, there) {
     const opName = `weave:///${there.project_id}/op/o:${there.object}`;
-    await send("/call/start", { start: { ...plain(projectId), id: "c", trace_id: "t", op_name: opName } });
+    await send("/call/start", { start: { ...newCall(projectId), id: "c", trace_id: "t", op_name: opName } });
     await send("/calls/query", {
       project_id: projectId,
       filter: { op_names: [opName, `weave:///${there.project_id}/op/o:*`] },
@@ -162,9 +171,32 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
     await send("/calls/query_stats", { project_id: projectId, query });
   },
 
-  async "its internal id stands in refs"(send, projectId, { internal_id, object }) {
+  async "feedback is about it, and own calls have its ids"(send, projectId, there) {
+    const feedback = { project_id: projectId, feedback_type: "mine", payload: { refs: refsOf(there) } };
+    for (const ref of refsOf(there)) await send("/feedback/create", { ...feedback, weave_ref: ref });
+    await send("/call/start", { start: { ...newCall(projectId), id: there.call, trace_id: there.call } });
+    await send("/feedback/create", { ...feedback, weave_ref: `weave:///${projectId}/call/${there.call}` });
+    const annotation = { ...feedback, feedback_type: "wandb.annotation.o", payload: { value: 1 } };
+    const weaveRef = `weave:///${projectId}/call/${there.call}`;
+    for (const ref of refsOf(there)) {
+      await send("/feedback/create", { ...annotation, weave_ref: weaveRef, annotation_ref: ref });
+    }
+    await send("/calls/query", { project_id: projectId, include_feedback: true });
+    for (const path of ["note", "secret", "refs.0"]) {
+      const query = { $expr: { $eq: [{ $getField: `feedback.[*].payload.${path}` }, { $literal: secret }] } };
+      await send("/calls/query_stats", { project_id: projectId, query });
+    }
+    const byId = { $expr: { $eq: [{ $getField: "id" }, { $literal: there.feedback }] } };
+    await send("/feedback/query", { project_id: projectId, query: byId });
+    await send("/feedback/purge", { project_id: projectId, query: byId });
+    const replacing = { ...feedback, weave_ref: weaveRef, feedback_id: there.feedback };
+    await send("/feedback/replace", { ...replacing, payload: {} });
+    await send("/feedback/replace", { ...replacing, id: there.feedback, payload: {} });
+  },
+
+  async "its internal id is in refs"(send, projectId, { internal_id, object }) {
     const ref = `weave-trace-internal:///${internal_id}/object/o:${object}`;
-    const start = { ...plain(projectId), id: "c", trace_id: "t" };
+    const start = { ...newCall(projectId), id: "c", trace_id: "t" };
     await send("/call/start", { start: { ...start, inputs: { ref } } });
     await send("/call/start", { start: { ...start, op_name: ref } });
     await send("/call/upsert_batch", { batch: [{ mode: "start", req: { start: { ...start, attributes: { ref } } } }] });
@@ -174,7 +206,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "a batch and an export have items for it"(send, projectId, there) {
-    const item = (target: string) => ({ req: { start: { ...plain(target), id: "c", trace_id: "t" } } });
+    const item = (target: string) => ({ req: { start: { ...newCall(target), id: "c", trace_id: "t" } } });
     await send("/call/upsert_batch", { batch: [item(there.project_id), item(projectId)] });
     const resource = (target: string) => ({
       resource: {
@@ -191,7 +223,7 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 
   async "an own queue and queries of calls name its queue, item and call"(send, projectId, { call, queue, item }) {
-    await send("/call/start", { start: { ...plain(projectId), id: call, trace_id: "t" } });
+    await send("/call/start", { start: { ...newCall(projectId), id: call, trace_id: "t" } });
     const own = await send("/annotation_queues", { project_id: projectId, name: "own", scorer_refs: [] });
     for (const id of [String(own["id"]), queue]) {
       const path = `/annotation_queues/${id}/items`;
@@ -221,31 +253,31 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
   },
 };
 
-describe("what an allowed project says of things elsewhere is what it says of nothing", () => {
+describe("an allowed project reveals as much of another project as of one that does not exist", () => {
   test.each(Object.entries(stories))("when %s", async (_, story) => {
-    const answers = { foreign: [] as unknown[], missing: [] as unknown[] };
+    const responses = { foreign: [] as unknown[], missing: [] as unknown[] };
     for (const whose of ["foreign", "missing"] as const) {
       const mine = newProject();
       const there = names[whose];
       const send: Send = async (path, body) => {
-        const place = answers[whose].push(path) - 1;
+        const index = responses[whose].push(path) - 1;
         const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
         const init = { method: "POST", headers, body: JSON.stringify(body) };
-        const answer = await service.fetch(`http://in-process${path}`, init);
-        const text = await answer.text();
+        const response = await service.fetch(`http://in-process${path}`, init);
+        const text = await response.text();
         expect(text.replaceAll(JSON.stringify(secret), "")).not.toContain(secret);
         const hidden = text.replaceAll(there.project_id, "<project>").replaceAll(there.project_id.slice(6), "<name>");
         const id = Buffer.from(`Project:v1:${there.project_id.split("/").toReversed().join(":")}`).toString("base64");
-        answers[whose][place] = [withoutNames(path), answer.status, withoutNames(hidden.replaceAll(id, "<id>"))];
-        return answer.ok ? (JSON.parse(text) as Record<string, unknown>) : {};
+        responses[whose][index] = [withoutNames(path), response.status, withoutNames(hidden.replaceAll(id, "<id>"))];
+        return response.ok ? (JSON.parse(text) as Record<string, unknown>) : {};
       };
       await story(send, mine, there);
     }
-    expect(answers.foreign.length).toBeGreaterThan(1);
-    expect(answers.foreign).toEqual(answers.missing);
+    expect(responses.foreign.length).toBeGreaterThan(1);
+    expect(responses.foreign).toEqual(responses.missing);
   });
 
-  test("and nothing elsewhere has changed", async () => {
+  test("and the other project has not changed", async () => {
     const { project_id, call, object, table, queue } = names.foreign;
     const owner = service.tracing();
     expect(await owner.callRead({ project_id, id: call })).toMatchObject({
@@ -256,6 +288,8 @@ describe("what an allowed project says of things elsewhere is what it says of no
     });
     expect((await owner.tableQuery({ project_id, digest: table })).rows).toMatchObject([{ val: { secret } }]);
     expect((await owner.callsQuery({ project_id })).calls).toHaveLength(1);
+    const { result } = await owner.feedbackQuery({ project_id });
+    expect(result).toMatchObject([{ id: names.foreign.feedback, payload: { note: secret } }]);
     expect((await owner.annotationQueueItemsQuery({ project_id, queue_id: queue })).items).toMatchObject([
       { call_id: call, annotation_state: "unstarted" },
     ]);

@@ -4,7 +4,7 @@ import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
 
-/** What the samples of the spec speak of, under other names: one project with everything they make in it. */
+/** What the samples of the spec name, under other names: one project with everything they make in it. */
 export interface Tenant {
   project_id: string;
   /** The sample request of an operation, asking for this tenant's ids in a project, by default its own. */
@@ -23,7 +23,7 @@ const objectName = /\bquestions\b/g;
 const content =
   /What is a heddle\?|A part of a loom\.|2\+2\?|café|\bhello\b|\bproduction\b|\breviewed\b|(?<="term":")heddle/g;
 
-/** Two answers that say the same of different ids are one text afterwards. */
+/** Makes two responses equal that differ in nothing but ids, names and times. */
 export function withoutNames(text: string): string {
   return text
     .replace(ids.uuid, "<id>")
@@ -72,10 +72,10 @@ export async function seededTenant(
   for (const seed of [...seeds, ...seeds]) {
     const parts = withoutExpectations(tenant.request(seed));
     const sent = hidden ? renamed(parts, (text) => text.replace(content, (found) => `${secret} ${found}`)) : parts;
-    const answer = await send(service, seed, sent, service.owner_key);
-    if (answer.status === 501) continue;
-    expect([seed.id, answer.status, answer.text]).toEqual([seed.id, 200, expect.anything()]);
-    if (answer.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(answer.text), { digests, names });
+    const response = await send(service, seed, sent, service.owner_key);
+    if (response.status === 501) continue;
+    expect([seed.id, response.status, response.text]).toEqual([seed.id, 200, expect.anything()]);
+    if (response.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(response.text), { digests, names });
   }
   return tenant;
 }

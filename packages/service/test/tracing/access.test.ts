@@ -25,7 +25,7 @@ const startOf = (projectId: string) => ({
   },
 });
 
-test("without a key, with a wrong one and with a revoked one the answer is 401", async () => {
+test("without a key, with a wrong one and with a revoked one the response is 401", async () => {
   const projectId = newProject();
   const anonymous = await service.fetch("http://in-process/call/read", {
     method: "POST",

@@ -81,7 +81,7 @@ test("an end may come before its start, and a repeated batch changes nothing", a
   expect(await tracing.callsQueryStats({ project_id: projectId })).toMatchObject({ count: 2 });
 });
 
-test("a bad item of a batch is answered at its place and its neighbours are stored", async () => {
+test("a bad item of a batch has an error at its index and its neighbours are stored", async () => {
   const projectId = newProject();
   const answer = await post(
     "/call/upsert_batch",
@@ -245,7 +245,7 @@ test("query, filter and sort over a stream, with a page", async () => {
   expect(await ids({ filter: { input_refs: long, output_refs: long, op_names: long, call_ids: long } })).toEqual([]);
 });
 
-test("an unknown field, an empty $and and a negative limit are told apart", async () => {
+test("an unknown field, an empty $and and a negative limit have errors of their own", async () => {
   const projectId = newProject();
   const refused = (more: object) =>
     list(projectId, more).then(

@@ -72,7 +72,7 @@ test("the digest is the one that SDKs compute, over the text as sent", async () 
   expect(conflict.status).toBe(409);
 });
 
-test("a dataset row resolves through its table, and what cannot be resolved is told apart", async () => {
+test("a dataset row resolves through its table, and what cannot be resolved is distinguished", async () => {
   const projectId = newProject();
   const tracing = service.tracing();
   const { digest: table, row_digests } = await tracing.tableCreate({

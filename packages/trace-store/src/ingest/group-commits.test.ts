@@ -32,8 +32,7 @@ test("requests that come together share a commit, in order", async () => {
 test("a single request does not wait for others", async () => {
   const { commits, queue } = recorder();
   queue.add(entry("a"));
-  await delay(50);
-  expect(commits).toEqual([["a"]]);
+  await vi.waitFor(() => expect(commits).toEqual([["a"]]));
   await queue.close();
 });
 

@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { openCompiledEngine } from "../../../test/compiled-engine.js";
 import type { OpenEngine } from "../../../test/embedded-engine.js";
-import { ask, isRunning, lesson, openEngine, sequences, tiny } from "../../../test/embedded-engine.js";
+import { ask, isRunning, lesson, sequences, tiny } from "../../../test/embedded-engine.js";
 
 // Training runs at a lower priority than other processes.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -23,7 +24,7 @@ const fromSource = [
 describe("when a process of the engine", () => {
   let open: OpenEngine;
   beforeAll(async () => {
-    open = await openEngine({ trainingProcesses: 2 });
+    open = await openCompiledEngine({ trainingProcesses: 2 });
   });
   afterAll(() => open.close());
 
@@ -86,7 +87,7 @@ describe("when a process of the engine", () => {
 });
 
 it("a process that was stopped is killed within the limit, and reported", async () => {
-  const open = await openEngine({ heartbeatTimeoutMs: 2000 });
+  const open = await openCompiledEngine({ heartbeatTimeoutMs: 2000 });
   const trainer = await open.engine.openTrainer({ weights: tiny, seed: 1 });
   const [pid = 0] = open.pids("training");
   process.kill(pid, "SIGSTOP");
@@ -122,7 +123,7 @@ it("an engine without onnxruntime-node opens, reports the reason, and rejects ca
   const script = `
     import { register } from "node:module";
     register("data:text/javascript," + encodeURIComponent(${JSON.stringify(hook)}));
-    const { openEmbeddedEngine } = await import(${JSON.stringify(new URL("../engine.ts", import.meta.url).href)});
+    const { openEmbeddedEngine } = await import(${JSON.stringify(`${inject("compiled")}/@heddle/training-engine/dist/embedded/engine.js`)});
     const engine = await openEmbeddedEngine({ models: {} });
     const failures = [
       engine.openTrainer({ weights: { baseModel: "random:tiny" }, seed: 1 }),
@@ -135,7 +136,7 @@ it("an engine without onnxruntime-node opens, reports the reason, and rejects ca
       failures: await Promise.all(failures),
     }));
     await engine.close();`;
-  const { stdout } = spawnSync(process.execPath, [...fromSource, "--input-type=module", "--eval", script], {
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
     encoding: "utf8",
   });
   const { health, capabilities, failures } = JSON.parse(stdout) as Record<string, unknown>;

@@ -2,12 +2,14 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { locOf } from "../../../test/loc-of.js";
 import type { StructuredOutput } from "../../port.js";
 import type { Constraints, ConstraintOptions, ConstraintSession } from "./constraints.js";
-import { openConstraints } from "./constraints.js";
+import { compiledModule } from "../../../test/compiled.js";
+import type * as constraintsModule from "./constraints.js";
 import { jsonValidator } from "./json-validator.js";
 import { allowedTokens } from "../../../test/random-walk.js";
 import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 import { loadXGrammar } from "./xgrammar-library.js";
 
+const { openConstraints } = await compiledModule<typeof constraintsModule>("sampling/structured/constraints.js");
 const vocabulary = testVocabulary();
 const shared = openConstraints(vocabulary);
 afterAll(() => shared.close());

@@ -1,10 +1,12 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, expect, test } from "vitest";
 import type { StructuredOutput } from "../../port.js";
-import { openConstraints } from "./constraints.js";
+import { compiledModule } from "../../../test/compiled.js";
+import type * as constraintsModule from "./constraints.js";
 import { randomWalk, seededRandom } from "../../../test/random-walk.js";
 import { testVocabulary } from "../../../test/constraint-vocabulary.js";
 
+const { openConstraints } = await compiledModule<typeof constraintsModule>("sampling/structured/constraints.js");
 const vocabulary = testVocabulary();
 const constraints = openConstraints(vocabulary);
 afterAll(() => constraints.close());

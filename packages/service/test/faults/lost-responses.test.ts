@@ -1,22 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { openRig } from "./engine-rig.js";
+import { openHarness } from "./engine-harness.js";
 import { wire } from "./wire.js";
-import type { Answer, Wire } from "./wire.js";
+import type { Reply, Wire } from "./wire.js";
 
 // Every step starts processes; on a crowded machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-// The engine host dies between its commit and its answer; the client, told 503, sends the same request again.
-let rig: Awaited<ReturnType<typeof openRig>>;
+// The engine host dies between its commit and its response; the client gets a 503 and sends the same request again.
+let harness: Awaited<ReturnType<typeof openHarness>>;
 let client: Wire;
 beforeAll(async () => {
-  rig = await openRig();
-  client = wire(rig.url);
+  harness = await openHarness();
+  client = wire(harness.url);
 }, 120_000);
-afterAll(() => rig.close());
+afterAll(() => harness.close());
 
-const projectId = "faults/answers";
+const projectId = "faults/responses";
 const ended = (id: string, output: unknown = "done") => ({
   end: { project_id: projectId, id, ended_at: "2026-07-01T00:00:09Z", output, summary: {} },
 });
@@ -49,19 +49,19 @@ async function shown(ids: string[]) {
   return { ids: calls.map(({ id }) => id).toSorted(), count, calls };
 }
 
-async function untilStored(path: string, body: unknown): Promise<Answer> {
+async function untilStored(path: string, body: unknown): Promise<Reply> {
   for (;;) {
-    const answer = await client.post(path, body);
-    if (answer.status !== 503) return answer;
-    expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+    const reply = await client.post(path, body);
+    if (reply.status !== 503) return reply;
+    expect(reply.headers.get("retry-after")).toMatch(/^\d+$/);
   }
 }
 
-/** Loses the answer to a request, sends it again until it is acknowledged. */
+/** Loses the response to a request, sends it again until it is acknowledged. */
 async function lose(table: string, path: string, body: unknown): Promise<void> {
-  rig.killAfterCommitTo(table);
+  harness.killAfterCommitTo(table);
   expect((await client.post(path, body)).status).toBe(503);
-  await rig.killed();
+  await harness.killed();
   expect((await untilStored(path, body)).status).toBe(200);
 }
 
@@ -71,7 +71,7 @@ const split = randomUUID();
 const early = randomUUID();
 const aged = randomUUID();
 
-describe("a request that is sent again after the engine died with its answer", () => {
+describe("a request that is sent again after the engine died before its response", () => {
   test("leaves one call each of a batch of whole calls", async () => {
     await lose("calls", "/call/upsert_batch", batchOf(...batch));
     expect(await shown(batch)).toMatchObject({ ids: batch.toSorted(), count: 3 });
@@ -84,7 +84,7 @@ describe("a request that is sent again after the engine died with its answer", (
     expect(await shown([split])).toMatchObject({ ids: [split], count: 1, calls: [{ output: "done" }] });
   });
 
-  test("leaves one call when the closing of its half was the last that the engine did", async () => {
+  test("leaves one call when the closing of its open part was the last that the engine did", async () => {
     await untilStored("/call/end", ended(early));
     await lose("call_parts", "/call/start", started(early));
     expect(await shown([early])).toMatchObject({ ids: [early], count: 1, calls: [{ output: "done" }] });
@@ -100,8 +100,8 @@ describe("a request that is sent again after the engine died with its answer", (
 
 describe("after the service was killed and started again", () => {
   beforeAll(async () => {
-    await rig.heddle.end("SIGKILL");
-    await rig.heddle.start();
+    await harness.heddle.end("SIGKILL");
+    await harness.heddle.start();
   }, 120_000);
 
   test("calls from before it that are sent again are there once", async () => {

@@ -2,8 +2,8 @@ import { RawJson } from "@heddle/server-stub";
 import * as fc from "fast-check";
 import { oddText, rawValue } from "./raw-texts.js";
 
-/** One change that makes a valid value nearly valid: `at` picks the place. */
-interface Damage {
+/** One change that makes a valid value nearly valid: `at` picks the path. */
+interface Mutation {
   at: number;
   how: "replace" | "remove" | "add" | "repeat";
   junk: unknown;
@@ -16,7 +16,7 @@ const junk = fc.oneof(
   fc.constantFrom<unknown>([], {}, [[]], [null], { $literal: 1 }, { a: {} }),
   fc.constantFrom("x".repeat(5000), "2026-04-10T09:00:00Z", "1812-01-01", "9999-12-31T23:59:59Z"),
 );
-const damage: fc.Arbitrary<Damage> = fc.record({
+const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.nat(),
   how: fc.constantFrom("replace", "replace", "remove", "add", "repeat"),
   junk,
@@ -24,24 +24,27 @@ const damage: fc.Arbitrary<Damage> = fc.record({
 
 /** Mostly `valid` as it is, else with a few changes. */
 export function nearly(valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const damages = fc.oneof({ arbitrary: fc.constant([]), weight: 2 }, fc.array(damage, { minLength: 1, maxLength: 3 }));
-  return fc.tuple(valid, damages).map(([value, changes]) => changes.reduce<unknown>(apply, value));
+  const mutations = fc.oneof(
+    { arbitrary: fc.constant([]), weight: 2 },
+    fc.array(mutation, { minLength: 1, maxLength: 3 }),
+  );
+  return fc.tuple(valid, mutations).map(([value, changes]) => changes.reduce<unknown>(apply, value));
 }
 
-function apply(value: unknown, change: Damage): unknown {
-  const places = [...placesOf(value)];
-  const place = places[change.at % places.length];
-  return place === undefined ? value : changed(value, place, change);
+function apply(value: unknown, change: Mutation): unknown {
+  const paths = [...pathsOf(value)];
+  const path = paths[change.at % paths.length];
+  return path === undefined ? value : changed(value, path, change);
 }
 
 /** Paths of all values inside; free JSON is one value. */
-function* placesOf(value: unknown, path: string[] = []): Generator<string[]> {
+function* pathsOf(value: unknown, path: string[] = []): Generator<string[]> {
   yield path;
   if (typeof value !== "object" || value === null || value instanceof RawJson || value instanceof Uint8Array) return;
-  for (const [key, inner] of Object.entries(value)) yield* placesOf(inner, [...path, key]);
+  for (const [key, inner] of Object.entries(value)) yield* pathsOf(inner, [...path, key]);
 }
 
-function changed(value: unknown, [step, ...rest]: string[], change: Damage): unknown {
+function changed(value: unknown, [step, ...rest]: string[], change: Mutation): unknown {
   const { how, junk: wrong } = change;
   if (step === undefined) {
     if (how === "add" && typeof value === "object" && value !== null && !(value instanceof RawJson)) {

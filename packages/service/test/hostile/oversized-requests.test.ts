@@ -3,7 +3,7 @@ import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
 // A list that is short by its nature, filled up to what a body holds: what is looked up or computed for each of its
-// entries would keep everybody else waiting for minutes.
+// entries would delay every other request by minutes.
 
 let service: TestService;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const stats = (metric: object) => ({ project_id: projectId, ...times, call_metri
 const field = "inputs.a";
 const deepField = { $getField: `inputs.${"a.".repeat(199)}a` };
 
-/** Per case: where, what is still answered, and what is too much. */
+/** Per case: the path, the largest request that is accepted, one that is too large, and its status. */
 const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, status: number]> = {
   "items of a batch": ["/call/upsert_batch", { batch: [] }, { batch: some(100_001, () => 0) }, 413],
   "projects looked up": [

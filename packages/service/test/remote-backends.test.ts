@@ -11,7 +11,7 @@ import { openTestService } from "./test-service.js";
 import type { TestService } from "./test-service.js";
 
 const bucket = "heddle-service";
-const directory = mkdtempSync(join(tmpdir(), "heddle-grown-"));
+const directory = mkdtempSync(join(tmpdir(), "heddle-remote-"));
 const databases = postgresUrl === undefined ? undefined : postgresDatabases(postgresUrl);
 let s3: Awaited<ReturnType<typeof startS3Server>>;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
   test("keeps both over a restart, and nothing of a file on its own disk", async () => {
     const env: Record<string, string> = { HEDDLE_BLOBS_URL: `s3://${bucket}/files` };
     if (databases !== undefined) env["HEDDLE_DATABASE_URL"] = await databases.make();
-    const projectId = "local/grown";
+    const projectId = "local/remote";
     const first = await startService(settings(env), { log });
     const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.apiKey });
     const file = new File(["a file of the service"], "note.txt", { type: "text/plain" });
@@ -52,7 +52,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
     expect(requests.some((line) => line.startsWith(`PUT /${bucket}/files/sha256/`))).toBe(true);
   });
 
-  test("says in one line at the start what is wrong with its back ends", async () => {
+  test("says in one line at the start what is wrong with its backends", async () => {
     const refused = async (env: Record<string, string>, line: string) =>
       await expect(startService(settings(env), { log })).rejects.toThrow(new ConfigError(line));
     await refused(
@@ -69,13 +69,13 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
     );
   });
 
-  test("tells its clients to come again while S3 fails, and the operator alone why", async () => {
+  test("replies 503 with Retry-After while S3 fails, and logs why", async () => {
     const service = await openTestService({ ...s3Settings(), HEDDLE_BLOBS_URL: `s3://${bucket}/trouble` });
     const upload = async () => {
       const body = new FormData();
-      body.append("project_id", "local/grown");
+      body.append("project_id", "local/remote");
       body.append("file", new File(["a file"], "note.txt"));
-      return await answerOf(service, "/file/create", { body });
+      return await responseTo(service, "/file/create", { body });
     };
     for (const [codes, reason] of [
       [[403], "the file store refuses this service"],
@@ -93,16 +93,16 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
   });
 
   test.runIf(databases !== undefined)(
-    "tells its clients to come again while Postgres turns it away, and the operator alone why",
+    "replies 503 with Retry-After while Postgres refuses connections, and logs why",
     async () => {
       const url = new URL((await databases?.make()) ?? "");
       const name = url.pathname.slice(1);
       const service = await openTestService({ HEDDLE_DATABASE_URL: url.href });
       const secret = await service.key({ role: "read" });
       const read = async () =>
-        await answerOf(service, "/call/read", {
+        await responseTo(service, "/call/read", {
           headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-          body: JSON.stringify({ project_id: "acme/grown", id: "none" }),
+          body: JSON.stringify({ project_id: "acme/remote", id: "none" }),
         });
       expect(await read()).toMatchObject({ status: 200 });
       const admin = openDatabase(postgresUrl ?? "");
@@ -123,7 +123,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
   );
 });
 
-async function answerOf(service: TestService, path: string, request: Omit<RequestInit, "method">) {
+async function responseTo(service: TestService, path: string, request: Omit<RequestInit, "method">) {
   const headers = { authorization: `Bearer ${service.owner_key}` };
   const response = await service.fetch(`http://in-process${path}`, { method: "POST", headers, ...request });
   const body: unknown = await response.json();

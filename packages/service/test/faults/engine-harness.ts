@@ -5,42 +5,47 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { startEngineHost } from "@heddle/embedded-clickhouse";
+import { startCompiledEngineHost } from "@heddle/embedded-clickhouse/testing";
 import { engineQuery } from "./engine-query.js";
 import { openHeddle } from "./heddle-process.js";
 
 /**
  * A real service whose engine host belongs to the test: everything between the two passes through here, so that an
- * answer can be swallowed, or held back, at exactly one statement.
+ * response can be lost, or held back, at exactly one statement.
  */
-export async function openRig(options: { memoryBytes?: number } = {}) {
-  const directory = mkdtempSync(join(tmpdir(), "heddle-rig-"));
-  const host = await startEngineHost({ directory, ...options });
+export async function openHarness(options: { memoryBytes?: number } = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "heddle-harness-"));
+  const host = await startCompiledEngineHost({ directory, ...options });
   const socketPath = host.socketPath ?? "";
   let killAt: string | undefined;
   let held: Promise<unknown> | undefined;
+  let waiting = 0;
   let full = false;
 
   const proxy = createServer((incoming, outgoing) => {
     void (async () => {
       const body = await collect(incoming);
-      if (held !== undefined && isInsert(incoming)) await held;
+      if (held !== undefined && isInsert(incoming)) {
+        waiting += 1;
+        await held;
+        waiting -= 1;
+      }
       if (full && isInsert(incoming, "")) {
         outgoing.writeHead(500, { "x-clickhouse-exception-code": "243" }).end(noSpace);
         return;
       }
       const forwarded = request({ socketPath, path: incoming.url, method: incoming.method, headers: incoming.headers });
       forwarded.end(body);
-      const [answer] = (await once(forwarded, "response")) as [IncomingMessage];
-      const bytes = await collect(answer);
+      const [response] = (await once(forwarded, "response")) as [IncomingMessage];
+      const bytes = await collect(response);
       if (killAt !== undefined && isInsert(incoming, `${killAt} `)) {
-        // The engine has committed and said so; nobody hears it.
+        // The engine has committed and said so; the response is lost.
         killAt = undefined;
         process.kill(host.state().pid ?? 0, "SIGKILL");
         incoming.socket.destroy();
         return;
       }
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers).end(bytes);
+      outgoing.writeHead(response.statusCode ?? 500, response.headers).end(bytes);
     })().catch(() => incoming.socket.destroy());
   }).listen(0, "127.0.0.1");
   await once(proxy, "listening");
@@ -52,11 +57,11 @@ export async function openRig(options: { memoryBytes?: number } = {}) {
     heddle,
     url: heddle.url,
     query: (sql: string) => engineQuery(socketPath, sql),
-    /** Kills the engine host between its next commit to this table and the answer. */
+    /** Kills the engine host between its next commit to this table and the response. */
     killAfterCommitTo(table: string): void {
       killAt = table;
     },
-    /** The kill has happened, and a new engine answers. */
+    /** The kill has happened, and a new engine responds. */
     async killed(): Promise<void> {
       const pending = () => killAt !== undefined || host.state().status !== "ready";
       while (pending()) await delay(20);
@@ -70,7 +75,9 @@ export async function openRig(options: { memoryBytes?: number } = {}) {
         release();
       };
     },
-    /** Answers every insert, into whatever table, as an engine does whose disk is full. */
+    /** How many inserts are held back now. */
+    heldInserts: () => waiting,
+    /** Fails every insert, into whatever table, as an engine does whose disk is full. */
     setFull(now: boolean): void {
       full = now;
     },

@@ -79,7 +79,6 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
       const changed = { name: "other", description: "", scorer_refs: [] };
       expect(await queues.update(project, made.id, changed)).toMatchObject(changed);
 
-      expect(await queues.get(rival, made.id)).toBeUndefined();
       expect(await queues.isLive(rival, made.id)).toBe(false);
       expect(await queues.query({ project_id: rival })).toEqual([]);
       const missing = { code: "not_found" };
@@ -88,6 +87,7 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
         [project, "no such queue"],
         [project, "nul\0"],
       ] as const) {
+        await expect(queues.get(projectId, id)).rejects.toMatchObject(missing);
         await expect(queues.update(projectId, id, changed)).rejects.toMatchObject(missing);
         await expect(queues.delete(projectId, id)).rejects.toMatchObject(missing);
         await expect(queues.queryItems({ project_id: projectId, queue_id: id })).rejects.toMatchObject(missing);
@@ -102,10 +102,9 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
       expect(await queues.delete(project, made.id)).toMatchObject({ deleted_at: clock.now, updated_at: clock.now });
       expect(await queues.isLive(project, made.id)).toBe(false);
       expect(await queues.query({ project_id: project })).toEqual([]);
-      await expect(queues.delete(project, made.id)).rejects.toMatchObject({
-        code: "not_found",
-        details: { deleted_at: "2026-04-10T09:00:00.000Z" },
-      });
+      const deleted = { code: "not_found", details: { deleted_at: "2026-04-10T09:00:00.000Z" } };
+      await expect(queues.get(project, made.id)).rejects.toMatchObject(deleted);
+      await expect(queues.delete(project, made.id)).rejects.toMatchObject(deleted);
     });
 
     test("queues are found by a part of their name, in the order asked for, in pages", async () => {
@@ -282,7 +281,7 @@ export function annotationQueueCases(backEnd: string, make: () => Promise<string
       }
     });
 
-    test("more items than one answer may have are asked for in pages", async () => {
+    test("more items than one response may have are asked for in pages", async () => {
       const { first } = await open();
       const queue = await queueOf(first);
       for (let n = 0; n < 11; n++) {

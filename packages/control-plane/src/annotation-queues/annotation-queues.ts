@@ -18,8 +18,7 @@ export interface AnnotationQueues {
   create(queue: NewQueue): Promise<void>;
   /** The queues that are not deleted. Throws `invalid` for a page or an order that cannot be. */
   query(request: QueueQuery): Promise<AnnotationQueue[]>;
-  /** Undefined for a queue that is not there or was deleted. */
-  get(projectId: string, queueId: string): Promise<AnnotationQueue | undefined>;
+  get(projectId: string, queueId: string): Promise<AnnotationQueue>;
   update(projectId: string, queueId: string, changes: QueueChanges): Promise<AnnotationQueue>;
   /** Deletes a queue with its items. */
   delete(projectId: string, queueId: string): Promise<AnnotationQueue>;

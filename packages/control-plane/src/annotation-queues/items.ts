@@ -49,14 +49,15 @@ export interface ItemQuery {
   include_position?: boolean;
 }
 
-/** Items of one answer. */
+/** Items of one response. */
 const maxItems = 10_000;
 
 /** Adds items to the end of a queue, all or none. Throws `not_found` for a queue that is not there. */
 export async function addItems(database: Database, request: NewItems, now: bigint): Promise<AddedItems> {
   const { project_id, queue_id, added_by, items } = request;
   const displayFields = JSON.stringify(request.display_fields);
-  const distinct = [...new Map(items.toReversed().map((item) => [item.call_id, item])).values()].toReversed();
+  // Of items of one call the first; the order in the queue follows from the ids.
+  const distinct = [...new Map(items.toReversed().map((item) => [item.call_id, item])).values()];
   return await database.transaction(async (statements) => {
     await requireQueue(statements, project_id, queue_id);
     let added = 0;

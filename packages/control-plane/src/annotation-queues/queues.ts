@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import type { Database, Statements } from "../database.js";
+import type { Database, Row, Statements } from "../database.js";
 import { integerOf, textOf } from "../database.js";
 import { checkName, isStorable } from "../names.js";
 import { storedText } from "../stored-text.js";
@@ -82,29 +82,22 @@ export async function queryQueues(
   return (await database.rows(sql, p.values)).map(queueOf);
 }
 
-/** The queue, unless it is deleted. */
-export async function getQueue(
-  statements: Statements,
-  projectId: string,
-  queueId: string,
-): Promise<AnnotationQueue | undefined> {
-  if (!isStorable(queueId)) return undefined;
-  const sql = `SELECT ${queueColumns} FROM annotation_queues WHERE ${isLiveQueue}`;
-  const [row] = await statements.rows(sql, [projectId, queueId]);
-  return row && queueOf(row);
+/** Throws `not_found`, with `deleted_at` for a queue that was deleted. */
+export async function getQueue(statements: Statements, projectId: string, queueId: string): Promise<AnnotationQueue> {
+  return queueOf(await liveRow(statements, projectId, queueId, queueColumns));
 }
 
-/** Throws `not_found`, with `deleted_at` for a queue that was deleted. */
+/** Throws as {@link getQueue} does. */
 export async function requireQueue(statements: Statements, projectId: string, queueId: string): Promise<void> {
+  await liveRow(statements, projectId, queueId, "deleted_at");
+}
+
+async function liveRow(statements: Statements, projectId: string, queueId: string, columns: string): Promise<Row> {
+  const sql = `SELECT ${columns} FROM annotation_queues WHERE project_id = $1 AND id = $2`;
   // Postgres refuses what it cannot hold.
-  const rows = isStorable(queueId)
-    ? await statements.rows("SELECT deleted_at FROM annotation_queues WHERE project_id = $1 AND id = $2", [
-        projectId,
-        queueId,
-      ])
-    : [];
-  const deletedAt = rows[0]?.["deleted_at"];
-  if (deletedAt === null) return;
+  const [row] = isStorable(queueId) ? await statements.rows(sql, [projectId, queueId]) : [];
+  const deletedAt = row?.["deleted_at"];
+  if (row !== undefined && deletedAt === null) return row;
   throw new HeddleError("not_found", `no annotation queue ${queueId} in ${projectId}`, {
     ...(deletedAt !== undefined && { details: { deleted_at: new Date(Number(deletedAt) / 1000).toISOString() } }),
   });

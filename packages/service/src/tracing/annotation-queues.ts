@@ -1,4 +1,3 @@
-import { HeddleError } from "@heddle/errors";
 import type { QueuedCall } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { derivedId, externalRef, formatTime, newId } from "@heddle/trace-model";
@@ -31,11 +30,7 @@ export function annotationQueueHandlers({ control, store }: Services): TracingHa
     },
 
     async annotationQueueRead({ params, query }) {
-      const queue = await queues.get(query.project_id, params.queue_id);
-      if (queue === undefined) {
-        throw new HeddleError("not_found", `no annotation queue ${params.queue_id} in ${query.project_id}`);
-      }
-      return { queue: wireQueue(queue) };
+      return { queue: wireQueue(await queues.get(query.project_id, params.queue_id)) };
     },
 
     async annotationQueueUpdate({ params, body }, caller) {

@@ -8,6 +8,17 @@ import type { ServerOptions } from "./server.js";
 export type * from "./generated/tracing.handlers.js";
 
 /**
+ * Returns whether a value has the form of the JSON response of an operation. The checks of responses are loaded at the
+ * first call.
+ */
+export async function fitsResponse(operationId: string, value: unknown): Promise<boolean> {
+  const name = definition.operations.find(({ id }) => id === operationId)?.response.validator;
+  const validator = name === undefined ? undefined : (await definition.responseValidators())[name];
+  if (validator === undefined) throw new TypeError(`${operationId} has no JSON response`);
+  return validator(value);
+}
+
+/**
  * A server of the tracing interface. Handlers are grouped as in the spec; a missing one responds with 501.
  *
  * ```ts

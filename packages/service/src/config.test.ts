@@ -14,6 +14,7 @@ test("defaults work without any variable", () => {
     otlpSessionThreads: true,
     blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
+    providers: [],
   });
 });
 

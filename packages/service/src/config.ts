@@ -1,6 +1,8 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { S3Access } from "@heddle/blob-store";
+import type { Provider } from "./providers/provider.js";
+import { readProviders } from "./providers/read-providers.js";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
@@ -37,6 +39,14 @@ export const variables = {
     default: "<data dir>/blobs",
     meaning: "directory or s3://bucket/prefix that keeps the bytes of files; S3 is set up by the usual AWS_* variables",
   },
+  HEDDLE_PROVIDERS: {
+    default: "none",
+    meaning: "JSON file that configures the model servers of others, for images and lists of models",
+  },
+  HEDDLE_PRICES_FILE: {
+    default: "the list that comes with Heddle",
+    meaning: "JSON file with prices of models that replace those of the list, or add to it",
+  },
 } as const;
 
 type Variable = keyof typeof variables;
@@ -57,6 +67,10 @@ export interface Config {
   /** A directory or an `s3:` URL, the latter with `s3`. */
   blobsUrl: string;
   s3: S3Access | undefined;
+  /** The model servers of others that requests may go to. */
+  providers: readonly Provider[];
+  /** Prices of models that replace those that come with Heddle. */
+  pricesFile: string | undefined;
 }
 
 /** A setting that cannot work; `message` is one line that names it and what to do. */
@@ -101,8 +115,10 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
+    pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    providers: providersOf(get("HEDDLE_PROVIDERS"), env, cwd),
   };
 }
 
@@ -112,6 +128,10 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
     throw new ConfigError(`${name} must be an http or https URL, for example http://user:password@clickhouse:8123.`);
   }
   return text;
+}
+
+function pathIn(directory: string, path: string | undefined): string | undefined {
+  return path === undefined ? undefined : resolve(directory, path);
 }
 
 /** Below this the engine's own start takes nearly all of it. */
@@ -171,6 +191,15 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
     ...(endpoint !== undefined && { endpoint }),
     ...(sessionToken !== undefined && { sessionToken }),
   };
+}
+
+function providersOf(path: string | undefined, env: NodeJS.ProcessEnv, cwd: string): Provider[] {
+  if (path === undefined) return [];
+  try {
+    return readProviders(resolve(cwd, path), env);
+  } catch (error) {
+    throw new ConfigError(`HEDDLE_PROVIDERS: ${path}: ${error instanceof Error ? error.message : String(error)}.`);
+  }
 }
 
 /** URL of the database of keys, users, projects and annotation queues. */

@@ -2,6 +2,7 @@ import type { BlobStore } from "@heddle/blob-store";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { Config } from "./config.js";
+import type { Providers } from "./providers/providers.js";
 
 /** What the handlers use. */
 export interface Services {
@@ -9,6 +10,8 @@ export interface Services {
   control: ControlPlane;
   store: TraceStore;
   blobs: BlobStore;
+  /** The model servers of others. */
+  providers: Providers;
   /** Of this package, as reported by /version and /server_info. */
   version: string;
 }

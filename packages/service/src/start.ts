@@ -13,6 +13,8 @@ import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { openProviders } from "./providers/providers.js";
+import { loadPrices } from "./prices.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -45,6 +47,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     for (const step of closing.splice(0).toReversed()) await step();
   };
   try {
+    const prices = loadPrices(config.pricesFile);
     const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
@@ -70,6 +73,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       client: host?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
+      prices,
     });
     store = opened;
     closing.push(() => opened.close());
@@ -81,7 +85,8 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       );
     }
 
-    const services: Services = { config, control, store: opened, blobs, version };
+    const providers = openProviders(config.providers);
+    const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {

@@ -16,9 +16,9 @@ export interface WriterLease {
 interface LeaseOptions {
   /** How long another service waits for a lease that is not renewed; default 12 s. */
   leaseMs?: number;
-  log(line: string): void;
+  log: (line: string) => void;
   /** The lease could not be renewed for a while; called before `mayWrite` returns true again. */
-  onLapse(): void;
+  onLapse: () => void;
 }
 
 /** A control plane in the data directory needs no lease: the lock of the directory admits one process only. */

@@ -12,26 +12,38 @@ import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
+import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
+import { providerKinds } from "../src/providers/provider.js";
+import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
+import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
 const ownerKey = "o".repeat(40);
 
 /**
  * The service as it runs, on the engine of the test run with a database of its own; responses are checked against the
- * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one.
+ * spec. Clients call it in process; `listen()` puts it on a socket for clients that need one. Unless `HEDDLE_PROVIDERS` is
+ * given, one provider serves every model and list.
  */
 export async function openTestService(env: Record<string, string> = {}) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-service-"));
-  const config = readConfig({ HEDDLE_DATA_DIR: directory, ...env });
+  const upstream = await startUpstream(openAiLike);
+  const everything = { baseUrl: upstream.url, allowPrivate: true, kinds: [...providerKinds], models: ["*"] };
+  const providersFile = writeProviders(directory, { upstream: everything });
+  const config = readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PROVIDERS: providersFile, ...env });
   const control = await openControlPlane({
     url: controlPlaneUrl(config),
     owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
-  const store = await database.open({ controlPlaneId: control.identity });
+  const store = await database.open({
+    controlPlaneId: control.identity,
+    prices: loadPrices(config.pricesFile),
+  });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
-  const services: Services = { config, control, store, blobs, version: "1.2.3" };
+  const providers = openProviders(config.providers);
+  const services: Services = { config, control, store, blobs, providers, version: "1.2.3" };
   const unexpected: unknown[] = [];
   const outages: string[] = [];
   const app = createApp(services, {
@@ -68,6 +80,7 @@ export async function openTestService(env: Record<string, string> = {}) {
       await database.drop();
       await blobs.close();
       await control.close();
+      await upstream.close();
       rmSync(directory, { recursive: true, force: true });
     },
   };

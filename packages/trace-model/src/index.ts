@@ -26,8 +26,9 @@ export {
 export { withOtelSpan } from "./calls/otel-span.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";
-export { emptyUsage, usageOf, type UsageRow } from "./usage/usage.js";
-export { rollUpUsage } from "./usage/roll-up.js";
+export { checkFeedback, type CheckedFeedback, type FeedbackClaim, isManyPerCall } from "./feedback/check.js";
+export { usageOf, type UsageRow } from "./usage/usage.js";
+export { addUsage, rollUpUsage } from "./usage/roll-up.js";
 export type { CastTarget, Comparison, Expression, TypedField, ValueType } from "./query/expression.js";
 export { typeOf } from "./query/expression.js";
 export {
@@ -39,9 +40,9 @@ export {
   pathExcess,
   splitPath,
 } from "./query/field.js";
-export { leafAt } from "./query/leaf.js";
 export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
+export { leafAt } from "./query/leaf.js";
 export { matches, type QueryableCall } from "./query/evaluate.js";
 export { decodeTraces, encodeTracesResponse } from "./otlp/export.js";
 export { type SpanCall, spansToCalls } from "./otlp/to-calls.js";

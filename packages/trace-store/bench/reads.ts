@@ -113,6 +113,11 @@ async function measureAll(): Promise<void> {
     `SELECT count() FROM calls WHERE project_id = '${benchProject}'`,
   );
   await measure(
+    "project stats",
+    () => store.projectStats({ project_id: benchProject }),
+    `SELECT count(), sum(size_bytes) FROM calls WHERE project_id = '${benchProject}'`,
+  );
+  await measure(
     "stats per hour",
     () =>
       store.calls.callStats({

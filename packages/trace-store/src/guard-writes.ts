@@ -42,6 +42,7 @@ export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFligh
     closing: (projectId) => inFlight.closing(projectId),
     hasHidden: (projectId) => !mayWrite() || inFlight.hasHidden(projectId),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
+    retentionUs: (projectId) => inFlight.retentionUs(projectId),
   };
 }
 

@@ -7,6 +7,8 @@ export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";
 export type { StoredCall } from "./calls/stored-call.js";
 export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage/usage.js";
+export type { Feedback } from "./feedback/feedback.js";
+export type { CreatedFeedback, NewFeedback } from "./feedback/requests.js";
 export type { Files, StoredFile } from "./files/files.js";
 export type { Objects } from "./objects/objects.js";
 export type {
@@ -23,3 +25,7 @@ export type { Refs } from "./refs/refs.js";
 export type { Tables } from "./tables/tables.js";
 export type { Thread, Threads, ThreadsQuery, TurnFilter } from "./threads/threads.js";
 export type { TableCreate, TableEdit, TableQuery, TableRow, TableStats, TableUpdate } from "./tables/requests.js";
+export type { Retention } from "./retention/retention.js";
+export type { ProjectStats, ProjectStatsRequest } from "./project-stats/project-stats.js";
+export type { CostCreate, CostQuery, Costs, PriceFields, PriceInput } from "./costs/costs.js";
+export type { Price } from "./costs/price.js";

@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
-import type { CallReads } from "./calls/calls.js";
+import type { CallReads, ReadOptions } from "./calls/calls.js";
 import { brokenParts } from "./engine/broken-parts.js";
 import type { BrokenParts } from "./engine/broken-parts.js";
 import { connectEngine } from "./engine/engine.js";
@@ -17,6 +17,15 @@ import { migrate } from "./migrations/migrate.js";
 import { limitReads } from "./engine/read-slots.js";
 import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
+import { openCosts } from "./costs/costs.js";
+import type { Costs } from "./costs/costs.js";
+import type { Price } from "./costs/price.js";
+import { openFeedback } from "./feedback/feedback.js";
+import type { Feedback } from "./feedback/feedback.js";
+import { projectStats } from "./project-stats/project-stats.js";
+import type { ProjectStats, ProjectStatsRequest } from "./project-stats/project-stats.js";
+import { openRetention } from "./retention/retention.js";
+import type { Retention } from "./retention/retention.js";
 import { openFiles } from "./files/files.js";
 import type { Files } from "./files/files.js";
 import { openObjects } from "./objects/objects.js";
@@ -39,6 +48,8 @@ export interface TraceStoreOptions {
   controlPlaneId: string;
   /** Microseconds since 1970. */
   now?: () => bigint;
+  /** Prices of models for projects that have none of their own. */
+  prices?: readonly Price[];
   /** What ingest keeps in memory. */
   limits?: Partial<IngestLimits>;
   /**
@@ -68,7 +79,12 @@ export interface TraceStore {
   objects: Objects;
   tables: Tables;
   files: Files;
+  feedback: Feedback;
   refs: Refs;
+  retention: Retention;
+  /** Counts and sizes of what a project has. */
+  projectStats(request: ProjectStatsRequest, options?: ReadOptions): Promise<ProjectStats>;
+  costs: Omit<Costs, "book">;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
   /** Rejects, with the reason, while writes do not work. */
@@ -118,12 +134,19 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     throw error;
   });
   const inFlight = guardReads(ingest.inFlight, mayWrite);
+  const { prices = [] } = options;
   const objects = guardObjects(openObjects(context), mayWrite);
   return {
     ingest: (parts) => ingest.write(parts),
     yieldToCommits: () => ingest.yieldToCommits(),
     calls: {
-      ...callReads({ ...context, lookups, inFlight, refs: openRefs({ ...context, engine: lookups }) }),
+      ...callReads({
+        ...context,
+        lookups,
+        inFlight,
+        refs: openRefs({ ...context, engine: lookups }),
+        costs: openCosts({ ...context, engine: lookups }, prices),
+      }),
       delete: ingest.delete,
       rename: ingest.rename,
     },
@@ -131,7 +154,11 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     objects,
     tables: openTables(context),
     files: openFiles(context),
+    feedback: openFeedback(context),
     refs: openRefs(context),
+    retention: openRetention(context, ingest),
+    projectStats: (request, options) => projectStats({ ...context, inFlight }, request, options?.signal),
+    costs: openCosts(context, prices),
     brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),
     engineRestarted() {

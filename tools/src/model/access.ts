@@ -81,12 +81,24 @@ function readLocation(
 function requireText(document: OpenApi, schema: Schema, steps: readonly string[], pointer: string): void {
   let current = deref<Schema>(document, schema, pointer).value;
   for (const step of steps) {
-    const property = current.properties?.[step];
-    if (property === undefined || current.required?.includes(step) !== true) {
-      throw new UnsupportedSpecError(pointer, `"${step}" is no required property`);
-    }
-    current = deref<Schema>(document, property, pointer).value;
+    const property = requiredProperty(document, current, step, pointer);
+    if (property === undefined) throw new UnsupportedSpecError(pointer, `"${step}" is no required property`);
+    current = property;
   }
   if (typesOf(current).join() !== "string")
     throw new UnsupportedSpecError(pointer, `"${steps.join(".")}" is no string`);
+}
+
+/** The schema of a property that one part of a schema, itself or in its `allOf`, has and requires. */
+function requiredProperty(document: OpenApi, schema: Schema, name: string, pointer: string): Schema | undefined {
+  const { properties, required, allOf = [] } = deref<Schema>(document, schema, pointer).value;
+  const property = properties?.[name];
+  if (property !== undefined && required?.includes(name) === true) {
+    return deref<Schema>(document, property, pointer).value;
+  }
+  for (const part of allOf) {
+    const found = requiredProperty(document, part, name, pointer);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

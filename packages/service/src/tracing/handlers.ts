@@ -3,9 +3,14 @@ import type { Caller, Services } from "../services.js";
 import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
+import { costHandlers } from "./costs.js";
+import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
+import { imageHandlers } from "./images.js";
+import { inferenceHandlers } from "./inference.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
+import { projectHandlers } from "./projects.js";
 import { refHandlers } from "./refs.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
@@ -17,9 +22,14 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     annotationQueues: annotationQueueHandlers(services),
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
+    costs: costHandlers(services),
+    feedback: feedbackHandlers(services),
     files: fileHandlers(services),
+    images: imageHandlers(services),
+    inference: inferenceHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),
+    projects: projectHandlers(services),
     refs: refHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),

@@ -234,7 +234,7 @@ def evaluation_logger(client):
     same(run.output["exact"], {"true_count": 1, "true_fraction": 0.5}, "summary of the scores")
 
 
-SCENARIOS = [calls, threads, eager_calls, objects, datasets, evaluations]
+SCENARIOS = [calls, threads, eager_calls, objects, datasets, evaluations, costs, feedback, evaluation_logger]
 
 
 def main():

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Wire } from "./wire.js";
 import type { Writing } from "./writing.js";
 
-/** Writes objects, tables and files, and enters what was acknowledged with the way to read it back. */
+/** Writes objects, tables, files and prices, and enters what was acknowledged with the way to read it back. */
 export async function writeContents({ wire, project_id, ledger, random, stopped }: Writing): Promise<void> {
   for (let round = 0; !stopped(); round++) {
     const text = `${round} ${random()}`;
@@ -11,12 +11,14 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
     const form = new FormData();
     form.append("project_id", project_id);
     form.append("file", new Blob([text]), "note.txt");
+    const price = { prompt_token_cost: random(), completion_token_cost: random() };
     const stored = await Promise.all([
       store("/obj/create", { obj: object }),
       store("/table/create", { table: { project_id, rows } }),
       store("/file/create", form),
+      storePrice(price),
     ]);
-    const [objectDigest, tableDigest, fileDigest] = stored;
+    const [objectDigest, tableDigest, fileDigest, priceId] = stored;
     enter(objectDigest, "object", object.val, async (from, digest) => {
       const read = { project_id, object_id: object.object_id, digest };
       return (await from.ask<{ obj: { val: unknown } }>("/obj/read", read)).obj.val;
@@ -30,12 +32,27 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
       text,
       async (from, digest) => (await from.post("/file/content", { project_id, digest })).text,
     );
+    enter(priceId, "price", [price], async (from, id) => {
+      const query = { $expr: { $eq: [{ $getField: "id" }, { $literal: id }] } };
+      const read = { project_id, fields: Object.keys(price), query };
+      return (await from.ask<{ results: unknown[] }>("/cost/query", read)).results;
+    });
     await delay(stored.includes(undefined) ? 50 : 0);
   }
 
+  async function storePrice(price: object): Promise<string | undefined> {
+    const text = await post("/cost/create", { project_id, costs: { model: price } });
+    return text === undefined ? undefined : (JSON.parse(text) as { ids: [[string, string]] }).ids[0][0];
+  }
+
   async function store(path: string, body: unknown): Promise<string | undefined> {
+    const text = await post(path, body);
+    return text === undefined ? undefined : (JSON.parse(text) as { digest: string }).digest;
+  }
+
+  async function post(path: string, body: unknown): Promise<string | undefined> {
     const { status, text } = await wire.post(path, body);
-    if (status === 200) return (JSON.parse(text) as { digest: string }).digest;
+    if (status === 200) return text;
     if (status !== 0 && status !== 503) throw new Error(`${path} responded ${status}: ${text}`);
     return undefined;
   }
@@ -48,7 +65,7 @@ export async function writeContents({ wire, project_id, ledger, random, stopped 
   ): void {
     if (digest === undefined) return;
     ledger.contents.push({
-      kind: "objects, tables, files",
+      kind: "objects, tables, files, prices",
       what: `${what} ${digest}`,
       expected,
       read: (from) => read(from, digest),

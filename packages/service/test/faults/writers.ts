@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CallEntry } from "./ledger.js";
 import { writeContents } from "./content-writer.js";
+import { writeFeedback } from "./feedback-writer.js";
 import { writeQueue } from "./queue-writer.js";
 import type { Writing } from "./writing.js";
 
@@ -12,7 +13,8 @@ const kinds: Record<string, (writing: Writing) => Promise<void>> = {
   "ends first": endsFirst,
   OTLP: spans,
   "sent again": sentAgain,
-  "objects, tables, files": writeContents,
+  "objects, tables, files, prices": writeContents,
+  feedback: writeFeedback,
   "annotation queues": writeQueue,
 };
 

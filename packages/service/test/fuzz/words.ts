@@ -55,6 +55,21 @@ const field = fc.oneof(
   ),
 );
 
+const costField = fc.constantFrom(
+  "id",
+  "llm_id",
+  "provider_id",
+  "effective_date",
+  "prompt_token_cost",
+  "completion_token_cost",
+  "prompt_token_cost_unit",
+);
+
+const feedbackField = fc.oneof(
+  fc.constantFrom("id", "weave_ref", "creator", "created_at", "feedback_type", "trigger_ref", "queue_id"),
+  fc.constantFrom("payload", "payload.a", "payload.a.0.b", "payload.a\\.b", "scorer_tags", "scorer_ratings.a"),
+);
+
 /** Mostly one of these, now and then one that is refused. */
 function mostly<Value>(good: fc.Arbitrary<Value>, ...refused: Value[]): fc.Arbitrary<Value> {
   return fc.oneof({ arbitrary: good, weight: 15 }, fc.constantFrom(...refused));
@@ -118,6 +133,8 @@ export function wordsOf(
     end: fc.oneof({ arbitrary: fc.constant(range.end), weight: 6 }, time),
     "X-Weave-Retry-Id": fc.uuid(),
   };
+  if (group === "costs") Object.assign(byName, costWords());
+  if (group === "feedback") Object.assign(byName, feedbackWords(project_id));
   return (name) => {
     if (/^project_ids?$/.test(name)) return fc.constant(project_id);
     if (Object.hasOwn(byName, name)) return byName[name];
@@ -130,6 +147,48 @@ export function wordsOf(
     if (/(^|_)ids?$/.test(name)) return fc.oneof(...sampled, id);
     if (/refs?$/.test(name)) return fc.oneof(...sampled, ref);
     return sampled[0];
+  };
+}
+
+function costWords(): Record<string, fc.Arbitrary<unknown>> {
+  const anyField = mostly(costField, "created_by", "nonsense");
+  return { fields: anyField, $getField: anyField, field: anyField };
+}
+
+/** Most types have no refs but that of what the feedback is about. */
+function feedbackWords(projectId: string): Record<string, fc.Arbitrary<unknown>> {
+  const target = fc.constantFrom(
+    `weave:///${projectId}/call/a`,
+    `weave:///${projectId}/call/b`,
+    `weave:///${projectId}/object/questions:latest`,
+    `weave:///${projectId}/agent_turn/t`,
+  );
+  const rarely = (ref: string) => mostly<string | undefined>(fc.constant(undefined), ref);
+  const id = fc.oneof({ arbitrary: fc.uuid(), weight: 3 }, fc.constantFrom(...sharedIds));
+  const anyField = mostly(feedbackField, "inputs.a", "call_id", "nonsense");
+  return {
+    id,
+    feedback_id: id,
+    queue_id: rarely("0199d3a4-5c00-7e21-8b44-1f6a9c3d2e78"),
+    weave_ref: mostly(target, "weave:///rival/p/call/a", "a"),
+    feedback_type: mostly(
+      fc.constantFrom("quality", "a.b", "wandb.agent_user_feedback"),
+      "wandb.note.1",
+      "wandb.reaction.1",
+      "wandb.annotation.questions",
+      "wandb.runnable.questions",
+    ),
+    annotation_ref: rarely(`weave:///${projectId}/object/questions:latest`),
+    runnable_ref: rarely(`weave:///${projectId}/object/questions:latest`),
+    call_ref: rarely(`weave:///${projectId}/call/a`),
+    trigger_ref: rarely(`weave:///${projectId}/object/questions:*`),
+    fields: anyField,
+    field: anyField,
+    $getField: anyField,
+    json_path: fc.constantFrom("a", "a.b", "output.score", "0", "a\\.b"),
+    time_bucket_seconds: mostly(fc.constantFrom(60, 3600, 86_400), 0),
+    after_ms: mostly(fc.constantFrom(1_775_779_200_000, 0), 2 ** 53),
+    before_ms: mostly(fc.constantFrom(1_775_865_600_000, 1_790_000_000_000), -1),
   };
 }
 

@@ -66,13 +66,15 @@ describe("a browser can do nothing with a response but show or save it", () => {
   });
 });
 
-describe("nothing is asked of anybody but the engine and the stores that are configured", () => {
+describe("nothing is asked of anybody but the engine, the stores and the providers that are configured", () => {
   const packages = fileURLToPath(new URL("../../../", import.meta.url));
   /** Names that a source line may import or call to reach another machine. */
   const outgoing =
     /\bfetch\(|\b(?:https?|http2)\.(?:request|get)\(|"(?:undici|axios|got|node-fetch|ws|node:(?:net|tls|dgram|http2|https|dns)(?:\/promises)?)"/;
-  /** What may: the clients of the engine, of Postgres and of S3, and the host that is the engine. */
+  /** What may: the clients of the engine, of Postgres, of S3 and of providers, and the host that is the engine. */
   const allowed: Record<string, RegExp> = {
+    // The one client for the servers of others, and what checks the addresses it connects to.
+    service: /^providers\/(?:outgoing|addresses)\.ts: import /,
     // Listens.
     "server-stub": /import \{ Server\b.*"node:net"/,
     "blob-store": /"aws4fetch"|fetch\(signed,/,

@@ -12,7 +12,7 @@ let service: TestService;
 /** The caller's project, one of another entity that only the owner may read, and names that nothing has. */
 const tenants = {} as Record<"own" | "foreign" | "missing", Tenant>;
 const keys = {} as Record<
-  "none" | "wrong" | "revoked" | "read" | "write" | "other project" | "other entity",
+  "none" | "wrong" | "revoked" | "read" | "write" | "admin" | "other project" | "other entity",
   string | undefined
 >;
 
@@ -34,6 +34,7 @@ beforeAll(async () => {
     revoked,
     read: await service.key({ role: "read" }),
     write: await service.key({ role: "write" }),
+    admin: await service.key({ role: "admin" }),
     "other project": await service.key({ role: "admin", projects: ["elsewhere"] }),
     "other entity": await service.key({ role: "admin", entity: "other" }),
   });
@@ -44,7 +45,14 @@ const known = ["own", "foreign", "missing"] as const;
 const closed = operations.filter((operation) => !operation.public);
 /** Their response is put together from several projects; what the key may not read is left out. */
 const acrossProjects = closed.filter(({ access }) => access?.project === "several");
-const scoped = closed.filter((operation) => !acrossProjects.includes(operation));
+const scoped = closed.filter(
+  (operation) => !acrossProjects.includes(operation) && operation.access?.project !== "none",
+);
+
+/** The keys of the caller that may, by the right that an operation needs, and those that may not. */
+const allowed = { read: ["read", "write"], write: ["write"], admin: ["admin"] } as const;
+const tooWeak = { read: [], write: ["read"], admin: ["read", "write"] } as const;
+const rightOf = ({ access }: SpecOperation) => access?.right ?? "read";
 
 const unserved = new Map<string, Promise<boolean>>();
 /** Operations that this version describes and does not serve yet respond 501 and have nothing to hide. */
@@ -96,7 +104,7 @@ describe.concurrent("a request without a key that is known", () => {
 describe.concurrent("a key that may not", () => {
   test.each(scoped)("$id", async (operation) => {
     if (await isUnserved(operation)) return;
-    const refused = ["other project", "other entity", ...(writes(operation) ? (["read"] as const) : [])] as const;
+    const refused = ["other project", "other entity", ...tooWeak[rightOf(operation)]] as const;
     const nowhere = newProject();
     await eachPair(refused, known, async (key, whose) => {
       for (const projectId of [tenants.own.project_id, nowhere]) {
@@ -106,7 +114,7 @@ describe.concurrent("a key that may not", () => {
       }
     });
     const parts = tenants.foreign.request(operation);
-    expect((await send(service, operation, parts, keys.write)).text).toBe('{"reason":"Forbidden"}');
+    expect((await send(service, operation, parts, keys.admin)).text).toBe('{"reason":"Forbidden"}');
   });
 });
 
@@ -117,7 +125,7 @@ test("a request that was refused changed nothing", async () => {
 describe.concurrent("inside an allowed project a foreign id looks like one that does not exist", () => {
   test.each(closed)("$id", async (operation) => {
     if (await isUnserved(operation)) return;
-    const responseTo = async (key: "read" | "write", whose: "foreign" | "missing") => {
+    const responseTo = async (key: "read" | "write" | "admin", whose: "foreign" | "missing") => {
       // One project per request: what a write makes there must not be found by the next.
       const projectId = newProject();
       await service.services.control.projects.ensure("acme", projectId.slice("acme/".length));
@@ -127,7 +135,7 @@ describe.concurrent("inside an allowed project a foreign id looks like one that 
       expect(status).toBeLessThan(500);
       return [status, headers.get("content-type"), withoutNames(text)];
     };
-    for (const key of writes(operation) ? (["write"] as const) : (["write", "read"] as const)) {
+    for (const key of allowed[rightOf(operation)]) {
       const [foreign, missing] = await Promise.all([responseTo(key, "foreign"), responseTo(key, "missing")]);
       expect(foreign).toEqual(missing);
     }
@@ -159,7 +167,7 @@ describe("a key that may", () => {
   ];
   test.each(inOrder)("$id", async (operation) => {
     if (await isUnserved(operation)) return;
-    for (const key of writes(operation) ? (["write"] as const) : (["read", "write"] as const)) {
+    for (const key of allowed[rightOf(operation)]) {
       const { status, text } = await send(service, operation, tenants.own.request(operation), keys[key]);
       expect([status, text]).toEqual([200, expect.anything()]);
       expect(text).not.toContain(secret);

@@ -16,6 +16,7 @@ interface Names {
   table: string;
   row: string;
   call: string;
+  feedback: string;
   queue: string;
   item: string;
 }
@@ -33,6 +34,12 @@ beforeAll(async () => {
   const { digest: object } = await owner.objCreate({ obj: { project_id: projectId, object_id: "o", val } });
   const call = "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e10";
   await owner.callStart({ start: { ...newCall(projectId), id: call, trace_id: call, inputs: { secret } } });
+  const feedback = await owner.feedbackCreate({
+    project_id: projectId,
+    weave_ref: `weave:///${projectId}/call/${call}`,
+    feedback_type: "wandb.note.1",
+    payload: { note: secret },
+  });
   const made = await owner.annotationQueueCreate({ project_id: projectId, name: secret, scorer_refs: [] });
   const queue = { project_id: projectId, queue_id: made.id };
   await owner.annotationQueueAddCalls({ ...queue, call_ids: [call], display_fields: [secret] });
@@ -45,6 +52,7 @@ beforeAll(async () => {
     table,
     row: row_digests[0] ?? "",
     call,
+    feedback: feedback.id,
     queue: made.id,
     item: items[0]?.id ?? "",
   };
@@ -55,6 +63,7 @@ beforeAll(async () => {
     table: "ab".repeat(32),
     row: `0${"n".repeat(42)}`,
     call: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e11",
+    feedback: "0199d3a4-1a00-7c31-9f0e-2d5b8a6c4e12",
     queue: "0199d3a4-5c00-7e21-8b44-1f6a9c3d2e78",
     item: "0199d3a4-5c64-7a93-9d17-e05b7f82c4a7",
   };
@@ -162,6 +171,29 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
     await send("/calls/query_stats", { project_id: projectId, query });
   },
 
+  async "feedback is about it, and own calls have its ids"(send, projectId, there) {
+    const feedback = { project_id: projectId, feedback_type: "mine", payload: { refs: refsOf(there) } };
+    for (const ref of refsOf(there)) await send("/feedback/create", { ...feedback, weave_ref: ref });
+    await send("/call/start", { start: { ...newCall(projectId), id: there.call, trace_id: there.call } });
+    await send("/feedback/create", { ...feedback, weave_ref: `weave:///${projectId}/call/${there.call}` });
+    const annotation = { ...feedback, feedback_type: "wandb.annotation.o", payload: { value: 1 } };
+    const weaveRef = `weave:///${projectId}/call/${there.call}`;
+    for (const ref of refsOf(there)) {
+      await send("/feedback/create", { ...annotation, weave_ref: weaveRef, annotation_ref: ref });
+    }
+    await send("/calls/query", { project_id: projectId, include_feedback: true });
+    for (const path of ["note", "secret", "refs.0"]) {
+      const query = { $expr: { $eq: [{ $getField: `feedback.[*].payload.${path}` }, { $literal: secret }] } };
+      await send("/calls/query_stats", { project_id: projectId, query });
+    }
+    const byId = { $expr: { $eq: [{ $getField: "id" }, { $literal: there.feedback }] } };
+    await send("/feedback/query", { project_id: projectId, query: byId });
+    await send("/feedback/purge", { project_id: projectId, query: byId });
+    const replacing = { ...feedback, weave_ref: weaveRef, feedback_id: there.feedback };
+    await send("/feedback/replace", { ...replacing, payload: {} });
+    await send("/feedback/replace", { ...replacing, id: there.feedback, payload: {} });
+  },
+
   async "its internal id is in refs"(send, projectId, { internal_id, object }) {
     const ref = `weave-trace-internal:///${internal_id}/object/o:${object}`;
     const start = { ...newCall(projectId), id: "c", trace_id: "t" };
@@ -256,6 +288,8 @@ describe("an allowed project reveals as much of another project as of one that d
     });
     expect((await owner.tableQuery({ project_id, digest: table })).rows).toMatchObject([{ val: { secret } }]);
     expect((await owner.callsQuery({ project_id })).calls).toHaveLength(1);
+    const { result } = await owner.feedbackQuery({ project_id });
+    expect(result).toMatchObject([{ id: names.foreign.feedback, payload: { note: secret } }]);
     expect((await owner.annotationQueueItemsQuery({ project_id, queue_id: queue })).items).toMatchObject([
       { call_id: call, annotation_state: "unstarted" },
     ]);

@@ -2,7 +2,10 @@ import { withOtelSpan } from "../calls/otel-span.js";
 import { withMembers } from "../json/edit.js";
 import { jsonType, objectEntries, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
-import { emptyUsage } from "../usage/usage.js";
+import { safe, tokenBuckets } from "../usage/buckets.js";
+import type { TokenBuckets } from "../usage/buckets.js";
+import { usageAttributes } from "../usage/senders.js";
+import { usageRow } from "../usage/usage.js";
 import type { UsageRow } from "../usage/usage.js";
 import { isList } from "./attribute-node.js";
 import { first, sources } from "./sources.js";
@@ -54,15 +57,14 @@ const attributeSources: ReadonlyArray<readonly [string, Sources]> = [
   ["operation", sources("gen_ai.operation.name")],
 ];
 
-const inputTokens = sources("gen_ai.usage.input_tokens");
-const promptTokens = sources("gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "ai.usage.promptTokens");
-const outputTokens = sources("gen_ai.usage.output_tokens");
-const completionTokens = sources(
-  "gen_ai.usage.completion_tokens",
-  "llm.token_count.completion",
-  "ai.usage.completionTokens",
-);
-const totalTokens = sources("llm.usage.total_tokens", "llm.token_count.total");
+const inputTokens = sources(...usageAttributes.input.input_tokens);
+const promptTokens = sources(...usageAttributes.input.prompt_tokens);
+const outputTokens = sources(...usageAttributes.output.output_tokens);
+const completionTokens = sources(...usageAttributes.output.completion_tokens);
+const totalTokens = sources(...usageAttributes.total);
+const cacheReadTokens = sources(...usageAttributes.cache_read);
+const cacheCreationTokens = sources(...usageAttributes.cache_creation);
+const reasoningTokens = sources(...usageAttributes.reasoning);
 const ownSources = sources("wandb.attributes");
 
 /** The data of a model call in a span, as JSON texts of the call's fields. */
@@ -155,6 +157,8 @@ interface TokenCounts {
   sent: TokenCount | undefined;
   received: TokenCount | undefined;
   total: number;
+  /** What the counts come to when the span reports parts of them. */
+  parts: TokenBuckets | undefined;
 }
 
 /**
@@ -166,8 +170,26 @@ function tokenCounts(data: SpanData): TokenCounts | undefined {
   const received =
     tokenCount("output_tokens", outputTokens, data) ?? tokenCount("completion_tokens", completionTokens, data);
   const reported = tokenCount("total_tokens", totalTokens, data);
-  if (!sent && !received && !reported) return undefined;
-  return { sent, received, total: reported?.value ?? (sent?.value ?? 0) + (received?.value ?? 0) };
+  const cacheRead = tokenCount("", cacheReadTokens, data);
+  const cacheCreation = tokenCount("", cacheCreationTokens, data);
+  const reasoning = tokenCount("", reasoningTokens, data);
+  const hasParts = cacheRead !== undefined || cacheCreation !== undefined || reasoning !== undefined;
+  if (!sent && !received && !reported && !hasParts) return undefined;
+  const parts = hasParts
+    ? tokenBuckets({
+        requests: 0,
+        input: positive(sent),
+        cache_read: positive(cacheRead),
+        cache_creation: positive(cacheCreation),
+        output: positive(received),
+        reasoning: positive(reasoning),
+        total: positive(reported),
+        cache_apart: false,
+        reasoning_apart: false,
+      })
+    : undefined;
+  const total = reported?.value ?? (sent?.value ?? 0) + (received?.value ?? 0);
+  return { sent, received, total, parts };
 }
 
 function tokenCount(name: string, candidates: Sources, data: SpanData): TokenCount | undefined {
@@ -177,26 +199,39 @@ function tokenCount(name: string, candidates: Sources, data: SpanData): TokenCou
   return Number.isSafeInteger(value) ? { name, value } : undefined;
 }
 
-function countsJson({ sent, received, total }: TokenCounts): JsonText {
-  return `{${countJson(sent)}${countJson(received)}"total_tokens":${total}}`;
+function positive(count: TokenCount | undefined): number {
+  return Math.max(count?.value ?? 0, 0);
+}
+
+/** With parts, the whole counts include them, and the total says so to whoever reads the entry. */
+function countsJson({ sent, received, total, parts }: TokenCounts): JsonText {
+  if (parts === undefined) return `{${countJson(sent)}${countJson(received)}"total_tokens":${total}}`;
+  const { uncached_input, cache_read, cache_creation, output, reasoning } = parts;
+  const [input, produced] = [uncached_input + cache_read + cache_creation, output + reasoning];
+  const [sentName, receivedName] = [sent?.name ?? "input_tokens", received?.name ?? "output_tokens"];
+  const members = [
+    `"${sentName}":${input}`,
+    `"${receivedName}":${produced}`,
+    ...(cache_read > 0 ? [`"cache_read_input_tokens":${cache_read}`] : []),
+    ...(cache_creation > 0 ? [`"cache_creation_input_tokens":${cache_creation}`] : []),
+    ...(reasoning > 0 ? [`"${receivedName}_details":{"reasoning_tokens":${reasoning}}`] : []),
+    `"total_tokens":${input + produced}`,
+  ];
+  return `{${members.join(",")}}`;
 }
 
 function countJson(count: TokenCount | undefined): string {
   return count === undefined ? "" : `"${count.name}":${count.value},`;
 }
 
-function usageRows(model: string, { sent, received, total }: TokenCounts): UsageRow[] {
-  const promptTokens = Math.max(sent?.value ?? 0, 0);
-  const completionTokens = Math.max(received?.value ?? 0, 0);
-  const totalTokens = Math.min(Math.max(total, 0) || promptTokens + completionTokens, Number.MAX_SAFE_INTEGER);
-  return totalTokens === 0
-    ? []
-    : [
-        {
-          ...emptyUsage(model),
-          prompt_tokens: promptTokens,
-          completion_tokens: completionTokens,
-          total_tokens: totalTokens,
-        },
-      ];
+function usageRows(model: string, { sent, received, total, parts }: TokenCounts): UsageRow[] {
+  const [input, output] = [positive(sent), positive(received)];
+  const whole = { requests: 0, uncached_input: input, cache_read: 0, cache_creation: 0, output, reasoning: 0 };
+  const sum = (buckets: Omit<TokenBuckets, "total">) =>
+    buckets.uncached_input + buckets.cache_read + buckets.cache_creation + buckets.output + buckets.reasoning;
+  const row =
+    parts === undefined
+      ? usageRow(model, { ...whole, total: safe(Math.max(total, 0) || sum(whole)) })
+      : usageRow(model, { ...parts, total: safe(sum(parts)) });
+  return row === undefined ? [] : [row];
 }

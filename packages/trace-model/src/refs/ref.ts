@@ -38,6 +38,12 @@ export function parseRef(text: string): Ref | undefined {
   return { kind, entity, project, name, digest, edges };
 }
 
+/** Whether the text names a turn or a conversation of an agent of the project, which only feedback refers to. */
+export function isAgentRef(text: string, projectId: string): boolean {
+  const prefix = `${scheme}${projectId}/`;
+  return text.startsWith(prefix) && /^agent_(?:turn|conversation)\/[^/]+$/.test(text.slice(prefix.length));
+}
+
 /** The text of a ref; `parseRef` of it gives the ref again. */
 export function formatRef(ref: Ref): string {
   const head = `${scheme}${encodeRefPart(ref.entity)}/${encodeRefPart(ref.project)}/${ref.kind}/`;

@@ -1,9 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { rollUpUsage } from "./roll-up.js";
-import { emptyUsage, usageOf } from "./usage.js";
+import { addUsage, rollUpUsage } from "./roll-up.js";
+import { usageOf } from "./usage.js";
 import type { UsageRow } from "./usage.js";
 
-const row = (model: string, counts: Partial<UsageRow>) => ({ ...emptyUsage(model), ...counts });
+const row = (model: string, counts: Partial<UsageRow>): UsageRow => ({
+  model,
+  requests: 0,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_tokens: 0,
+  cache_read_tokens: 0,
+  cache_creation_tokens: 0,
+  ...counts,
+});
 
 describe("usage of a call", () => {
   test("adds the providers' names for the same thing", () => {
@@ -71,12 +80,15 @@ describe("usage of a call", () => {
 
 describe("usage of a trace", () => {
   test("climbs to the parents that are there", () => {
-    const usage = rollUpUsage([
-      { id: "leaf", parent_id: "mid", usage: [row("a", { requests: 1, prompt_tokens: 2 })] },
-      { id: "root", parent_id: null, usage: [row("b", { requests: 1 })] },
-      { id: "mid", parent_id: "root", usage: [row("a", { requests: 1, total_tokens: 5 })] },
-      { id: "stray", parent_id: "gone", usage: [] },
-    ]);
+    const usage = rollUpUsage(
+      [
+        { id: "leaf", parent_id: "mid", usage: [row("a", { requests: 1, prompt_tokens: 2 })] },
+        { id: "root", parent_id: null, usage: [row("b", { requests: 1 })] },
+        { id: "mid", parent_id: "root", usage: [row("a", { requests: 1, total_tokens: 5 })] },
+        { id: "stray", parent_id: "gone", usage: [] },
+      ],
+      addUsage,
+    );
     expect(usage.get("leaf")).toEqual([row("a", { requests: 1, prompt_tokens: 2 })]);
     expect(usage.get("mid")).toEqual([row("a", { requests: 2, prompt_tokens: 2, total_tokens: 5 })]);
     expect(usage.get("root")).toEqual([
@@ -88,17 +100,20 @@ describe("usage of a trace", () => {
 
   test("survives circles and very long chains", () => {
     const one = [row("m", { requests: 1 })];
-    const circle = rollUpUsage([
-      { id: "a", parent_id: "b", usage: one },
-      { id: "b", parent_id: "a", usage: one },
-      { id: "self", parent_id: "self", usage: one },
-    ]);
+    const circle = rollUpUsage(
+      [
+        { id: "a", parent_id: "b", usage: one },
+        { id: "b", parent_id: "a", usage: one },
+        { id: "self", parent_id: "self", usage: one },
+      ],
+      addUsage,
+    );
     expect([...circle.values()]).toEqual([one, one, one]);
     const chain = Array.from({ length: 50_000 }, (_, index) => ({
       id: String(index),
       parent_id: String(index - 1),
       usage: one,
     }));
-    expect(rollUpUsage(chain).get("0")).toEqual([row("m", { requests: 50_000 })]);
+    expect(rollUpUsage(chain, addUsage).get("0")).toEqual([row("m", { requests: 50_000 })]);
   });
 });

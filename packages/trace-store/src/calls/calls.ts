@@ -11,6 +11,8 @@ import { Parameters } from "../engine/parameters.js";
 import { compileCalls, planCalls } from "../query/call-query.js";
 import type { CallPlan, CallSelector, LocatedCalls } from "../query/call-query.js";
 import type { Refs } from "../refs/refs.js";
+import { withCosts } from "../costs/call-costs.js";
+import type { Costs } from "../costs/costs.js";
 import { callStats } from "../stats/stats.js";
 import type { CallStats, CallStatsRequest } from "../stats/stats.js";
 import { callColumns, toStoredCall } from "./stored-call.js";
@@ -32,18 +34,23 @@ export interface CallReadsContext {
   inFlight: InFlight;
   /** Reads by `lookups`. */
   refs: Refs;
+  /** Reads by `lookups`. */
+  costs: Pick<Costs, "book">;
 }
 
-type SizeOptions = Pick<ApiSchemas["CallReadReq"], "include_storage_size" | "include_total_storage_size">;
+type IncludeOptions = Pick<
+  ApiSchemas["CallReadReq"],
+  "include_costs" | "include_feedback" | "include_storage_size" | "include_total_storage_size"
+>;
 
 /** Absent: no limit, all columns, expanded values. */
 export interface CallsQuery
   extends
     CallSelector,
-    SizeOptions,
+    IncludeOptions,
     Pick<ApiSchemas["CallsQueryReq"], "limit" | "offset" | "columns" | "return_expanded_column_values"> {}
 
-export interface CallRead extends SizeOptions, Pick<ApiSchemas["CallReadReq"], "project_id" | "id"> {}
+export interface CallRead extends IncludeOptions, Pick<ApiSchemas["CallReadReq"], "project_id" | "id"> {}
 
 /** The count stops at the limit. */
 export interface CallCount
@@ -72,14 +79,14 @@ export function callReads(context: CallReadsContext): CallReads {
   const usageSource = ({ project_id }: { project_id: string }, options: ReadOptions = {}) => ({
     engine: context.engine,
     scope: scopeOf(context, project_id),
+    readBook: async () => await context.costs.book(project_id, options.signal),
     signal: options.signal,
   });
   return {
     query: (request, options) => query(context, request, planCalls(request), options),
     read: (request, options) => read(context, request, options),
     count: (request, options) => count(context, request, options),
-    callStats: (request, options) =>
-      callStats(context.engine, scopeOf(context, request.project_id), request, options?.signal),
+    callStats: (request, options) => callStats(usageSource(request, options), request),
     callsUsage: (request, options) => callsUsage(usageSource(request, options), request),
     traceUsage: (request, options) => traceUsage(usageSource(request, options), request),
   };
@@ -114,37 +121,44 @@ async function read(
 
 function sourceOf(
   context: CallReadsContext,
-  request: SizeOptions & { project_id: string; columns?: readonly string[] },
+  request: IncludeOptions & { project_id: string; columns?: readonly string[] },
   { signal }: ReadOptions,
 ): CallSource {
   const { columns } = request;
   const total = request.include_total_storage_size === true;
-  const select = callColumns(total && columns !== undefined ? [...columns, "parent_id"] : columns);
+  const needed = [...(total ? ["parent_id"] : []), ...(request.include_costs === true ? ["costs"] : [])];
+  const select = callColumns(columns === undefined ? undefined : [...columns, ...needed]);
   if (request.include_storage_size === true) select.push("size_bytes");
   return { engine: context.engine, scope: scopeOf(context, request.project_id), select, signal };
 }
 
 async function* finish(
   context: CallReadsContext,
-  request: SizeOptions & { project_id: string },
+  request: IncludeOptions & { project_id: string },
   source: CallSource & Pick<Finish, "expand">,
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
 ): AsyncGenerator<StoredCall, void, undefined> {
   const { project_id } = request;
-  yield* finishCalls(toCalls(project_id, rows), {
+  const retentionUs = context.inFlight.retentionUs(project_id);
+  const finished = finishCalls(toCalls(project_id, rows, retentionUs), {
     ...source,
     engine: context.lookups,
     refs: context.refs,
     names: source.select.includes("display_name") && context.inFlight.hasNames(project_id),
     totalSizes: request.include_total_storage_size === true,
+    feedback: request.include_feedback === true,
   });
+  yield* request.include_costs === true
+    ? withCosts(finished, async () => await context.costs.book(project_id, source.signal))
+    : finished;
 }
 
 async function* toCalls(
   projectId: string,
   rows: AsyncIterable<CallRow> | Iterable<CallRow>,
+  retentionUs: bigint | undefined,
 ): AsyncGenerator<StoredCall, void, undefined> {
-  for await (const row of rows) yield toStoredCall(projectId, row);
+  for await (const row of rows) yield toStoredCall(projectId, row, retentionUs);
 }
 
 async function count(context: CallReadsContext, request: CallCount, options: ReadOptions = {}) {

@@ -3,6 +3,7 @@ import { arrayItems, jsonType, memberOf, parseRef, projectIdOf, stringValue, wit
 import type { CallField, JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
+import { feedbackOfCalls } from "../feedback/of-calls.js";
 import type { Refs } from "../refs/refs.js";
 import type { StoredCall } from "./stored-call.js";
 import { renames, visibleCalls } from "../query/visible-calls.js";
@@ -14,6 +15,7 @@ export interface Finish {
   scope: () => CallScope;
   names: boolean;
   totalSizes: boolean;
+  feedback: boolean;
   /** Replaces refs at these paths, shallow ones first. */
   expand: ReadonlyArray<Extract<CallField, { kind: "json" }>>;
   refs: Refs;
@@ -28,13 +30,14 @@ export async function* finishCalls(
   calls: AsyncIterable<StoredCall>,
   finish: Finish,
 ): AsyncGenerator<StoredCall, void, undefined> {
-  if (!finish.names && !finish.totalSizes && finish.expand.length === 0) {
+  if (!finish.names && !finish.totalSizes && !finish.feedback && finish.expand.length === 0) {
     yield* calls;
     return;
   }
   for await (const group of groups(calls)) {
     if (finish.names) await addNames(group, finish);
     if (finish.totalSizes) await addTotals(group, finish);
+    if (finish.feedback) await addFeedback(group, finish);
     for (const field of finish.expand) await expandRefs(group, field, finish);
     yield* group;
   }
@@ -83,6 +86,12 @@ async function addTotals(calls: StoredCall[], { engine, scope, signal }: Finish)
   for (const call of calls) {
     call.total_storage_size_bytes = call.parent_id === null ? (totals.get(call.trace_id) ?? 0) : null;
   }
+}
+
+async function addFeedback(calls: StoredCall[], { engine, scope, signal }: Finish): Promise<void> {
+  const ids = calls.map(({ id }) => id);
+  const found = await feedbackOfCalls(engine, scope().project_id, ids, signal);
+  for (const call of calls) call.feedback = found.get(call.id) ?? [];
 }
 
 /** Refs that lead nowhere stay as they are. A value that is an object gets the ref as its member `_ref`. */

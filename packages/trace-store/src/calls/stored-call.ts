@@ -30,11 +30,16 @@ export interface StoredCall {
   status: CallStatus;
   /** Null while the call runs. */
   latency_us: bigint | null;
+  /** When the retention of the project deletes the call. */
   expire_at: bigint | null;
   /** UTF-8 bytes of attributes, inputs, output and summary. */
   storage_size_bytes?: number;
   /** The same, summed over the trace; null for calls that have a parent. */
   total_storage_size_bytes?: number | null;
+  /** What each model cost, as `summary.weave.costs` shows it; undefined when no model has a price. */
+  costs?: JsonText;
+  /** The feedback on the call, each a JSON object, oldest first; only when it was asked for. */
+  feedback?: readonly JsonText[];
 }
 
 /** A row of what `callColumns` selects; columns that were not asked for are missing. */
@@ -117,7 +122,8 @@ export function columnNames(select: readonly string[]): string[] {
   return select.map((expression) => /(\w+)$/.exec(expression)?.[1] ?? expression);
 }
 
-export function toStoredCall(projectId: string, row: CallRow): StoredCall {
+/** `retentionUs` is that of the project. */
+export function toStoredCall(projectId: string, row: CallRow, retentionUs: bigint | undefined): StoredCall {
   return {
     project_id: projectId,
     id: row.id,
@@ -140,14 +146,18 @@ export function toStoredCall(projectId: string, row: CallRow): StoredCall {
     output: asSent(row, "output") || "null",
     status: row.state,
     latency_us: microseconds(row.latency_us),
-    expire_at: expireAt(row.expire_s),
+    expire_at: expireAt(row, retentionUs),
     ...(row.size_bytes === undefined ? {} : { storage_size_bytes: Number(row.size_bytes) }),
   };
 }
 
-function expireAt(seconds: CallRow["expire_s"]): bigint | null {
-  const us = seconds === undefined ? neverUs : BigInt(seconds) * 1_000_000n;
-  return us < neverUs ? us : null;
+/** The earlier of the call's own time and that of its project's retention. */
+function expireAt({ expire_s, started_us }: CallRow, retentionUs: bigint | undefined): bigint | null {
+  if (expire_s === undefined) return null;
+  const own = BigInt(expire_s) * 1_000_000n;
+  const us = retentionUs === undefined ? neverUs : BigInt(started_us) + retentionUs;
+  const first = own < us ? own : us;
+  return first < neverUs ? first : null;
 }
 
 function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summary"): JsonText | undefined {

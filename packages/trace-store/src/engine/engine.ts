@@ -57,6 +57,8 @@ const readSettings: ClickHouseSettings = {
 
 const insertSettings: ClickHouseSettings = {
   async_insert: 0,
+  // Prices are stored as the numbers that were sent; the faster parser may be off by one digit.
+  precise_float_parsing: 1,
   // One insert is one block, so that it is stored whole or not at all.
   input_format_parallel_parsing: 0,
   max_insert_block_size: "1000000",

@@ -72,6 +72,11 @@ export class RowWriter {
     this.#short(String(value));
   }
 
+  /** `Float64`, of a finite number: the shortest text that reads as the same one. */
+  float(value: number): void {
+    this.#short(String(value));
+  }
+
   /** `Array` of integers. */
   integers(values: readonly (bigint | number)[]): void {
     if (values.length === 0) this.#short("[]");

@@ -13,4 +13,6 @@ export interface InFlight {
   hasHidden(projectId: string): boolean;
   /** True when `call_names` may hold a name for a call of the project. */
   hasNames(projectId: string): boolean;
+  /** Microseconds for which the project keeps its calls, counted from their start; undefined keeps them indefinitely. */
+  retentionUs(projectId: string): bigint | undefined;
 }

@@ -15,6 +15,7 @@ import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
 import { recover } from "./recover.js";
 import { nameRowColumns, nameRow } from "./rows.js";
+import { retentionUsOf, storeRetention } from "./retention.js";
 import { IngestState, defaultLimits } from "./state.js";
 import type { IngestLimits } from "./state.js";
 import { insertTrusted } from "./write-calls.js";
@@ -41,6 +42,11 @@ export interface Ingest {
   rename: (projectId: string, id: string, displayName: string) => Promise<void>;
   /** Deletes calls with all their descendants; counts the ids and the descendants found. */
   delete: (projectId: string, ids: readonly string[], user: string) => Promise<{ num_deleted: number }>;
+  /**
+   * Sets for how many days a project keeps its calls; null keeps them indefinitely. Reads apply it at once. What has
+   * expired before stays deleted.
+   */
+  setRetention: (projectId: string, days: number | null, user: string) => Promise<void>;
   inFlight: InFlight;
   /** Rejects when writes do not work. It costs a write of its own, but only after one has failed. */
   check(): Promise<void>;
@@ -105,6 +111,19 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     }
   }
 
+  /** The timeout covers the wait in the queue: how long the work takes depends on how much it changes. */
+  async function betweenCommits<T>(work: () => Promise<T>): Promise<T> {
+    let start = () => {};
+    const started = new Promise<void>((resolve) => (start = resolve));
+    const done = queue.runExclusive(async () => {
+      start();
+      await ready();
+      return await work();
+    });
+    await withTimeout(Promise.race([started, done]));
+    return await done;
+  }
+
   return {
     yieldToCommits,
     async write(parts) {
@@ -126,17 +145,12 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       if (state.deleted.has(keyText({ project_id: projectId, id }))) return;
       await submit([], [{ project_id: projectId, id, display_name: displayName }]);
     },
-    async delete(projectId, ids, user) {
-      // The timeout covers the wait in the queue: how long the work takes depends on how much it deletes.
-      let start = () => {};
-      const started = new Promise<void>((resolve) => (start = resolve));
-      const deleted = queue.runExclusive(async () => {
-        start();
-        await ready();
-        return await deleteCalls(context, projectId, ids, user);
-      });
-      await withTimeout(Promise.race([started, deleted]));
-      return await deleted;
+    delete: async (projectId, ids, user) => await betweenCommits(() => deleteCalls(context, projectId, ids, user)),
+    async setRetention(projectId, days, user) {
+      const old = state.retention.get(projectId);
+      const wanted = retentionUsOf(days);
+      if (old !== undefined && (wanted === undefined || wanted > old)) await maintenance.purge(projectId);
+      await betweenCommits(() => storeRetention(context, projectId, days, user));
     },
     inFlight: state,
     async check() {

@@ -4,6 +4,7 @@ import type { CallKey } from "./call-key.js";
 import type { SideName } from "./rows.js";
 import { hasEnd, hasStart } from "./state.js";
 import type { IngestContext } from "./write-calls.js";
+import { loadRetention } from "./retention.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
 /** Those with rows that readers must not see. */
@@ -20,6 +21,7 @@ export interface Leftovers {
 /** Loads what ingest remembers. */
 export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
   await loadProjects();
+  state.retention = await loadRetention(engine);
   const horizon = now() - state.limits.horizonUs;
   state.reset(horizon);
   const deleted = engine.stream<CallKey>({

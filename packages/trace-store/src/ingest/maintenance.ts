@@ -2,6 +2,8 @@ import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
 import type { WriteRequest } from "./commit-parts.js";
 import { compactHidden, forgetCompacted } from "./compact.js";
+import { findExpired, purgeExpired } from "./purge-expired.js";
+import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "./group-commits.js";
 import { repair } from "./repair.js";
@@ -13,18 +15,22 @@ const minuteMs = 60_000;
 /** Compaction costs about a second per million calls; hidden rows cost every read of their project. */
 const compactRows = 500;
 const compactAgeSeconds = 300;
+/** Deleting what has expired rewrites whole parts: once a day, of a project that goes on. */
+const purgeDelayUs = 86_400_000_000n;
 /** Closed sides slow down the reading of running calls until they are cleaned away. */
 const closedSidesBeforeCleanUp = 20_000;
 
 export interface Maintenance {
   /** Does now what is done once a minute; `force` leaves nothing for later. */
   run(force?: boolean): Promise<void>;
+  /** Deletes what has expired in a project, if anything has. */
+  purge(projectId: string): Promise<void>;
   /** Aborts what runs, which is then left to another time, and resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Repair, compaction, clean-up. What takes long runs concurrently with commits, which would otherwise wait for seconds;
+ * Repair, retention, compaction, clean-up. What takes long runs concurrently with commits, which would otherwise wait for seconds;
  * only the repair itself, and the update of what readers know, run between two commits. A failure is retried the next
  * time.
  */
@@ -59,6 +65,7 @@ export function scheduleMaintenance(
       }
       repairedUpTo = upTo;
     }
+    await purge(await findExpired(context, state.retention, force ? 0n : purgeDelayUs));
     if (force || (await compactionDue(context))) {
       await compactHidden(context, await committedUpTo());
       await queue.runExclusive(async () => {
@@ -67,6 +74,15 @@ export function scheduleMaintenance(
       });
     }
     if (force || state.closedSides >= closedSidesBeforeCleanUp) await cleanUpClosedSides(context);
+  }
+
+  async function purge(limits: RetentionLimits): Promise<void> {
+    await purgeExpired(context, limits, (work) =>
+      queue.runExclusive(async () => {
+        await ready();
+        await work();
+      }),
+    );
   }
 
   /** One after the other. */
@@ -95,6 +111,11 @@ export function scheduleMaintenance(
   next(() => cleanUpClosedSides(context)).catch(() => {});
   return {
     run: async (force = false) => await next(() => run(force)),
+    async purge(projectId) {
+      const limit = state.retention.get(projectId);
+      if (limit === undefined) return;
+      await next(async () => purge(await findExpired(context, new Map([[projectId, limit]]), 0n)));
+    },
     async stop() {
       clearTimeout(timer);
       stopping.abort(new HeddleError("busy", "The store is closing"));

@@ -37,6 +37,8 @@ export class IngestState implements InFlight {
   closedSides = 0;
   readonly projectsWithHidden = new Set<string>();
   readonly projectsWithNames = new Set<string>();
+  /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
+  retention = new Map<string, bigint>();
   readonly #closing = new Map<string, string[]>();
 
   constructor(readonly limits: IngestLimits) {
@@ -77,5 +79,9 @@ export class IngestState implements InFlight {
 
   hasNames(projectId: string): boolean {
     return this.projectsWithNames.has(projectId);
+  }
+
+  retentionUs(projectId: string): bigint | undefined {
+    return this.retention.get(projectId);
   }
 }

@@ -14,5 +14,14 @@ const tracingTables = [
   createTable("files"),
 ];
 
+/** The bytes of a row as it was sent, so that measuring tables reads no rows. */
+const tableRowSize =
+  "ALTER TABLE {DB}.table_rows {OC} ADD COLUMN IF NOT EXISTS size_bytes UInt64 MATERIALIZED length(if(exact = '', val, exact))";
+
 /** All steps, in order, numbered from 1 without gaps. */
-export const allMigrations: readonly Migration[] = [{ version: 1, name: "tracing tables", statements: tracingTables }];
+export const allMigrations: readonly Migration[] = [
+  { version: 1, name: "tracing tables", statements: tracingTables },
+  { version: 2, name: "feedback", statements: [createTable("feedback")] },
+  { version: 3, name: "retention and sizes of table rows", statements: [createTable("retention"), tableRowSize] },
+  { version: 4, name: "costs", statements: [createTable("costs")] },
+];

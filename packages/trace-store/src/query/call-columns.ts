@@ -39,8 +39,8 @@ export function storedColumn(field: ColumnField): string {
   return columns[field.name];
 }
 
-/** The value of a field outside free JSON: NULL where it is absent. Feedback and queues have nothing to show yet. */
-export function fieldValue(field: Exclude<CallField, { kind: "json" }>): string {
+/** The value of a column or a computed field: NULL where it is absent, as any other field is here. */
+export function fieldValue(field: CallField): string {
   if (field.kind === "weave") return computed[field.name];
   if (field.kind !== "column") return "CAST(NULL, 'Nullable(String)')";
   const column = columns[field.name];

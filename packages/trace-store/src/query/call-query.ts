@@ -1,12 +1,12 @@
 import type { ApiSchemas } from "../api-schemas.js";
 import { parseCallField, parseQuery, parseSort } from "@heddle/trace-model";
-import type { CallField, SortKey } from "@heddle/trace-model";
+import type { CallField, Expression, SortKey } from "@heddle/trace-model";
 import type { Parameters } from "../engine/parameters.js";
 import type { CallScope, CallSelection } from "./visible-calls.js";
+import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
 import { jsonSource, parseExpand } from "./expand.js";
 import { compileQuery } from "./expression.js";
-import type { CallExpression } from "./expression.js";
 import { checkFilter, compileFilter } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
 import { compileSort } from "./sort.js";
@@ -24,7 +24,7 @@ export interface CallSelector extends Pick<
 export interface CallPlan {
   project_id: string;
   filter: CallsFilter;
-  expression: CallExpression | undefined;
+  expression: Expression<CallField> | undefined;
   sort: Array<SortKey<CallField>>;
   expand: ReturnType<typeof parseExpand>;
 }
@@ -69,9 +69,14 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: Locat
   const sql = new CallSql(p);
   const filter = [...compileFilter(p, plan.filter, plan.project_id), ...(located === undefined ? [] : at(p, located))];
   const source = jsonSource(sql, scope, plan.expand, filter);
-  const where = plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, source)];
+  const where =
+    plan.expression === undefined ? filter : [...filter, compileQuery(sql, plan.expression, callFields(sql, source))];
   // Joins and names are complete once everything else is compiled.
-  const conditions = (): CallConditions => ({ where, joins: sql.joins, names: sql.names });
+  const conditions = (): CallConditions => ({
+    where,
+    joins: [...sql.joins, ...sql.feedback.joins(scope.project_id)],
+    names: sql.names,
+  });
   return { sql, source, conditions };
 }
 

@@ -1,27 +1,11 @@
-import type { Parameters } from "../engine/parameters.js";
+import { CallFeedback } from "./call-feedback.js";
+import { StatementSql } from "./statement-sql.js";
 
-/**
- * What the parts of one statement over calls share while they are compiled: bound parameters, names of
- * subexpressions, and the joins that turned out to be needed.
- */
-export class CallSql {
-  readonly p: Parameters;
+/** A statement over calls: in addition the joins that turned out to be needed. */
+export class CallSql extends StatementSql {
   readonly joins: string[] = [];
+  /** Joined after everything else. */
+  readonly feedback = new CallFeedback(this);
   /** Set when a field needs the renames of calls. */
   names = false;
-  #count = 0;
-
-  constructor(p: Parameters) {
-    this.p = p;
-  }
-
-  /**
-   * Names an expression that is used more than once, so that nested ones do not double the text at every level:
-   * `first` at its first use, `again` afterwards.
-   */
-  named(expression: string): { first: string; again: string } {
-    if (/^\w+$/.test(expression)) return { first: expression, again: expression };
-    const name = `e${this.#count++}`;
-    return { first: `(${expression} AS ${name})`, again: name };
-  }
 }

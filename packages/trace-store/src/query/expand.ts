@@ -4,7 +4,7 @@ import type { CallField } from "@heddle/trace-model";
 import { visibleCalls } from "./visible-calls.js";
 import type { CallScope } from "./visible-calls.js";
 import type { CallSql } from "./call-sql.js";
-import type { JsonSource } from "./expression.js";
+import type { JsonSource } from "./call-fields.js";
 import { leafText } from "./json-path.js";
 import { newestRows } from "../schema/read-table.js";
 

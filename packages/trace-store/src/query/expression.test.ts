@@ -1,13 +1,16 @@
 import { parseCallField, parseQuery } from "@heddle/trace-model";
 import { expect, it } from "vitest";
 import { Parameters } from "../engine/parameters.js";
+import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
 import { compileQuery } from "./expression.js";
 
 function compile(condition: unknown): { sql: string; values: Record<string, unknown> } {
   const p = new Parameters();
   const expression = parseQuery({ $expr: condition }, parseCallField);
-  const sql = compileQuery(new CallSql(p), expression, ({ column, path }) => ({ document: column, path }));
+  const statement = new CallSql(p);
+  const fields = callFields(statement, ({ column, path }) => ({ document: column, path }));
+  const sql = compileQuery(statement, expression, fields);
   return { sql, values: p.values };
 }
 
@@ -105,8 +108,8 @@ it.each<[name: string, condition: unknown, sql: string, values: Record<string, u
     { p0: "l", p1: 2 },
   ],
   [
-    "feedback and queues as unknown until there are any",
-    { $eq: [field("feedback.[note].payload.x"), literal("y")] },
+    "queues as unknown until there are any",
+    { $eq: [field("annotation_queue_items.queue_id"), literal("y")] },
     "(CAST(NULL, 'Nullable(String)') = {p0:String})",
     { p0: "y" },
   ],

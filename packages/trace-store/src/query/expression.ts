@@ -1,35 +1,58 @@
 import { typeOf } from "@heddle/trace-model";
-import type { CallField, CastTarget, Expression, ValueType } from "@heddle/trace-model";
-import { fieldValue, needsNames, storedColumn } from "./call-columns.js";
-import type { CallSql } from "./call-sql.js";
-import { leafOrNull, leafSize, leafText } from "./json-path.js";
+import type { CastTarget, Expression, TypedField, ValueType } from "@heddle/trace-model";
+import type { StatementSql } from "./statement-sql.js";
 
-export type CallExpression = Expression<CallField>;
+/** SQL of the fields of one resource. */
+export interface FieldSql<F extends TypedField> {
+  /** The value: NULL where a column is absent, '' where a path into JSON leads nowhere. */
+  value(field: F): string;
+  /** NULL exactly when the field does not exist. */
+  presence(field: F): string;
+  /** How many items a JSON list has; NULL for anything else. */
+  size(field: F): string;
+  /** The column of a text, where '' may stand for an absent one; undefined for any other field. */
+  textColumn(field: F): string | undefined;
+  /**
+   * For a field that a row has several of: the list of them, not empty, and the name that the other members call one of
+   * them by. A test that holds for one holds for the row; it is unknown when it is unknown for all.
+   */
+  pieces?(field: F): Pieces | undefined;
+}
 
-/** Where the JSON of a field is looked up: its column, or what a ref on the path points to. */
-export type JsonSource = (field: Extract<CallField, { kind: "json" }>) => { document: string; path: readonly string[] };
+interface Pieces {
+  list: string;
+  one: string;
+}
 
 const comparisons = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
 /**
- * Compiles a query to a condition over the columns of calls. Values travel as parameters, never as text.
+ * Compiles a query to a condition over the columns of a table. Values travel as parameters, never as text.
  * Unknown (NULL) spreads as the trace model defines it and never matches.
  */
-export function compileQuery(sql: CallSql, expression: CallExpression, source: JsonSource): string {
-  return new Compiler(sql, source).condition(expression);
+export function compileQuery<F extends TypedField>(
+  sql: StatementSql,
+  expression: Expression<F>,
+  fields: FieldSql<F>,
+): string {
+  return new Compiler(sql, fields).condition(expression);
 }
 
-class Compiler {
-  readonly #sql: CallSql;
-  readonly #source: JsonSource;
+class Compiler<F extends TypedField> {
+  readonly #sql: StatementSql;
+  readonly #fields: FieldSql<F>;
+  /** Names of pieces that the expression at hand is inside of. */
+  readonly #bound = new Set<string>();
 
-  constructor(sql: CallSql, source: JsonSource) {
+  constructor(sql: StatementSql, fields: FieldSql<F>) {
     this.#sql = sql;
-    this.#source = source;
+    this.#fields = fields;
   }
 
   /** A condition in which unknown counts as false: shorter, and indexes of columns apply. */
-  condition(e: CallExpression): string {
+  condition(e: Expression<F>): string {
+    const pieces = isTest(e) ? this.#unboundPieces(e) : [];
+    if (pieces.length > 0) return this.#forAny(pieces, e, anyTrue);
     switch (e.op) {
       case "and":
       case "or":
@@ -47,8 +70,10 @@ class Compiler {
   }
 
   /** The value with NULL where it is unknown. */
-  value(e: CallExpression): string {
+  value(e: Expression<F>): string {
     const { p } = this.#sql;
+    const pieces = isTest(e) ? this.#unboundPieces(e) : [];
+    if (pieces.length > 0) return this.#forAny(pieces, e, greatest);
     switch (e.op) {
       case "and":
       case "or":
@@ -64,7 +89,7 @@ class Compiler {
       case "contains":
         return this.#contains(e);
       case "field":
-        return this.#field(e.field);
+        return this.#fields.value(e.field);
       case "literal":
         return this.#literal(e.value);
       case "time":
@@ -78,46 +103,53 @@ class Compiler {
     }
   }
 
+  /** Lists that the fields inside a test are pieces of. */
+  #unboundPieces(e: Expression<F>): Pieces[] {
+    if (this.#fields.pieces === undefined) return [];
+    const found = new Map<string, Pieces>();
+    for (const field of fieldsOf(e)) {
+      const pieces = this.#fields.pieces(field);
+      if (pieces !== undefined && !this.#bound.has(pieces.one)) found.set(pieces.one, pieces);
+    }
+    return [...found.values()];
+  }
+
+  #forAny(pieces: readonly Pieces[], e: Expression<F>, combined: typeof anyTrue): string {
+    for (const { one } of pieces) this.#bound.add(one);
+    let test = `CAST(${this.value(e)}, 'Nullable(UInt8)')`;
+    for (const each of pieces) {
+      this.#bound.delete(each.one);
+      test = combined(test, each);
+    }
+    return test;
+  }
+
   #literal(value: string | number | boolean | null): string {
     if (value === null) return "NULL";
     if (typeof value === "boolean") return value ? "true" : "false";
     return this.#sql.p.bind(typeof value === "string" ? "String" : "Float64", value);
   }
 
-  #field(field: CallField): string {
-    if (needsNames(field)) this.#sql.names = true;
-    if (field.kind !== "json") return fieldValue(field);
-    const { document, path } = this.#source(field);
-    return leafText(this.#sql, document, path);
+  #presence(e: Expression<F>): string {
+    return e.op === "field" ? this.#fields.presence(e.field) : this.value(e);
   }
 
-  /** NULL exactly when the value does not exist: missing JSON reads as '' otherwise. */
-  #presence(e: CallExpression): string {
-    if (e.op !== "field" || e.field.kind !== "json") return this.value(e);
-    const { document, path } = this.#source(e.field);
-    return leafOrNull(this.#sql, document, path);
-  }
-
-  #size(e: CallExpression): string {
-    if (e.op !== "field" || e.field.kind !== "json") return "CAST(NULL, 'Nullable(UInt64)')";
-    const { document, path } = this.#source(e.field);
-    return leafSize(this.#sql, document, path);
+  #size(e: Expression<F>): string {
+    return e.op === "field" ? this.#fields.size(e.field) : "CAST(NULL, 'Nullable(UInt64)')";
   }
 
   /** Of an optional column that is compared with a text: '' means absent, so the column itself is enough. */
-  #columnEquality(column: CallExpression, literal: CallExpression): string | undefined {
+  #columnEquality(column: Expression<F>, literal: Expression<F>): string | undefined {
     if (literal.op !== "literal" || typeof literal.value !== "string" || literal.value === "") return undefined;
     const name = this.#textColumn(column);
     return name === undefined ? undefined : `${name} = ${this.#literal(literal.value)}`;
   }
 
-  #textColumn(e: CallExpression): string | undefined {
-    if (e.op !== "field" || e.field.kind !== "column" || e.field.type !== "text") return undefined;
-    if (needsNames(e.field)) this.#sql.names = true;
-    return storedColumn(e.field);
+  #textColumn(e: Expression<F>): string | undefined {
+    return e.op === "field" ? this.#fields.textColumn(e.field) : undefined;
   }
 
-  #in(e: Extract<CallExpression, { op: "in" }>, operand: string): string {
+  #in(e: Extract<Expression<F>, { op: "in" }>, operand: string): string {
     const { p } = this.#sql;
     if (e.type === "text") return p.in(operand, "String", e.values);
     if (e.type === "time") return p.inTimes(operand, e.values);
@@ -125,7 +157,7 @@ class Compiler {
     return p.in(operand, "UInt8", e.values.map(Number));
   }
 
-  #contains(e: Extract<CallExpression, { op: "contains" }>): string {
+  #contains(e: Extract<Expression<F>, { op: "contains" }>): string {
     const input = this.#sql.named(this.value(e.input));
     const substr = this.value(e.substr);
     const found = e.case_insensitive
@@ -134,7 +166,7 @@ class Compiler {
     return `(${found} > 0 AND ${input.again} != '')`;
   }
 
-  #convert(input: CallExpression, to: Exclude<CastTarget, "exists">): string {
+  #convert(input: Expression<F>, to: Exclude<CastTarget, "exists">): string {
     const from = typeOf(input);
     const value = this.value(input);
     return from === null || from === typeName[to] ? value : this.#cast(value, from, to);
@@ -159,6 +191,42 @@ class Compiler {
   #toBool(value: string): string {
     const text = this.#sql.named(value);
     return `multiIf(${text.first} IN ('true', '1'), true, ${text.again} IN ('false', '0'), false, NULL)`;
+  }
+}
+
+/** A test of a list of which one has to hold, where unknown counts as false. */
+const anyTrue = (test: string, { list, one }: Pieces): string => `arrayExists(${one} -> ifNull(${test}, 0), ${list})`;
+
+/** The same, unknown when it is unknown for all. */
+const greatest = (test: string, { list, one }: Pieces): string =>
+  `arrayReduce('max', arrayMap(${one} -> ${test}, ${list}))`;
+
+/** Whether the expression asks something of values: what is true or false, but no combination of such. */
+function isTest<F extends TypedField>(e: Expression<F>): boolean {
+  return typeOf(e) === "bool" && !["and", "or", "not", "field", "literal"].includes(e.op);
+}
+
+function fieldsOf<F extends TypedField>(e: Expression<F>): F[] {
+  switch (e.op) {
+    case "field":
+      return [e.field];
+    case "and":
+    case "or":
+      return e.operands.flatMap(fieldsOf);
+    case "not":
+    case "is_null":
+    case "in":
+      return fieldsOf(e.operand);
+    case "contains":
+      return [...fieldsOf(e.input), ...fieldsOf(e.substr)];
+    case "convert":
+    case "size":
+      return fieldsOf(e.input);
+    case "literal":
+    case "time":
+      return [];
+    default:
+      return [...fieldsOf(e.left), ...fieldsOf(e.right)];
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CallField, SortKey } from "@heddle/trace-model";
 import { fieldValue, needsNames } from "./call-columns.js";
 import type { CallSql } from "./call-sql.js";
-import type { JsonSource } from "./expression.js";
+import type { JsonSource } from "./call-fields.js";
 import { leafOrNull } from "./json-path.js";
 
 /** An order that can be applied in a branch and again to the union of both. */
@@ -29,17 +29,25 @@ export function compileSort(sql: CallSql, keys: readonly CallSort[], source: Jso
   for (const { field, direction } of keys) {
     const word = direction === "asc" ? "ASC" : "DESC";
     if (needsNames(field)) sql.names = true;
-    if (field.kind === "json") {
-      const { document, path } = source(field);
+    const json = jsonOf(sql, field, source);
+    if (json !== undefined) {
+      const { document, path } = json;
       const leaf = sql.named(leafOrNull(sql, document, path));
       add(`isNotNull(${leaf.first})`, "DESC");
       add(numeric(leaf.again), word);
       add(leaf.again, word);
     } else if (isKey(field)) order.push(`${field.name} ${word}`);
+    else if (field.kind === "feedback") add(`nullIf(${sql.feedback.first(field)}, '')`, word);
     else if (field.kind === "column" || field.kind === "weave") add(fieldValue(field), word);
   }
   order.push(`id ${tieBreak(keys)}`);
   return { select, orderBy: order.join(", ") };
+}
+
+function jsonOf(sql: CallSql, field: CallField, source: JsonSource): ReturnType<JsonSource> | undefined {
+  if (field.kind === "json") return source(field);
+  if (field.kind !== "feedback" || field.part !== "payload") return undefined;
+  return { document: sql.feedback.first(field), path: [] };
 }
 
 /** The columns of the table's own order are used as they are, so that the engine can read in that order. */

@@ -5,7 +5,12 @@ import type { InFlight } from "../ingest/in-flight.js";
 import { Parameters } from "../engine/parameters.js";
 import { visibleCalls } from "./visible-calls.js";
 
-const quiet: InFlight = { closing: () => [], hasHidden: () => false, hasNames: () => false };
+const quiet: InFlight = {
+  closing: () => [],
+  hasHidden: () => false,
+  hasNames: () => false,
+  retentionUs: () => undefined,
+};
 
 function build(inFlight: Partial<InFlight>, names = false): string {
   const scope = { project_id: "e/p", now: 1_775_811_600_000_000n, inFlight: { ...quiet, ...inFlight } };

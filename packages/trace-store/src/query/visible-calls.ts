@@ -20,7 +20,7 @@ export interface CallSelection {
   /** Conditions that few calls meet: of complete calls, only those that do are looked up among the hidden ones. */
   prewhere?: readonly string[];
   /** Joined to both branches. */
-  joins?: readonly string[];
+  joins?: readonly CallJoin[];
   /** Joins the renames. */
   names?: boolean;
   groupBy?: string;
@@ -30,6 +30,12 @@ export interface CallSelection {
   /** Leaves the running calls out, for reads that look for them otherwise. */
   onlyComplete?: boolean;
 }
+
+/**
+ * SQL of a join. A function gets a SELECT of the ids of a branch that has few calls, so that the join reads only what
+ * belongs to them; undefined for the other branch.
+ */
+type CallJoin = string | ((ids: string | undefined) => string);
 
 /** Columns that running calls lack, as they read there. */
 const runningColumns = [
@@ -56,27 +62,30 @@ const runningColumns = [
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
   const project = p.bind("String", scope.project_id);
   const alive = `expire_at > toDateTime(${p.bind("UInt32", scope.now / 1_000_000n)}, 'UTC')`;
+  const retention = scope.inFlight.retentionUs(scope.project_id);
+  const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
   const hidden = scope.inFlight.hasHidden(scope.project_id);
   const written = beingWritten(scope, p, project);
   const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
   const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
   const prewhere = selection.prewhere ?? [];
-  const branch = (table: string, conditions: readonly string[], first: readonly string[] = []) =>
+  const branch = (table: string, conditions: readonly string[], first: readonly string[] = [], ids?: string) =>
     [
-      `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins].join(" ")}`,
+      `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins.map((join) => (typeof join === "string" ? join : join(ids)))].join(" ")}`,
       ...(first.length === 0 ? [] : [`PREWHERE ${first.join(" AND ")}`]),
-      `WHERE ${[`project_id = ${project}`, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
+      `WHERE ${[`project_id = ${project}`, ...kept, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
       ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
-  const parts = `SELECT *, ${runningColumns} FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
-  const running = branch(`(${parts}) AS call_parts`, [
-    ...(hidden ? [notDeleted(project)] : []),
-    ...written.starts,
-    ...prewhere,
-  ]);
+  const parts = `FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
+  const running = branch(
+    `(SELECT *, ${runningColumns} ${parts}) AS call_parts`,
+    [...(hidden ? [notDeleted(project)] : []), ...written.starts, ...prewhere],
+    [],
+    `SELECT id ${parts}`,
+  );
   const complete = branch(
     "calls",
     [...(hidden ? [notDeleted(project), notReplaced(project)] : []), ...written.replaced],

@@ -82,6 +82,7 @@ export const schema = {
     durable: true,
     backupPhase: 1,
     compacted: true,
+    callColumn: "id",
   },
 
   // What readers must not see: one exact version that was replaced (version > 0), or every version of a deleted
@@ -146,6 +147,7 @@ export const schema = {
     compacted: false,
   },
 
+  // A later step adds size_bytes.
   table_rows: {
     columns: `project_id LowCardinality(String), digest String, val String CODEC(ZSTD(1)), exact String CODEC(ZSTD(1)),
       created_at DateTime64(3,'UTC') DEFAULT now64(3)`,
@@ -183,6 +185,65 @@ export const schema = {
     final: true,
     durable: true,
     backupPhase: 1,
+    compacted: false,
+  },
+
+  // call_id: the id of the call that ref names; '' for refs of anything else. The key holds what is looked up by an index,
+  // so that the index is right for readers with FINAL. Ids are unique within a project: writes see to it.
+  feedback: {
+    columns: `project_id LowCardinality(String), id String, call_id String CODEC(ZSTD(1)), ref String CODEC(ZSTD(1)),
+      type LowCardinality(String), creator String, user_id LowCardinality(String),
+      created_at DateTime64(6,'UTC') CODEC(Delta(8), ZSTD(1)), payload String CODEC(ZSTD(1)), exact String CODEC(ZSTD(1)),
+      annotation_ref String CODEC(ZSTD(1)), runnable_ref String CODEC(ZSTD(1)), call_ref String CODEC(ZSTD(1)),
+      trigger_ref String CODEC(ZSTD(1)), queue_id String CODEC(ZSTD(1)),
+      scorer_tags String CODEC(ZSTD(1)), scorer_tag_reasons String CODEC(ZSTD(1)), scorer_tag_confidences String CODEC(ZSTD(1)),
+      scorer_ratings String CODEC(ZSTD(1)), scorer_rating_reasons String CODEC(ZSTD(1)),
+      scorer_rating_confidences String CODEC(ZSTD(1)),
+      span_agent_name LowCardinality(String), span_agent_version LowCardinality(String), span_status_code LowCardinality(String),
+      span_conversation_id String CODEC(ZSTD(1)), span_trace_id String CODEC(ZSTD(1)), scorer_trace_id String CODEC(ZSTD(1)),
+      deleted UInt8, version UInt64 CODEC(Delta(8), ZSTD(1)),
+      INDEX i_id id TYPE bloom_filter(0.01) GRANULARITY 1, INDEX i_ref ref TYPE bloom_filter(0.01) GRANULARITY 1`,
+    engine: "ReplacingMergeTree",
+    versionColumn: "version",
+    deletedColumn: "deleted",
+    orderBy: ["project_id", "call_id", "ref", "type", "id"],
+    indexGranularity: 1024,
+    final: true,
+    durable: true,
+    backupPhase: 1,
+    // The feedback of a deleted call stays readable on its own.
+    compacted: false,
+    callColumn: "call_id",
+  },
+
+  // For how many days a project keeps its calls; 0 = indefinitely.
+  retention: {
+    columns: `project_id LowCardinality(String), days UInt32, updated_by String, updated_at DateTime64(3,'UTC') DEFAULT now64(3),
+      version UInt64`,
+    engine: "ReplacingMergeTree",
+    versionColumn: "version",
+    orderBy: ["project_id"],
+    final: true,
+    durable: true,
+    backupPhase: 1,
+    compacted: false,
+  },
+
+  // Prices of models that a project has set. Rows are added and removed, never changed; the default list is no table.
+  costs: {
+    columns: `project_id LowCardinality(String), id String, llm_id String, provider_id String, effective_date DateTime64(6,'UTC'),
+      prompt_token_cost Float64, completion_token_cost Float64, cache_read_input_token_cost Float64,
+      cache_creation_input_token_cost Float64, prompt_token_cost_unit LowCardinality(String),
+      completion_token_cost_unit LowCardinality(String), created_at DateTime64(6,'UTC'), created_by String,
+      deleted UInt8, version UInt64`,
+    engine: "ReplacingMergeTree",
+    versionColumn: "version",
+    deletedColumn: "deleted",
+    orderBy: ["project_id", "id"],
+    indexGranularity: 512,
+    final: true,
+    durable: true,
+    backupPhase: 2,
     compacted: false,
   },
 

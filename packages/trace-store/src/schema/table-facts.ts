@@ -26,6 +26,8 @@ export interface TableFacts {
   backupPhase: 1 | 2;
   /** Whether compaction removes the rows of deleted calls, by (project_id, id). */
   compacted: boolean;
+  /** Column with the id of the call that a row is about: retention deletes the row with its call. */
+  callColumn?: string;
   /** Clean-up drops removed keys, which an ordinary merge keeps. */
   cleanedUp?: true;
 }

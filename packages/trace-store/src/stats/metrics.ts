@@ -1,28 +1,47 @@
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 
 type Aggregation = ApiSchemas["AggregationType"];
 export type CallMetricSpec = ApiSchemas["CallMetricSpec"];
 export type UsageMetricSpec = ApiSchemas["UsageMetricSpec"];
 
-/** What each metric of calls is per call: NULL counts for nothing. */
-export const callValues: Readonly<Record<CallMetricSpec["metric"], string>> = {
+/** SQL of a metric per call, or per call and model: NULL counts for nothing. */
+type MetricValue = string | SummedValue;
+
+/** A metric that can only be summed. */
+interface SummedValue {
+  sql: string;
+  /** Metrics whose sums come with it. */
+  with: readonly string[];
+}
+
+export const callValues: Readonly<Record<CallMetricSpec["metric"], MetricValue>> = {
   latency_ms: "latency_us / 1000",
   call_count: "1",
   error_count: "state = 'error'",
 };
 
-/** What each metric of usage is per call and model. Costs follow from prices, and there are none yet. */
-export const usageValues: Readonly<Record<UsageMetricSpec["metric"], string | undefined>> = {
+const inputCost =
+  "if(prompt_tokens > cache_read_tokens + cache_creation_tokens, prompt_tokens - cache_read_tokens - cache_creation_tokens, 0)" +
+  " * prompt_price + cache_read_tokens * cache_read_price + cache_creation_tokens * cache_creation_price";
+const outputCost = "completion_tokens * completion_price";
+
+/** Costs are over the columns that `pricedUsage` adds. */
+export const usageValues: Readonly<Record<UsageMetricSpec["metric"], MetricValue>> = {
   input_tokens: "prompt_tokens",
   output_tokens: "completion_tokens",
   total_tokens: "total_tokens",
   cache_read_input_tokens: "cache_read_tokens",
   cache_creation_input_tokens: "cache_creation_tokens",
-  input_cost: undefined,
-  output_cost: undefined,
-  total_cost: undefined,
+  input_cost: { sql: inputCost, with: ["input_tokens"] },
+  output_cost: { sql: outputCost, with: ["output_tokens"] },
+  total_cost: { sql: `${inputCost} + ${outputCost}`, with: ["input_tokens", "output_tokens"] },
 };
+
+/** Whether a metric needs prices. */
+export function isCost({ metric }: UsageMetricSpec): boolean {
+  return typeof usageValues[metric] === "object";
+}
 
 /** One value of a bucket. */
 export interface MetricColumn {
@@ -35,7 +54,8 @@ export interface MetricColumn {
 
 const onlySum: readonly Aggregation[] = ["sum"];
 
-const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
+/** SQL of each aggregation of a value; NULL counts for nothing. */
+export const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
   sum: (value) => `sum(${value})`,
   avg: (value) => `avg(${value})`,
   min: (value) => `min(${value})`,
@@ -46,37 +66,51 @@ const aggregates: Readonly<Record<Aggregation, (value: string) => string>> = {
 };
 
 /** Returns the values asked for, each once. Throws `invalid` for what is no metric, aggregation or percentile. */
-export function metricColumns<Spec extends CallMetricSpec | UsageMetricSpec>(
-  specs: readonly Spec[],
-  values: Readonly<Record<Spec["metric"], string | undefined>>,
+export function metricColumns(
+  specs: ReadonlyArray<CallMetricSpec | UsageMetricSpec>,
+  values: Readonly<Record<string, MetricValue>>,
   list: string,
 ): MetricColumn[] {
   const columns = new Map<string, MetricColumn>();
+  const add = (aggregation: Aggregation, metric: string, sql: string) => {
+    const key = `${aggregation}_${metric}`;
+    const empty = aggregation === "min" || aggregation === "max" ? null : 0;
+    columns.set(key, { key, sql: aggregates[aggregation](sql), empty });
+  };
   for (const [index, spec] of specs.entries()) {
     const { aggregations = onlySum, percentiles = [] } = spec;
-    const metric: Spec["metric"] = spec.metric;
+    const { metric } = spec;
     const loc = [list, index];
-    if (!Object.hasOwn(values, metric)) throw invalid(`there is no metric ${metric}`, [...loc, "metric"]);
-    const value = values[metric];
-    if (value === undefined && (percentiles.length > 0 || aggregations.some((name) => name !== "sum"))) {
-      throw invalid(`${metric} can only be summed`, [...loc, "aggregations"]);
-    }
-    for (const name of aggregations) {
-      if (!Object.hasOwn(aggregates, name)) throw invalid(`there is no aggregation ${name}`, [...loc, "aggregations"]);
-      if (value === undefined) continue;
-      const empty = name === "min" || name === "max" ? null : 0;
-      columns.set(`${name}_${metric}`, { key: `${name}_${metric}`, sql: aggregates[name](value), empty });
-    }
-    for (const percentile of percentiles) {
-      if (!(percentile >= 0 && percentile <= 100)) {
-        throw invalid("percentiles lie between 0 and 100", [...loc, "percentiles"]);
+    const value = Object.hasOwn(values, metric) ? values[metric] : undefined;
+    if (value === undefined) throw invalid(`there is no metric ${metric}`, [...loc, "metric"]);
+    const wrong = aggregations.find((name) => !Object.hasOwn(aggregates, name));
+    if (wrong !== undefined) throw invalid(`there is no aggregation ${wrong}`, [...loc, "aggregations"]);
+    if (typeof value === "object") {
+      if (percentiles.length > 0) throw invalid(`${metric} can only be summed`, [...loc, "percentiles"]);
+      if (aggregations.some((name) => name !== "sum")) {
+        throw invalid(`${metric} can only be summed`, [...loc, "aggregations"]);
       }
-      // The level is part of the function's name, so it cannot be bound; it is a number, printed by us.
-      const sql = `quantileExactInclusive(${(percentile / 100).toFixed(12)})(${value ?? "0"})`;
+      for (const name of value.with) {
+        const tokens = values[name];
+        if (typeof tokens === "string") add("sum", name, tokens);
+      }
+      if (aggregations.length > 0) add("sum", metric, value.sql);
+      continue;
+    }
+    for (const name of aggregations) add(name, metric, value);
+    for (const percentile of percentiles) {
+      const sql = withLoc([...loc, "percentiles"], () => percentileOf(value, percentile));
       columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, sql, empty: null });
     }
   }
   return [...columns.values()];
+}
+
+/** SQL of a percentile by linear interpolation. Throws `invalid` for one that is not between 0 and 100. */
+export function percentileOf(value: string, percentile: number): string {
+  if (!(percentile >= 0 && percentile <= 100)) throw invalid("percentiles lie between 0 and 100", []);
+  // The level is part of the function's name, so it cannot be bound; it is a number, printed by us.
+  return `quantileExactInclusive(${(percentile / 100).toFixed(12)})(${value})`;
 }
 
 function invalid(message: string, loc: ReadonlyArray<string | number>): HeddleError {

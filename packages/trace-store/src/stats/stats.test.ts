@@ -137,7 +137,6 @@ describe("statistics of usage", () => {
       usage_metrics: [
         { metric: "input_tokens", aggregations: ["sum", "max"], percentiles: [50] },
         { metric: "total_tokens" },
-        { metric: "total_cost" },
       ],
     });
     expect(call_buckets).toEqual([]);
@@ -171,14 +170,6 @@ describe("statistics of usage", () => {
         sum_total_tokens: 0,
       },
     ]);
-  });
-
-  it("refuse what cannot be asked of costs", async () => {
-    const usageMetrics: CallStatsRequest["usage_metrics"] = [{ metric: "input_cost", aggregations: ["avg"] }];
-    await expect(stats({ usage_metrics: usageMetrics })).rejects.toMatchObject({
-      code: "invalid",
-      loc: ["usage_metrics", 0, "aggregations"],
-    });
   });
 });
 

@@ -1,16 +1,17 @@
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
 import { formatTime, isStorableTime } from "@heddle/trace-model";
-import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { compileFilter, checkFilter } from "../query/filter.js";
 import type { CallsFilter } from "../query/filter.js";
 import { bucketsBetween } from "./buckets.js";
 import type { Buckets } from "./buckets.js";
-import { callValues, metricColumns, usageValues } from "./metrics.js";
+import { callValues, isCost, metricColumns, usageValues } from "./metrics.js";
 import type { MetricColumn } from "./metrics.js";
+import { pricedUsage } from "./priced-usage.js";
+import type { PriceBook } from "../costs/price-book.js";
+import type { UsageSource } from "../usage/usage.js";
 import { visibleCalls } from "../query/visible-calls.js";
-import type { CallScope } from "../query/visible-calls.js";
 
 export interface CallStatsRequest extends Omit<ApiSchemas["CallStatsReq"], "start" | "end"> {
   /** Inclusive. Microseconds since 1970. */
@@ -48,22 +49,18 @@ const maxUsageBuckets = 250_000;
  * Figures per bucket of time, calls placed by their start. Every bucket is there, with zeros when it is empty; usage
  * has one per bucket and model seen in the range. Throws `invalid` for ranges, zones and metrics that mean nothing.
  */
-export async function callStats(
-  engine: Engine,
-  scopeNow: () => CallScope,
-  request: CallStatsRequest,
-  signal?: AbortSignal,
-): Promise<CallStats> {
-  const { start, end = scopeNow().now, timezone = "UTC", filter = {} } = request;
+export async function callStats(source: UsageSource, request: CallStatsRequest): Promise<CallStats> {
+  const { start, end = source.scope().now, timezone = "UTC", filter = {} } = request;
   checkTime(start, "start");
   checkTime(end, "end");
   const buckets = bucketsBetween(start, end, timezone, request.granularity);
   checkFilter(filter);
-  const reader = new StatsReader(engine, scopeNow, { start, end, buckets, filter }, signal);
+  const reader = new StatsReader(source, { start, end, buckets, filter });
   const callColumns = metricColumns(request.call_metrics ?? [], callValues, "call_metrics");
   const usageColumns = metricColumns(request.usage_metrics ?? [], usageValues, "usage_metrics");
   const callBuckets = request.call_metrics?.length ? await reader.calls(callColumns) : [];
-  const usageBuckets = request.usage_metrics?.length ? await reader.usage(usageColumns) : [];
+  const book = request.usage_metrics?.some(isCost) === true ? await source.readBook() : undefined;
+  const usageBuckets = request.usage_metrics?.length ? await reader.usage(usageColumns, book) : [];
   return {
     start,
     end,
@@ -74,7 +71,8 @@ export async function callStats(
   };
 }
 
-function checkTime(us: bigint, name: "start" | "end"): void {
+/** Throws `invalid` for a time that the engine cannot hold. */
+export function checkTime(us: bigint, name: "start" | "end"): void {
   if (isStorableTime(us)) return;
   throw new HeddleError("invalid", `${name} must be a time between the years 1900 and 2299`, { loc: [name] });
 }
@@ -95,27 +93,24 @@ interface StatsRow {
 
 class StatsReader {
   constructor(
-    readonly engine: Engine,
-    readonly scopeNow: () => CallScope,
+    readonly source: UsageSource,
     readonly range: StatsRange,
-    readonly signal: AbortSignal | undefined,
   ) {}
 
   async calls(columns: readonly MetricColumn[]): Promise<StatsBucket[]> {
-    const rows = await this.#rows(["latency_us", "toString(status) AS state"], "", columns);
+    const rows = await this.#rows(["latency_us", "toString(status) AS state"], columns);
     const byBucket = new Map(rows.map((row) => [BigInt(row.bucket), row]));
     return this.range.buckets.starts.map((start) => toBucket(start, columns, byBucket.get(start)));
   }
 
-  async usage(columns: readonly MetricColumn[]): Promise<UsageBucket[]> {
-    const arrays = Object.values(usageValues).filter((name) => name !== undefined);
-    const select = ["model", ...new Set(arrays)];
-    const joined = select.map((name) => `${name}_list AS ${name}`).join(", ");
-    const rows = await this.#rows(
-      select.map((name) => `\`usage.${name}\` AS ${name}_list`),
-      ` ARRAY JOIN ${joined}`,
-      columns,
-    );
+  async usage(columns: readonly MetricColumn[], book: PriceBook | undefined): Promise<UsageBucket[]> {
+    const select = usageArrays.map((name) => `\`usage.${name}\` AS ${name}_list`);
+    const joined = usageArrays.map((name) => `${name}_list AS ${name}`).join(", ");
+    const { start, end } = this.range;
+    const rows = await this.#rows(select, columns, (p, calls) => {
+      const usage = `(${calls}) ARRAY JOIN ${joined}`;
+      return book === undefined ? usage : pricedUsage(p, usage, ["us", ...usageArrays], book, { start, end });
+    });
     const models = [...new Set(rows.flatMap(({ model }) => model ?? []))].toSorted();
     const { starts } = this.range.buckets;
     if (models.length * starts.length > maxUsageBuckets) {
@@ -130,29 +125,45 @@ class StatsReader {
     );
   }
 
-  async #rows(select: readonly string[], arrayJoin: string, columns: readonly MetricColumn[]): Promise<StatsRow[]> {
+  /** `usageOf` makes the usage by model out of the calls. */
+  async #rows(
+    select: readonly string[],
+    columns: readonly MetricColumn[],
+    usageOf?: (p: Parameters, calls: string) => string,
+  ): Promise<StatsRow[]> {
     const { start, end, buckets, filter } = this.range;
+    const { engine, scope, signal } = this.source;
     const statement = () => {
       const p = new Parameters();
       const ids = filter.call_ids?.length ? [p.in("id", "String", filter.call_ids)] : [];
-      const scope = this.scopeNow();
-      const union = visibleCalls(scope, p, {
+      const current = scope();
+      const calls = visibleCalls(current, p, {
         select: ["toUnixTimestamp64Micro(started_at) AS us", ...select],
         where: [
           `started_at >= ${p.time(start)}`,
           `started_at < ${p.time(end)}`,
           ...ids,
-          ...compileFilter(p, filter, scope.project_id),
+          ...compileFilter(p, filter, current.project_id),
         ],
       });
-      const keys = arrayJoin === "" ? ["bucket"] : ["bucket", "model"];
+      const keys = usageOf === undefined ? ["bucket"] : ["bucket", "model"];
       const metrics = columns.map(({ sql }, index) => `${sql} AS m${index}`);
       const outputs = [`${buckets.bucketOf(p, "us")} AS bucket`, ...keys.slice(1), "count() AS count", ...metrics];
-      return { sql: `SELECT ${outputs.join(", ")} FROM (${union})${arrayJoin} GROUP BY ${keys.join(", ")}`, params: p };
+      const from = usageOf === undefined ? `(${calls})` : usageOf(p, calls);
+      return { sql: `SELECT ${outputs.join(", ")} FROM ${from} GROUP BY ${keys.join(", ")}`, params: p };
     };
-    return await this.engine.rows<StatsRow>(statement, { signal: this.signal });
+    return await engine.rows<StatsRow>(statement, { signal });
   }
 }
+
+const usageArrays = [
+  "model",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_tokens",
+  "cache_read_tokens",
+  "cache_creation_tokens",
+] as const;
 
 function toBucket(start: bigint, columns: readonly MetricColumn[], row?: StatsRow): StatsBucket {
   const bucket: StatsBucket = { timestamp: formatTime(start), count: Number(row?.count ?? 0) };

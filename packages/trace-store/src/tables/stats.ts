@@ -37,7 +37,7 @@ async function storageSizes(
   const sql = `SELECT table_digest, sum(bytes) AS total
     FROM (SELECT table_digest, arrayJoin(row_digests) AS digest FROM (${tables})) AS listed
     INNER JOIN (
-      SELECT digest, any(length(if(exact = '', val, exact))) AS bytes FROM ${allRows("table_rows")}
+      SELECT digest, any(size_bytes) AS bytes FROM ${allRows("table_rows")}
       WHERE project_id = ${project} AND digest IN (SELECT arrayJoin(row_digests) FROM (${tables}))
       GROUP BY digest
     ) AS sizes USING digest

@@ -1,8 +1,11 @@
 import { HeddleError } from "@heddle/errors";
 import type { ApiSchemas } from "../api-schemas.js";
-import { rollUpUsage } from "@heddle/trace-model";
+import { addUsage, rollUpUsage } from "@heddle/trace-model";
 import type { UsageRow } from "@heddle/trace-model";
 import { locateCalls } from "../calls/locate.js";
+import { addCosts, costOf, noCosts } from "../costs/cost-of.js";
+import type { TokenCosts } from "../costs/cost-of.js";
+import type { PriceBook } from "../costs/price-book.js";
 import type { Engine } from "../engine/engine.js";
 import { checkPage } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
@@ -28,9 +31,11 @@ export interface UsageByCall {
   unfinished_call_ids: string[];
 }
 
-interface Source {
+export interface UsageSource {
   engine: Engine;
   scope: () => CallScope;
+  /** Prices of the project. */
+  readBook: () => Promise<PriceBook>;
   signal?: AbortSignal;
 }
 
@@ -41,10 +46,10 @@ const defaultLimit = 10_000;
  * Usage of calls with all their descendants, one key per id. Throws `too_large` when one trace has more calls than the
  * limit.
  */
-export async function callsUsage(source: Source, request: CallsUsageRequest): Promise<UsageByCall> {
+export async function callsUsage(source: UsageSource, request: CallsUsageRequest): Promise<UsageByCall> {
   const limit = limitOf(request);
   const located = await locateCalls(source.engine, source.scope, request.call_ids, source.signal);
-  const result = new UsageResult(request.include_costs === true, new Set(request.call_ids));
+  const result = new UsageResult(await bookOf(source, request), new Set(request.call_ids));
   for (const id of request.call_ids) result.add(id, []);
   if (located.ids.length === 0) return result.usage;
   const traces = await traceIds(source, (p) => at(p, located));
@@ -64,12 +69,12 @@ export async function callsUsage(source: Source, request: CallsUsageRequest): Pr
  * Usage of the matching calls, each with those of its descendants that match. Throws `too_large` when more calls match
  * than the limit, `invalid` for what is no query or filter.
  */
-export async function traceUsage(source: Source, request: TraceUsageRequest): Promise<UsageByCall> {
+export async function traceUsage(source: UsageSource, request: TraceUsageRequest): Promise<UsageByCall> {
   const limit = limitOf(request);
   const plan = planCalls(request);
   const ids = plan.filter.call_ids ?? [];
   const located = ids.length === 0 ? undefined : await locateCalls(source.engine, source.scope, ids, source.signal);
-  const result = new UsageResult(request.include_costs === true);
+  const result = new UsageResult(await bookOf(source, request));
   if (located?.ids.length === 0) return result.usage;
   const calls: UsageCall[] = [];
   for await (const call of usageCalls(source, (p) => compileCalls(plan, source.scope(), p, located))) {
@@ -79,47 +84,71 @@ export async function traceUsage(source: Source, request: TraceUsageRequest): Pr
   return result.usage;
 }
 
+/** Undefined when no costs are asked for. */
+async function bookOf(source: UsageSource, { include_costs }: { include_costs?: boolean }) {
+  return include_costs === true ? await source.readBook() : undefined;
+}
+
+type PricedUsage = UsageRow & TokenCosts;
+
+function addPriced(a: PricedUsage, b: PricedUsage): PricedUsage {
+  return { ...addUsage(a, b), ...addCosts(a, b) };
+}
+
 class UsageResult {
   readonly usage: UsageByCall = { call_usage: Object.create(null), unfinished_call_ids: [] };
 
   constructor(
-    readonly priced: boolean,
+    readonly book: PriceBook | undefined,
     readonly wanted?: ReadonlySet<string>,
   ) {}
 
   addAll(calls: readonly UsageCall[]): void {
     for (const { id, running } of calls) if (running) this.usage.unfinished_call_ids.push(id);
-    for (const [id, rows] of rollUpUsage(calls)) {
-      if (this.wanted?.has(id) ?? true) this.add(id, rows);
+    const rows = this.book === undefined ? rollUpUsage(calls, addUsage) : rollUpUsage(this.#priced(calls), addPriced);
+    for (const [id, usage] of rows) {
+      if (this.wanted?.has(id) ?? true) this.add(id, usage);
     }
   }
 
-  add(id: string, rows: readonly UsageRow[]): void {
+  add(id: string, rows: ReadonlyArray<UsageRow & Partial<TokenCosts>>): void {
     const used = rows.filter((row) => countNames.some((name) => row[name] > 0));
-    this.usage.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, this.#aggregated(row)]));
+    this.usage.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, aggregated(row)]));
   }
 
-  #aggregated(row: UsageRow): AggregatedUsage {
-    const cost = this.priced ? 0 : null;
-    return {
-      requests: row.requests,
-      prompt_tokens: row.prompt_tokens,
-      completion_tokens: row.completion_tokens,
-      total_tokens: row.total_tokens,
-      cache_read_input_tokens: row.cache_read_tokens,
-      cache_creation_input_tokens: row.cache_creation_tokens,
-      prompt_tokens_total_cost: cost,
-      completion_tokens_total_cost: cost,
-      cache_read_input_tokens_total_cost: cost,
-      cache_creation_input_tokens_total_cost: cost,
-    };
+  /** Every call is priced at its own start, so that costs of a trace are the sum of those of its calls. */
+  #priced(calls: readonly UsageCall[]) {
+    return calls.map(({ usage, started_at, ...call }) => ({
+      ...call,
+      usage: usage.map((row): PricedUsage => {
+        const price = this.book?.priceAt(row.model, started_at);
+        return { ...row, ...(price === undefined ? noCosts : costOf(row, price)) };
+      }),
+    }));
   }
+}
+
+function aggregated(row: UsageRow & Partial<TokenCosts>): AggregatedUsage {
+  return {
+    requests: row.requests,
+    prompt_tokens: row.prompt_tokens,
+    completion_tokens: row.completion_tokens,
+    total_tokens: row.total_tokens,
+    cache_read_input_tokens: row.cache_read_tokens,
+    cache_creation_input_tokens: row.cache_creation_tokens,
+    prompt_tokens_total_cost: row.prompt_tokens_total_cost ?? null,
+    completion_tokens_total_cost: row.completion_tokens_total_cost ?? null,
+    cache_read_input_tokens_total_cost: row.cache_read_input_tokens_total_cost ?? null,
+    cache_creation_input_tokens_total_cost: row.cache_creation_input_tokens_total_cost ?? null,
+  };
 }
 
 interface UsageCall {
   id: string;
   trace_id: string;
   parent_id: string;
+  /** Microseconds since 1970. */
+  started_at: bigint;
   running: boolean;
   usage: UsageRow[];
 }
@@ -135,22 +164,29 @@ const countNames = [
 
 /** Calls by trace, in the same order every time. */
 async function* usageCalls(
-  { engine, scope, signal }: Source,
+  { engine, scope, signal }: UsageSource,
   conditions: (p: Parameters) => Omit<CallSelection, "select">,
 ): AsyncGenerator<UsageCall, void, undefined> {
-  const names = ["id", "trace_id", "parent_id", "running", "models", ...countNames];
+  const names = ["id", "trace_id", "parent_id", "started_us", "running", "models", ...countNames];
   const statement = () => {
     const p = new Parameters();
     const union = visibleCalls(scope(), p, {
       ...conditions(p),
-      select: ["id", "trace_id", "parent_id", "isNull(latency_us) AS running", "`usage.model` AS models"].concat(
-        countNames.map((name) => `\`usage.${name}\` AS ${name}`),
-      ),
+      select: [
+        "id",
+        "trace_id",
+        "parent_id",
+        "toUnixTimestamp64Micro(started_at) AS started_us",
+        "isNull(latency_us) AS running",
+        "`usage.model` AS models",
+        ...countNames.map((name) => `\`usage.${name}\` AS ${name}`),
+      ],
     });
     return { sql: `SELECT ${names.join(", ")} FROM (${union}) ORDER BY trace_id, id LIMIT 1 BY id`, params: p };
   };
   type Row = Record<(typeof countNames)[number], string[]> &
     Pick<UsageCall, "id" | "trace_id" | "parent_id"> & {
+      started_us: string;
       running: number;
       models: string[];
     };
@@ -167,11 +203,18 @@ async function* usageCalls(
         cache_creation_tokens: count("cache_creation_tokens"),
       };
     });
-    yield { id: row.id, trace_id: row.trace_id, parent_id: row.parent_id, running: row.running === 1, usage };
+    yield {
+      id: row.id,
+      trace_id: row.trace_id,
+      parent_id: row.parent_id,
+      started_at: BigInt(row.started_us),
+      running: row.running === 1,
+      usage,
+    };
   }
 }
 
-async function traceIds(source: Source, where: (p: Parameters) => string[]): Promise<string[]> {
+async function traceIds(source: UsageSource, where: (p: Parameters) => string[]): Promise<string[]> {
   const statement = () => {
     const p = new Parameters();
     const union = visibleCalls(source.scope(), p, { select: ["trace_id"], where: where(p) });

@@ -1,0 +1,92 @@
+import type { ChosenPrice, Price } from "./price.js";
+
+/** A price from a moment on. */
+export interface PriceSegment {
+  /** Microseconds since 1970. */
+  from: bigint;
+  price: ChosenPrice;
+}
+
+/** The prices that count for one project: its own and the default list. */
+export class PriceBook {
+  readonly #own: ReadonlyMap<string, readonly Price[]>;
+  readonly #defaults: ReadonlyMap<string, readonly Price[]>;
+  readonly #projectId: string;
+  readonly #timelines = new Map<string, Timeline | undefined>();
+
+  constructor(projectId: string, own: readonly Price[], defaults: ReadonlyMap<string, readonly Price[]>) {
+    this.#projectId = projectId;
+    this.#own = pricesByModel(own);
+    this.#defaults = defaults;
+  }
+
+  /** Every model that has a price. */
+  models(): string[] {
+    return [...new Set([...this.#own.keys(), ...this.#defaults.keys()])];
+  }
+
+  /**
+   * The price of a model for a call that started at this time: one that is in effect before future ones, one of the project
+   * before the default list, then the latest effective date, then the one created last.
+   */
+  priceAt(model: string, at: bigint): ChosenPrice | undefined {
+    const timeline = this.#timeline(model);
+    return timeline?.segments.findLast(({ from }) => from <= at)?.price ?? timeline?.before;
+  }
+
+  /** The price at the start of a range, and those that follow within it. */
+  segments(model: string, start: bigint, end: bigint): PriceSegment[] {
+    const price = this.priceAt(model, start);
+    if (price === undefined) return [];
+    const later = this.#timeline(model)?.segments.filter(({ from }) => from > start && from < end) ?? [];
+    return [{ from: start, price }, ...later];
+  }
+
+  #timeline(model: string): Timeline | undefined {
+    let timeline = this.#timelines.get(model);
+    if (timeline === undefined) {
+      timeline = this.#timelineOf(this.#own.get(model) ?? [], this.#defaults.get(model) ?? []);
+      this.#timelines.set(model, timeline);
+    }
+    return timeline;
+  }
+
+  #timelineOf(own: readonly Price[], defaults: readonly Price[]): Timeline | undefined {
+    const ownSegments = own.map((price) => segment(price, "project", this.#projectId));
+    const defaultSegments = defaults.map((price) => segment(price, "default", "default"));
+    const before = ownSegments.at(-1) ?? defaultSegments.at(-1);
+    const [first] = ownSegments;
+    // Once a price of the project is in effect, the default list no longer counts.
+    const earlier = defaultSegments.filter(({ from }) => first === undefined || from < first.from);
+    return before && { before: before.price, segments: [...earlier, ...ownSegments] };
+  }
+}
+
+/** Prices in effect one after another, and the price of calls before all of them. */
+interface Timeline {
+  before: ChosenPrice;
+  segments: PriceSegment[];
+}
+
+function segment(price: Price, level: "default" | "project", levelId: string): PriceSegment {
+  return { from: price.effective_date, price: { ...price, pricing_level: level, pricing_level_id: levelId } };
+}
+
+/** Prices by model in the order of their dates; of equal dates the one created last. */
+export function pricesByModel(prices: readonly Price[]): Map<string, Price[]> {
+  const sorted = prices.toSorted(
+    (a, b) => ascending(a.effective_date, b.effective_date) || ascending(a.created_at, b.created_at),
+  );
+  const found = new Map<string, Price[]>();
+  for (const price of sorted) {
+    const list = found.get(price.llm_id) ?? [];
+    if (list.at(-1)?.effective_date === price.effective_date) list.pop();
+    list.push(price);
+    found.set(price.llm_id, list);
+  }
+  return found;
+}
+
+function ascending(a: bigint, b: bigint): number {
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,21 @@
+import type { Parameters } from "../engine/parameters.js";
+
+/** What the parts of one statement share while they are compiled: bound parameters and names of subexpressions. */
+export class StatementSql {
+  readonly p: Parameters;
+  #count = 0;
+
+  constructor(p: Parameters) {
+    this.p = p;
+  }
+
+  /**
+   * Names an expression that is used more than once, so that nested ones do not double the text at every level:
+   * `first` at its first use, `again` afterwards.
+   */
+  named(expression: string): { first: string; again: string } {
+    if (/^\w+$/.test(expression)) return { first: expression, again: expression };
+    const name = `e${this.#count++}`;
+    return { first: `(${expression} AS ${name})`, again: name };
+  }
+}

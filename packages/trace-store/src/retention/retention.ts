@@ -1,0 +1,26 @@
+import { Parameters } from "../engine/parameters.js";
+import type { StoreContext } from "../context.js";
+import type { Ingest } from "../ingest/ingest.js";
+import { newestRows } from "../schema/read-table.js";
+
+/** For how many days a project keeps its calls, counted from their start; null keeps them indefinitely. */
+export interface Retention {
+  read(projectId: string): Promise<number | null>;
+  /**
+   * Reads apply the setting at once, and maintenance deletes what has expired. What has expired under the old setting
+   * stays deleted.
+   */
+  update(projectId: string, days: number | null, user: string): Promise<void>;
+}
+
+export function openRetention({ engine }: StoreContext, ingest: Pick<Ingest, "setRetention">): Retention {
+  return {
+    async read(projectId) {
+      const p = new Parameters();
+      const sql = `SELECT days FROM ${newestRows("retention")} WHERE project_id = ${p.bind("String", projectId)}`;
+      const [row] = await engine.rows<{ days: number }>({ sql, params: p });
+      return row?.days || null;
+    },
+    update: ingest.setRetention,
+  };
+}

@@ -135,7 +135,7 @@ it("an expired call is not visible", async () => {
   expect(await store.calls.read({ project_id: projectId, id: "x" })).toMatchObject({
     expire_at: (expireAt / 1_000_000n) * 1_000_000n,
   });
-  await expect.poll(() => seen(projectId, "x"), { timeout: 10_000, interval: 500 }).toEqual(never);
+  await expect.poll(() => seen(projectId, "x"), { timeout: 10_000, interval: 200 }).toEqual(never);
 });
 
 it("another project's call with the same id is another call", async () => {
@@ -159,13 +159,13 @@ it("another project's call with the same id is another call", async () => {
 
 it("nothing doubles or vanishes while calls end and are sent again", async () => {
   const projectId = newProject();
-  const ids = Array.from({ length: 60 }, () => newId());
+  const ids = Array.from({ length: 30 }, () => newId());
   await store.ingest(ids.map((id) => startPart({ project_id: projectId, id })));
   const progress = { writing: true };
   const writes = (async () => {
-    for (let round = 0; round < 6; round++) {
-      for (let from = 0; from < ids.length; from += 20) {
-        const some = ids.slice(from, from + 20);
+    for (let round = 0; round < 4; round++) {
+      for (let from = 0; from < ids.length; from += 10) {
+        const some = ids.slice(from, from + 10);
         await store.ingest(
           some.map((id) =>
             round === 0

@@ -11,13 +11,15 @@ interface Entry {
 function recorder(commitMs = 0) {
   const commits: string[][] = [];
   let running = 0;
+  let begun = 0;
   const queue = groupCommits<Entry>(async (entries) => {
+    begun++;
     expect(++running).toBe(1);
     await delay(commitMs);
     commits.push(entries.map(({ name }) => name));
     running--;
   });
-  return { commits, queue };
+  return { commits, begun: () => begun, queue };
 }
 
 const entry = (name: string, bytes = 100): Entry => ({ name, bytes, rows: 1 });
@@ -32,17 +34,16 @@ test("requests that come together share a commit, in order", async () => {
 test("a single request does not wait for others", async () => {
   const { commits, queue } = recorder();
   queue.add(entry("a"));
-  await vi.waitFor(() => expect(commits).toEqual([["a"]]));
+  await expect.poll(() => commits).toEqual([["a"]]);
   await queue.close();
 });
 
 test("what comes during a commit goes into the next one; commits never overlap", async () => {
-  const { commits, queue } = recorder(20);
+  const { commits, begun, queue } = recorder(20);
   queue.add(entry("a"));
-  await delay(15);
+  await expect.poll(begun, { interval: 1 }).toBe(1);
   queue.add(entry("b"));
   queue.add(entry("c"));
-  await delay(1);
   await queue.close();
   expect(commits).toEqual([["a"], ["b", "c"]]);
 });

@@ -265,7 +265,7 @@ it("finds for any query just the calls that a plain evaluation of it finds", asy
   const rejected = await store.ingest(stored.map(({ id, generated }) => toPart(projectId, id, generated)));
   expect(rejected).toEqual([]);
 
-  const numRuns = Number(process.env["HEDDLE_PROPERTY_RUNS"] ?? 80);
+  const numRuns = Number(process.env["PROPERTY_RUNS"] ?? 40);
   let telling = 0;
   const property = fc.asyncProperty(condition, async (where) => {
     const query = { $expr: where };

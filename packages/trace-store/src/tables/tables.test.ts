@@ -225,22 +225,22 @@ test("unknown tables and those of other projects have no rows", async () => {
   expect(await all({ project_id: foreign, digest })).toEqual([]);
 });
 
-test("a table of 100,000 rows is created, paged, sorted and streamed", { timeout: 120_000 }, async () => {
+test("a table of 30,000 rows is created, paged, sorted and streamed", { timeout: 120_000 }, async () => {
   const projectId = project();
-  const rows = Array.from({ length: 100_000 }, (_, i) => `{"i":${i},"text":"row number ${i} of a big table"}`);
+  const rows = Array.from({ length: 30_000 }, (_, i) => `{"i":${i},"text":"row number ${i} of a big table"}`);
   const { digest, row_digests } = await tables.create({ project_id: projectId, rows });
-  expect(await values({ project_id: projectId, digest, offset: 50_000, limit: 3 })).toEqual(rows.slice(50_000, 50_003));
+  expect(await values({ project_id: projectId, digest, offset: 15_000, limit: 3 })).toEqual(rows.slice(15_000, 15_003));
   const sortBy: TableQuery["sort_by"] = [{ field: "i", direction: "desc" }];
   expect(await values({ project_id: projectId, digest, sort_by: sortBy, limit: 2 })).toEqual([
-    rows[99_999],
-    rows[99_998],
+    rows[29_999],
+    rows[29_998],
   ]);
   let at = 0;
   for await (const row of tables.query({ project_id: projectId, digest })) {
     if (row.original_index !== at || row.val !== rows[at] || row.digest !== row_digests[at]) break;
     at++;
   }
-  expect(at).toBe(100_000);
+  expect(at).toBe(30_000);
   for await (const row of tables.query({ project_id: projectId, digest })) {
     expect(row.original_index).toBe(0);
     break;

@@ -18,9 +18,10 @@ export interface PriceList {
 
 interface PriceSource {
   name: string;
+  /** Where the provider publishes its prices. */
   pages: readonly string[];
-  /** Date on which the pages were read. */
-  checked: string;
+  /** Date for which public lists of prices had these values. */
+  as_of: string;
 }
 
 interface PriceEntry {
@@ -85,10 +86,10 @@ export function parsePriceList(text: string, file: string): PriceList {
     seen.add(key);
   }
   for (const [provider, source] of Object.entries(sources)) {
-    const { name, pages, checked } = isObject(source) ? source : {};
-    const dated = typeof checked === "string" && parseTime(checked) !== undefined;
+    const { name, pages, as_of } = isObject(source) ? source : {};
+    const dated = typeof as_of === "string" && parseTime(as_of) !== undefined;
     if (typeof name !== "string" || !Array.isArray(pages) || !dated) {
-      refuse(`sources.${provider} needs a name, pages and the date on which they were checked`);
+      refuse(`sources.${provider} needs a name, pages and the date as_of which its prices are`);
     }
   }
   return { unit, sources: sources as PriceList["sources"], prices: prices as PriceEntry[] };
@@ -150,7 +151,7 @@ function faultOf(entry: Readonly<Record<string, unknown>>): string | undefined {
 function storePrices({ unit, sources, prices }: PriceList): Price[] {
   return prices.map(({ llm_id, provider_id = "default", effective_date, ...costs }) => {
     const effectiveDate = effective_date === undefined ? 0n : (parseTime(effective_date) ?? 0n);
-    const checked = Object.hasOwn(sources, provider_id) ? sources[provider_id]?.checked : undefined;
+    const asOf = Object.hasOwn(sources, provider_id) ? sources[provider_id]?.as_of : undefined;
     return {
       llm_id,
       provider_id,
@@ -160,7 +161,7 @@ function storePrices({ unit, sources, prices }: PriceList): Price[] {
       ...costs,
       prompt_token_cost_unit: unit,
       completion_token_cost_unit: unit,
-      created_at: checked === undefined ? effectiveDate : (parseTime(checked) ?? effectiveDate),
+      created_at: asOf === undefined ? effectiveDate : (parseTime(asOf) ?? effectiveDate),
       created_by: null,
     };
   });

@@ -68,6 +68,21 @@ const model = weave.op(async function model({ datasetRow }: { datasetRow: { ques
 const evaluation = new weave.Evaluation({ name: "sums", dataset, scorers: [exact] });
 const summary = await evaluation.evaluate({ model });
 
+const logger = new weave.EvaluationLogger({
+  name: "logged by hand",
+  model: { name: "some-model" },
+  dataset: "some-rows",
+});
+for (const [question, output, expected] of [
+  ["2+2?", "4", "4"],
+  ["3+3?", "5", "6"],
+]) {
+  const prediction = await logger.logPredictionAsync({ question }, output);
+  await prediction.logScore("equals", output === expected);
+  await prediction.finish();
+}
+await logger.logSummary({ note: "half of them are right" });
+
 await client.waitForBatchProcessing();
 const calls = await client.getCalls({ trace_roots_only: true });
 const renamed = calls.find((call) => call.op_name.includes("/op/greet:"));

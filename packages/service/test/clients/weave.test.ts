@@ -39,7 +39,7 @@ async function runProgram(projectId: string): Promise<Report> {
   return JSON.parse(stdout.slice(stdout.indexOf('{"roots"'))) as Report;
 }
 
-test("the weave SDK traces, publishes and evaluates unmodified", async () => {
+test("the weave SDK traces, publishes, evaluates and scores unmodified", async () => {
   const projectId = newProject();
   const report = await runProgram(projectId);
   const tracing = service.tracing();
@@ -76,6 +76,27 @@ test("the weave SDK traces, publishes and evaluates unmodified", async () => {
   expect(vals).toEqual(expect.arrayContaining([{ question: "3+3?", expected: "6" }]));
   expect(report.summary).toMatchObject({ exact: { true_count: 2 } });
   expect(report.readPrompt).toMatchObject({ content: "Answer {question}" });
+
+  // Scores of the evaluation logger are feedback on the predictions, and show there.
+  const { result } = await tracing.feedbackQuery({
+    project_id: projectId,
+    sort_by: [{ field: "created_at", direction: "asc" }],
+  });
+  const scores = result as { feedback_type: string; payload: unknown; weave_ref: string }[];
+  expect(scores.map(({ feedback_type, payload }) => [feedback_type, payload])).toEqual([
+    ["wandb.runnable.equals", { output: true }],
+    ["wandb.runnable.equals", { output: false }],
+  ]);
+  const judged = await tracing.callRead({
+    project_id: projectId,
+    id: scores[0]?.weave_ref.split("/").at(-1) ?? "",
+    include_feedback: true,
+  });
+  expect(judged.call).toMatchObject({
+    output: "4",
+    summary: { weave: { feedback: [{ feedback_type: "wandb.runnable.equals", payload: { output: true } }] } },
+  });
+
   expect(report.roots.length).toBeGreaterThanOrEqual(5);
   expect(service.unexpected).toEqual([]);
 });

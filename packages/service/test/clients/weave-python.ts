@@ -52,7 +52,7 @@ async function install(): Promise<string | undefined> {
 
 /** Returns 0 when every scenario passed on both write paths. */
 async function runBothWays(python: string): Promise<number> {
-  const heddle = await openHeddle();
+  const heddle = await openHeddle({ dist: fileURLToPath(new URL("../../dist", import.meta.url)) });
   try {
     let status = 0;
     for (const [path, complete] of [

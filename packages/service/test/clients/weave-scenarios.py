@@ -188,7 +188,7 @@ def costs(client):
     added = client.add_cost(llm_id=model, prompt_token_cost=0.5, completion_token_cost=2)
     [cost] = client.query_costs(llm_ids=[model])
     same((cost.llm_id, cost.prompt_token_cost, cost.completion_token_cost), (model, 0.5, 2), "price")
-    same(cost.id, added.ids[0][1], "id of the price")
+    same(cost.id, added.ids[0][0], "id of the price")
 
     @weave.op
     def complete():

@@ -43,18 +43,21 @@ export interface HeddleProcess {
 export interface HeddleOptions {
   env?: Record<string, string>;
   data?: string;
+  /** Directory of the compiled service; default the one compiled for this test run. */
+  dist?: string;
 }
 
 interface SpawnOptions extends ServeOptions {
   uid?: number;
+  dist?: string;
 }
 
 export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
-/** One `heddle …`, compiled for this test run; nothing of this process's own settings reaches it. */
+/** One `heddle …` of compiled code; nothing of this process's own settings reaches it. */
 export function heddle(args: readonly string[], env: Record<string, string>, options: SpawnOptions = {}): Child {
-  const { uid, ...serveOptions } = options;
-  return spawn(process.execPath, programOf(args, serveOptions), {
+  const { uid, dist = join(inject("compiled"), "@heddle/service/dist"), ...serveOptions } = options;
+  return spawn(process.execPath, programOf(dist, args, serveOptions), {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
     uid,
@@ -62,8 +65,7 @@ export function heddle(args: readonly string[], env: Record<string, string>, opt
 }
 
 /** The `heddle` command as it is installed; with options, a program that does the same with those. */
-function programOf(args: readonly string[], options: ServeOptions): string[] {
-  const dist = join(inject("compiled"), "@heddle/service/dist");
+function programOf(dist: string, args: readonly string[], options: ServeOptions): string[] {
   if (Object.keys(options).length === 0) return [join(dist, "main.js"), ...args];
   const [module, ...values] = [pathToFileURL(join(dist, "cli/run.js")), args, options].map((value) =>
     JSON.stringify(value),
@@ -81,7 +83,7 @@ export async function finished(child: Child): Promise<{ code: number | null; out
   return { code, out, err };
 }
 
-export async function openHeddle({ env = {}, data }: HeddleOptions = {}): Promise<HeddleProcess> {
+export async function openHeddle({ env = {}, data, dist }: HeddleOptions = {}): Promise<HeddleProcess> {
   const directory = data ?? mkdtempSync(join(tmpdir(), "heddle-faults-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -89,12 +91,8 @@ export async function openHeddle({ env = {}, data }: HeddleOptions = {}): Promis
   let log = "";
 
   async function start(): Promise<void> {
-    const life = heddle(["serve"], {
-      HEDDLE_DATA_DIR: directory,
-      HEDDLE_PORT: String(port),
-      HEDDLE_API_KEY: ownerKey,
-      ...env,
-    });
+    const settings = { HEDDLE_DATA_DIR: directory, HEDDLE_PORT: String(port), HEDDLE_API_KEY: ownerKey, ...env };
+    const life = heddle(["serve"], settings, dist === undefined ? {} : { dist });
     child = life;
     life.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
     await new Promise<void>((resolve, reject) => {

@@ -38,6 +38,18 @@ async function filledProject(): Promise<string> {
   const file = { project_id: projectId, name: "a", mime: "", size_bytes: 5, blob_key: "k" };
   await store.files.add({ ...file, digest: "d" });
   await store.files.add({ ...file, digest: "d" });
+  const weaveRef = `weave:///${projectId}/object/o:1`;
+  const feedback = {
+    project_id: projectId,
+    weave_ref: weaveRef,
+    feedback_type: "quality",
+    payload: "{}",
+    wb_user_id: "ann",
+  };
+  await store.feedback.create(feedback);
+  const { id } = await store.feedback.create(feedback);
+  const query = { $expr: { $eq: [{ $getField: "id" }, { $literal: id }] } };
+  await store.feedback.purge({ project_id: projectId, query });
   return projectId;
 }
 
@@ -52,7 +64,7 @@ test("everything that can be read of a project is counted once, with the bytes o
     table_row_count: 3,
     tables_storage_size_bytes: 7 + 7 + 29,
     file_count: 1,
-    feedback_count: 0,
+    feedback_count: 1,
     files_storage_size_bytes: 5,
   });
 });
@@ -74,6 +86,7 @@ test("only what is asked for is measured", async () => {
     include_trace_storage_size: false,
     include_object_storage_size: false,
     include_table_storage_size: false,
+    include_feedback: false,
   });
   expect(stats).toMatchObject({ call_count: 0, object_version_count: 0, table_count: 0, file_count: 1 });
   expect(sent).toHaveLength(1);
@@ -83,12 +96,12 @@ test("no content is read for it", async () => {
   const projectId = await filledProject();
   sent.length = 0;
   await store.projectStats({ project_id: projectId });
-  expect(sent).toHaveLength(5);
+  expect(sent).toHaveLength(6);
   for (const { sql, params } of sent) {
     // The plan lists the columns that a statement takes from a table, and its conditions.
     const plan = await db.engine.rows<{ explain: string }>({ sql: `EXPLAIN header = 1 ${sql}`, params });
     const text = plan.map(({ explain }) => explain).join("\n");
     expect(text).toContain("ReadFromMergeTree");
-    expect(text).not.toMatch(/\b(attributes|inputs|output|summary|exact|val|row_digests)\b/);
+    expect(text).not.toMatch(/\b(attributes|inputs|output|summary|exact|val|row_digests|payload)\b/);
   }
 });

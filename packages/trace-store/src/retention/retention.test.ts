@@ -69,6 +69,26 @@ test("older calls, finished or running, are hidden at once, and a day later at m
   expect(await shown(other)).toEqual([elsewhere]);
 });
 
+test("feedback on a call goes with it, and other feedback stays", async () => {
+  const projectId = newProject();
+  const [young = "", old = ""] = await calls(projectId, [20, 31]);
+  const paths = [`call/${young}`, `call/${old}`, "object/answers:1"];
+  for (const path of paths) {
+    await store.feedback.create({
+      project_id: projectId,
+      weave_ref: `weave:///${projectId}/${path}`,
+      feedback_type: "quality",
+      payload: "{}",
+      wb_user_id: "ann",
+    });
+  }
+  await store.retention.update(projectId, 30, "alice");
+  await store.maintain(true);
+  const { result } = await store.feedback.query({ project_id: projectId });
+  expect(result).toHaveLength(2);
+  expect(result.join("\n")).not.toContain(old);
+});
+
 test("a call shows when it expires, and calls that come later expire, too", async () => {
   const projectId = newProject();
   await store.retention.update(projectId, 7, "alice");

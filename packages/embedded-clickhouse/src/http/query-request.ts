@@ -66,7 +66,7 @@ function refuseUnsupported(parameters: URLSearchParams): void {
 }
 
 export function isOn(value: string | null | undefined): boolean {
-  return value != null && value !== "0" && value !== "false";
+  return ![undefined, null, "0", "false"].includes(value);
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

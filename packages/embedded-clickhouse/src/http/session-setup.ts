@@ -22,7 +22,7 @@ export function sessionNeeds({ request, statement }: Execution, marker: string):
   statements.push(`SET ${[...settings, ...(once ? parameters : []), ...last].join(", ")}`);
   return {
     setup: statements.join("; "),
-    parameterNames: JSON.stringify([...request.parameters.keys()].sort()),
+    parameterNames: JSON.stringify([...request.parameters.keys()].toSorted()),
     parameters: once || parameters.length === 0 ? "" : `SET ${parameters.join(", ")}`,
     reusable: !once && statement.kind !== "other",
   };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hasEnd, hasStart, OpenSides } from "./open-sides.js";
 
-const call = (id: string, project_id = "e/p") => ({ project_id, id });
+const call = (id: string, projectId = "e/p") => ({ project_id: projectId, id });
 
 it("knows which projects have running calls", () => {
   const open = new OpenSides();

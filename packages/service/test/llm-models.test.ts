@@ -157,7 +157,9 @@ describe("templates", () => {
     const wide = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`c${index}`.repeat(100), 1]));
     expect((await failure(predict(ref, wide)))[1].length).toBeLessThan(2000);
     expect(await failure(predict(ref, []))).toEqual(["invalid", "the row must be an object of columns by name"]);
-    expect((await failure(predict(await storedModel({ messages_template: [user("{toString}")] }), {})))[0]).toBe("invalid");
+    expect((await failure(predict(await storedModel({ messages_template: [user("{toString}")] }), {})))[0]).toBe(
+      "invalid",
+    );
     expect(upstream.received).toEqual([]);
   });
 
@@ -185,7 +187,10 @@ describe("the column user_input", () => {
   test.each([
     ["Hi", [user("Hi")]],
     [user("Hi"), [user("Hi")]],
-    [[user("Hi"), { role: "assistant", content: "Yes?" }], [user("Hi"), { role: "assistant", content: "Yes?" }]],
+    [
+      [user("Hi"), { role: "assistant", content: "Yes?" }],
+      [user("Hi"), { role: "assistant", content: "Yes?" }],
+    ],
   ])("%j follows the template", async (user_input, messages) => {
     await predict(await storedModel({ messages_template: [system] }), { user_input });
     expect(sent()["messages"]).toEqual([system, ...messages]);
@@ -199,7 +204,10 @@ describe("the column user_input", () => {
   test("or a template is needed", async () => {
     const ref = await storedModel({});
     expect(await failure(predict(ref, { q: 1 }))).toEqual(["invalid", expect.stringMatching(/no messages_template/)]);
-    expect(await failure(predict(ref, { user_input: 1 }))).toEqual(["invalid", expect.stringMatching(/"user_input" must/)]);
+    expect(await failure(predict(ref, { user_input: 1 }))).toEqual([
+      "invalid",
+      expect.stringMatching(/"user_input" must/),
+    ]);
   });
 });
 
@@ -218,12 +226,18 @@ describe("a model that returns garbage", () => {
 
   test("is text when no JSON was asked for", async () => {
     reply = { message: { role: "assistant", content: '{"a": "\u0000' } };
-    expect((await predict(await storedModel({ messages_template: [user("Hi")] }), {})).output).toBe('"{\\"a\\": \\"\\u0000"');
+    expect((await predict(await storedModel({ messages_template: [user("Hi")] }), {})).output).toBe(
+      '"{\\"a\\": \\"\\u0000"',
+    );
   });
 });
 
 test("a message with calls of tools is the whole output", async () => {
-  const message = { role: "assistant", content: null, tool_calls: [{ id: "1", function: { name: "f", arguments: "{}" } }] };
+  const message = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "1", function: { name: "f", arguments: "{}" } }],
+  };
   reply = { message };
   const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
   const ref = await storedModel({ messages_template: [user("Hi")], tools, response_format: "json" });
@@ -240,8 +254,14 @@ describe("refs that cannot be loaded say why", () => {
   const load = async (ref: string) => failure(loadModel(service.services, projectId, ref));
 
   test("of other forms and projects", async () => {
-    expect(await load("gpt-4o")).toEqual(["invalid", expect.stringMatching(/"gpt-4o" is no ref of an object: write weave:/)]);
-    expect(await load(`weave:///${projectId}/call/1`)).toEqual(["invalid", expect.stringMatching(/is no ref of an object/)]);
+    expect(await load("gpt-4o")).toEqual([
+      "invalid",
+      expect.stringMatching(/"gpt-4o" is no ref of an object: write weave:/),
+    ]);
+    expect(await load(`weave:///${projectId}/call/1`)).toEqual([
+      "invalid",
+      expect.stringMatching(/is no ref of an object/),
+    ]);
     const foreign = newProject();
     const ref = await stored({ llm_model_id: "loom-8b" }, "LLMStructuredCompletionModel", foreign);
     const missing = `weave:///${foreign}/object/none:latest`;

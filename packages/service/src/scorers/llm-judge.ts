@@ -32,7 +32,8 @@ export const llmJudge: ScorerClass = {
     scoring_prompt: {
       type: "string",
       minLength: 1,
-      description: "The question to the judge, with variables as `{output}`, `{inputs}` or `{expected}`; or a ref of a prompt object.",
+      description:
+        "The question to the judge, with variables as `{output}`, `{inputs}` or `{expected}`; or a ref of a prompt object.",
     },
     scoring_prompt_ref: {
       type: "string",
@@ -41,12 +42,14 @@ export const llmJudge: ScorerClass = {
     },
     response_schema: {
       type: "object",
-      description: "A JSON schema of draft 2020-12 for the judgement. The model is asked for it, and a judgement that does not fit is an error.",
+      description:
+        "A JSON schema of draft 2020-12 for the judgement. The model is asked for it, and a judgement that does not fit is an error.",
     },
   },
   required: ["model"],
   result: {
-    "the judgement": "with `response_schema`, or when the model object asks for JSON, the JSON value as the model wrote it; otherwise its text",
+    "the judgement":
+      "with `response_schema`, or when the model object asks for JSON, the JSON value as the model wrote it; otherwise its text",
   },
   isSdkClass: true,
   check(parameters) {

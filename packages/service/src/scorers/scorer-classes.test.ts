@@ -184,10 +184,15 @@ describe.each<[string, Row[]]>([
       ],
       // The wildcard must not take the only call that fits the other.
       [{}, [call("a", { x: 1 }), call("a", { x: 2 })], ["a", call("a", { x: 1 })], { passed: true, score: 1 }],
-      [{}, { role: "assistant", content: [{ type: "tool_use", name: "a", input: { x: 1 } }] }, call("a", { x: 1 }), {
-        passed: true,
-        score: 1,
-      }],
+      [
+        {},
+        { role: "assistant", content: [{ type: "tool_use", name: "a", input: { x: 1 } }] },
+        call("a", { x: 1 }),
+        {
+          passed: true,
+          score: 1,
+        },
+      ],
       [{}, '[{"name": "a"}]', '["a"]', { passed: true, score: 1 }],
       [{}, "a text", [], { passed: true, score: 1 }],
       [{}, { role: "user", name: "bob", content: "hi" }, [], { passed: true, score: 1 }],
@@ -233,7 +238,11 @@ describe("what would take too long or too much is an error that names the limit"
   });
 
   test("and the next score is right", async () => {
-    const slow = score("RegexScorer", { pattern: "(.{0,1000})x(.{0,990})y(.{0,900})z$" }, { output: "axay".repeat(200_000) });
+    const slow = score(
+      "RegexScorer",
+      { pattern: "(.{0,1000})x(.{0,990})y(.{0,900})z$" },
+      { output: "axay".repeat(200_000) },
+    );
     await slow.catch(() => {});
     expect(await score("RegexScorer", { pattern: "b+" }, { output: "abbc" })).toEqual({ passed: true, match: "bb" });
   });
@@ -265,7 +274,12 @@ test.each([
 });
 
 test.each([
-  ["ExactMatchScorer", {}, { output: 1, answer: 2 }, /needs "expected", which the row does not have. It has: "output", "answer"/],
+  [
+    "ExactMatchScorer",
+    {},
+    { output: 1, answer: 2 },
+    /needs "expected", which the row does not have. It has: "output", "answer"/,
+  ],
   ["ContainsScorer", {}, { output: "", expected: [] }, /"expected" must be a text or a list of 1 to 1000 texts/],
   ["NumericToleranceScorer", {}, { output: 1, expected: "many" }, /"expected" must be a number/],
   ["ToolCallScorer", {}, { output: 1, expected: { tool: "a" } }, /"expected" must be calls of tools/],

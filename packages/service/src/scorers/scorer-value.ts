@@ -47,7 +47,9 @@ export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerS
   if (fault !== undefined) throw new HeddleError("invalid", [fault.path, fault.message].filter(Boolean).join(": "));
 
   const { name, description: _, column_map = {}, ...given } = members;
-  const defaults = Object.entries(schemas).flatMap(([key, { default: value }]) => (value === undefined ? [] : [[key, value]]));
+  const defaults = Object.entries(schemas).flatMap(([key, { default: value }]) =>
+    value === undefined ? [] : [[key, value]],
+  );
   const parameters = { ...(Object.fromEntries(defaults) as Parameters), ...given };
   scorerClass.check?.(parameters);
   return {

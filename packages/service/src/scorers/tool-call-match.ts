@@ -40,7 +40,8 @@ export const toolCallMatch: ScorerClass = {
   },
   result: {
     passed: "whether all expected calls were made and, without `allow_extra`, no other",
-    score: "matched calls divided by the larger of both numbers of calls, or with `allow_extra` by the expected ones, 0 to 1",
+    score:
+      "matched calls divided by the larger of both numbers of calls, or with `allow_extra` by the expected ones, 0 to 1",
     reason: "how many calls matched; absent when it passes",
   },
   open(parameters) {

@@ -23,7 +23,7 @@ export const contains: ScorerClass = {
       type: "array",
       items: { type: "string", minLength: 1 },
       maxItems: maxValues,
-      description: `The texts, at most ${maxValues}. Without them, \`expected\` of the row is the text or the list of texts.`,
+      description: `The texts, at most ${maxValues.toLocaleString("en")}. Without them, \`expected\` of the row is the text or the list of texts.`,
     },
     require: {
       type: "string",

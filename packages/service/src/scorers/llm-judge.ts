@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
+import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
 import { filledMessage } from "../llm-models/completion-model.js";
@@ -96,13 +97,11 @@ function formatOf(schema: Members): Members {
   return { type: "json_schema", json_schema: { name: "judgement", schema } };
 }
 
-function checkJudgement(schema: Members, output: string): void {
+function checkJudgement(schema: Members, output: JsonText): void {
   const fault = faultOf(schema, output);
-  if (fault === undefined) return;
-  const reason = [fault.path, fault.message].filter(Boolean).join(": ");
-  throw new HeddleError("failed", `the judgement does not fit response_schema: ${reason}`);
+  if (fault !== undefined) throw new HeddleError("failed", `the judgement does not fit response_schema: ${fault}`);
 }
 
-function faultOf(schema: Members, value: string) {
+function faultOf(schema: Members, value: JsonText): string | undefined {
   return withPrefix("response_schema", () => schemaFault(JSON.stringify(schema), value, checkMs));
 }

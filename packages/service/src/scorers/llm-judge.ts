@@ -3,12 +3,11 @@ import { rawJson } from "@heddle/server-stub";
 import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
-import { filledMessage } from "../llm-models/completion-model.js";
+import { filledMessages } from "../llm-models/completion-model.js";
 import type { CompletionModel, Members } from "../llm-models/completion-model.js";
 import { loadModel } from "../llm-models/load-model.js";
 import { loadPrompt } from "../llm-models/load-prompt.js";
 import { modelClass, modelOf } from "../llm-models/model-value.js";
-import { TemplateFiller } from "../llm-models/template.js";
 import type { ScorerClass, ScorerContext } from "./scorer-class.js";
 
 interface JudgeParameters {
@@ -65,8 +64,7 @@ export const llmJudge: ScorerClass = {
     const [model, prompt] = await Promise.all([modelFor(rest.model, context), promptFor(rest, context)]);
     const settings = schema === undefined ? {} : { response_format: formatOf(schema) };
     return async (variables, signal) => {
-      const filler = new TemplateFiller(variables);
-      const messages = prompt.map((message) => filledMessage(message, filler));
+      const { messages } = filledMessages(prompt, variables);
       const { output } = await model.complete(messages, signal, settings);
       if (schema !== undefined) checkJudgement(schema, output);
       return rawJson(output);

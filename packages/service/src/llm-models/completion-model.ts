@@ -3,10 +3,10 @@ import type { JsonText } from "@heddle/trace-model";
 import type { ChatCompletion, ChatModel } from "../providers/chat-completions.js";
 import { withinTime } from "../time-limit.js";
 import type { LlmModel, Prediction } from "./llm-model.js";
+import { isMembers } from "./members.js";
+import type { Members } from "./members.js";
 import { TemplateFiller } from "./template.js";
 import { columnsOf, jsonIn, Variables } from "./variables.js";
-
-export type Members = Readonly<Record<string, unknown>>;
 
 /** What a model object says, checked. */
 export interface ModelSettings {
@@ -114,8 +114,4 @@ function outputOf({ message, finishReason }: ChatCompletion, asJson: boolean): J
   const excerpt = JSON.stringify(content.slice(0, maxExcerpt));
   const reason = finishReason === "length" ? ", and was cut at max_tokens" : "";
   throw new HeddleError("failed", `the model was asked for JSON and returned a text that is none${reason}: ${excerpt}`);
-}
-
-export function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

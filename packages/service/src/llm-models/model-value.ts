@@ -5,9 +5,11 @@ import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
 import { chatModel } from "../providers/chat-completions.js";
 import type { Services } from "../services.js";
-import { CompletionModel, isMembers } from "./completion-model.js";
-import type { Members, ModelSettings } from "./completion-model.js";
+import { CompletionModel } from "./completion-model.js";
+import type { ModelSettings } from "./completion-model.js";
 import { loadPrompt } from "./load-prompt.js";
+import { isMembers } from "./members.js";
+import type { Members } from "./members.js";
 import { modelSchema } from "./model-schema.js";
 
 export const modelClass = "LLMStructuredCompletionModel";

@@ -188,8 +188,10 @@ test("a usage that is no count is left out", async () => {
 });
 
 test("a key that the server repeats is not part of a completion", async () => {
-  const completed = await complete([completion({ role: "assistant", content: `your key is ${secret}` })]);
-  expect(completed.message["content"]).toBe("your key is ***");
+  const escaped = secret.replace("s", String.raw`\u0073`);
+  const route: Route = (response) =>
+    response.end(`{"choices":[{"message":{"content":"your key is ${secret}, that is ${escaped}"}}]}`);
+  expect((await complete([route])).message["content"]).toBe("your key is ***, that is ***");
 });
 
 describe("cancelling ends", () => {

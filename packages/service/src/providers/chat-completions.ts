@@ -41,7 +41,7 @@ export interface RetryTimes {
 
 const usualTimes: RetryTimes = { firstMs: 500, maxMs: 10_000, maxRetryAfterMs: 60_000 };
 const maxAttempts = 5;
-/** There is no further attempt when the attempts have taken this many timeouts of the provider: one is tried again. */
+/** Attempts end when together they have taken this many timeouts of the provider: a timeout is tried again once. */
 const maxTimeouts = 1.5;
 /** Of text: an output must fit into a call. */
 const maxResponseBytes = 8 * 1024 * 1024;
@@ -130,12 +130,11 @@ function refused(provider: ConnectedProvider, response: OutgoingResponse): Heddl
 
 function completionOf(provider: ConnectedProvider, response: OutgoingResponse): ChatCompletion {
   const fault = (reason: string) => new HeddleError("failed", `${provider.name}: ${reason}`);
-  const text = provider.withoutKey(response.body.toString("utf8"));
-  const { choices, usage, error } = withPrefix(provider.name, () =>
-    jsonObject({ ...response, body: Buffer.from(text) }),
-  );
+  const parsed = withPrefix(provider.name, () => jsonObject(response));
   // Some servers report errors with status 200.
-  if (isObject(error)) throw fault(errorText({ ...response, body: Buffer.from(text) }, provider));
+  if (isObject(parsed["error"])) throw fault(errorText(response, provider));
+  // Written again, so that no escape hides the key.
+  const { choices, usage } = JSON.parse(provider.withoutKey(JSON.stringify(parsed))) as typeof parsed;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   if (!isObject(choice) || !isObject(choice["message"])) throw fault("the response has no choice with a message");
   const { message, finish_reason } = choice;

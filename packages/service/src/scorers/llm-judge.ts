@@ -4,10 +4,11 @@ import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
 import { filledMessages } from "../llm-models/completion-model.js";
-import type { CompletionModel, Members } from "../llm-models/completion-model.js";
+import type { CompletionModel } from "../llm-models/completion-model.js";
 import { loadModel } from "../llm-models/load-model.js";
 import { loadPrompt } from "../llm-models/load-prompt.js";
-import { modelClass, modelOf } from "../llm-models/model-value.js";
+import type { Members } from "../llm-models/members.js";
+import { checkModelValue, modelClass, modelOf } from "../llm-models/model-value.js";
 import type { ScorerClass, ScorerContext } from "./scorer-class.js";
 
 interface JudgeParameters {
@@ -53,10 +54,11 @@ export const llmJudge: ScorerClass = {
   },
   isSdkClass: true,
   check(parameters) {
-    const { scoring_prompt, scoring_prompt_ref, response_schema } = parameters as unknown as JudgeParameters;
+    const { model, scoring_prompt, scoring_prompt_ref, response_schema } = parameters as unknown as JudgeParameters;
     if (scoring_prompt === undefined && scoring_prompt_ref === undefined) {
       throw new HeddleError("invalid", "scoring_prompt or scoring_prompt_ref is required");
     }
+    if (typeof model !== "string") withPrefix("model", () => checkModelValue(JSON.stringify(model)));
     if (response_schema !== undefined) faultOf(response_schema, "null");
   },
   async open(parameters, context) {

@@ -276,6 +276,7 @@ test.each([
   ["ExactMatchScorer", { column_map: { expected: 1 } }, /column_map.expected: /],
   ["ExactMatchScorer", { name: 1 }, /name: /],
   ["LLMAsAJudgeScorer", { model: "weave:///a/b/object/c:d" }, /scoring_prompt or scoring_prompt_ref is required/],
+  ["LLMAsAJudgeScorer", { scoring_prompt: "good?", model: {} }, /model: .*"llm_model_id"/],
   ["LLMAsAJudgeScorer", { scoring_prompt: "good?" }, /required property "model"/],
 ])("%s, case %#, names the member and the reason", async (className, parameters, text) => {
   const { code, message } = await failure(score(className, parameters, { output: "" }));

@@ -13,6 +13,7 @@ export {
   type Sink,
   type StreamBody,
 } from "./http.js";
+export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { readBody } from "./body.js";
 export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";

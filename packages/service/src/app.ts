@@ -1,3 +1,4 @@
+import { guardOrigins } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
@@ -43,7 +44,8 @@ export function createApp(
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const api = graphqlRoute(services, onError, interfaces);
-  return docsDir === undefined ? api : docsSite(docsDir, api);
+  const all = docsDir === undefined ? api : docsSite(docsDir, api);
+  return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
 }
 
 /** Every path of the training interface begins with /v1, however many slashes a client put in front. */

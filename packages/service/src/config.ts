@@ -21,6 +21,10 @@ export const variables = {
     default: "the embedded engine",
     meaning: "http(s) URL of a ClickHouse server or cluster that keeps the traces",
   },
+  HEDDLE_CORS_ORIGINS: {
+    default: "none",
+    meaning: "origins whose web pages may use the service, separated by commas: https://app.example.com",
+  },
   HEDDLE_ENGINE_MEMORY: {
     default: "half of the machine's",
     meaning: "memory the embedded engine may use, as 2GB or 900MB; queries that want more fail. At least 800MB",
@@ -58,6 +62,8 @@ export interface Config {
   apiKey: string | undefined;
   defaultEntity: string;
   clickhouseUrl: string | undefined;
+  /** Origins whose pages may use the service, as browsers send them. */
+  corsOrigins: readonly string[];
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
   /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
@@ -113,6 +119,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     apiKey,
     defaultEntity,
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
+    corsOrigins: corsOrigins(get("HEDDLE_CORS_ORIGINS")),
     engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
@@ -128,6 +135,19 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
     throw new ConfigError(`${name} must be an http or https URL, for example http://user:password@clickhouse:8123.`);
   }
   return text;
+}
+
+/** A wildcard is no origin: every page that a user of the service opens could then use it. */
+function corsOrigins(text: string | undefined): string[] {
+  const origins = (text ?? "").split(",").map((origin) => origin.trim());
+  return origins.filter(Boolean).map((origin) => {
+    if (URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).origin === origin) {
+      return origin;
+    }
+    throw new ConfigError(
+      `HEDDLE_CORS_ORIGINS must be origins such as https://app.example.com, without a path, not "${origin}".`,
+    );
+  });
 }
 
 function pathIn(directory: string, path: string | undefined): string | undefined {

@@ -47,6 +47,9 @@ export function openDataDirectory(path: string): DataDirectory {
   return { path, release: () => lock.close() };
 }
 
+/** Name of the file with the owner key that was made at the first start. */
+export const keyFile = "api-key";
+
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /**
@@ -55,7 +58,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
  */
 export function ownerKey(directory: DataDirectory, configured: string | undefined): string {
   if (configured !== undefined) return configured;
-  const file = join(directory.path, "api-key");
+  const file = join(directory.path, keyFile);
   const kept = readText(file)?.trim();
   if (kept) return kept;
   let key = "";

@@ -10,11 +10,12 @@ import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
-import { openDataDirectory, ownerKey } from "./data-directory.js";
+import { keyFile, openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
+import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -22,6 +23,8 @@ import { takeWriterLease } from "./writer-lease.js";
 export interface Running {
   url: string;
   apiKey: string;
+  /** The file with the owner key; undefined for a configured one. */
+  keyFile: string | undefined;
   /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
   /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
@@ -51,6 +54,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
+    for (const line of readableByOthers(config)) log(line);
 
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
@@ -96,7 +100,13 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       await app.drain(drainMs);
       await server.close(cutMs);
     });
-    return { url: server.url, apiKey, replaced: lease.replaced, close };
+    return {
+      url: server.url,
+      apiKey,
+      keyFile: config.apiKey === undefined ? join(config.dataDir, keyFile) : undefined,
+      replaced: lease.replaced,
+      close,
+    };
   } catch (error) {
     await close();
     throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;

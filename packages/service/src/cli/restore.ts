@@ -8,7 +8,7 @@ import { readManifest } from "../backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
-import { restoreMark } from "../data-directory.js";
+import { keyFile, restoreMark } from "../data-directory.js";
 import { UsageError } from "./usage.js";
 
 export const restoreUsage = `heddle restore FROM
@@ -46,7 +46,7 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
     copyFileSync(join(from, "control.db"), controlPlane);
     print("keys, users, projects and annotation queues");
   }
-  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.dataDir, "api-key"));
+  if (existsSync(join(from, keyFile))) copyFileSync(join(from, keyFile), join(config.dataDir, keyFile));
   printExternalParts(config, print);
   await syncTree(config.dataDir);
   rmSync(mark);

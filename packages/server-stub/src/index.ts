@@ -4,12 +4,14 @@ export { type Credentials, readCredentials } from "./credentials.js";
 export type { Definition, OperationEntry } from "./definition.js";
 export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf } from "./handlers.js";
 export {
+  BodyStalled,
   BodyTooLarge,
   ClientDisconnected,
   type Encoding,
   type HttpRequest,
   type HttpResponse,
   type HttpServer,
+  Overloaded,
   type Sink,
   type StreamBody,
 } from "./http.js";

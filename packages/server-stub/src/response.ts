@@ -56,10 +56,11 @@ export function responseOf(
 export function problemResponse(problem: Problem, kind: "tracing" | "training"): HttpResponse {
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
-  const tooLarge = problem.status === 413;
-  if (tooLarge) headers["connection"] = "close";
+  // The rest of the body is not read.
+  const unread = problem.status === 413 || problem.status === 408;
+  if (unread) headers["connection"] = "close";
   const body = writeJson(problemBody(problem, kind));
-  return { status: problem.status, headers, body, ...(tooLarge && { drain: true }) };
+  return { status: problem.status, headers, body, ...((unread || problem.status === 503) && { drain: true }) };
 }
 
 const octets = "application/octet-stream";

@@ -44,7 +44,7 @@ export function createApp(
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const api = graphqlRoute(services, onError, interfaces);
-  const all = docsDir === undefined ? api : docsSite(docsDir, api);
+  const all = docsDir === undefined ? api : docsSite(docsDir, onError, api);
   return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
 }
 

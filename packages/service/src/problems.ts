@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode, Loc } from "@heddle/errors";
-import { Problem, requestLoc } from "@heddle/server-stub";
+import { BodyStalled, Overloaded, Problem, requestLoc } from "@heddle/server-stub";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
 
 /** The one table from code to status. An error that becomes 500 is logged; the response does not give its reason. */
@@ -30,7 +30,7 @@ const retryAfter = "1";
  */
 export function problemOf(error: unknown, operation?: OperationEntry): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (!(error instanceof HeddleError)) return undefined;
+  if (!(error instanceof HeddleError)) return refusalOf(error);
   const { code, message, details } = error;
   const status = statuses[code];
   if (status === 500) return undefined;
@@ -40,6 +40,24 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
     extras: { ...details },
     headers: status === 429 || status === 503 ? { "retry-after": retryAfter } : {},
   });
+}
+
+/** What the HTTP server refuses, and what fails because the process has no file left to open. */
+function refusalOf(error: unknown): Problem | undefined {
+  if (error instanceof BodyStalled) return new Problem(408, `${error.message} (HEDDLE_BODY_TIMEOUT)`);
+  const headers = { "retry-after": retryAfter };
+  if (error instanceof Overloaded) {
+    return new Problem(503, `${error.message} (HEDDLE_BODY_MEMORY)`, { headers: { ...headers, connection: "close" } });
+  }
+  return hasNoFileLeft(error)
+    ? new Problem(503, "The service has too many files and connections open", { headers })
+    : undefined;
+}
+
+/** Of the process (EMFILE) or of the machine (ENFILE); `fetch` has the error as the cause of its own. */
+function hasNoFileLeft(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ("code" in error && (error.code === "EMFILE" || error.code === "ENFILE")) || hasNoFileLeft(error.cause);
 }
 
 /**

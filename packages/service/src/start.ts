@@ -5,6 +5,7 @@ import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
 import { listen } from "@heddle/server-stub/node";
+import type { ListenOptions } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
@@ -12,6 +13,7 @@ import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
 import { keyFile, openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
+import { defaultMaxConnections } from "./max-connections.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
@@ -93,7 +95,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
-    const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
+    const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
       throw listenError(error, config);
     });
     closing.push(async () => {
@@ -123,6 +125,18 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
   });
   started = true;
   return host;
+}
+
+function listenOptions(config: Config): ListenOptions {
+  return {
+    host: config.host,
+    port: config.port,
+    maxConnections: config.maxConnections ?? defaultMaxConnections(),
+    maxBodyBytesInFlight: config.bodyMemoryBytes,
+    headersMs: config.headersTimeoutMs,
+    bodyStallMs: config.bodyTimeoutMs,
+    connectionsSetting: "HEDDLE_MAX_CONNECTIONS",
+  };
 }
 
 function listenError(error: unknown, { host, port }: Config): unknown {

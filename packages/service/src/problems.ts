@@ -3,7 +3,10 @@ import type { ErrorCode, Loc } from "@heddle/errors";
 import { BodyStalled, Overloaded, Problem, requestLoc } from "@heddle/server-stub";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
 
-/** The one table from code to status. An error that becomes 500 is logged; the response does not give its reason. */
+/**
+ * The one table from code to status. An error that becomes 500 is logged; the response does not give its reason, except
+ * that stored data is corrupt or lost.
+ */
 const statuses: Record<ErrorCode, number> = {
   invalid: 400,
   unprocessable: 422,
@@ -33,6 +36,8 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
   if (!(error instanceof HeddleError)) return refusalOf(error);
   const { code, message, details } = error;
   const status = statuses[code];
+  // Trying again does not bring the data back.
+  if (code === "corrupt") return new Problem(status, message, { headers: { "x-should-retry": "false" } });
   if (status === 500) return undefined;
   const loc = error.loc && requestLoc(operation, error.loc);
   if (status === 422) return Problem.invalid([{ loc: loc ?? ["body"], msg: message, type: "value_error" }]);

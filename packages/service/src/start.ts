@@ -14,6 +14,10 @@ import type { Config } from "./config.js";
 import { keyFile, openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { defaultMaxConnections } from "./max-connections.js";
+import { findLosses } from "./losses/find-losses.js";
+import { openLossLog } from "./losses/loss-log.js";
+import { checkControlPlaneExists } from "./losses/missing-control-plane.js";
+import { keepInventory } from "./losses/part-inventory.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
@@ -57,6 +61,8 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
     for (const line of readableByOthers(config)) log(line);
+    checkControlPlaneExists(config);
+    const losses = openLossLog(config.dataDir, log);
 
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
@@ -80,6 +86,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
       prices,
+      onLoss: (lost) => losses.report("traces", lost),
     });
     store = opened;
     closing.push(() => opened.close());
@@ -91,8 +98,14 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       );
     }
 
+    await findLosses(config, { control, store: opened, blobs }, losses);
+    if (host !== undefined) {
+      const inventory = keepInventory(config.dataDir, opened);
+      closing.push(() => inventory.stop());
+    }
+
     const providers = openProviders(config.providers);
-    const services: Services = { config, control, store: opened, blobs, providers, version };
+    const services: Services = { config, control, store: opened, blobs, losses, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
     const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {

@@ -59,9 +59,13 @@ export interface Ingest {
 }
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
-export async function openIngest(store: StoreContext, limits: Partial<IngestLimits> = {}): Promise<Ingest> {
+export async function openIngest(
+  store: StoreContext,
+  limits: Partial<IngestLimits> = {},
+  onLoss?: IngestContext["onLoss"],
+): Promise<Ingest> {
   const state = new IngestState({ ...defaultLimits, ...limits });
-  const context: IngestContext = { ...store, state };
+  const context: IngestContext = { ...store, state, onLoss };
   const queue = groupCommits<WriteRequest>(commit);
   /** Why the last write failed. */
   let failure: { error: unknown } | undefined;

@@ -60,7 +60,6 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
-    for (const line of readableByOthers(config)) log(line);
     checkControlPlaneExists(config);
     const losses = openLossLog(config.dataDir, log);
 
@@ -98,6 +97,9 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
       );
     }
 
+    // Not earlier: a start that is refused says why, and nothing else.
+    for (const line of readableByOthers(config)) log(line);
+    losses.logEarlier();
     await findLosses(config, { control, store: opened, blobs }, losses);
     if (host !== undefined) {
       const inventory = keepInventory(config.dataDir, opened);

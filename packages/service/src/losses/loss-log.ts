@@ -14,24 +14,22 @@ export interface Loss {
 
 /** What has been stored and cannot be read any more. It is kept in a file until an operator deletes the file. */
 export interface LossLog {
-  /** The file. */
-  path: string;
   /** Logs a loss and keeps it, once. `detail` is for the log only. */
   report(part: StoringPart, lost: string, detail?: string): void;
   list(): Loss[];
+  /** Logs what was in the list when it was opened. */
+  logEarlier(): void;
 }
 
 const fileName = "losses.jsonl";
 /** Losses that are kept; those beyond it are only logged. */
 const mostKept = 100;
 
-/** Opens the list of a data directory, and logs what is in it. */
+/** Opens the list of a data directory. */
 export function openLossLog(dataDir: string, log: (line: string) => void): LossLog {
   const path = join(dataDir, fileName);
-  for (const { at, lost } of readLosses(path))
-    log(`noticed on ${at}: ${lost}; delete ${path} when you have dealt with it`);
+  const earlier = readLosses(path);
   return {
-    path,
     report(part, lost, detail) {
       const kept = readLosses(path);
       if (kept.length >= mostKept || kept.some((loss) => loss.part === part && loss.lost === lost)) return;
@@ -44,6 +42,9 @@ export function openLossLog(dataDir: string, log: (line: string) => void): LossL
       }
     },
     list: () => readLosses(path),
+    logEarlier() {
+      for (const { at, lost } of earlier) log(`noticed on ${at}: ${lost}; delete ${path} when you have dealt with it`);
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate as nextIteration } from "node:timers/promises";
 
 /**
  * A connection that has waited so long for a request may be closed for another. The request of one that came lately may
@@ -85,8 +86,22 @@ export class Connections {
     const [longest] = since;
     if (longest === undefined || performance.now() - longest[1] < ms) return false;
     this.#forget(longest[0]);
-    longest[0].destroy();
+    void this.#close(longest[0]);
     return true;
+  }
+
+  /** A request that has come and was not read yet begins within an iteration of the event loop, and is then responded to. */
+  async #close(socket: Socket): Promise<void> {
+    if (this.#isUnused(socket)) {
+      await nextIteration();
+      await nextIteration();
+      if (!this.#isUnused(socket)) return;
+    }
+    socket.destroy();
+  }
+
+  #isUnused(socket: Socket): boolean {
+    return (this.#requests.get(socket) ?? 0) === 0;
   }
 
   #forget(socket: Socket): void {

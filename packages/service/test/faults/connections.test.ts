@@ -46,6 +46,9 @@ async function patiently(send: () => Promise<Reply>): Promise<Reply> {
   }
 }
 
+/** Clients that keep a connection have to expect that it is closed between requests; these do not keep any. */
+const close = { connection: "close" };
+
 /** A write and a read of somebody else, on connections of their own. */
 async function useService(client: Wire): Promise<Reply[]> {
   const start = {
@@ -57,7 +60,6 @@ async function useService(client: Wire): Promise<Reply[]> {
     attributes: {},
     inputs: {},
   };
-  const close = { connection: "close" };
   return [
     await patiently(() => client.post("/call/start", { start }, close)),
     await patiently(() => client.post("/call/read", { project_id: projectId, id: start.id }, close)),
@@ -132,8 +134,8 @@ test("a process that may open few files never runs out of them: 200, or 503 with
     const upload = async () => {
       const form = new FormData();
       form.append("project_id", projectId);
-      form.append("file", new Blob([randomUUID().repeat(20_000)]), "a.txt");
-      return [await client.post("/file/create", form), ...(await useService(client))];
+      form.append("file", new Blob([randomUUID().repeat(2000)]), "a.txt");
+      return [await client.post("/file/create", form, close), ...(await useService(client))];
     };
     const replies = (await Promise.all(Array.from({ length: 100 }, upload))).flat();
     const outcomes = replies.map(({ status, headers, text }) =>

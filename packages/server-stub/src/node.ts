@@ -101,16 +101,12 @@ type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 function nodeListener(server: HttpServer, bodies: BodiesInFlight): NodeListener {
   return (incoming, outgoing) => {
     const body = new NodeBody(incoming, outgoing, bodies);
-    server(requestOf(incoming, outgoing, body)).then(
-      (response) => {
-        body.release();
-        respond(incoming, outgoing, response);
-      },
-      () => {
-        body.release();
-        outgoing.destroy();
-      },
-    );
+    server(requestOf(incoming, outgoing, body))
+      .finally(() => body.release())
+      .then(
+        (response) => respond(incoming, outgoing, response),
+        () => outgoing.destroy(),
+      );
   };
 }
 

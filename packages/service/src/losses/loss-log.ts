@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** The parts of the service that keep data. */
 export type StoringPart = "traces" | "control_plane" | "blobs";
 
-export interface Loss {
+interface Loss {
   /** When it was noticed; ISO 8601. */
   at: string;
   part: StoringPart;

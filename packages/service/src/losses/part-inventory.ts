@@ -42,7 +42,7 @@ export function keepInventory(dataDir: string, store: TraceStore): { stop(): Pro
     );
   };
   const next = () => (writing = writing.then(update));
-  const timer = setInterval(next, everyMs).unref();
+  const timer = setInterval(() => void next(), everyMs).unref();
   return {
     async stop() {
       clearInterval(timer);

@@ -201,7 +201,7 @@ test.each([
   ["empty", (file: string) => writeFileSync(file, "")],
 ])("a control plane that is %s is missing, not new", async (_, lose) => {
   afterLosing(() => {
-    for (const name of readdirSync(service.data)) if (/^control\.db-/.test(name)) rmSync(join(service.data, name));
+    for (const name of readdirSync(service.data)) if (name.startsWith("control.db-")) rmSync(join(service.data, name));
     lose(join(service.data, "control.db"));
   });
   const { code, err } = await finished(heddle(["serve"], { HEDDLE_DATA_DIR: service.data, HEDDLE_PORT: "0" }));

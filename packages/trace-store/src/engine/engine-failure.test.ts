@@ -30,7 +30,7 @@ test("stored data that cannot be read is corrupt and names the table and the par
     code: "corrupt",
     message: `The stored data of the part ${name} cannot be read: an operator has to restore it`,
   });
-  expect(engineFailure(refusal("27", `Cannot parse input (while reading from part ${"x"}`))).toMatchObject({
+  expect(engineFailure(refusal("27", "Cannot parse input (while reading from part x"))).toMatchObject({
     number: 27,
   });
 });

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { corruptData } from "./corrupt-part.js";
+import { corruptData } from "./corrupt-data.js";
 import { StatementError } from "./statement-error.js";
 
 /** ClickHouse errors after which the same statement may work later. */

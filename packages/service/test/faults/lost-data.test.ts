@@ -132,7 +132,16 @@ test("a lost part, a flipped byte, a part that the start cannot read and a lost 
     expect(await read("03")).toMatchObject({ status: 200, found: false });
     expect(await read("04")).toMatchObject({ status: 200, found: true });
 
+    // Writes that are committed together with one about a call that cannot be read.
     const client = wire(service.url);
+    const end = { project_id: projectId, id: "02-5", ended_at: "2026-06-01T00:00:00Z", output: 1, summary: {} };
+    const writes = Array.from({ length: 10 }, (_, index) => [
+      client.post("/call/end", { end }),
+      client.post("/call/start", callParts(`new-${index}`, "2026-06-01T00:00:00Z")[0]?.req),
+    ]);
+    const statuses = (await Promise.all(writes.flat())).map(({ status }) => status);
+    expect(statuses).toEqual(Array.from({ length: 10 }, () => [500, 200]).flat());
+
     const file = (name: string) => client.post("/file/content", { project_id: projectId, digest: name });
     const lost = await file(fileDigest(lostFile));
     expect(lost).toMatchObject({ status: 500, text: expect.stringContaining("are lost: send the file again") });

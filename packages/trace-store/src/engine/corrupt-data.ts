@@ -9,7 +9,7 @@ const corruptErrors = new Set([27, 32, 33, 40, 49, 107, 117, 226, 246, 271, 432]
  * for any other error.
  */
 export function corruptData(number: number, message: string, cause: unknown): HeddleError | undefined {
-  if (!corruptErrors.has(number)) return undefined;
+  if (!corruptErrors.has(number) && !/corrupted data/i.test(message)) return undefined;
   const path = corruptPath(message);
   if (path === undefined) return undefined;
   const name = /([^/]+)\/$/.exec(path)?.[1] ?? path;

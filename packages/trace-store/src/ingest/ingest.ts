@@ -94,6 +94,11 @@ export async function openIngest(
       await commitParts(context, requests);
       failure = undefined;
     } catch (error) {
+      // Only the request that concerns what cannot be read fails for it.
+      if (requests.length > 1 && isCorrupt(error)) {
+        for (const request of requests) await commit([request]);
+        return;
+      }
       failure = { error };
       for (const { reject } of requests) reject(error);
     }
@@ -173,6 +178,8 @@ export async function openIngest(
     },
   };
 }
+
+const isCorrupt = (error: unknown): boolean => error instanceof HeddleError && error.code === "corrupt";
 
 /** Parts are prepared this long before others get to run. */
 const sliceMs = 2;

@@ -18,6 +18,8 @@ export interface Files {
   /** Makes a blob a file of the project. The first name stays; adding a file again costs next to nothing. */
   add(file: StoredFile & { project_id: string }): Promise<void>;
   get(request: { project_id: string; digest: string }): Promise<StoredFile | undefined>;
+  /** Whether any project has a file. */
+  exist(): Promise<boolean>;
   /** Bytes of all files of the project. */
   totalSize(projectId: string): Promise<number>;
 }
@@ -54,6 +56,9 @@ export function openFiles({ engine }: StoreContext): Files {
       seen.add(key);
     },
     get,
+    async exist() {
+      return (await engine.rows({ sql: `SELECT 1 FROM ${allRows("files")} LIMIT 1` })).length > 0;
+    },
     async totalSize(projectId) {
       const p = new Parameters();
       const sql = `SELECT sum(size_bytes) AS total FROM ${newestRows("files")} WHERE project_id = ${p.bind("String", projectId)}`;

@@ -49,6 +49,18 @@ export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
 }
 
+/** A response that is not streamed is longer than `maxResponseLength`; the server responds with 413. */
+export class ResponseTooLarge extends Error {
+  override readonly name = "ResponseTooLarge";
+  /** In UTF-16 units, of which ASCII takes one for each byte. */
+  readonly maxLength: number;
+
+  constructor(maxLength: number) {
+    super(`Response too large: more than ${maxLength} characters; ask for less at once, or use a stream`);
+    this.maxLength = maxLength;
+  }
+}
+
 /** Thrown by adapters when the client disconnects before its request is complete. */
 export class ClientDisconnected extends Error {
   override readonly name = "ClientDisconnected";

@@ -10,6 +10,7 @@ export {
   type HttpRequest,
   type HttpResponse,
   type HttpServer,
+  ResponseTooLarge,
   type Sink,
   type StreamBody,
 } from "./http.js";

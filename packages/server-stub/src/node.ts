@@ -2,13 +2,23 @@ import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ClientDisconnected } from "./http.js";
-import type { HttpRequest, HttpResponse, HttpServer } from "./http.js";
+import type { HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
 import { inflateBytes, readBytes } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
 import { NodeSink } from "./node-sink.js";
+import { cutOnStall, defaultStallMs } from "./stall-deadline.js";
+import { piecesBody } from "./write-slices.js";
 
-export interface ListenOptions {
+export interface NodeOptions {
+  /**
+   * Milliseconds that a client may take nothing of a response that waits to be sent; it is then disconnected, and a
+   * stream ended. Default 30,000.
+   */
+  stallMs?: number;
+}
+
+export interface ListenOptions extends NodeOptions {
   /** 0 picks a free one. */
   port?: number;
   /** Default: this machine only. */
@@ -30,9 +40,9 @@ export interface Listening {
 /** Serves over `node:http`. Rejects when the port is taken. */
 export async function listen(
   server: HttpServer,
-  { port = 0, host = "127.0.0.1" }: ListenOptions = {},
+  { port = 0, host = "127.0.0.1", ...options }: ListenOptions = {},
 ): Promise<Listening> {
-  const respondTo = toNodeListener(server);
+  const respondTo = toNodeListener(server, options);
   const running = new Set<ServerResponse>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     running.add(outgoing);
@@ -60,10 +70,13 @@ export async function listen(
 }
 
 /** A listener for `node:http`, Express, Fastify and whatever else calls `(request, response)`. */
-export function toNodeListener(server: HttpServer): (request: IncomingMessage, response: ServerResponse) => void {
+export function toNodeListener(
+  server: HttpServer,
+  { stallMs = defaultStallMs }: NodeOptions = {},
+): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, outgoing) => {
     server(requestOf(incoming, outgoing)).then(
-      (response) => respond(incoming, outgoing, response),
+      (response) => respond(incoming, outgoing, response, stallMs),
       () => outgoing.destroy(),
     );
   };
@@ -100,26 +113,35 @@ function respond(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { status, headers, body, drain }: HttpResponse,
+  stallMs: number,
 ): void {
   if (outgoing.destroyed) {
-    if (typeof body === "function") void body(new NodeSink(outgoing)).catch(() => {});
+    if (typeof body === "function") void body(new NodeSink(outgoing, stallMs)).catch(() => {});
     return;
   }
   if (typeof body === "function") {
     outgoing.writeHead(status, headers);
     outgoing.flushHeaders();
-    body(new NodeSink(outgoing)).then(
-      () => outgoing.end(),
-      () => outgoing.destroy(),
-    );
+    send(outgoing, body, stallMs);
     return;
   }
   outgoing.writeHead(status, body === undefined ? headers : withLength(headers, body));
-  if (!drain || incoming.complete) outgoing.end(body);
+  if (body !== undefined && body.length > wholeLength && !drain) send(outgoing, piecesBody([body]), stallMs);
+  else if (!drain || incoming.complete) outgoing.end(body, cutOnStall(outgoing, stallMs));
   else {
     outgoing.write(body ?? "");
     endAfterDraining(incoming, outgoing);
   }
+}
+
+/** Beyond this many UTF-16 units or bytes, a body is sent in slices. */
+const wholeLength = 65_536;
+
+function send(outgoing: ServerResponse, body: StreamBody, stallMs: number): void {
+  body(new NodeSink(outgoing, stallMs)).then(
+    () => outgoing.end(cutOnStall(outgoing, stallMs)),
+    () => outgoing.destroy(),
+  );
 }
 
 function withLength(headers: Record<string, string>, body: string | Uint8Array): Record<string, string | number> {

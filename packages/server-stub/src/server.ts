@@ -4,7 +4,7 @@ import { responseOf, problemResponse } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
-import { ClientDisconnected } from "./http.js";
+import { ClientDisconnected, ResponseTooLarge } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import { linkPlans } from "./json-plan.js";
 import { withSignal } from "./lazy-signal.js";
@@ -33,6 +33,11 @@ export interface ServerOptions<Caller> {
    * response has begun.
    */
   onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
+  /**
+   * Most UTF-16 units of a JSON response that is not streamed. A longer one is a `ResponseTooLarge`, which becomes 413
+   * where `onError` knows nothing better. Default 67,108,864.
+   */
+  maxResponseLength?: number;
   /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
@@ -40,6 +45,8 @@ export interface ServerOptions<Caller> {
   /** The server of paths that this interface does not know. Default: 404. */
   fallback?: HttpServer;
 }
+
+const defaultMaxResponseLength = 64 * 1024 * 1024;
 
 type Handler = (request: object, caller: unknown) => unknown;
 type Handlers = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
@@ -92,14 +99,19 @@ export function createServer<Caller>(
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
-    return responseOf(result, entry, request, responseValidators && (await responseValidators));
+    return responseOf(result, entry, request, {
+      validators: responseValidators && (await responseValidators),
+      maxLength: options.maxResponseLength ?? defaultMaxResponseLength,
+    });
   }
 
   /** A client that disconnects before its request is complete is not an error of the server. */
   function problemOf(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): Problem {
     if (error instanceof Problem) return error;
     if (error instanceof ClientDisconnected) return disconnected;
-    return options.onError?.(error, request, entry) ?? unexpected;
+    const problem = options.onError?.(error, request, entry);
+    if (problem !== undefined) return problem;
+    return error instanceof ResponseTooLarge ? new Problem(413, error.message) : unexpected;
   }
 
   /** Reports an error after the first item of a stream to `onError`. The response has begun and cannot carry it. */

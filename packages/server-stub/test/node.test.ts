@@ -2,8 +2,9 @@
 import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { listen, toNodeListener } from "../src/node.js";
+import type { ListenOptions } from "../src/node.js";
 import { rawJson } from "../src/raw-json.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";
@@ -12,8 +13,12 @@ import type { Handler } from "./library.js";
 
 const book = { id: "b1", title: "T", notes: rawJson("{}"), added_at: "2026-04-10" };
 
-async function withServer(handlers: Record<string, Handler>, use: (port: number, url: string) => Promise<void>) {
-  const listening = await listen(libraryServer(handlers));
+async function withServer(
+  handlers: Record<string, Handler>,
+  use: (port: number, url: string) => Promise<void>,
+  options: ListenOptions = {},
+) {
+  const listening = await listen(libraryServer(handlers), options);
   try {
     await use(listening.port, listening.url);
   } finally {
@@ -173,4 +178,60 @@ test("the listener mounts in any node:http server, and many slow responses leave
   await new Promise((resolve) => server.close(resolve));
   process.off("warning", warn);
   expect(warnings).toEqual([]);
+});
+
+/** Sends a request and reads nothing of its response; resolves when the server has cut the connection. */
+function unread(port: number, request: string): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  socket.pause();
+  socket.write(request);
+  return new Promise((resolve) => {
+    // Only writing shows a paused socket that its peer is gone.
+    const probe = setInterval(() => socket.write("x"), 20);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearInterval(probe);
+      resolve();
+    });
+  });
+}
+
+test("a stream that nobody reads is ended after the deadline, and its handler with it", async () => {
+  let ended = false;
+  async function* rows() {
+    try {
+      for (;;) yield { ...book, title: "x".repeat(100_000) };
+    } finally {
+      ended = true;
+    }
+  }
+  const use = async (port: number) => {
+    await unread(port, "POST /books/stream HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+    await vi.waitFor(() => expect(ended).toBe(true));
+  };
+  await withServer({ booksStream: rows }, use, { stallMs: 100 });
+});
+
+test("a response that nobody reads is ended after the deadline", async () => {
+  const notes = rawJson(`"${"x".repeat(20_000_000)}"`);
+  const use = (port: number) => unread(port, `${head}content-length: 34\r\n\r\n{"id":"b1","title":"T","notes":{}}`);
+  await withServer({ bookCreate: () => ({ ...book, notes }) }, use, { stallMs: 100 });
+});
+
+test("a handler that takes longer than the deadline is not ended, nor is a client that reads slowly", async () => {
+  const slow: Handler = async () => {
+    await setTimeout(250);
+    return { ...book, notes: rawJson(`"${"x".repeat(20_000_000)}"`) };
+  };
+  const use = async (_: number, url: string) => {
+    const response = await fetch(`${url}/books`, { method: "POST", body: '{"id":"b1","title":"T","notes":{}}' });
+    let size = 0;
+    const reader = response.body?.getReader();
+    for (let part = await reader?.read(); !part?.done; part = await reader?.read()) {
+      size += part?.value.length ?? 0;
+      await setTimeout(1);
+    }
+    expect(size).toBeGreaterThan(20_000_000);
+  };
+  await withServer({ bookCreate: slow }, use, { stallMs: 200 });
 });

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { listen, toNodeListener } from "../src/node.js";
-import type { ListenOptions } from "../src/node.js";
+import type { Listening, ListenOptions } from "../src/node.js";
 import { rawJson } from "../src/raw-json.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";
@@ -15,12 +15,12 @@ const book = { id: "b1", title: "T", notes: rawJson("{}"), added_at: "2026-04-10
 
 async function withServer(
   handlers: Record<string, Handler>,
-  use: (port: number, url: string) => Promise<void>,
+  use: (port: number, url: string, listening: Listening) => Promise<void>,
   options: ListenOptions = {},
 ) {
   const listening = await listen(libraryServer(handlers), options);
   try {
-    await use(listening.port, listening.url);
+    await use(listening.port, listening.url, listening);
   } finally {
     await listening.close(0);
   }
@@ -181,19 +181,15 @@ test("the listener mounts in any node:http server, and many slow responses leave
 });
 
 /** Sends a request and reads nothing of its response; resolves when the server has cut the connection. */
-function unread(port: number, request: string): Promise<void> {
-  const socket = connect(port, "127.0.0.1");
-  socket.pause();
-  socket.write(request);
-  return new Promise((resolve) => {
-    // Only writing shows a paused socket that its peer is gone.
-    const probe = setInterval(() => socket.write("x"), 20);
-    socket.on("error", () => {});
-    socket.on("close", () => {
-      clearInterval(probe);
-      resolve();
-    });
+async function unread({ port, server }: Listening, request: string): Promise<void> {
+  const cut = new Promise<void>((resolve) => {
+    server.once("connection", (socket) => socket.once("close", resolve));
   });
+  const socket = connect(port, "127.0.0.1").pause();
+  socket.on("error", () => {});
+  socket.write(request);
+  await cut;
+  socket.destroy();
 }
 
 test("a stream that nobody reads is ended after the deadline, and its handler with it", async () => {
@@ -205,8 +201,8 @@ test("a stream that nobody reads is ended after the deadline, and its handler wi
       ended = true;
     }
   }
-  const use = async (port: number) => {
-    await unread(port, "POST /books/stream HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+  const use = async (_port: number, _url: string, listening: Listening) => {
+    await unread(listening, "POST /books/stream HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
     await vi.waitFor(() => expect(ended).toBe(true));
   };
   await withServer({ booksStream: rows }, use, { stallMs: 100 });
@@ -214,7 +210,8 @@ test("a stream that nobody reads is ended after the deadline, and its handler wi
 
 test("a response that nobody reads is ended after the deadline", async () => {
   const notes = rawJson(`"${"x".repeat(20_000_000)}"`);
-  const use = (port: number) => unread(port, `${head}content-length: 34\r\n\r\n{"id":"b1","title":"T","notes":{}}`);
+  const request = `${head}content-length: 34\r\n\r\n{"id":"b1","title":"T","notes":{}}`;
+  const use = (_port: number, _url: string, listening: Listening) => unread(listening, request);
   await withServer({ bookCreate: () => ({ ...book, notes }) }, use, { stallMs: 100 });
 });
 

@@ -10,8 +10,8 @@ export interface FairShareOptions {
   /** What all together may hold. */
   capacity: number;
   /** What one key and what all keys of one entity may hold. Default: everything. */
-  perKey?: number;
-  perEntity?: number;
+  perKey?: number | undefined;
+  perEntity?: number | undefined;
   /** Why a request is refused: its key, its entity, or all together hold what they may. */
   messages: Readonly<Record<Scope, string>>;
   /** How long a request waits, in milliseconds. Default 10,000. */

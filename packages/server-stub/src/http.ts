@@ -23,6 +23,8 @@ export interface HttpResponse {
   /** Lower-case names. Adapters add `content-length` where they know it. */
   headers: Record<string, string>;
   body?: string | Uint8Array | StreamBody;
+  /** UTF-16 units that a `StreamBody` holds in memory until it is written; absent for streams. */
+  held?: number;
   /**
    * Read and discard the rest of the request before the connection closes, so that the client can read the response.
    */

@@ -57,8 +57,9 @@ export function responseOf(
   if (!response.json && body === undefined) return { status, headers: { ...security, ...own } };
   check(id, body, validatorOf(checked, response.validator));
   const pieces = writeJsonPieces(body, maxLength);
-  const text = pieces.length === 1 ? pieces[0] : piecesBody(pieces);
-  return { status, headers: own ? { ...jsonHeaders, ...own } : jsonHeaders, body: text };
+  const headers = own ? { ...jsonHeaders, ...own } : jsonHeaders;
+  if (pieces.length === 1) return { status, headers, body: pieces[0] ?? "" };
+  return { status, headers, body: piecesBody(pieces), held: lengthOf(new Set(pieces)) };
 }
 
 /** The response of a problem, in the error body of the interface. */
@@ -94,6 +95,12 @@ function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void):
 
 function asBytes(item: unknown): string | Uint8Array {
   return item instanceof Uint8Array ? item : String(item);
+}
+
+function lengthOf(pieces: Iterable<string>): number {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
 }
 
 function validatorOf(validators: Validators, name: string | undefined): Validator | undefined {

@@ -38,6 +38,11 @@ export interface ServerOptions<Caller> {
    * where `onError` knows nothing better. Default 67,108,864.
    */
   maxResponseLength?: number;
+  /**
+   * Called before a long JSON response is sent, with the UTF-16 units that it holds in memory until it is written. Its
+   * error is the response.
+   */
+  reserve?: (length: number) => void | Promise<void>;
   /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
@@ -99,10 +104,12 @@ export function createServer<Caller>(
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
-    return responseOf(result, entry, request, {
+    const response = await responseOf(result, entry, request, {
       validators: responseValidators && (await responseValidators),
       maxLength: options.maxResponseLength ?? defaultMaxResponseLength,
     });
+    if (response.held !== undefined) await options.reserve?.(response.held);
+    return response;
   }
 
   /** A client that disconnects before its request is complete is not an error of the server. */

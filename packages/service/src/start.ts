@@ -12,6 +12,7 @@ import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
+import { engineShares } from "./limits/shares.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
@@ -67,17 +68,18 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());
 
-    const host = config.clickhouseUrl === undefined ? await startHost(config, log) : undefined;
-    if (host !== undefined) closing.push(() => host.close());
+    const engine = config.clickhouseUrl === undefined ? await startHost(config, log) : undefined;
+    if (engine !== undefined) closing.push(() => engine.close());
     const opened = await openTraceStore({
-      client: host?.clientOptions() ?? { url: config.clickhouseUrl },
+      client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
       prices,
+      shares: engineShares(config.limits),
     });
     store = opened;
     closing.push(() => opened.close());
-    host?.on("restart", () => opened.engineRestarted());
+    engine?.on("restart", () => opened.engineRestarted());
     for (const { table, parts, path } of await opened.brokenParts()) {
       log(
         `the table ${table} lacks the rows of ${parts} corrupt part(s), kept as ${path}: ` +
@@ -89,7 +91,8 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
-    const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
+    const { host, port } = config;
+    const server = await listen(app.server, { host, port, stallMs: config.limits.responseStallMs }).catch((error: unknown) => {
       throw listenError(error, config);
     });
     closing.push(async () => {

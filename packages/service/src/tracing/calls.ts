@@ -4,6 +4,7 @@ import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
+import { reserveFor } from "../limits/request-scope.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
@@ -20,7 +21,8 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   /** Calls of a query in wire form, one at a time as the engine gives them. */
   async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
     const names = new UserNames(control);
-    for await (const call of store.calls.query(await withQueueMembership(control, body), { signal })) {
+    const options = { signal, reserve: reserveFor(["limit"]) };
+    for await (const call of store.calls.query(await withQueueMembership(control, body), options)) {
       yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
     }
   }

@@ -1,9 +1,9 @@
 import { RawJson } from "@heddle/server-stub";
-import { reserveFor } from "./limits/request-scope.js";
+import { reserveForResponse } from "./limits/request-scope.js";
 
 /** Reads a stream to its end: the list form, with a `limit`, of an operation that can also stream. */
 export async function collect<Item extends object>(stream: AsyncIterable<Item>): Promise<Item[]> {
-  const reserve = reserveFor(["limit"]);
+  const reserve = reserveForResponse(["limit"]);
   const items: Item[] = [];
   for await (const item of stream) {
     await reserve(sizeOf(item));

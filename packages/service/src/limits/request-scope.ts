@@ -20,6 +20,7 @@ export class RequestScope {
   readonly #maxBytes: number;
   #sharer: Sharer | undefined;
   #held = 0;
+  #responseBytes = 0;
   #reserved = 0;
   readonly #reservations: Reserved[] = [];
   #ended = false;
@@ -38,17 +39,26 @@ export class RequestScope {
     this.#sharer = { key: key_id, entity };
   }
 
-  /** Bytes that are held now. */
-  get held(): number {
-    return this.#held;
+  /** Bytes that are held for the response. */
+  get responseBytes(): number {
+    return this.#responseBytes;
   }
 
   /**
-   * Reserves memory until the release is called, else until the response is sent. Throws `too_large` when the request
-   * would hold more than one response may have, and `rate_limited` or `busy` when so much does not become free.
+   * Reserves memory for what becomes part of the response. Throws as {@link hold} does, and `too_large` when the
+   * response would be longer than it may be.
    */
-  async hold(bytes: number, loc?: Loc): Promise<Release> {
-    if (this.#held + bytes > this.#maxBytes) throw responseTooLarge(this.#maxBytes, loc);
+  async holdForResponse(bytes: number, loc?: Loc): Promise<void> {
+    this.#responseBytes += bytes;
+    if (this.#responseBytes > this.#maxBytes) throw responseTooLarge(this.#maxBytes, loc);
+    await this.hold(bytes);
+  }
+
+  /**
+   * Reserves memory until the release is called, else until the response is sent. Throws `rate_limited` or `busy` when
+   * so much does not become free. One request gets at most the share of its key.
+   */
+  async hold(bytes: number): Promise<Release> {
     this.#held += bytes;
     const missing = this.#held - this.#reserved;
     if (missing > grain) {
@@ -109,10 +119,19 @@ export function currentSharer(): Sharer | undefined {
   return storage.getStore()?.sharer;
 }
 
-/** Reserves memory for the current request; `loc` is the parameter that makes it need less. */
-export function reserveFor(loc: Loc): (bytes: number) => Promise<Release> {
+/** Reserves memory for the response of the current request; `loc` is the parameter that makes it need less. */
+export function reserveForResponse(loc: Loc): (bytes: number) => Promise<Release> {
   const scope = storage.getStore();
-  return async (bytes) => (await scope?.hold(bytes, loc)) ?? nothing;
+  return async (bytes) => {
+    await scope?.holdForResponse(bytes, loc);
+    return nothing;
+  };
+}
+
+/** Reserves memory for what the current request holds for a while. */
+export function reserveForStream(): (bytes: number) => Promise<Release> {
+  const scope = storage.getStore();
+  return async (bytes) => (await scope?.hold(bytes)) ?? nothing;
 }
 
 function nothing(): void {}

@@ -4,7 +4,7 @@ import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
-import { reserveFor } from "../limits/request-scope.js";
+import { reserveForStream } from "../limits/request-scope.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
@@ -21,7 +21,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   /** Calls of a query in wire form, one at a time as the engine gives them. */
   async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
     const names = new UserNames(control);
-    const options = { signal, reserve: reserveFor(["limit"]) };
+    const options = { signal, reserve: reserveForStream() };
     for await (const call of store.calls.query(await withQueueMembership(control, body), options)) {
       yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
     }

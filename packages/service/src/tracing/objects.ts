@@ -3,7 +3,7 @@ import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs, formatTime } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
-import { reserveFor } from "../limits/request-scope.js";
+import { reserveForResponse } from "../limits/request-scope.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import type { Caller, Services } from "../services.js";
 
@@ -25,11 +25,11 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
     },
 
     async objRead({ body }) {
-      return { obj: wireObject(await store.objects.read(body, { reserve: reserveFor([]) })) };
+      return { obj: wireObject(await store.objects.read(body, { reserve: reserveForResponse([]) })) };
     },
 
     async objsQuery({ body, signal }) {
-      const objects = await store.objects.query(body, { signal, reserve: reserveFor(["limit"]) });
+      const objects = await store.objects.query(body, { signal, reserve: reserveForResponse(["limit"]) });
       return { objs: objects.map(wireObject) };
     },
 

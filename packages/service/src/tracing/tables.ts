@@ -4,14 +4,14 @@ import type { RawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs } from "@heddle/trace-model";
 import type { ProjectOf } from "@heddle/trace-model";
-import { reserveFor } from "../limits/request-scope.js";
+import { reserveForStream } from "../limits/request-scope.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 
 export function tableHandlers({ control, store }: Services): TracingHandlers<Caller>["tables"] {
   async function* rows(body: Schemas["TableQueryReq"], signal: AbortSignal) {
-    const reserve = reserveFor(["limit"]);
+    const reserve = reserveForStream();
     for await (const { digest, val, original_index } of store.tables.query(body, { signal, reserve })) {
       yield { digest, val: rawJson(val), original_index };
     }

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newProject } from "../test-service.js";
 import { openGiants } from "./giants.js";
@@ -41,7 +40,7 @@ test("ten unread streams of a read-only key hold back nobody else, and are ended
 
   for (const stream of streams) {
     const response = await stream;
-    if (!response.closed) await once(response.resume(), "close");
+    if (!response.closed) await new Promise((resolve) => response.on("close", resolve).resume());
   }
   // Their slots are free again.
   expect(await giants.post("/calls/query", { limit: 1 }, greedy)).toMatchObject({ status: 200 });

@@ -24,7 +24,7 @@ export type AttackName = "bombs" | "unread streams" | "dear queries" | "giant re
 
 const report: AttackReport = {};
 const agent = new Agent({ keepAlive: true });
-const project_id = "attacker/app";
+const projectId = "attacker/app";
 
 /** Each is run by so many workers at once, again and again. */
 export const attacks: Record<AttackName, { workers: number; run: Attack }> = {
@@ -46,7 +46,7 @@ function post(
   body: Buffer | object,
   headers: Record<string, string> = {},
 ): Promise<IncomingMessage | undefined> {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify({ project_id, ...body }));
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify({ project_id: projectId, ...body }));
   return new Promise((resolve) => {
     const all = { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers };
     const outgoing = request(`${url}${path}`, { method: "POST", agent, headers: all }, (response) => {
@@ -84,7 +84,7 @@ let next = 0;
 
 async function sendBomb(target: Target): Promise<void> {
   const { bytes, type } = bombs[next++ % bombs.length] ?? { bytes: Buffer.alloc(0), type: "" };
-  const headers = { "content-type": type, "content-encoding": "gzip", project_id };
+  const headers = { "content-type": type, "content-encoding": "gzip", project_id: projectId };
   await readAll(await post(target, "/otel/v1/traces", bytes, headers));
 }
 

@@ -41,7 +41,9 @@ await measure("quiet");
 for (const name of Object.keys(attacks) as AttackName[]) if (name.includes(only)) await measure(name, name);
 await delay(restMs);
 await measure("quiet again");
-console.log(`\nmilliseconds of the victim, ${writesPerSecond} writes a second; MB of resident memory, the most in each phase`);
+console.log(
+  `\nmilliseconds of the victim, ${writesPerSecond} writes a second; MB of resident memory, the most in each phase`,
+);
 console.table(table);
 console.log(describeMachine());
 agent.destroy();
@@ -67,13 +69,13 @@ async function prepare(): Promise<{ ref: string; table: string }> {
     const response = await fetch(`${service.url}${path}`, { method: "POST", headers, body: JSON.stringify(request) });
     return (await response.json()) as { digest: string };
   };
-  const project_id = "attacker/app";
-  const { digest } = await body("/obj/create", { obj: { project_id, object_id: "giant", val: { giant } } });
+  const projectId = "attacker/app";
+  const { digest } = await body("/obj/create", { obj: { project_id: projectId, object_id: "giant", val: { giant } } });
   const rows = Array.from({ length: 4 }, (_, n) => ({ n, giant }));
-  const table = await body("/table/create", { table: { project_id, rows } });
+  const table = await body("/table/create", { table: { project_id: projectId, rows } });
   const ref = `weave:///attacker/app/object/giant:${digest}`;
   const started = new Date().toISOString();
-  const call = { project_id, trace_id: "t", op_name: "op", started_at: started, ended_at: started };
+  const call = { project_id: projectId, trace_id: "t", op_name: "op", started_at: started, ended_at: started };
   const batch = Array.from({ length: 40 }, () => ({
     ...call,
     id: newId(),
@@ -124,14 +126,18 @@ async function measure(name: string, attack?: AttackName): Promise<void> {
   row["errors"] = errors.length;
   row["service MB"] = megabytes(resident(service.pid).peak);
   row["engine MB"] = megabytes(resident(service.enginePid()).peak);
-  row["attacker"] = Object.entries(report ?? {}).map(([status, times]) => `${status}: ${times}`).join(", ");
+  row["attacker"] = Object.entries(report ?? {})
+    .map(([status, times]) => `${status}: ${times}`)
+    .join(", ");
   table[name] = row;
   console.log(name, row, ...new Set(errors.slice(0, 3)));
 }
 
 /** Attacks from a process of its own, so that the victim's clock is not disturbed; the result ends it. */
 function startAttack(name: AttackName): () => Promise<AttackReport> {
-  const child = fork(fileURLToPath(new URL("neighbour-attacks.ts", import.meta.url)), [], { execArgv: process.execArgv });
+  const child = fork(fileURLToPath(new URL("neighbour-attacks.ts", import.meta.url)), [], {
+    execArgv: process.execArgv,
+  });
   child.send({ name, target: { url: service.url, key: attacker.key, ...giants } });
   return async () => {
     const message = once(child, "message") as Promise<[AttackReport]>;

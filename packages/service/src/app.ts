@@ -50,7 +50,8 @@ export function createApp(
     // Texts that occur many times were reserved when they were read.
     async reserve(length) {
       const scope = currentScope();
-      if (scope !== undefined && length > scope.responseBytes) await scope.holdForResponse(length - scope.responseBytes);
+      if (scope !== undefined && length > scope.responseBytes)
+        await scope.holdForResponse(length - scope.responseBytes);
     },
   };
   const training = createTrainingServer(trainingHandlers(services), options);

@@ -92,9 +92,11 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const onUnexpected = (error: unknown) => log(describe(error));
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
     const { host, port } = config;
-    const server = await listen(app.server, { host, port, stallMs: config.limits.responseStallMs }).catch((error: unknown) => {
-      throw listenError(error, config);
-    });
+    const server = await listen(app.server, { host, port, stallMs: config.limits.responseStallMs }).catch(
+      (error: unknown) => {
+        throw listenError(error, config);
+      },
+    );
     closing.push(async () => {
       await app.drain(drainMs);
       await server.close(cutMs);

@@ -54,7 +54,11 @@ for (const [serializer, mediaType] of [
   const bytes = serializer.serializeRequest(spans) ?? new Uint8Array();
   const name = `${mediaType}, per span of ${Math.round(bytes.length / spans.length)} bytes`;
   measure(`decodeTraces ${name}`, () => runSteps(decodeTraces(scanTraces(bytes, mediaType))), spans.length);
-  measure(`decode + calls ${name}`, () => runSteps(spansToCalls(runSteps(decodeTraces(scanTraces(bytes, mediaType))))), spans.length);
+  measure(
+    `decode + calls ${name}`,
+    () => runSteps(spansToCalls(runSteps(decodeTraces(scanTraces(bytes, mediaType))))),
+    spans.length,
+  );
 }
 
 function measure(name: string, work: () => unknown, items = 1): void {

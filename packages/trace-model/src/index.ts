@@ -1,5 +1,14 @@
 export { type JsonText } from "./json/scan.js";
-export { arrayItems, forEachItem, forEachMember, jsonType, type JsonType, memberOf, objectEntries, stringValue } from "./json/members.js";
+export {
+  arrayItems,
+  forEachItem,
+  forEachMember,
+  jsonType,
+  type JsonType,
+  memberOf,
+  objectEntries,
+  stringValue,
+} from "./json/members.js";
 export { withMembers } from "./json/edit.js";
 export { canonicalJson } from "./json/canonical.js";
 export { pythonFloat } from "./json/python-number.js";

@@ -40,7 +40,10 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
     },
 
     async feedbackQuery({ body, signal }) {
-      const { result, total_count } = await store.feedback.query(body, { signal, reserve: reserveForResponse(["limit"]) });
+      const { result, total_count } = await store.feedback.query(body, {
+        signal,
+        reserve: reserveForResponse(["limit"]),
+      });
       return { result: result.map(rawJson), total_count };
     },
 

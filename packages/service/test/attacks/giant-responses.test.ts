@@ -62,9 +62,7 @@ test("one key cannot hold all of the memory for responses, and what it holds is 
     const greedy = await giants.service.key({ role: "read" });
     const other = await giants.service.key({ role: "read", entity: "acme" });
     // Half of the memory has room for three.
-    const unread = await Promise.all(
-      [1, 2, 3].map(() => giants.open("/refs/read_batch", giants.refs(2), greedy)),
-    );
+    const unread = await Promise.all([1, 2, 3].map(() => giants.open("/refs/read_batch", giants.refs(2), greedy)));
     let fourth: number | undefined;
     const waiting = giants.post("/refs/read_batch", giants.refs(1), greedy).then(({ status }) => (fourth = status));
     expect(await giants.post("/refs/read_batch", giants.refs(1), other)).toMatchObject({ status: 200 });
@@ -81,13 +79,9 @@ test("nine readers of one 6 MB object many times, who read nothing, cost little 
   const giants = await openGiants(6 * megabyte);
   try {
     const before = process.memoryUsage().rss;
-    const eighty = await Promise.all(
-      Array.from({ length: 9 }, () => giants.post("/refs/read_batch", giants.refs(80))),
-    );
+    const eighty = await Promise.all(Array.from({ length: 9 }, () => giants.post("/refs/read_batch", giants.refs(80))));
     expect(eighty.map(({ status }) => status)).toEqual(Array(9).fill(413));
-    const unread = await Promise.all(
-      Array.from({ length: 9 }, () => giants.open("/refs/read_batch", giants.refs(10))),
-    );
+    const unread = await Promise.all(Array.from({ length: 9 }, () => giants.open("/refs/read_batch", giants.refs(10))));
     expect(unread.map(({ statusCode }) => statusCode)).toEqual(Array(9).fill(200));
     const expanded = { expand_columns: ["inputs.model"] };
     const streams = await Promise.all(

@@ -94,10 +94,17 @@ test("the right is checked before a span is decoded", async () => {
   for (const key of [foreign, reader]) {
     expect(await send(broken, newProject(), { "wandb-api-key": key })).toMatchObject({ status: 403 });
   }
-  const named = field(1, field(1, ...["entity", "project"].map((name) => {
-    const value = field(2, field(1, Buffer.from(name === "entity" ? "acme" : "p")));
-    return field(1, field(1, Buffer.from(`wandb.${name}`)), value);
-  })), field(2, field(2, Buffer.from([0xff])), field(2, Buffer.from([0xff]))));
+  const named = field(
+    1,
+    field(
+      1,
+      ...["entity", "project"].map((name) => {
+        const value = field(2, field(1, Buffer.from(name === "entity" ? "acme" : "p")));
+        return field(1, field(1, Buffer.from(`wandb.${name}`)), value);
+      }),
+    ),
+    field(2, field(2, Buffer.from([0xff])), field(2, Buffer.from([0xff]))),
+  );
   const own = newProject("rival");
   const mixed = await send(Buffer.concat([named, exportOf(span(1))]), own, { "wandb-api-key": foreign });
   expect(mixed).toEqual({ status: 200, text: expect.stringContaining("2 span(s): this key may not write to acme/p") });

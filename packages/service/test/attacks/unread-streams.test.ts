@@ -23,14 +23,25 @@ test("ten unread streams of a read-only key hold back nobody else, and are ended
   const victim = await service.key({ entity: "victim", role: "write" });
   const projectId = newProject("victim");
   const tracing = service.tracing(victim);
-  const start = { project_id: projectId, op_name: "op", started_at: new Date().toISOString(), attributes: {}, inputs: {} };
+  const start = {
+    project_id: projectId,
+    op_name: "op",
+    started_at: new Date().toISOString(),
+    attributes: {},
+    inputs: {},
+  };
   await tracing.callStart({ start: { ...start, id: "c", trace_id: "t" } });
   await tracing.objCreate({ obj: { project_id: projectId, object_id: "o", val: 1 } });
   await tracing.tableCreate({ table: { project_id: projectId, rows: [{ a: 1 }] } });
   const file = new File(["bytes"], "f.txt");
   await tracing.fileCreate({ project_id: projectId, file });
   expect(await tracing.callsQuery({ project_id: projectId })).toMatchObject({ calls: [{ id: "c" }] });
-  const span = { traceId: "ab".repeat(16), spanId: "cd".repeat(8), name: "s", startTimeUnixNano: "1775811600000000000" };
+  const span = {
+    traceId: "ab".repeat(16),
+    spanId: "cd".repeat(8),
+    name: "s",
+    startTimeUnixNano: "1775811600000000000",
+  };
   const exported = await service.fetch("http://in-process/otel/v1/traces", {
     method: "POST",
     headers: { "wandb-api-key": victim, "content-type": "application/json", project_id: projectId },

@@ -52,7 +52,10 @@ export class WorkBudget {
   countSpans(spans: number): void {
     this.#spans += spans;
     if (this.#spans > this.#maxSpans) {
-      throw new HeddleError("too_large", `Request too large: an export has at most ${this.#maxSpans} spans${this.#setting}`);
+      throw new HeddleError(
+        "too_large",
+        `Request too large: an export has at most ${this.#maxSpans} spans${this.#setting}`,
+      );
     }
   }
 

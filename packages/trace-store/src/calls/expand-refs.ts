@@ -110,7 +110,12 @@ async function readRefs(
     reserve,
     missing: "null",
   });
-  return new Map(readable.flatMap((ref, index) => (found[index] == null ? [] : [[ref, found[index]] as const])));
+  return new Map(
+    readable.flatMap((ref, index) => {
+      const value = found[index] ?? undefined;
+      return value === undefined ? [] : [[ref, value] as const];
+    }),
+  );
 }
 
 function isReadable(text: string, projectId: string): boolean {

@@ -109,9 +109,13 @@ export class Expansion {
       const value = this.#valueOf(ref, inner);
       if (value === undefined) continue;
       if (result.length + value.length > maxLength) {
-        throw new HeddleError("too_large", `one call has more than ${maxLength} characters once its refs are expanded`, {
-          loc: ["expand_columns"],
-        });
+        throw new HeddleError(
+          "too_large",
+          `one call has more than ${maxLength} characters once its refs are expanded`,
+          {
+            loc: ["expand_columns"],
+          },
+        );
       }
       result += document.slice(copied, from) + value;
       copied = to;

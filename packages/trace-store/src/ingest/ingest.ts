@@ -61,7 +61,8 @@ export interface Ingest {
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(
   store: Pick<StoreContext, "engine" | "clock" | "now">,
-  limits: Partial<IngestLimits> = {}): Promise<Ingest> {
+  limits: Partial<IngestLimits> = {},
+): Promise<Ingest> {
   const state = new IngestState({ ...defaultLimits, ...limits });
   const context: IngestContext = { ...store, state };
   const queue = groupCommits<WriteRequest>(commit);

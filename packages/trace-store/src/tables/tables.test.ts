@@ -255,7 +255,10 @@ test("large rows are fetched and held some at a time, equal ones once", async ()
   const { digest } = await tables.create({ project_id: projectId, rows });
   const meter = new MemoryMeter();
   let count = 0;
-  for await (const { val, original_index } of tables.query({ project_id: projectId, digest }, { reserve: meter.reserve })) {
+  for await (const { val, original_index } of tables.query(
+    { project_id: projectId, digest },
+    { reserve: meter.reserve },
+  )) {
     expect(val.startsWith(`{"n":${original_index % 10},`)).toBe(true);
     count++;
   }

@@ -8,13 +8,19 @@ export const defaultStallMs = 30_000;
  * an earlier one on the same connection does not count yet.
  */
 export function cutOnStall(outgoing: ServerResponse, stallMs: number): () => void {
+  let inTime = false;
   let timer: NodeJS.Timeout;
-  const wait = () => (timer = setTimeout(check, stallMs).unref());
+  const wait = () => (timer = setTimeout(expire, stallMs).unref());
+  // Timers come first after the process itself was busy: what the client has taken meanwhile is noticed only then.
+  const expire = () => void setImmediate(check);
   const check = () => {
-    if (outgoing.destroyed || outgoing.writableFinished) return;
+    if (inTime || outgoing.destroyed || outgoing.writableFinished) return;
     if (outgoing.socket === null) wait();
     else outgoing.destroy();
   };
   wait();
-  return () => clearTimeout(timer);
+  return () => {
+    inTime = true;
+    clearTimeout(timer);
+  };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { callerMay } from "./callers.js";
 import type { Caller } from "./callers.js";
 
-const key: Caller = { user_id: "1", user_name: "ana", entity: "acme", role: "write", owner: false };
+const key: Caller = { key_id: "k", user_id: "1", user_name: "ana", entity: "acme", role: "write", owner: false };
 
 test("a key reaches the projects of its entity, up to its role", () => {
   expect(callerMay(key, "acme", "demo", "read")).toBe(true);

@@ -2,6 +2,8 @@ export type Role = "admin" | "write" | "read";
 
 /** The user who made a request, according to its key. */
 export interface Caller {
+  /** Of the key; `owner` for the owner key. */
+  key_id: string;
   user_id: string;
   user_name: string;
   entity: string;

@@ -89,7 +89,14 @@ async function ownerOf(
   if (owner === undefined) return undefined;
   checkPathName(owner.entity, "entity");
   const user = await users.ensure(owner.user_name ?? "owner");
-  const caller: Caller = { user_id: user.id, user_name: user.name, entity: owner.entity, role: "admin", owner: true };
+  const caller: Caller = {
+    key_id: "owner",
+    user_id: user.id,
+    user_name: user.name,
+    entity: owner.entity,
+    role: "admin",
+    owner: true,
+  };
   return { secret: owner.secret, caller };
 }
 

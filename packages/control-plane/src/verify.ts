@@ -54,6 +54,6 @@ export function openVerifier(
   };
 }
 
-function callerOf({ user_id, user_name, entity, role, projects }: ApiKey): Caller {
-  return { user_id, user_name, entity, role, ...(projects && { projects }), owner: false };
+function callerOf({ id, user_id, user_name, entity, role, projects }: ApiKey): Caller {
+  return { key_id: id, user_id, user_name, entity, role, ...(projects && { projects }), owner: false };
 }

@@ -34,7 +34,8 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const request = { user_name: "ana", entity: "acme", role: "read", projects: ["demo", "other"] } as const;
       const { key, secret } = await plane.keys.create(request);
       expect(secret).toMatch(/^[A-Za-z0-9]{40}$/);
-      const caller = { user_id: key.user_id, user_name: "ana", entity: "acme", role: "read", owner: false };
+      const { id, user_id } = key;
+      const caller = { key_id: id, user_id, user_name: "ana", entity: "acme", role: "read", owner: false };
       expect(await plane.keys.verify(secret)).toEqual({ ...caller, projects: ["demo", "other"] });
       expect(await plane.keys.verify(`${secret}x`)).toBeUndefined();
       expect(await plane.keys.verify("")).toBeUndefined();
@@ -93,7 +94,14 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
       const secret = "o".repeat(40);
       const plane = await fresh({ owner: { secret, entity: "local" } });
       const user = await plane.users.ensure("owner");
-      const caller = { user_id: user.id, user_name: "owner", entity: "local", role: "admin", owner: true };
+      const caller = {
+        key_id: "owner",
+        user_id: user.id,
+        user_name: "owner",
+        entity: "local",
+        role: "admin",
+        owner: true,
+      };
       expect(await plane.keys.verify(secret)).toEqual(caller);
       expect(await plane.keys.verify("o".repeat(41))).toBeUndefined();
       expect(await plane.keys.list()).toEqual([]);

@@ -23,6 +23,8 @@ export interface HttpResponse {
   /** Lower-case names. Adapters add `content-length` where they know it. */
   headers: Record<string, string>;
   body?: string | Uint8Array | StreamBody;
+  /** UTF-16 units that a `StreamBody` holds in memory until it is written; absent for streams. */
+  held?: number;
   /**
    * Read and discard the rest of the request before the connection closes, so that the client can read the response.
    */
@@ -47,6 +49,18 @@ export type HttpServer = (request: HttpRequest) => Promise<HttpResponse>;
 /** Thrown by adapters; the server responds with 413. */
 export class BodyTooLarge extends Error {
   override readonly name = "BodyTooLarge";
+}
+
+/** A response that is not streamed is longer than `maxResponseLength`; the server responds with 413. */
+export class ResponseTooLarge extends Error {
+  override readonly name = "ResponseTooLarge";
+  /** In UTF-16 units, of which ASCII takes one for each byte. */
+  readonly maxLength: number;
+
+  constructor(maxLength: number) {
+    super(`Response too large: more than ${maxLength} characters; ask for less at once, or use a stream`);
+    this.maxLength = maxLength;
+  }
 }
 
 /** Thrown by adapters when the client disconnects before its request is complete. */

@@ -12,6 +12,7 @@ export {
   type HttpResponse,
   type HttpServer,
   Overloaded,
+  ResponseTooLarge,
   type Sink,
   type StreamBody,
 } from "./http.js";

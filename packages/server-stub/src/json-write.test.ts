@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { writeJson } from "./json-write.js";
+import { writeJson, writeJsonPieces } from "./json-write.js";
 import { rawJson } from "./raw-json.js";
 
 test("responses are written as JSON.stringify would", () => {
@@ -14,4 +14,14 @@ test("free JSON is written as it is, a bigint as its digits", () => {
   expect(writeJson(value)).toBe(
     '{"text":{"n": 1.0,\n"n":NaN},"list":[18446744073709551616],"us":18446744073709551616}',
   );
+});
+
+test("the pieces of a document are its text", () => {
+  const long = fc.string({ minLength: 10 }).map((text) => rawJson(JSON.stringify(text.repeat(10_000))));
+  const document = fc.array(fc.oneof(fc.jsonValue(), long), { maxLength: 5 });
+  fc.assert(
+    fc.property(document, (value) => writeJsonPieces(value, Infinity).join("") === writeJson(value)),
+    { numRuns: 50 },
+  );
+  expect(writeJsonPieces("", Infinity)).toEqual(['""']);
 });

@@ -1,12 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { Sink } from "./http.js";
+import { cutOnStall } from "./stall-deadline.js";
 
-/** Writes to a `node:http` response and waits for `drain` when it is full; leaves no listener on it. */
+/**
+ * Writes to a `node:http` response and waits for `drain` when it is full; leaves no listener on it. A client that takes
+ * nothing for `stallMs` is disconnected.
+ */
 export class NodeSink implements Sink {
   readonly #outgoing: ServerResponse;
+  readonly #stallMs: number;
 
-  constructor(outgoing: ServerResponse) {
+  constructor(outgoing: ServerResponse, stallMs: number) {
     this.#outgoing = outgoing;
+    this.#stallMs = stallMs;
   }
 
   get closed(): boolean {
@@ -14,7 +20,8 @@ export class NodeSink implements Sink {
   }
 
   write(chunk: string | Uint8Array): Promise<void> | undefined {
-    return this.#outgoing.write(chunk) || this.#outgoing.destroyed ? undefined : drained(this.#outgoing);
+    if (this.#outgoing.write(chunk) || this.#outgoing.destroyed) return undefined;
+    return drained(this.#outgoing, this.#stallMs);
   }
 
   onClose(callback: () => void): void {
@@ -23,9 +30,11 @@ export class NodeSink implements Sink {
   }
 }
 
-function drained(outgoing: ServerResponse): Promise<void> {
+function drained(outgoing: ServerResponse, stallMs: number): Promise<void> {
   return new Promise((resolve) => {
+    const inTime = cutOnStall(outgoing, stallMs);
     const done = () => {
+      inTime();
       outgoing.off("drain", done);
       outgoing.off("close", done);
       resolve();

@@ -5,13 +5,23 @@ import { BodiesInFlight } from "./bodies-in-flight.js";
 import type { BodyLimits } from "./bodies-in-flight.js";
 import { Connections } from "./connections.js";
 import { ClientDisconnected } from "./http.js";
-import type { Encoding, HttpRequest, HttpResponse, HttpServer } from "./http.js";
+import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
 import { NodeBody } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
 import { NodeSink } from "./node-sink.js";
+import { cutOnStall, defaultStallMs } from "./stall-deadline.js";
+import { piecesBody } from "./write-slices.js";
 
-export interface ListenOptions extends BodyLimits {
+export interface NodeOptions extends BodyLimits {
+  /**
+   * Milliseconds that a client may take nothing of a response that waits to be sent; it is then disconnected, and a
+   * stream ended. Default 30,000.
+   */
+  stallMs?: number;
+}
+
+export interface ListenOptions extends NodeOptions {
   /**
    * Most connections at once; default 4096. Beyond it those without a request in progress are closed, and new requests
    * get 503, on up to twice as many connections more. Choose a sixth of the files that the process may open.
@@ -48,13 +58,14 @@ export async function listen(
     maxConnections = 4096,
     headersMs = 10_000,
     connectionsSetting = "maxConnections",
+    stallMs = defaultStallMs,
     ...options
   }: ListenOptions = {},
 ): Promise<Listening> {
   const bodies = new BodiesInFlight(options);
-  const respondTo = nodeListener(server, bodies);
+  const respondTo = nodeListener(server, bodies, stallMs);
   const refusal = overloadResponse(`Too many connections: at most ${maxConnections} at once (${connectionsSetting})`);
-  const refuse = nodeListener(async () => refusal, bodies);
+  const refuse = nodeListener(async () => refusal, bodies, stallMs);
   const running = new Set<ServerResponse>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
@@ -92,19 +103,22 @@ export async function listen(
 }
 
 /** A listener for `node:http`, Express, Fastify and whatever else calls `(request, response)`. */
-export function toNodeListener(server: HttpServer, limits?: BodyLimits): NodeListener {
-  return nodeListener(server, new BodiesInFlight(limits));
+export function toNodeListener(
+  server: HttpServer,
+  { stallMs = defaultStallMs, ...limits }: NodeOptions = {},
+): NodeListener {
+  return nodeListener(server, new BodiesInFlight(limits), stallMs);
 }
 
 type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
 
-function nodeListener(server: HttpServer, bodies: BodiesInFlight): NodeListener {
+function nodeListener(server: HttpServer, bodies: BodiesInFlight, stallMs: number): NodeListener {
   return (incoming, outgoing) => {
     const body = new NodeBody(incoming, outgoing, bodies);
     server(requestOf(incoming, outgoing, body))
       .finally(() => body.release())
       .then(
-        (response) => respond(incoming, outgoing, response),
+        (response) => respond(incoming, outgoing, response, stallMs),
         () => outgoing.destroy(),
       );
   };
@@ -150,27 +164,36 @@ function respond(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { status, headers, body, drain }: HttpResponse,
+  stallMs: number,
 ): void {
   if (outgoing.destroyed) {
-    if (typeof body === "function") void body(new NodeSink(outgoing)).catch(() => {});
+    if (typeof body === "function") void body(new NodeSink(outgoing, stallMs)).catch(() => {});
     return;
   }
   if (typeof body === "function") {
     outgoing.writeHead(status, headers);
     outgoing.flushHeaders();
-    body(new NodeSink(outgoing)).then(
-      () => outgoing.end(),
-      () => outgoing.destroy(),
-    );
+    send(outgoing, body, stallMs);
     return;
   }
   outgoing.writeHead(status, body === undefined ? headers : withLength(headers, body));
-  if (!drain || incoming.complete) outgoing.end(body);
+  if (body !== undefined && body.length > wholeLength && !drain) send(outgoing, piecesBody([body]), stallMs);
+  else if (!drain || incoming.complete) outgoing.end(body, cutOnStall(outgoing, stallMs));
   else {
     outgoing.write(body ?? "");
     outgoing.emit(drainsBody);
     endAfterDraining(incoming, outgoing);
   }
+}
+
+/** Beyond this many UTF-16 units or bytes, a body is sent in slices. */
+const wholeLength = 65_536;
+
+function send(outgoing: ServerResponse, body: StreamBody, stallMs: number): void {
+  body(new NodeSink(outgoing, stallMs)).then(
+    () => outgoing.end(cutOnStall(outgoing, stallMs)),
+    () => outgoing.destroy(),
+  );
 }
 
 function withLength(headers: Record<string, string>, body: string | Uint8Array): Record<string, string | number> {

@@ -1,6 +1,6 @@
 import type { ResponseEntry, OperationEntry } from "./definition.js";
 import type { HttpRequest, HttpResponse } from "./http.js";
-import { writeJson } from "./json-write.js";
+import { writeJson, writeJsonPieces } from "./json-write.js";
 import { oneLine } from "./one-line.js";
 import { problemBody } from "./problem.js";
 import type { Problem } from "./problem.js";
@@ -9,6 +9,7 @@ import { isStream, openStream } from "./stream.js";
 import type { Encoder } from "./stream.js";
 import { detailsOf } from "./validation.js";
 import type { Validator } from "./validation.js";
+import { piecesBody } from "./write-slices.js";
 
 type Validators = Readonly<Record<string, Validator>> | undefined;
 
@@ -22,12 +23,19 @@ export const securityHeaders = {
 const jsonHeaders = { "content-type": "application/json", ...securityHeaders };
 const streamTypes = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
 
-/** Turns what a handler returned into a response. */
+export interface ResponseOptions {
+  /** Checks of responses; absent where they are not checked. */
+  validators: Validators;
+  /** Most UTF-16 units of a JSON response. */
+  maxLength: number;
+}
+
+/** Turns what a handler returned into a response. Throws `ResponseTooLarge`. */
 export function responseOf(
   result: unknown,
   { id, response }: OperationEntry,
   request: HttpRequest,
-  validators: Validators,
+  { validators, maxLength }: ResponseOptions,
 ): HttpResponse | Promise<HttpResponse> {
   const given = result instanceof Reply ? result : undefined;
   const body: unknown = given ? given.body : result;
@@ -49,7 +57,10 @@ export function responseOf(
   }
   if (!response.json && body === undefined) return { status, headers: { ...securityHeaders, ...own } };
   check(id, body, validatorOf(checked, response.validator));
-  return { status, headers: own ? { ...jsonHeaders, ...own } : jsonHeaders, body: writeJson(body) };
+  const pieces = writeJsonPieces(body, maxLength);
+  const headers = own ? { ...jsonHeaders, ...own } : jsonHeaders;
+  if (pieces.length === 1) return { status, headers, body: pieces[0] ?? "" };
+  return { status, headers, body: piecesBody(pieces), held: lengthOf(new Set(pieces)) };
 }
 
 /** The response of a problem, in the error body of the interface. */
@@ -86,6 +97,12 @@ function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void):
 
 function asBytes(item: unknown): string | Uint8Array {
   return item instanceof Uint8Array ? item : String(item);
+}
+
+function lengthOf(pieces: Iterable<string>): number {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
 }
 
 function validatorOf(validators: Validators, name: string | undefined): Validator | undefined {

@@ -4,7 +4,7 @@ import { responseOf, problemResponse } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
-import { BodyStalled, ClientDisconnected, Overloaded } from "./http.js";
+import { BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import { linkPlans } from "./json-plan.js";
 import { withSignal } from "./lazy-signal.js";
@@ -33,6 +33,16 @@ export interface ServerOptions<Caller> {
    * response has begun.
    */
   onError?: (error: unknown, request: HttpRequest, operation?: OperationEntry) => Problem | undefined;
+  /**
+   * Most UTF-16 units of a JSON response that is not streamed. A longer one is a `ResponseTooLarge`, which becomes 413
+   * where `onError` knows nothing better. Default 67,108,864.
+   */
+  maxResponseLength?: number;
+  /**
+   * Called before a long JSON response is sent, with the UTF-16 units that it holds in memory until it is written. Its
+   * error is the response.
+   */
+  reserve?: (length: number) => void | Promise<void>;
   /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
@@ -40,6 +50,8 @@ export interface ServerOptions<Caller> {
   /** The server of paths that this interface does not know. Default: 404. */
   fallback?: HttpServer;
 }
+
+const defaultMaxResponseLength = 64 * 1024 * 1024;
 
 type Handler = (request: object, caller: unknown) => unknown;
 type Handlers = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
@@ -92,14 +104,21 @@ export function createServer<Caller>(
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
-    return responseOf(result, entry, request, responseValidators && (await responseValidators));
+    const response = await responseOf(result, entry, request, {
+      validators: responseValidators && (await responseValidators),
+      maxLength: options.maxResponseLength ?? defaultMaxResponseLength,
+    });
+    if (response.held !== undefined) await options.reserve?.(response.held);
+    return response;
   }
 
   /** A client that disconnects before its request is complete is not an error of the server. */
   function problemOf(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): Problem {
     if (error instanceof Problem) return error;
     if (error instanceof ClientDisconnected) return disconnected;
-    return options.onError?.(error, request, entry) ?? refusalOf(error) ?? unexpected;
+    const problem = options.onError?.(error, request, entry);
+    if (problem !== undefined) return problem;
+    return error instanceof ResponseTooLarge ? new Problem(413, error.message) : (refusalOf(error) ?? unexpected);
   }
 
   /** Reports an error after the first item of a stream to `onError`. The response has begun and cannot carry it. */

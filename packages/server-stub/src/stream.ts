@@ -1,4 +1,5 @@
 import type { HttpRequest, Sink, StreamBody } from "./http.js";
+import { writeSlices, yieldToEventLoop } from "./write-slices.js";
 
 /** Rows are gathered to chunks of this many UTF-16 units: one write per row takes 50 % more time. */
 const chunk = 65_536;
@@ -45,7 +46,7 @@ async function pump(
     const chunk = text;
     text = "";
     pause = undefined;
-    if (chunk !== "") await sink.write(chunk);
+    if (chunk !== "") await writeSlices(sink, chunk);
   };
   let result: IteratorResult<unknown> | undefined = first;
   while (!sink.closed && !result?.done) {
@@ -54,13 +55,14 @@ async function pump(
       if (typeof piece === "string") text += piece;
       else {
         await flush();
-        await sink.write(piece);
+        await writeSlices(sink, piece);
       }
       if (eager || text.length >= chunk) await flush();
       if (sink.closed) return;
     }
     const next = Promise.resolve(iterator.next());
     if (text !== "") {
+      // A producer without a next item by then is waiting for something.
       pause ??= yieldToEventLoop();
       result = await Promise.race([next, pause]);
       if (result !== undefined) continue;
@@ -70,11 +72,6 @@ async function pump(
     result = await Promise.race([next, left]);
   }
   if (!sink.closed) await flush();
-}
-
-/** Resolves after one iteration of the event loop: a producer without a next item by then is waiting for something. */
-function yieldToEventLoop(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, 0, undefined));
 }
 
 function iterate(items: AsyncIterable<unknown> | Iterable<unknown>): AsyncIterator<unknown> {

@@ -2,8 +2,9 @@
 import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { listen, toNodeListener } from "../src/node.js";
+import type { Listening, ListenOptions } from "../src/node.js";
 import { rawJson } from "../src/raw-json.js";
 import { libraryServer } from "./library.js";
 import type { Handler } from "./library.js";
@@ -12,10 +13,14 @@ import type { Handler } from "./library.js";
 
 const book = { id: "b1", title: "T", notes: rawJson("{}"), added_at: "2026-04-10" };
 
-async function withServer(handlers: Record<string, Handler>, use: (port: number, url: string) => Promise<void>) {
-  const listening = await listen(libraryServer(handlers));
+async function withServer(
+  handlers: Record<string, Handler>,
+  use: (port: number, url: string, listening: Listening) => Promise<void>,
+  options: ListenOptions = {},
+) {
+  const listening = await listen(libraryServer(handlers), options);
   try {
-    await use(listening.port, listening.url);
+    await use(listening.port, listening.url, listening);
   } finally {
     await listening.close(0);
   }
@@ -173,4 +178,57 @@ test("the listener mounts in any node:http server, and many slow responses leave
   await new Promise((resolve) => server.close(resolve));
   process.off("warning", warn);
   expect(warnings).toEqual([]);
+});
+
+/** Sends a request and reads nothing of its response; resolves when the server has cut the connection. */
+async function unread({ port, server }: Listening, request: string): Promise<void> {
+  const cut = new Promise<void>((resolve) => {
+    server.once("connection", (socket) => socket.once("close", resolve));
+  });
+  const socket = connect(port, "127.0.0.1").pause();
+  socket.on("error", () => {});
+  socket.write(request);
+  await cut;
+  socket.destroy();
+}
+
+test("a stream that nobody reads is ended after the deadline, and its handler with it", async () => {
+  let ended = false;
+  async function* rows() {
+    try {
+      for (;;) yield { ...book, title: "x".repeat(100_000) };
+    } finally {
+      ended = true;
+    }
+  }
+  const use = async (_port: number, _url: string, listening: Listening) => {
+    await unread(listening, "POST /books/stream HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n");
+    await vi.waitFor(() => expect(ended).toBe(true));
+  };
+  await withServer({ booksStream: rows }, use, { stallMs: 100 });
+});
+
+test("a response that nobody reads is ended after the deadline", async () => {
+  const notes = rawJson(`"${"x".repeat(20_000_000)}"`);
+  const request = `${head}content-length: 34\r\n\r\n{"id":"b1","title":"T","notes":{}}`;
+  const use = (_port: number, _url: string, listening: Listening) => unread(listening, request);
+  await withServer({ bookCreate: () => ({ ...book, notes }) }, use, { stallMs: 100 });
+});
+
+test("a handler that takes longer than the deadline is not ended, nor is a client that reads slowly", async () => {
+  const slow: Handler = async () => {
+    await setTimeout(600);
+    return { ...book, notes: rawJson(`"${"x".repeat(20_000_000)}"`) };
+  };
+  const use = async (_: number, url: string) => {
+    const response = await fetch(`${url}/books`, { method: "POST", body: '{"id":"b1","title":"T","notes":{}}' });
+    let size = 0;
+    const reader = response.body?.getReader();
+    for (let part = await reader?.read(); !part?.done; part = await reader?.read()) {
+      size += part?.value.length ?? 0;
+      await setTimeout(1);
+    }
+    expect(size).toBeGreaterThan(20_000_000);
+  };
+  await withServer({ bookCreate: slow }, use, { stallMs: 500 });
 });

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -12,6 +12,8 @@ export interface ServiceProcess {
   /** The owner key. */
   key: string;
   pid: number;
+  /** Makes a key with the command line, and returns its secret. */
+  createKey(entity: string, role: "write" | "read"): string;
   /** The engine host, a child of the service. */
   enginePid(): number;
   /**
@@ -51,12 +53,18 @@ export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOp
     await Promise.race([once(child.stdout, "data"), ended]);
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}; is it built?`);
   }
-  const field = (name: string) => new RegExp(`${name}\\s+(\\S+)`).exec(printed)?.[1] ?? "";
+  const field = (name: string, text = printed) => new RegExp(`${name}\\s+(\\S+)`).exec(text)?.[1] ?? "";
   const agent = new Agent(socketOf(join(directory, "clickhouse", "engine.sock")));
   return {
     url: field("listening on"),
     key: readFileSync(join(directory, "api-key"), "utf8").trim(),
     pid,
+    createKey(entity, role) {
+      const keys = ["keys", "create", "--user", entity, "--entity", entity, "--role", role];
+      const env = { PATH: process.env["PATH"], HEDDLE_DATA_DIR: directory };
+      const output = spawnSync(process.execPath, [main, ...keys], { env, encoding: "utf8" }).stdout;
+      return field("secret", output);
+    },
     enginePid: () => childrenOf(pid)[0] ?? 0,
     engine: (sql, body, settings) => askEngine(agent, sql, body, settings),
     async stop() {

@@ -8,6 +8,9 @@ import { authorize, recordProject } from "./access/authorize.js";
 import { graphqlRoute } from "./compat/graphql-route.js";
 import { docsSite } from "./docs-site.js";
 import { firstLine } from "./outages.js";
+import { openWorkingMemory } from "./limits/shares.js";
+import { currentScope } from "./limits/request-scope.js";
+import { withScope } from "./limits/with-scope.js";
 import { problemOf } from "./problems.js";
 import type { Caller, Services } from "./services.js";
 import { tracingHandlers } from "./tracing/handlers.js";
@@ -36,18 +39,31 @@ export function createApp(
     else if (problem.status >= 500 && error instanceof Error) onOutage?.(error);
     return problem;
   };
+  const { limits } = services.config;
   const options: ServerOptions<Caller> = {
-    authenticate: (credentials) => authenticate(services.control, credentials),
+    async authenticate(credentials) {
+      const caller = await authenticate(services.control, credentials);
+      currentScope()?.identify(caller);
+      return caller;
+    },
     authorize,
     onSuccess: (access) => recordProject(services.control, access),
     onError,
     validateResponses,
+    maxResponseLength: limits.maxResponseBytes,
+    // Texts that occur many times were reserved when they were read.
+    async reserve(length) {
+      const scope = currentScope();
+      if (scope !== undefined && length > scope.responseBytes)
+        await scope.holdForResponse(length - scope.responseBytes);
+    },
   };
   const training = createTrainingServer(trainingHandlers(services), options);
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const api = graphqlRoute(services, onError, interfaces);
-  const all = docsDir === undefined ? api : docsSite(docsDir, onError, api);
+  const scoped = withScope(api, openWorkingMemory(limits), limits.maxResponseBytes);
+  const all = docsDir === undefined ? scoped : docsSite(docsDir, onError, scoped);
   return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
 }
 

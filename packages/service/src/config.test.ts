@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ConfigError, readConfig } from "./config.js";
+import { defaultLimits } from "./limits/limit-settings.js";
 
 test("defaults work without any variable", () => {
   expect(readConfig({}, "/home/me")).toEqual({
@@ -16,6 +17,7 @@ test("defaults work without any variable", () => {
     engineMemoryBytes: undefined,
     databaseUrl: undefined,
     otlpSessionThreads: true,
+    limits: defaultLimits,
     blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
     providers: [],
@@ -34,6 +36,16 @@ test("the engine's memory is given with its unit", () => {
 test("origins of pages are separated by commas", () => {
   const origins = ["https://app.example.com", "http://localhost:3000"];
   expect(readConfig({ HEDDLE_CORS_ORIGINS: origins.join(" , ") }).corsOrigins).toEqual(origins);
+});
+
+test("limits are settings, and must fit to each other", () => {
+  const env = { HEDDLE_MAX_RESPONSE: "8MB", HEDDLE_WORKING_MEMORY: "16MB", HEDDLE_READS_PER_KEY: "2" };
+  expect(readConfig(env).limits).toEqual({
+    ...defaultLimits,
+    maxResponseBytes: 8e6,
+    workingMemoryBytes: 16e6,
+    readsPerKey: 2,
+  });
 });
 
 test("sessions of OpenTelemetry are threads until that is switched off", () => {
@@ -72,6 +84,10 @@ test.each([
   [{ HEDDLE_CORS_ORIGINS: "*" }, /HEDDLE_CORS_ORIGINS must be origins such as https:\/\/app.example.com/],
   [{ HEDDLE_CORS_ORIGINS: "https://app.example.com/" }, /without a path, not "https:\/\/app.example.com\/"/],
   [{ HEDDLE_CORS_ORIGINS: "null" }, /HEDDLE_CORS_ORIGINS/],
+  [{ HEDDLE_MAX_RESPONSE: "100" }, /HEDDLE_MAX_RESPONSE must be at least 1MB/],
+  [{ HEDDLE_WORKING_MEMORY: "100MB" }, /HEDDLE_WORKING_MEMORY must be at least twice HEDDLE_MAX_RESPONSE/],
+  [{ HEDDLE_READS_PER_KEY: "0" }, /HEDDLE_READS_PER_KEY must be a whole number from 1 to 8/],
+  [{ HEDDLE_OTLP_MAX_SPANS: "many" }, /HEDDLE_OTLP_MAX_SPANS/],
   [{ HEDDLE_ENGINE_MEMORY: "2000000000" }, /HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB/],
   [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
   [{ HEDDLE_OTLP_SESSION_THREADS: "false" }, /HEDDLE_OTLP_SESSION_THREADS must be on or off/],

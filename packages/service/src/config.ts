@@ -1,6 +1,8 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { S3Access } from "@heddle/blob-store";
+import type { Limits } from "./limits/limit-settings.js";
+import { parseBytes, readLimits } from "./limits/read-limits.js";
 import type { Provider } from "./providers/provider.js";
 import { readProviders, readProvidersFile } from "./providers/read-providers.js";
 
@@ -57,6 +59,31 @@ export const variables = {
     meaning:
       "whether spans of OpenTelemetry with session.id or gen_ai.conversation.id belong to that thread: on or off",
   },
+  HEDDLE_OTLP_MAX_SPANS: {
+    default: "20000",
+    meaning: "spans that one export of OpenTelemetry may have; more are refused with 413",
+  },
+  HEDDLE_MAX_RESPONSE: {
+    default: "64MB",
+    meaning: "bytes that one response may have; a longer one is refused with 413. Streams are not limited",
+  },
+  HEDDLE_WORKING_MEMORY: {
+    default: "128MB",
+    meaning:
+      "memory for what all requests have read and not yet sent, or received and not yet stored; one key has half of it, one entity three quarters. Requests that want more wait, then get 429 or 503. At least twice HEDDLE_MAX_RESPONSE",
+  },
+  HEDDLE_RESPONSE_STALL_SECONDS: {
+    default: "30",
+    meaning: "a client that takes nothing of its response for so long is disconnected",
+  },
+  HEDDLE_READS_PER_KEY: {
+    default: "4",
+    meaning: "reads of one key at once, of 8 in all; others of the key wait, after 10 seconds they get 429",
+  },
+  HEDDLE_READS_PER_ENTITY: {
+    default: "6",
+    meaning: "the same for all keys of one entity together",
+  },
   HEDDLE_BLOBS_URL: {
     default: "<data dir>/blobs",
     meaning: "directory or s3://bucket/prefix that keeps the bytes of files; S3 is set up by the usual AWS_* variables",
@@ -93,6 +120,8 @@ export interface Config {
   engineMemoryBytes: number | undefined;
   /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
   databaseUrl: string | undefined;
+  /** What one key, or one request, may use. */
+  limits: Limits;
   /** Whether sessions of OpenTelemetry are threads. */
   otlpSessionThreads: boolean;
   /** A directory or an `s3:` URL, the latter with `s3`. */
@@ -150,6 +179,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     bodyTimeoutMs: seconds("HEDDLE_BODY_TIMEOUT", get("HEDDLE_BODY_TIMEOUT")),
     corsOrigins: corsOrigins(get("HEDDLE_CORS_ORIGINS")),
     engineMemoryBytes: memory("HEDDLE_ENGINE_MEMORY", get("HEDDLE_ENGINE_MEMORY"), smallestEngineBytes),
+    limits: limitsOf(get),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
@@ -192,9 +222,7 @@ function memory(
   smallest: number,
 ): number | undefined {
   if (text === undefined) return undefined;
-  const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([MG]i?B)$/.exec(text) ?? [];
-  const units: Record<string, number> = { MB: 1e6, GB: 1e9, MiB: 2 ** 20, GiB: 2 ** 30 };
-  const bytes = Math.floor(Number(number) * (units[unit] ?? 0));
+  const bytes = parseBytes(text);
   if (bytes >= smallest) return bytes;
   throw new ConfigError(`${name} must be at least ${smallest / 1e6}MB, for example 2GB or 1500MB, not "${text}".`);
 }
@@ -210,6 +238,14 @@ function seconds(name: "HEDDLE_HEADERS_TIMEOUT" | "HEDDLE_BODY_TIMEOUT", text: s
   const value = Number(text ?? variables[name].default);
   if (value >= 0.1 && value <= 3600) return value * 1000;
   throw new ConfigError(`${name} must be seconds from 0.1 to 3600, not "${text}".`);
+}
+
+function limitsOf(get: (name: Variable) => string | undefined): Limits {
+  try {
+    return readLimits(get);
+  } catch (error) {
+    throw new ConfigError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 function databaseUrl(text: string | undefined): string | undefined {

@@ -1,7 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode, Loc } from "@heddle/errors";
-import { BodyStalled, Overloaded, Problem, requestLoc } from "@heddle/server-stub";
+import { BodyStalled, Overloaded, Problem, requestLoc, ResponseTooLarge } from "@heddle/server-stub";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
+import { responseTooLarge } from "./limits/request-scope.js";
 
 /**
  * The one table from code to status. An error that becomes 500 is logged; the response does not give its reason, except
@@ -33,6 +34,7 @@ const retryAfter = "1";
  */
 export function problemOf(error: unknown, operation?: OperationEntry): Problem | undefined {
   if (error instanceof Problem) return error;
+  if (error instanceof ResponseTooLarge) return problemOf(responseTooLarge(error.maxLength), operation);
   if (!(error instanceof HeddleError)) return refusalOf(error);
   const { code, message, details } = error;
   const status = statuses[code];

@@ -18,6 +18,7 @@ import { findLosses } from "./losses/find-losses.js";
 import { openLossLog } from "./losses/loss-log.js";
 import { checkControlPlaneExists } from "./losses/missing-control-plane.js";
 import { keepInventory } from "./losses/part-inventory.js";
+import { engineShares } from "./limits/shares.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
@@ -78,18 +79,19 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());
 
-    const host = config.clickhouseUrl === undefined ? await startHost(config, log) : undefined;
-    if (host !== undefined) closing.push(() => host.close());
+    const engine = config.clickhouseUrl === undefined ? await startHost(config, log) : undefined;
+    if (engine !== undefined) closing.push(() => engine.close());
     const opened = await openTraceStore({
-      client: host?.clientOptions() ?? { url: config.clickhouseUrl },
+      client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
       prices,
       onLoss: (lost) => losses.report("traces", lost),
+      shares: engineShares(config.limits),
     });
     store = opened;
     closing.push(() => opened.close());
-    host?.on("restart", () => opened.engineRestarted());
+    engine?.on("restart", () => opened.engineRestarted());
     for (const { table, parts, path } of await opened.brokenParts()) {
       log(
         `the table ${table} lacks the rows of ${parts} corrupt part(s), kept as ${path}: ` +
@@ -101,7 +103,7 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     for (const line of readableByOthers(config)) log(line);
     losses.logEarlier();
     await findLosses(config, { control, store: opened, blobs }, losses);
-    if (host !== undefined) {
+    if (engine !== undefined) {
       const inventory = keepInventory(config.dataDir, opened);
       closing.push(() => inventory.stop());
     }
@@ -151,6 +153,7 @@ function listenOptions(config: Config): ListenOptions {
     headersMs: config.headersTimeoutMs,
     bodyStallMs: config.bodyTimeoutMs,
     connectionsSetting: "HEDDLE_MAX_CONNECTIONS",
+    stallMs: config.limits.responseStallMs,
   };
 }
 

@@ -13,6 +13,7 @@ import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
 import { openLossLog } from "../src/losses/loss-log.js";
+import { engineShares } from "../src/limits/shares.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
@@ -41,6 +42,7 @@ export async function openTestService(env: Record<string, string> = {}) {
   const store = await database.open({
     controlPlaneId: control.identity,
     prices: loadPrices(config.pricesFile),
+    shares: engineShares(config.limits),
   });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
@@ -73,7 +75,7 @@ export async function openTestService(env: Record<string, string> = {}) {
       return secret;
     },
     async listen(): Promise<string> {
-      const listening = await listen(app);
+      const listening = await listen(app, { stallMs: config.limits.responseStallMs });
       closing.push(() => listening.close(0));
       return listening.url;
     },

@@ -6,6 +6,8 @@ import {
   canonicalJson,
   decodeTraces,
   findRefs,
+  runSteps,
+  scanTraces,
   spansToCalls,
   storable,
   summaryWithWeave,
@@ -51,8 +53,12 @@ for (const [serializer, mediaType] of [
 ] as const) {
   const bytes = serializer.serializeRequest(spans) ?? new Uint8Array();
   const name = `${mediaType}, per span of ${Math.round(bytes.length / spans.length)} bytes`;
-  measure(`decodeTraces ${name}`, () => decodeTraces(bytes, mediaType), spans.length);
-  measure(`decode + calls ${name}`, () => spansToCalls(decodeTraces(bytes, mediaType)), spans.length);
+  measure(`decodeTraces ${name}`, () => runSteps(decodeTraces(scanTraces(bytes, mediaType))), spans.length);
+  measure(
+    `decode + calls ${name}`,
+    () => runSteps(spansToCalls(runSteps(decodeTraces(scanTraces(bytes, mediaType))))),
+    spans.length,
+  );
 }
 
 function measure(name: string, work: () => unknown, items = 1): void {

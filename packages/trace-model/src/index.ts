@@ -1,5 +1,14 @@
 export { type JsonText } from "./json/scan.js";
-export { arrayItems, jsonType, type JsonType, memberOf, objectEntries, stringValue } from "./json/members.js";
+export {
+  arrayItems,
+  forEachItem,
+  forEachMember,
+  jsonType,
+  type JsonType,
+  memberOf,
+  objectEntries,
+  stringValue,
+} from "./json/members.js";
 export { withMembers } from "./json/edit.js";
 export { canonicalJson } from "./json/canonical.js";
 export { pythonFloat } from "./json/python-number.js";
@@ -44,7 +53,8 @@ export { type FieldParser, parseQuery } from "./query/parse.js";
 export { maxSortKeys, parseSort, type SortKey } from "./query/sort.js";
 export { leafAt } from "./query/leaf.js";
 export { matches, type QueryableCall } from "./query/evaluate.js";
-export { decodeTraces, encodeTracesResponse } from "./otlp/export.js";
-export { type SpanCall, spansToCalls } from "./otlp/to-calls.js";
+export { decodeTraces, encodeTracesResponse, scanTraces } from "./otlp/export.js";
+export { runSteps, runStepsWithPauses } from "./otlp/steps.js";
+export { projectOf, type SpanCall, spansToCalls } from "./otlp/to-calls.js";
 export { opObjectId } from "./otlp/op-object.js";
-export type { RejectedSpan, ResourceSpans, Span, Traces } from "./otlp/traces.js";
+export type { RejectedSpan, ResourceSpans, ScannedTraces, Span, Traces } from "./otlp/traces.js";

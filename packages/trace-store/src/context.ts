@@ -4,7 +4,23 @@ import type { VersionClock } from "./version-clock.js";
 /** What every group of the store works with. */
 export interface StoreContext {
   engine: Engine;
+  /** For inserts, and for what they look up before: reads that hold all slots do not hold back writes. */
+  writes: Engine;
+  /** For writes that exclude each other, whichever key they come from. */
+  commits: Engine;
   clock: VersionClock;
   /** Microseconds since 1970. */
   now: () => bigint;
+}
+
+/**
+ * Called with the number of bytes that a read is about to hold; rejects when the reader may not have them. The release
+ * is called when the read has passed them on, and never where they belong to the result.
+ */
+export type Reserve = (bytes: number) => Promise<() => void>;
+
+export interface ReadOptions {
+  signal?: AbortSignal;
+  /** Default: everything is permitted. */
+  reserve?: Reserve;
 }

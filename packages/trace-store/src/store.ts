@@ -1,9 +1,12 @@
 import { HeddleError } from "@heddle/errors";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
-import type { CallReads, ReadOptions } from "./calls/calls.js";
+import type { CallReads } from "./calls/calls.js";
+import type { ReadOptions } from "./context.js";
 import { brokenParts } from "./engine/broken-parts.js";
 import type { BrokenParts } from "./engine/broken-parts.js";
+import { shareEngine } from "./engine/engine-shares.js";
+import type { EngineShares } from "./engine/engine-shares.js";
 import { connectEngine } from "./engine/engine.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { StatementError } from "./engine/statement-error.js";
@@ -16,7 +19,6 @@ import type { RejectedPart } from "./ingest/prepare.js";
 import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
 import { migrate } from "./migrations/migrate.js";
-import { limitReads } from "./engine/read-slots.js";
 import { defaultDatabase } from "./schema/schema.js";
 import { versionClock } from "./version-clock.js";
 import { openCosts } from "./costs/costs.js";
@@ -61,14 +63,11 @@ export interface TraceStoreOptions {
   mayWrite?: () => boolean;
   /** Called with one sentence for stored data that is given up because it cannot be read. */
   onLoss?: (lost: string) => void;
+  /** How keys share the engine. */
+  shares?: EngineShares;
   /** Wraps the engine, for tests. */
   wrapEngine?: (engine: Engine) => Engine;
 }
-
-/** Of the 16 statements that the embedded engine runs at once. */
-const readSlots = 10;
-/** Further ones, for the lookups of lists that hold a slot. */
-const lookupSlots = 3;
 
 export interface TraceStore {
   /**
@@ -138,8 +137,8 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const engine = guardWrites(wrapped, mayWrite);
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
-  const context = { engine: limitReads(engine, readSlots), clock, now };
-  const lookups = limitReads(engine, lookupSlots);
+  const { reads, lookups, writes, commits } = shareEngine(engine, options.shares);
+  const context = { engine: reads, writes, commits, clock, now };
   const ingest = await openIngest({ engine, clock, now }, options.limits, options.onLoss).catch(
     async (error: unknown) => {
       await connected.close();

@@ -2,6 +2,8 @@ import { fileDigest, formatRef } from "@heddle/trace-model";
 import { splitProject } from "../access/project-id.js";
 import type { Services } from "../services.js";
 
+/** Most ops published at once. */
+const publishedAtOnce = 500;
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
@@ -15,6 +17,7 @@ const sourceDigest = fileDigest(source);
 export class OtelOps {
   readonly #services: Services;
   readonly #known = new Map<string, Promise<string>>();
+  readonly #sources = new Map<string, Promise<void>>();
 
   constructor(services: Services) {
     this.#services = services;
@@ -22,11 +25,14 @@ export class OtelOps {
 
   /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
   async refs(projectId: string, objectIds: Iterable<string>): Promise<Map<string, string>> {
-    const refs = [...new Set(objectIds)].map(async (objectId): Promise<[string, string]> => [
-      objectId,
-      await this.#ref(projectId, objectId),
-    ]);
-    return new Map(await Promise.all(refs));
+    const wanted = [...new Set(objectIds)];
+    const refs = new Map<string, string>();
+    for (let from = 0; from < wanted.length; from += publishedAtOnce) {
+      const some = wanted.slice(from, from + publishedAtOnce);
+      const found = await Promise.all(some.map(async (objectId) => await this.#ref(projectId, objectId)));
+      for (const [index, ref] of found.entries()) refs.set(some[index] ?? "", ref);
+    }
+    return refs;
   }
 
   #ref(projectId: string, objectId: string): Promise<string> {
@@ -34,17 +40,31 @@ export class OtelOps {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const made = this.#publish(projectId, objectId);
-    this.#known.set(key, made);
-    // A failed publish is tried again by the next span.
-    made.catch(() => this.#known.delete(key));
-    if (this.#known.size > maxKnown) {
-      const [oldest] = this.#known.keys();
-      if (oldest !== undefined) this.#known.delete(oldest);
-    }
+    remember(this.#known, key, made);
     return made;
   }
 
   async #publish(projectId: string, objectId: string): Promise<string> {
+    await this.#source(projectId);
+    const { digest } = await this.#services.store.objects.create({
+      project_id: projectId,
+      object_id: objectId,
+      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
+    });
+    const { entity = "", project = "" } = splitProject(projectId) ?? {};
+    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
+  }
+
+  /** The placeholder is stored once for all ops of a project. */
+  #source(projectId: string): Promise<void> {
+    const known = this.#sources.get(projectId);
+    if (known !== undefined) return known;
+    const stored = this.#storeSource(projectId);
+    remember(this.#sources, projectId, stored);
+    return stored;
+  }
+
+  async #storeSource(projectId: string): Promise<void> {
     const { blobs, store } = this.#services;
     const { key, size } = await blobs.put(source);
     await store.files.add({
@@ -55,12 +75,14 @@ export class OtelOps {
       mime: "text/x-python",
       blob_key: key,
     });
-    const { digest } = await store.objects.create({
-      project_id: projectId,
-      object_id: objectId,
-      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
-    });
-    const { entity = "", project = "" } = splitProject(projectId) ?? {};
-    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
   }
+}
+
+/** What fails is forgotten, so that the next span tries it again. */
+function remember<T>(known: Map<string, Promise<T>>, key: string, made: Promise<T>): void {
+  known.set(key, made);
+  made.catch(() => known.delete(key));
+  if (known.size <= maxKnown) return;
+  const [oldest] = known.keys();
+  if (oldest !== undefined) known.delete(oldest);
 }

@@ -2,8 +2,10 @@ import { HeddleError } from "@heddle/errors";
 import { ItemError } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { formatTime } from "@heddle/trace-model";
+import type { ReadOptions } from "@heddle/trace-store";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
+import { reserveForStream } from "../limits/request-scope.js";
 import { endOf, startOf } from "../wire/call-parts.js";
 import { withQueueMembership } from "../wire/queue-membership.js";
 import { UserNames } from "../wire/user-names.js";
@@ -18,9 +20,9 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
   const { control, store } = services;
 
   /** Calls of a query in wire form, one at a time as the engine gives them. */
-  async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
+  async function* queryCalls(body: CallsQueryReq, options: ReadOptions) {
     const names = new UserNames(control);
-    for await (const call of store.calls.query(await withQueueMembership(control, body), { signal })) {
+    for await (const call of store.calls.query(await withQueueMembership(control, body), options)) {
       yield wireCall(call, body.include_usernames ? await names.of(call.wb_user_id) : undefined);
     }
   }
@@ -70,10 +72,10 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
       return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
     },
 
-    callsQueryStream: ({ body, signal }) => queryCalls(body, signal),
+    callsQueryStream: ({ body, signal }) => queryCalls(body, { signal, reserve: reserveForStream() }),
 
     async callsQuery({ body, signal }) {
-      return { calls: await collect(queryCalls(body, signal)) };
+      return { calls: await collect(queryCalls(body, { signal })) };
     },
 
     async callsQueryStats({ body, signal }) {

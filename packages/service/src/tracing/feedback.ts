@@ -5,6 +5,7 @@ import { formatTime } from "@heddle/trace-model";
 import type { CreatedFeedback, NewFeedback } from "@heddle/trace-store";
 import { ItemAccess } from "../access/item-access.js";
 import { FeedbackAcceptance } from "../feedback/accept-feedback.js";
+import { reserveForResponse } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { wireTime } from "../wire/time.js";
@@ -39,7 +40,10 @@ export function feedbackHandlers({ control, store }: Services): TracingHandlers<
     },
 
     async feedbackQuery({ body, signal }) {
-      const { result, total_count } = await store.feedback.query(body, { signal });
+      const { result, total_count } = await store.feedback.query(body, {
+        signal,
+        reserve: reserveForResponse(["limit"]),
+      });
       return { result: result.map(rawJson), total_count };
     },
 

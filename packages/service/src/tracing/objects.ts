@@ -3,6 +3,7 @@ import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs, formatTime } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
+import { reserveForResponse } from "../limits/request-scope.js";
 import { checkBuiltInValue } from "../scorers/check-built-in-value.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import type { Caller, Services } from "../services.js";
@@ -28,11 +29,12 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
     },
 
     async objRead({ body }) {
-      return { obj: wireObject(await store.objects.read(body)) };
+      return { obj: wireObject(await store.objects.read(body, { reserve: reserveForResponse([]) })) };
     },
 
-    async objsQuery({ body }) {
-      return { objs: (await store.objects.query(body)).map(wireObject) };
+    async objsQuery({ body, signal }) {
+      const objects = await store.objects.query(body, { signal, reserve: reserveForResponse(["limit"]) });
+      return { objs: objects.map(wireObject) };
     },
 
     async objDelete({ body }) {

@@ -1,38 +1,44 @@
 import type { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { decodeTraces, encodeTracesResponse, spansToCalls } from "@heddle/trace-model";
-import type { CallPart, SpanCall } from "@heddle/trace-model";
+import {
+  decodeTraces,
+  encodeTracesResponse,
+  projectOf,
+  runStepsWithPauses,
+  scanTraces,
+  spansToCalls,
+} from "@heddle/trace-model";
+import type { CallPart, RejectedSpan, ScannedTraces, SpanCall } from "@heddle/trace-model";
 import { ItemAccess } from "../access/item-access.js";
+import { currentScope } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
 import { OtelOps } from "../ingest/otel-ops.js";
 
 type CompleteCall = Extract<CallPart, { part: "complete" }>;
 
 export function openTelemetryHandlers(services: Services): TracingHandlers<Caller>["openTelemetry"] {
+  const { config } = services;
+  const exportLimits = { maxSpans: config.limits.maxExportSpans, setting: "HEDDLE_OTLP_MAX_SPANS" };
   const ops = new OtelOps(services);
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();
-      const decoded = decodeTraces(body.bytes, body.mediaType);
+      const scanned = scanTraces(body.bytes, body.mediaType, exportLimits);
+      const access = new ItemAccess(services.control, caller);
+      const { allowed, rejected, refusal } = withoutRefused(scanned, headers.project_id, access);
+      if (refusal !== undefined && allowed.resources.length === 0) throw refusal;
+      await currentScope()?.hold(memoryOf(allowed, body.bytes));
+      const decoded = await runStepsWithPauses(decodeTraces(allowed));
       await services.store.yieldToCommits();
-      const { calls, rejected } = spansToCalls(decoded, {
-        project_id: headers.project_id,
-        sessionThreads: services.config.otlpSessionThreads,
-      });
+      const { calls, rejected: unusable } = await runStepsWithPauses(
+        spansToCalls(decoded, { project_id: headers.project_id, sessionThreads: config.otlpSessionThreads }),
+      );
+      rejected.push(...unusable);
 
       const projects = callsByProject(calls);
-      const access = new ItemAccess(services.control, caller);
-      let firstRefusal: HeddleError | undefined;
       const parts: CompleteCall[] = [];
       for (const [projectId, ofProject] of projects) {
-        const refusal = access.refusal(projectId, ofProject.length);
-        if (refusal !== undefined) {
-          firstRefusal ??= refusal;
-          const why = refusal.code === "forbidden" ? `this key may not write to ${projectId}` : refusal.message;
-          for (const { start } of ofProject) rejected.push({ message: `span ${start.id}: ${why}` });
-          continue;
-        }
         const refs = await ops.refs(
           projectId,
           ofProject.map(({ opObjectId }) => opObjectId),
@@ -43,7 +49,7 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
           parts.push({ part: "complete", start, end });
         }
       }
-      if (parts.length === 0 && firstRefusal !== undefined) throw firstRefusal;
+      if (parts.length === 0 && refusal !== undefined) throw refusal;
 
       const stored = new Set(parts);
       for (const { index, message } of await services.store.ingest(parts)) {
@@ -57,6 +63,36 @@ export function openTelemetryHandlers(services: Services): TracingHandlers<Calle
       return reply(200, response.bytes, { "content-type": response.mediaType });
     },
   };
+}
+
+/** Approximate bytes of what becomes of a span, and of a unit of work, until it is stored. */
+const spanMemory = 2500;
+const workMemory = 20;
+
+function memoryOf({ resources, work }: ScannedTraces, bytes: Uint8Array): number {
+  const spans = resources.reduce((sum, resource) => sum + spansOf(resource), 0);
+  return 2 * bytes.length + spans * spanMemory + work() * workMemory;
+}
+
+function spansOf({ scopes }: ScannedTraces["resources"][number]): number {
+  return scopes.reduce((sum, { spans }) => sum + spans.length, 0);
+}
+
+/** What the key may write of an export, before its spans are decoded, and why not the rest. */
+function withoutRefused(scanned: ScannedTraces, fallback: string | undefined, access: ItemAccess) {
+  const rejected: RejectedSpan[] = [];
+  let refusal: HeddleError | undefined;
+  const resources = scanned.resources.filter((resource) => {
+    const projectId = projectOf(resource, fallback);
+    const spans = spansOf(resource);
+    const reason = projectId === undefined || spans === 0 ? undefined : access.refusal(projectId, spans);
+    if (reason === undefined) return spans > 0;
+    refusal ??= reason;
+    const why = reason.code === "forbidden" ? `this key may not write to ${projectId}` : reason.message;
+    rejected.push({ message: `${spans} span(s): ${why}`, spans });
+    return false;
+  });
+  return { allowed: { ...scanned, resources }, rejected, refusal };
 }
 
 /** One export may carry resources of several projects. */

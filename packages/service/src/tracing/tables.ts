@@ -4,13 +4,15 @@ import type { RawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs } from "@heddle/trace-model";
 import type { ProjectOf } from "@heddle/trace-model";
+import type { ReadOptions } from "@heddle/trace-store";
+import { reserveForStream } from "../limits/request-scope.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import { collect } from "../collect.js";
 import type { Caller, Services } from "../services.js";
 
 export function tableHandlers({ control, store }: Services): TracingHandlers<Caller>["tables"] {
-  async function* rows(body: Schemas["TableQueryReq"], signal: AbortSignal) {
-    for await (const { digest, val, original_index } of store.tables.query(body, { signal })) {
+  async function* rows(body: Schemas["TableQueryReq"], options: ReadOptions) {
+    for await (const { digest, val, original_index } of store.tables.query(body, options)) {
       yield { digest, val: rawJson(val), original_index };
     }
   }
@@ -33,10 +35,10 @@ export function tableHandlers({ control, store }: Services): TracingHandlers<Cal
     },
 
     async tableQuery({ body, signal }) {
-      return { rows: await collect(rows(body, signal)) };
+      return { rows: await collect(rows(body, { signal })) };
     },
 
-    tableQueryStream: ({ body, signal }) => rows(body, signal),
+    tableQueryStream: ({ body, signal }) => rows(body, { signal, reserve: reserveForStream() }),
 
     async tableQueryStats({ body }) {
       const [stats] = await store.tables.stats({ project_id: body.project_id, digests: [body.digest] });

@@ -3,6 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { splitPath } from "@heddle/trace-model";
 import type { TraceStore } from "@heddle/trace-store";
+import { collect } from "../collect.js";
 import { wireCall } from "./call.js";
 
 /** The calls of a page of items, and what is wanted of them. */
@@ -39,9 +40,8 @@ export async function readQueuedCalls(
   const wanted = include_call ? request.columns : [];
   const columns = wanted && [...new Set([...wanted, ...shown])];
   const filter = { call_ids: items.map(({ call_id }) => call_id) };
-  for await (const call of store.calls.query({ project_id, filter, columns }, { signal })) {
-    byId.set(call.id, wireCall(call));
-  }
+  const calls = await collect(store.calls.query({ project_id, filter, columns }, { signal }));
+  for (const call of calls) byId.set(call.id, wireCall(call));
   return { byId, include_call, include_display_values };
 }
 

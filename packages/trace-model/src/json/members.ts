@@ -56,15 +56,21 @@ export function forEachMember(text: JsonText, visit: (key: string, valueFrom: nu
 /** Items of a list as exact slices; nothing for any other value. */
 export function arrayItems(text: JsonText): JsonText[] {
   const items: JsonText[] = [];
+  forEachItem(text, (_, from, to) => items.push(text.slice(from, to)));
+  return items;
+}
+
+/** Calls `visit` with each item's index and position. Does nothing when the text is no list. */
+export function forEachItem(text: JsonText, visit: (index: number, from: number, to: number) => void): void {
   let at = spaceEnd(text, 0);
-  if (text[at] !== "[") return items;
+  if (text[at] !== "[") return;
   at = spaceEnd(text, at + 1);
-  if (text[at] === "]") return items;
-  for (;;) {
+  if (text[at] === "]") return;
+  for (let index = 0; ; index++) {
     const to = valueEnd(text, at);
-    items.push(text.slice(at, to));
+    visit(index, at, to);
     at = spaceEnd(text, to);
-    if (text[at] === "]") return items;
+    if (text[at] === "]") return;
     if (text[at] !== ",") throw notJson(at);
     at = spaceEnd(text, at + 1);
   }

@@ -1,19 +1,20 @@
 import { HeddleError } from "@heddle/errors";
 import { stringEnd } from "../json/scan.js";
 import { fromNanoseconds } from "../time.js";
-import { attempt } from "./rejection.js";
 import { emptySpan, noAttributes, spanKinds, statusCodes } from "./traces.js";
-import type { Attributes, RejectedSpan, ResourceSpans, Span, Traces } from "./traces.js";
+import type { Attributes, ScannedResource, ScannedTraces, Span } from "./traces.js";
 import type { AttributeValue } from "./value-json.js";
+import type { WorkBudget } from "./work-budget.js";
 import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
 
 type Fields = Record<string, unknown>;
 
 /**
- * Decodes the JSON form of an ExportTraceServiceRequest: hex ids, 64-bit numbers as text or digits, enums by number
- * or name, keys in camelCase or snake_case. Throws `invalid` when it is no such document.
+ * Counts the spans of the JSON form of an ExportTraceServiceRequest: hex ids, 64-bit numbers as text or digits, enums by
+ * number or name, keys in camelCase or snake_case. Throws `invalid` when it is no such document.
  */
-export function decodeJsonTraces(bytes: Uint8Array): Traces {
+export function scanJsonTraces(bytes: Uint8Array, budget: WorkBudget): ScannedTraces {
+  countTokens(bytes, budget);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   let request: unknown;
   try {
@@ -23,14 +24,27 @@ export function decodeJsonTraces(bytes: Uint8Array): Traces {
   }
   // The bytes hold no surrogates, but escapes may.
   const wellFormed = text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? undefined : true;
-  const traces: Traces = { resources: [], rejected: [], wellFormed };
-  for (const item of list(fields(request), "resourceSpans")) {
-    traces.resources.push(resourceSpans(fields(item), traces.rejected));
-  }
-  return traces;
+  const resources = list(fields(request), "resourceSpans").map((item) => resourceSpans(fields(item), budget));
+  return { resources, wellFormed, work: () => budget.work };
 }
 
-function resourceSpans(value: Fields, rejected: RejectedSpan[]): ResourceSpans {
+/** Counts what JSON.parse would make a value of. */
+function countTokens(bytes: Uint8Array, budget: WorkBudget): void {
+  let tokens = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === quote) {
+      for (index++; index < bytes.length && bytes[index] !== quote; index++) if (bytes[index] === backslash) index++;
+    } else if (byte === comma || byte === brace || byte === bracket) {
+      if (++tokens % tokensAtOnce === 0) budget.spend(tokensAtOnce);
+    }
+  }
+}
+
+const [quote, backslash, comma, brace, bracket] = [34, 92, 44, 123, 91];
+const tokensAtOnce = 1000;
+
+function resourceSpans(value: Fields, budget: WorkBudget): ScannedResource {
   const resource = fields(pick(value, "resource") ?? {});
   return {
     attributes: attributes(resource),
@@ -38,18 +52,24 @@ function resourceSpans(value: Fields, rejected: RejectedSpan[]): ResourceSpans {
     scopes: list(value, "scopeSpans").map((item) => {
       const scopeSpans = fields(item);
       const scope = fields(pick(scopeSpans, "scope") ?? {});
-      const spans = list(scopeSpans, "spans").map((item) => attempt(() => span(fields(item)), rejected));
+      const spans = list(scopeSpans, "spans");
+      budget.countSpans(spans.length);
       return {
         name: string(scope, "name"),
         version: string(scope, "version"),
-        spans: spans.filter((decoded) => decoded !== undefined),
+        spans: spans.map((item) => () => {
+          budget.startSpan();
+          return span(fields(item), budget);
+        }),
       };
     }),
   };
 }
 
-function span(value: Fields): Span {
+function span(value: Fields, budget: WorkBudget): Span {
   const status = fields(pick(value, "status") ?? {});
+  const [events, links] = [list(value, "events"), list(value, "links")];
+  budget.spend(10 * (events.length + links.length));
   return {
     ...emptySpan(),
     trace_id: hexId(value, "traceId"),
@@ -61,7 +81,7 @@ function span(value: Fields): Span {
     start_us: microseconds(value, "startTimeUnixNano"),
     end_us: microseconds(value, "endTimeUnixNano"),
     attributes: attributes(value),
-    events: list(value, "events").map((item) => {
+    events: events.map((item) => {
       const event = fields(item);
       return {
         name: string(event, "name"),
@@ -70,7 +90,7 @@ function span(value: Fields): Span {
         dropped_attributes_count: count(event, "droppedAttributesCount"),
       };
     }),
-    links: list(value, "links").map((item) => {
+    links: links.map((item) => {
       const link = fields(item);
       return {
         trace_id: hexId(link, "traceId"),

@@ -1,37 +1,37 @@
 import { HeddleError } from "@heddle/errors";
 import type { AttributeShape } from "./attribute-shape.js";
 import { ProtobufReader } from "./protobuf-reader.js";
-import { attempt } from "./rejection.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";
-import type { Attributes, RejectedSpan, ResourceSpans, Span, SpanEvent, SpanLink, Traces } from "./traces.js";
+import type { Attributes, ScannedResource, ScannedScope, ScannedTraces, Span, SpanEvent, SpanLink } from "./traces.js";
 import { jsonNumber, maxValueNesting, textJson, valueJson } from "./value-json.js";
 import type { AttributeValue } from "./value-json.js";
+import type { WorkBudget } from "./work-budget.js";
 
 /* Field numbers are those of opentelemetry/proto/trace/v1/trace.proto and common/v1/common.proto. */
 
-/** Decodes an ExportTraceServiceRequest. Throws `invalid` unless at least its frame can be read. */
-export function decodeProtobufTraces(bytes: Uint8Array): Traces {
-  const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  const traces: Traces = { resources: [], rejected: [], wellFormed: true };
+/** Counts the spans of an ExportTraceServiceRequest. Throws `invalid` unless at least its frame can be read. */
+export function scanProtobufTraces(bytes: Uint8Array, budget: WorkBudget): ScannedTraces {
+  const reader = new ProtobufReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), budget);
+  const traces: ScannedTraces = { resources: [], wellFormed: true, work: () => budget.work };
   for (let field = reader.next(); field; field = reader.next()) {
-    if (field === 1) traces.resources.push(resourceSpans(reader.message(), traces.rejected));
+    if (field === 1) traces.resources.push(resourceSpans(reader.message(), budget));
     else reader.skip();
   }
   return traces;
 }
 
-function resourceSpans(reader: ProtobufReader, rejected: RejectedSpan[]): ResourceSpans {
-  const result = emptyResource();
+function resourceSpans(reader: ProtobufReader, budget: WorkBudget): ScannedResource {
+  const result: ScannedResource = { ...emptyResource(), scopes: [] };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) resource(reader.message(), result);
     // 1000 is the name scopes had before 1.0.
-    else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message(), rejected));
+    else if (field === 2 || field === 1000) result.scopes.push(scopeSpans(reader.message(), budget));
     else reader.skip();
   }
   return result;
 }
 
-function resource(reader: ProtobufReader, result: ResourceSpans): void {
+function resource(reader: ProtobufReader, result: ScannedResource): void {
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) attribute(reader, result.attributes);
     else if (field === 2) result.dropped_attributes_count = reader.int32();
@@ -39,14 +39,17 @@ function resource(reader: ProtobufReader, result: ResourceSpans): void {
   }
 }
 
-function scopeSpans(reader: ProtobufReader, rejected: RejectedSpan[]): ResourceSpans["scopes"][number] {
-  const result: ResourceSpans["scopes"][number] = { name: "", version: "", spans: [] };
+function scopeSpans(reader: ProtobufReader, budget: WorkBudget): ScannedScope {
+  const result: ScannedScope = { name: "", version: "", spans: [] };
   for (let field = reader.next(); field; field = reader.next()) {
     if (field === 1) scope(reader.message(), result);
     else if (field === 2) {
+      budget.countSpans(1);
       const message = reader.message();
-      const decoded = attempt(() => span(message), rejected);
-      if (decoded) result.spans.push(decoded);
+      result.spans.push(() => {
+        budget.startSpan();
+        return span(message);
+      });
     } else reader.skip();
   }
   return result;

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keysOf } from "./attribute-shape.js";
-import { decodeTraces } from "./export.js";
+import { decodeTraces, scanTraces } from "./export.js";
+import { runSteps } from "./steps.js";
 import { noAttributes } from "./traces.js";
 import type { Span } from "./traces.js";
 
@@ -37,8 +38,8 @@ function varint(value: bigint): Buffer {
 const attribute = (key: string, value: Buffer): Field => [9, 2, message([1, 2, key], [2, 2, value])];
 const request = (...spans: Buffer[]) =>
   message([1, 2, message([2, 2, message(...spans.map((span): Field => [2, 2, span]))])]);
-const decode = (bytes: Uint8Array) => decodeTraces(bytes, "application/x-protobuf");
-const decodeJson = (body: string) => decodeTraces(Buffer.from(body), "application/json");
+const decode = (bytes: Uint8Array) => runSteps(decodeTraces(scanTraces(bytes, "application/x-protobuf")));
+const decodeJson = (body: string) => runSteps(decodeTraces(scanTraces(Buffer.from(body), "application/json")));
 const jsonRequest = (...spans: unknown[]) => JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
 
 function onlySpan(traces: ReturnType<typeof decode>): Span | undefined {
@@ -246,7 +247,7 @@ describe("JSON", () => {
 });
 
 test("other media types are refused by name", () => {
-  expect(() => decodeTraces(new Uint8Array(), "text/plain")).toThrow(
+  expect(() => scanTraces(new Uint8Array(), "text/plain")).toThrow(
     /application\/x-protobuf or application\/json, not text\/plain/,
   );
 });

@@ -1,13 +1,44 @@
 import { HeddleError } from "@heddle/errors";
-import { decodeJsonTraces } from "./decode-json.js";
-import { decodeProtobufTraces } from "./decode-protobuf.js";
-import type { RejectedSpan, Traces } from "./traces.js";
+import { scanJsonTraces } from "./decode-json.js";
+import { scanProtobufTraces } from "./decode-protobuf.js";
+import { attempt } from "./rejection.js";
+import type { Steps } from "./steps.js";
+import type { RejectedSpan, ResourceSpans, ScannedTraces, Traces } from "./traces.js";
+import { defaultExportLimits, WorkBudget } from "./work-budget.js";
+import type { ExportLimits } from "./work-budget.js";
 
 const maxMessages = 20;
 
-/** Decodes an OTLP export request. Throws `invalid` when the body as a whole cannot be read. */
-export function decodeTraces(bytes: Uint8Array, mediaType: string): Traces {
-  return encodingOf(mediaType) === "json" ? decodeJsonTraces(bytes) : decodeProtobufTraces(bytes);
+/**
+ * Reads the resources of an OTLP export request and counts its spans, which are decoded by {@link decodeTraces}. Throws
+ * `too_large` when there are more than the limit, `invalid` when the body as a whole cannot be read.
+ */
+export function scanTraces(
+  bytes: Uint8Array,
+  mediaType: string,
+  limits: ExportLimits = defaultExportLimits,
+): ScannedTraces {
+  const budget = new WorkBudget(limits);
+  return encodingOf(mediaType) === "json" ? scanJsonTraces(bytes, budget) : scanProtobufTraces(bytes, budget);
+}
+
+/** Decodes the spans, one in each step; those that cannot be decoded are rejected. Throws `too_large`. */
+export function* decodeTraces({ resources, wellFormed }: ScannedTraces): Steps<Traces> {
+  const traces: Traces = { resources: [], rejected: [], ...(wellFormed && { wellFormed }) };
+  for (const { scopes, ...resource } of resources) {
+    const decoded: ResourceSpans = { ...resource, scopes: [] };
+    traces.resources.push(decoded);
+    for (const { name, version, spans } of scopes) {
+      const scope: ResourceSpans["scopes"][number] = { name, version, spans: [] };
+      decoded.scopes.push(scope);
+      for (const decode of spans) {
+        const span = attempt(decode, traces.rejected);
+        if (span !== undefined) scope.spans.push(span);
+        yield;
+      }
+    }
+  }
+  return traces;
 }
 
 /** The response to an export in the encoding of the request; empty when every span was accepted. */
@@ -15,19 +46,20 @@ export function encodeTracesResponse(
   rejected: readonly RejectedSpan[],
   mediaType: string,
 ): { bytes: Uint8Array; mediaType: string } {
+  const count = rejected.reduce((sum, { spans = 1 }) => sum + spans, 0);
   const json = encodingOf(mediaType) === "json";
   const errorMessage = rejected
     .slice(0, maxMessages)
     .map(({ message }) => message)
     .join("; ");
   if (json) {
-    const response = rejected.length > 0 ? { partialSuccess: { rejectedSpans: rejected.length, errorMessage } } : {};
+    const response = count > 0 ? { partialSuccess: { rejectedSpans: count, errorMessage } } : {};
     return { bytes: Buffer.from(JSON.stringify(response)), mediaType: "application/json" };
   }
   const text = Buffer.from(errorMessage);
-  const partial = Buffer.concat([Buffer.from([0x08, ...varint(rejected.length), 0x12, ...varint(text.length)]), text]);
+  const partial = Buffer.concat([Buffer.from([0x08, ...varint(count), 0x12, ...varint(text.length)]), text]);
   const bytes = Buffer.concat([Buffer.from([0x0a, ...varint(partial.length)]), partial]);
-  return { bytes: rejected.length > 0 ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
+  return { bytes: count > 0 ? bytes : Buffer.alloc(0), mediaType: "application/x-protobuf" };
 }
 
 function encodingOf(mediaType: string): "json" | "protobuf" {

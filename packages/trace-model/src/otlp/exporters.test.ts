@@ -4,7 +4,8 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { describe, expect, test } from "vitest";
 import { formatTime } from "../time.js";
-import { decodeTraces, encodeTracesResponse } from "./export.js";
+import { decodeTraces, encodeTracesResponse, scanTraces } from "./export.js";
+import { runSteps } from "./steps.js";
 import { spansToCalls } from "./to-calls.js";
 import type { SpanCall } from "./to-calls.js";
 
@@ -78,7 +79,7 @@ function callsOf(
   [, serializer, mediaType]: (typeof encodings)[number],
 ): SpanCall[] {
   const bytes = serializer.serializeRequest(spans) ?? new Uint8Array();
-  const { calls, rejected } = spansToCalls(decodeTraces(bytes, mediaType));
+  const { calls, rejected } = runSteps(spansToCalls(runSteps(decodeTraces(scanTraces(bytes, mediaType)))));
   expect(rejected).toEqual([]);
   return calls;
 }

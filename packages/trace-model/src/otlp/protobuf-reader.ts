@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import type { WorkBudget } from "./work-budget.js";
 
 /**
  * Reads protobuf wire format within bounds; anything that would read beyond them throws `invalid`. What must not
@@ -9,9 +10,11 @@ export class ProtobufReader {
   #at: number;
   #end: number;
   #wireType = 0;
+  readonly #budget: WorkBudget;
 
-  constructor(bytes: Buffer, from = 0, to: number = bytes.length) {
+  constructor(bytes: Buffer, budget: WorkBudget, from = 0, to: number = bytes.length) {
     this.#bytes = bytes;
+    this.#budget = budget;
     this.#at = from;
     this.#end = to;
   }
@@ -19,6 +22,7 @@ export class ProtobufReader {
   /** Number of the next field, 0 at the end. Each field must then be read or skipped. */
   next(): number {
     if (this.#at >= this.#end) return 0;
+    this.#budget.spend(1);
     const tag = this.#uint32();
     this.#wireType = tag & 7;
     const field = tag >>> 3;
@@ -37,13 +41,15 @@ export class ProtobufReader {
   /** A nested message with a reader of its own. */
   message(): ProtobufReader {
     const from = this.#delimited();
-    return new ProtobufReader(this.#bytes, from, this.#at);
+    this.#budget.spend(9);
+    return new ProtobufReader(this.#bytes, this.#budget, from, this.#at);
   }
 
   /** Goes into a nested message; `leave` with the result continues after it. */
   enter(): number {
     const outer = this.#end;
     const from = this.#delimited();
+    this.#budget.spend(1);
     this.#end = this.#at;
     this.#at = from;
     return outer;

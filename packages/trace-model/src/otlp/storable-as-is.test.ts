@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { storable } from "../json/storable.js";
 import { findRefs } from "../refs/find.js";
 import { usageOf } from "../usage/usage.js";
-import { decodeTraces } from "./export.js";
+import { decodeTraces, scanTraces } from "./export.js";
+import { runSteps } from "./steps.js";
 import { spansToCalls } from "./to-calls.js";
 import type { SpanCall } from "./to-calls.js";
 
@@ -19,7 +20,8 @@ function callOf(attributes: Record<string, Value>, more: object = {}): SpanCall 
     ...more,
   };
   const body = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] });
-  const { calls, rejected } = spansToCalls(decodeTraces(Buffer.from(body), "application/json"), { project_id: "e/p" });
+  const traces = runSteps(decodeTraces(scanTraces(Buffer.from(body), "application/json")));
+  const { calls, rejected } = runSteps(spansToCalls(traces, { project_id: "e/p" }));
   expect(rejected).toEqual([]);
   const [call] = calls;
   if (call === undefined) throw new Error("no call");

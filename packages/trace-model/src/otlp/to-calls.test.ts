@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { opObjectId, spanOpName } from "./op-object.js";
+import { runSteps } from "./steps.js";
 import { spansToCalls } from "./to-calls.js";
 import { emptyResource, emptySpan, noAttributes } from "./traces.js";
 import type { Attributes, Span, Traces } from "./traces.js";
@@ -38,7 +39,7 @@ function traces(spans: Span[], resource: Record<string, unknown> = {}): Traces {
 }
 
 function callOf(values: Record<string, unknown>, more: Partial<Span> = {}) {
-  const { calls, rejected } = spansToCalls(traces([span(values, more)]), { project_id: "acme/demo" });
+  const { calls, rejected } = runSteps(spansToCalls(traces([span(values, more)]), { project_id: "acme/demo" }));
   expect(rejected).toEqual([]);
   const { start, end } = calls[0] ?? {};
   const { otel_span, ...own } = JSON.parse(start?.attributes ?? "{}") as Record<string, unknown>;
@@ -46,7 +47,7 @@ function callOf(values: Record<string, unknown>, more: Partial<Span> = {}) {
 }
 
 function messages(...spans: Span[]): string[] {
-  return spansToCalls(traces(spans), { project_id: "acme/demo" }).rejected.map(({ message }) => message);
+  return runSteps(spansToCalls(traces(spans), { project_id: "acme/demo" })).rejected.map(({ message }) => message);
 }
 
 describe("inputs and output", () => {
@@ -240,7 +241,7 @@ describe("sessions of OpenTelemetry are threads", () => {
     const spans = sketches.map(([id, values, parent]) =>
       span(values, { span_id: hex(id), parent_span_id: parent === undefined ? "" : hex(parent) }),
     );
-    const { calls } = spansToCalls(traces(spans), { project_id: "acme/demo", sessionThreads });
+    const { calls } = runSteps(spansToCalls(traces(spans), { project_id: "acme/demo", sessionThreads }));
     for (const { start } of calls) expect([undefined, start.id]).toContain(start.turn_id);
     return calls.map(({ start }) => [start.thread_id, start.turn_id !== undefined]);
   }
@@ -350,17 +351,17 @@ describe("the project", () => {
   const home = { "wandb.entity": "acme", "wandb.project": "other" };
 
   test("of the resource wins over the header", () => {
-    const { calls } = spansToCalls(traces([span()], home), { project_id: "acme/demo" });
+    const { calls } = runSteps(spansToCalls(traces([span()], home), { project_id: "acme/demo" }));
     expect(calls[0]?.start.project_id).toBe("acme/other");
     expect(calls[0]?.end.project_id).toBe("acme/other");
   });
 
   test("must come from somewhere", () => {
-    expect(() => spansToCalls(traces([span()]))).toThrow(
+    expect(() => runSteps(spansToCalls(traces([span()])))).toThrow(
       /wandb.entity and wandb.project, or send the header project_id/,
     );
-    expect(() => spansToCalls(traces([span()], { "wandb.project": "demo" }))).toThrow();
-    expect(spansToCalls({ resources: [], rejected: [] })).toEqual({ calls: [], rejected: [] });
+    expect(() => runSteps(spansToCalls(traces([span()], { "wandb.project": "demo" })))).toThrow();
+    expect(runSteps(spansToCalls({ resources: [], rejected: [] }))).toEqual({ calls: [], rejected: [] });
   });
 
   test("missing in one resource costs only its spans", () => {
@@ -368,7 +369,7 @@ describe("the project", () => {
       resources: [...traces([span()], home).resources, ...traces([span()]).resources],
       rejected: [{ message: "earlier" }],
     };
-    const { calls, rejected } = spansToCalls(both);
+    const { calls, rejected } = runSteps(spansToCalls(both));
     expect(calls).toHaveLength(1);
     expect(rejected.map(({ message }) => message)).toEqual([
       "earlier",

@@ -9,6 +9,7 @@ import { opObjectId, spanOpName } from "./op-object.js";
 import { attempt } from "./rejection.js";
 import { firstText, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
+import type { Steps } from "./steps.js";
 import type { Sources } from "./source-path.js";
 import { spanThread, topsOfSessions } from "./span-thread.js";
 import { eventPart, linkPart, originJson, resourcePart, spanJson } from "./span-json.js";
@@ -33,15 +34,15 @@ export interface SpanCall {
 }
 
 /**
- * Turns spans into calls. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
+ * Turns spans into calls, one in each step. The project is named by the resource (`wandb.entity` and `wandb.project`), else by
  * `project_id`. Throws `invalid` when there are spans and none of them has a project; otherwise spans that cannot
  * be stored are listed in `rejected`, together with those the decoder gave up on. Sessions of OpenTelemetry are threads
  * unless `sessionThreads` is false.
  */
-export function spansToCalls(
+export function* spansToCalls(
   traces: Traces,
   options: { project_id?: string; sessionThreads?: boolean } = {},
-): { calls: SpanCall[]; rejected: RejectedSpan[] } {
+): Steps<{ calls: SpanCall[]; rejected: RejectedSpan[] }> {
   const calls: SpanCall[] = [];
   const undecided: CallStart[] = [];
   const rejected = [...traces.rejected];
@@ -65,6 +66,7 @@ export function spansToCalls(
       for (const span of scope.spans) {
         const call = attempt(() => spanCall(span, context), rejected);
         if (call) calls.push(call);
+        yield;
       }
     }
   }
@@ -175,7 +177,11 @@ function exceptionOf({ status, events }: Span): string | undefined {
   return [type, message].filter(Boolean).join(": ") || "error";
 }
 
-function projectOf({ attributes }: ResourceSpans, fallback: string | undefined): string | undefined {
+/** The project that a resource names, else the other one. */
+export function projectOf(
+  { attributes }: Pick<ResourceSpans, "attributes">,
+  fallback: string | undefined,
+): string | undefined {
   const entity = attributeText(attributes, "wandb.entity");
   const project = attributeText(attributes, "wandb.project");
   return entity && project ? `${entity}/${project}` : fallback;

@@ -47,9 +47,33 @@ export interface ResourceSpans {
   scopes: Array<{ name: string; version: string; spans: Span[] }>;
 }
 
-/** A span that cannot be stored; the message says which and why. */
+/** A span that cannot be stored, or several; the message says which and why. */
 export interface RejectedSpan {
   message: string;
+  /** How many; default 1. */
+  spans?: number;
+}
+
+/** Spans that were counted, and not decoded yet. */
+export interface ScannedScope {
+  name: string;
+  version: string;
+  /** Each returns one span, or throws `invalid`. */
+  spans: Array<() => Span>;
+}
+
+/** What is known of a resource before its spans are decoded. */
+export interface ScannedResource extends Omit<ResourceSpans, "scopes"> {
+  scopes: ScannedScope[];
+}
+
+/** One export request whose spans are not decoded yet. */
+export interface ScannedTraces {
+  resources: ScannedResource[];
+  /** As of {@link Traces}. */
+  wellFormed?: true;
+  /** Units of work so far; they grow with the memory that the export takes. */
+  work: () => number;
 }
 
 /** One export request. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { runSteps } from "../otlp/steps.js";
 import { spansToCalls } from "../otlp/to-calls.js";
 import { emptyResource, emptySpan, noAttributes } from "../otlp/traces.js";
 import { usageSenders } from "./senders.js";
@@ -60,5 +61,5 @@ function endOfSpan(values: Record<string, unknown>) {
   };
   const scopes = [{ name: "", version: "", spans: [span] }];
   const resources = [{ ...emptyResource(), scopes }];
-  return spansToCalls({ resources, rejected: [] }, { project_id: "acme/demo" }).calls[0]?.end;
+  return runSteps(spansToCalls({ resources, rejected: [] }, { project_id: "acme/demo" })).calls[0]?.end;
 }

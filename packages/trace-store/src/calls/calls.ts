@@ -4,6 +4,7 @@ import { finishCalls } from "./finish.js";
 import type { Finish } from "./finish.js";
 import { fetchCall, readCallRows } from "./list.js";
 import type { CallSource } from "./list.js";
+import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import type { InFlight } from "../ingest/in-flight.js";
 import { checkPage } from "../query/page.js";
@@ -55,10 +56,6 @@ export interface CallRead extends IncludeOptions, Pick<ApiSchemas["CallReadReq"]
 /** The count stops at the limit. */
 export interface CallCount
   extends CallSelector, Pick<ApiSchemas["CallsQueryStatsReq"], "limit" | "include_total_storage_size"> {}
-
-export interface ReadOptions {
-  signal?: AbortSignal;
-}
 
 export interface CallReads {
   /**
@@ -122,14 +119,14 @@ async function read(
 function sourceOf(
   context: CallReadsContext,
   request: IncludeOptions & { project_id: string; columns?: readonly string[] },
-  { signal }: ReadOptions,
+  { signal, reserve }: ReadOptions,
 ): CallSource {
   const { columns } = request;
   const total = request.include_total_storage_size === true;
   const needed = [...(total ? ["parent_id"] : []), ...(request.include_costs === true ? ["costs"] : [])];
   const select = callColumns(columns === undefined ? undefined : [...columns, ...needed]);
   if (request.include_storage_size === true) select.push("size_bytes");
-  return { engine: context.engine, scope: scopeOf(context, request.project_id), select, signal };
+  return { engine: context.engine, scope: scopeOf(context, request.project_id), select, signal, reserve };
 }
 
 async function* finish(

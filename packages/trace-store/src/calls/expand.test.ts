@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completePart, newProject, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
+import { MemoryMeter } from "../../test/memory-meter.js";
 import { testDatabase } from "../../test/store.js";
 import type { CallsQuery } from "./calls.js";
 import type { TraceStore } from "../store.js";
@@ -141,5 +142,52 @@ describe("what is shown", () => {
       refs.model,
       refs.model,
     ]);
+  });
+});
+
+describe("large values", () => {
+  const large = newProject();
+  const megabyte = "x".repeat(1_000_000);
+  const values: string[] = [];
+  beforeAll(async () => {
+    for (let n = 0; n < 12; n++) values.push(await object(`large${n}`, `{"n":${n},"text":"${megabyte}"}`, large));
+  });
+
+  async function expanded(refsOfCalls: readonly string[]) {
+    const opName = `op-${Math.random()}`;
+    const parts = refsOfCalls.map((ref, n) =>
+      completePart({ project_id: large, op_name: opName, started_at: t0 + BigInt(n), inputs: `{"model":"${ref}"}` }),
+    );
+    await store.ingest(parts);
+    const meter = new MemoryMeter();
+    const request = { project_id: large, filter: { op_names: [opName] }, expand_columns: ["inputs.model"] };
+    const found: number[] = [];
+    for await (const { inputs } of store.calls.query(request, { reserve: meter.reserve })) {
+      found.push((JSON.parse(inputs) as { model: { n: number } }).model.n);
+    }
+    return { meter, found };
+  }
+
+  it("of one ref in many calls are read and held once", async () => {
+    const { meter, found } = await expanded(Array.from({ length: 50 }, () => values[3] ?? ""));
+    expect(found).toEqual(Array(50).fill(3));
+    expect(meter.total).toBeLessThan(1_100_000);
+    expect(meter.held).toBe(0);
+  });
+
+  it("of many refs are held some at a time", async () => {
+    const { meter, found } = await expanded(values);
+    expect(found).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(meter.most).toBeLessThan(9_000_000);
+    expect(meter.held).toBe(0);
+  });
+
+  it("that are refused to the reader end the list", async () => {
+    const reserve = () => Promise.reject(new Error("no memory"));
+    const request = { project_id: large, expand_columns: ["inputs.model"] };
+    const read = async () => {
+      for await (const call of store.calls.query(request, { reserve })) expect(call.id).toBe("");
+    };
+    await expect(read()).rejects.toThrow("no memory");
   });
 });

@@ -1,4 +1,5 @@
 import { idConditions } from "./locate.js";
+import type { Reserve } from "../context.js";
 import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { at, compileSortedCalls } from "../query/call-query.js";
@@ -15,6 +16,7 @@ export interface CallSource {
   /** As `callColumns` makes it. */
   select: readonly string[];
   signal: AbortSignal | undefined;
+  reserve: Reserve | undefined;
 }
 
 /** A list of calls to read. */
@@ -29,7 +31,7 @@ export interface CallList extends CallSource {
 /** Up to here the keys of a page are selected first, and then the payloads of just these calls. */
 const pageRows = 1000;
 /** Payloads that are fetched, and held in memory, at a time. */
-const fetchBytes = 16 * 1024 * 1024;
+const fetchBytes = 4 * 1024 * 1024;
 /** Duplicates that a branch may have among its first rows during commits, besides those known to be in flight. */
 const slackRows = 16;
 
@@ -70,11 +72,16 @@ async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undef
   ];
   const options = { signal: list.signal, settings: listSettings };
   const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
-  for (const some of bySize(keys)) {
-    const rows = await fetchCalls(list, some);
-    for (const { id } of some) {
-      const row = rows.get(id);
-      if (row !== undefined) yield row;
+  for (const { keys: some, bytes } of bySize(keys)) {
+    const release = await list.reserve?.(bytes);
+    try {
+      const rows = await fetchCalls(list, some);
+      for (const { id } of some) {
+        const row = rows.get(id);
+        if (row !== undefined) yield row;
+      }
+    } finally {
+      release?.();
     }
   }
 }
@@ -142,18 +149,21 @@ async function fetchWhere(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-function bySize(keys: readonly CallPosition[]): CallPosition[][] {
-  const groups: CallPosition[][] = [];
-  let bytes = 0;
+interface KeyGroup {
+  keys: CallPosition[];
+  bytes: number;
+}
+
+function bySize(keys: readonly CallPosition[]): KeyGroup[] {
+  const groups: KeyGroup[] = [];
   for (const key of keys) {
     const size = Number(key.size_bytes);
     const group = groups.at(-1);
-    if (group === undefined || bytes + size > fetchBytes) {
-      groups.push([key]);
-      bytes = size;
+    if (group === undefined || group.bytes + size > fetchBytes) {
+      groups.push({ keys: [key], bytes: size });
     } else {
-      group.push(key);
-      bytes += size;
+      group.keys.push(key);
+      group.bytes += size;
     }
   }
   return groups;

@@ -62,7 +62,7 @@ const queryColumns: RowColumns = {
 
 /** Prices of models. `defaults` is the list that counts where a project has no price of its own. */
 export function openCosts(context: StoreContext, defaults: readonly Price[]): Costs {
-  const { engine, clock, now } = context;
+  const { engine, writes, clock, now } = context;
   const byModel = pricesByModel(defaults);
   return {
     async create({ project_id, costs, created_by }) {
@@ -74,7 +74,7 @@ export function openCosts(context: StoreContext, defaults: readonly Price[]): Co
       }));
       if (prices.length === 0) return [];
       await checkSpace(context, project_id, prices.length);
-      await insertPrices(engine, project_id, prices, version);
+      await insertPrices(writes, project_id, prices, version);
       return prices.map(({ id, llm_id }) => [id, llm_id]);
     },
 
@@ -98,10 +98,10 @@ export function openCosts(context: StoreContext, defaults: readonly Price[]): Co
       const p = new Parameters();
       const sql = `SELECT id FROM ${newestRows("costs")}
         WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("id", "String", ids)}`;
-      const present = await engine.rows<{ id: string }>({ sql, params: p });
+      const present = await writes.rows<{ id: string }>({ sql, params: p });
       if (present.length === 0) return;
       await insertTombstones(
-        engine,
+        writes,
         project_id,
         present.map(({ id }) => id),
         clock.next(),
@@ -112,10 +112,10 @@ export function openCosts(context: StoreContext, defaults: readonly Price[]): Co
   };
 }
 
-async function checkSpace({ engine }: StoreContext, projectId: string, more: number): Promise<void> {
+async function checkSpace({ writes }: StoreContext, projectId: string, more: number): Promise<void> {
   const p = new Parameters();
   const sql = `SELECT count() AS prices FROM ${newestRows("costs")} WHERE project_id = ${p.bind("String", projectId)}`;
-  const [row] = await engine.rows<{ prices: string }>({ sql, params: p });
+  const [row] = await writes.rows<{ prices: string }>({ sql, params: p });
   if (Number(row?.prices ?? 0) + more <= maxPrices) return;
   throw new HeddleError("invalid", `a project has at most ${maxPrices} prices: purge some that no longer count`, {
     loc: ["costs"],

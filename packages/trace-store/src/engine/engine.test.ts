@@ -2,11 +2,12 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { FairShare } from "@heddle/fair-share";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../test/store.js";
 import { connectEngine } from "./engine.js";
 import { Parameters } from "./parameters.js";
-import { limitReads } from "./read-slots.js";
+import { withSlots } from "./statement-slots.js";
 
 const db = testDatabase();
 beforeAll(async () => {
@@ -99,7 +100,7 @@ describe("a stream of rows", () => {
   });
 
   test("whose reader is slow to take it does not take the last slot", async () => {
-    const two = limitReads(db.engine, 2);
+    const two = withSlots(db.engine, new FairShare({ capacity: 2, messages: { key: "", entity: "", all: "" } }));
     const sql = "SELECT number FROM numbers(1000000)";
     const slow = [two.stream({ sql }), two.stream({ sql })].map((stream) => stream[Symbol.asyncIterator]());
     await Promise.all(slow.map((iterator) => iterator.next()));

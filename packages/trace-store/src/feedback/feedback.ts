@@ -1,4 +1,4 @@
-import type { StoreContext } from "../context.js";
+import type { ReadOptions, StoreContext } from "../context.js";
 import { mutex } from "../objects/mutex.js";
 import { purgedIds } from "../query/purge.js";
 import { aggregateFeedback } from "./aggregate.js";
@@ -21,10 +21,6 @@ import { feedbackStats } from "./stats.js";
 import type { FeedbackStats } from "./stats.js";
 import { commitFeedback, pendingItems } from "./write.js";
 import type { FeedbackChange, PendingChange } from "./write.js";
-
-interface ReadOptions {
-  signal?: AbortSignal;
-}
 
 /** Feedback on calls and objects. Requests that cannot be carried out are `invalid` or `unprocessable`. */
 export interface Feedback {
@@ -49,13 +45,14 @@ const batchBytes = 16 * 1024 * 1024;
 /** Writes exclude each other; those that wait together are committed together. */
 export function openFeedback(context: StoreContext): Feedback {
   const { engine } = context;
+  const committing = { ...context, engine: context.commits };
   const runExclusive = mutex();
   let pending: PendingChange[] = [];
 
   async function commitPending(): Promise<void> {
     const batch = nextBatch(pending);
     pending = pending.slice(batch.length);
-    if (batch.length > 0) await commitFeedback(context, batch);
+    if (batch.length > 0) await commitFeedback(committing, batch);
   }
 
   async function change(wanted: FeedbackChange): Promise<CreatedFeedback[]> {
@@ -81,7 +78,7 @@ export function openFeedback(context: StoreContext): Feedback {
       const remove = purgedIds(query).map((id) => ({ project_id, id }));
       await change({ create: [], remove, locOf: () => [] });
     },
-    query: async (request, options) => await queryFeedback(engine, request, options?.signal),
+    query: async (request, options) => await queryFeedback(engine, request, options),
     stats: async (request, options) => await feedbackStats(context, request, options?.signal),
     payloadSchema: async (request, options) => await payloadSchema(context, request, options?.signal),
     aggregate: async (request, options) => await aggregateFeedback(context, request, options?.signal),

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { formatTime, leafAt, readable } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
+import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { compileRows, planRows } from "../query/row-query.js";
@@ -14,6 +15,8 @@ import { indexedReads } from "./rows.js";
 
 /** A response is one document that is held in memory. */
 const maxBytes = 128 * 1024 * 1024;
+/** Memory is reserved in steps of so many characters. */
+const reservedAtOnce = 1024 * 1024;
 
 /** What is shown of a row: a column, or what a path in it leads to, under the name that was asked for. */
 export type ShownField = Pick<RowField, "text" | "path"> & { name: FeedbackColumn };
@@ -32,7 +35,7 @@ export function shown(names: readonly FeedbackColumn[]): ShownField[] {
 export async function queryFeedback(
   engine: Engine,
   request: FeedbackQuery,
-  signal?: AbortSignal,
+  { signal, reserve }: ReadOptions = {},
 ): Promise<FeedbackPage> {
   const plan = planRows(request, feedbackColumns, "feedback");
   const fields = (plan.fields as ShownField[] | undefined) ?? allFields;
@@ -43,6 +46,7 @@ export async function queryFeedback(
   const options = { signal, settings: indexedReads };
   const result: JsonText[] = [];
   let bytes = 0;
+  let reserved = 0;
   const rows = engine.stream<ShownRow>(
     { sql: `SELECT ${selectOf(fields)} ${from} ORDER BY ${orderBy} ${page}`, params: p },
     options,
@@ -51,7 +55,13 @@ export async function queryFeedback(
     for await (const row of rows) {
       const text = showRow(fields, row);
       bytes += text.length;
-      if (bytes > maxBytes) throw new HeddleError("too_large", "Response too large: ask for fewer with limit");
+      if (bytes > maxBytes) {
+        throw new HeddleError("too_large", "Response too large: ask for fewer", { loc: ["limit"] });
+      }
+      if (bytes - reserved >= reservedAtOnce) {
+        await reserve?.(bytes - reserved);
+        reserved = bytes;
+      }
       result.push(text);
     }
   }

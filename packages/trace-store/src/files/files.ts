@@ -1,3 +1,4 @@
+import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { RowWriter } from "../engine/row-writer.js";
 import type { StoreContext } from "../context.js";
@@ -14,10 +15,15 @@ export interface StoredFile {
   blob_key: string;
 }
 
+interface FileOf {
+  project_id: string;
+  digest: string;
+}
+
 export interface Files {
   /** Makes a blob a file of the project. The first name stays; adding a file again costs next to nothing. */
   add(file: StoredFile & { project_id: string }): Promise<void>;
-  get(request: { project_id: string; digest: string }): Promise<StoredFile | undefined>;
+  get(request: FileOf): Promise<StoredFile | undefined>;
   /** Whether any project has a file. */
   exist(): Promise<boolean>;
   /** Bytes of all files of the project. */
@@ -26,16 +32,16 @@ export interface Files {
 
 const remembered = 50_000;
 
-export function openFiles({ engine }: StoreContext): Files {
+export function openFiles({ engine, writes }: StoreContext): Files {
   // Clients upload the same source file for every op instance. Files never go away, so what was seen stays true.
   const seen = new Set<string>();
 
-  async function get({ project_id, digest }: { project_id: string; digest: string }): Promise<StoredFile | undefined> {
+  async function get(by: Engine, { project_id, digest }: FileOf): Promise<StoredFile | undefined> {
     const p = new Parameters();
     const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM ${allRows("files")}
       WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)}
       ORDER BY created_at LIMIT 1`;
-    const [row] = await engine.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
+    const [row] = await by.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
     return row && { ...row, size_bytes: Number(row.size_bytes) };
   }
 
@@ -44,18 +50,18 @@ export function openFiles({ engine }: StoreContext): Files {
       const { project_id, digest, name, size_bytes, mime, blob_key } = file;
       const key = `${project_id}\n${digest}`;
       if (seen.has(key)) return;
-      if ((await get(file)) === undefined) {
+      if ((await get(writes, file)) === undefined) {
         const writer = new RowWriter();
         const row = writer.rowOf(() => {
           for (const text of [project_id, digest, name, mime, blob_key]) writer.text(text);
           writer.integer(size_bytes);
         });
-        await engine.insert("files", ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"], [row]);
+        await writes.insert("files", ["project_id", "digest", "name", "mime", "blob_key", "size_bytes"], [row]);
       }
       if (seen.size >= remembered) seen.clear();
       seen.add(key);
     },
-    get,
+    get: async (request) => await get(engine, request),
     async exist() {
       return (await engine.rows({ sql: `SELECT 1 FROM ${allRows("files")} LIMIT 1` })).length > 0;
     },

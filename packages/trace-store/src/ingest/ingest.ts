@@ -60,7 +60,7 @@ export interface Ingest {
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
 export async function openIngest(
-  store: StoreContext,
+  store: Pick<StoreContext, "engine" | "clock" | "now">,
   limits: Partial<IngestLimits> = {},
   onLoss?: IngestContext["onLoss"],
 ): Promise<Ingest> {

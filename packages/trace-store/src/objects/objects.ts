@@ -1,4 +1,4 @@
-import type { StoreContext } from "../context.js";
+import type { ReadOptions, StoreContext } from "../context.js";
 import { alreadyLatest, commitCreates } from "./create.js";
 import type { PendingCreate } from "./create.js";
 import { deleteVersions } from "./delete.js";
@@ -32,8 +32,8 @@ export interface Objects {
    * Throws `invalid`, also for a name that belongs to another class, or `conflict` for another digest than the expected.
    */
   create(request: ObjectCreate): Promise<CreatedObject>;
-  read(request: ObjectRead): Promise<StoredObject>;
-  query(request: ObjectQuery): Promise<StoredObject[]>;
+  read(request: ObjectRead, options?: ReadOptions): Promise<StoredObject>;
+  query(request: ObjectQuery, options?: ReadOptions): Promise<StoredObject[]>;
   delete(request: ObjectDelete): Promise<DeletedObjects>;
   addTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
   removeTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
@@ -50,6 +50,7 @@ export interface Objects {
 /** Writes of objects and labels exclude each other; creates that wait together are committed together. */
 export function openObjects(context: StoreContext): Objects {
   const { engine } = context;
+  const committing = { ...context, engine: context.commits };
   const heads = new Heads();
   const runExclusive = mutex();
   let pending: PendingCreate[] = [];
@@ -57,7 +58,7 @@ export function openObjects(context: StoreContext): Objects {
   async function commitPending(): Promise<void> {
     const batch = nextBatch(pending);
     pending = pending.slice(batch.length);
-    if (batch.length > 0) await commitCreates(context, heads, batch);
+    if (batch.length > 0) await commitCreates(committing, heads, batch);
   }
 
   return {
@@ -71,20 +72,20 @@ export function openObjects(context: StoreContext): Objects {
         }))
       );
     },
-    read: async (request) => await readObject(engine, request),
-    query: async (request) => await queryObjects(engine, request),
+    read: async (request, options) => await readObject(engine, request, options),
+    query: async (request, options) => await queryObjects(engine, request, options),
     delete: async (request) =>
       await runExclusive(async () => {
         try {
-          return await deleteVersions(context, request);
+          return await deleteVersions(committing, request);
         } finally {
           for (const kind of ["object", "op"] as const) heads.forget(headKey({ ...request, kind }));
         }
       }),
-    addTags: async (request) => await runExclusive(async () => await changeTags(context, request, false)),
-    removeTags: async (request) => await runExclusive(async () => await changeTags(context, request, true)),
-    setAliases: async (request) => await runExclusive(async () => await setAliases(context, request)),
-    removeAliases: async (request) => await runExclusive(async () => await removeAliases(context, request)),
+    addTags: async (request) => await runExclusive(async () => await changeTags(committing, request, false)),
+    removeTags: async (request) => await runExclusive(async () => await changeTags(committing, request, true)),
+    setAliases: async (request) => await runExclusive(async () => await setAliases(committing, request)),
+    removeAliases: async (request) => await runExclusive(async () => await removeAliases(committing, request)),
     listTags: async (projectId) => await distinctLabels(engine, "object_tags", projectId),
     listAliases: async (projectId) => await distinctLabels(engine, "object_aliases", projectId),
     forget: () => heads.forgetAll(),

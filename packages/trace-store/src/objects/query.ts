@@ -1,10 +1,11 @@
+import type { ReadOptions, Reserve } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { checkPage, pageClause } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { labelsOf } from "./labels.js";
 import type { Label } from "./labels.js";
 import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
-import { readValues, valueKey } from "./values.js";
+import { readValues, sizeOf, valueKey } from "./values.js";
 import { inProject, isLatest, liveVersion, missingVersion, versionColumns, versionOf } from "./versions.js";
 import type { Version, VersionRow } from "./versions.js";
 import { newestRows } from "../schema/read-table.js";
@@ -15,15 +16,23 @@ interface Including {
   include_tags_and_aliases?: boolean;
 }
 
-export async function readObject(engine: Engine, request: ObjectRead): Promise<StoredObject> {
+export async function readObject(
+  engine: Engine,
+  request: ObjectRead,
+  { reserve }: ReadOptions = {},
+): Promise<StoredObject> {
   const version = await liveVersion(engine, request);
-  const [object] = await complete(engine, request.project_id, [version], request);
+  const [object] = await complete(engine, request.project_id, [version], request, reserve);
   if (object === undefined) throw missingVersion(request);
   return object;
 }
 
 /** Live versions, by default in the order in which they were created. */
-export async function queryObjects(engine: Engine, request: ObjectQuery): Promise<StoredObject[]> {
+export async function queryObjects(
+  engine: Engine,
+  request: ObjectQuery,
+  { signal, reserve }: ReadOptions = {},
+): Promise<StoredObject[]> {
   checkPage(request);
   const p = new Parameters();
   const { filter = {} } = request;
@@ -33,8 +42,8 @@ export async function queryObjects(engine: Engine, request: ObjectQuery): Promis
   const conditions = [scope, "deleted_at IS NULL", ...filterConditions(p, scope, filter)];
   const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
     WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${pageClause(p, request)}`;
-  const rows = await engine.rows<VersionRow>({ sql, params: p });
-  return await complete(engine, request.project_id, rows.map(versionOf), request);
+  const rows = await engine.rows<VersionRow>({ sql, params: p }, { signal });
+  return await complete(engine, request.project_id, rows.map(versionOf), request, reserve);
 }
 
 function filterConditions(p: Parameters, scope: string, filter: ObjectFilter): string[] {
@@ -78,7 +87,9 @@ async function complete(
   projectId: string,
   versions: readonly Version[],
   { metadata_only, include_storage_size, include_tags_and_aliases }: Including,
+  reserve: Reserve | undefined,
 ): Promise<StoredObject[]> {
+  if (metadata_only !== true) await reserve?.(sizeOf(versions));
   const names = [...new Set(versions.map(({ object_id }) => object_id))];
   const labels = async (table: "object_tags" | "object_aliases") =>
     include_tags_and_aliases === true && names.length > 0

@@ -20,6 +20,13 @@ export function valueKey({ kind, object_id, digest }: Omit<ValueKey, "size_bytes
   return `${kind}/${object_id}:${digest}`;
 }
 
+/** Bytes of the values of versions. */
+export function sizeOf(versions: Iterable<Pick<ValueKey, "size_bytes">>): number {
+  let bytes = 0;
+  for (const { size_bytes } of versions) bytes += size_bytes;
+  return bytes;
+}
+
 /**
  * The values of versions, by `valueKey`. One that was deleted since its version was looked up is left out. Read without
  * FINAL: the rows of a version differ in what is around the value, so the newest live one will do.

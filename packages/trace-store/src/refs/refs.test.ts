@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { MemoryMeter } from "../../test/memory-meter.js";
 import { testDatabase } from "../../test/store.js";
 import type { TraceStore } from "../store.js";
 
@@ -135,4 +136,19 @@ test("other refs, broken ones and too many are refused with their location", asy
   const many = Array.from({ length: 1001 }, () => good);
   await expect(read(...many)).rejects.toMatchObject({ code: "invalid", loc: ["refs"] });
   expect(await read(...many.slice(1))).toHaveLength(1000);
+});
+
+test("equal refs are read once and share their text", async () => {
+  const ref = await object("repeated", `{"text":"${"x".repeat(100_000)}"}`);
+  const meter = new MemoryMeter();
+  const refs = Array.from({ length: 1000 }, () => ref);
+  const values = await store.refs.readBatch(refs, { ...everything, reserve: meter.reserve });
+  expect(new Set(values).size).toBe(1);
+  expect(meter.total).toBeLessThan(110_000);
+});
+
+test("paths through too much text are refused, not followed for seconds", async () => {
+  const ref = await object("wide", `{"text":"${"x".repeat(1_000_000)}"}`);
+  const refs = Array.from({ length: 1000 }, (_, n) => `${ref}/attr/a${n}`);
+  await expect(read(...refs)).rejects.toMatchObject({ code: "too_large", loc: ["refs"] });
 });

@@ -75,3 +75,18 @@ export async function readRows(
   }
   return rows;
 }
+
+/** Bytes of the stored rows among the digests. */
+export async function rowSizes(
+  engine: Engine,
+  projectId: string,
+  digests: readonly string[],
+  signal?: AbortSignal,
+): Promise<Map<string, number>> {
+  const p = new Parameters();
+  const sql = `SELECT digest, any(size_bytes) AS bytes FROM ${allRows("table_rows")}
+    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", [...new Set(digests)])}
+    GROUP BY digest`;
+  const rows = await engine.rows<{ digest: string; bytes: string }>({ sql, params: p }, { signal });
+  return new Map(rows.map(({ digest, bytes }) => [digest, Number(bytes)]));
+}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { MemoryMeter } from "../../test/memory-meter.js";
 import { testDatabase } from "../../test/store.js";
 import type { Tables } from "./tables.js";
 import type { TableQuery, TableRow } from "./requests.js";
@@ -245,4 +246,23 @@ test("a table of 30,000 rows is created, paged, sorted and streamed", { timeout:
     expect(row.original_index).toBe(0);
     break;
   }
+});
+
+test("large rows are fetched and held some at a time, equal ones once", async () => {
+  const projectId = project();
+  const text = "x".repeat(1_000_000);
+  const rows = Array.from({ length: 40 }, (_, n) => `{"n":${n % 10},"text":"${text}"}`);
+  const { digest } = await tables.create({ project_id: projectId, rows });
+  const meter = new MemoryMeter();
+  let count = 0;
+  for await (const { val, original_index } of tables.query(
+    { project_id: projectId, digest },
+    { reserve: meter.reserve },
+  )) {
+    expect(val.startsWith(`{"n":${original_index % 10},`)).toBe(true);
+    count++;
+  }
+  expect(count).toBe(40);
+  expect(meter.most).toBeLessThan(5_000_000);
+  expect(meter.held).toBe(0);
 });

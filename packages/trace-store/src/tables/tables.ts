@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { isContentDigest, tableDigest } from "@heddle/trace-model";
-import type { StoreContext } from "../context.js";
+import type { ReadOptions, StoreContext } from "../context.js";
 import { insertTable } from "./digests.js";
 import { queryTable } from "./query.js";
 import type { TableCreate, TableQuery, TableRow, TableStats, TableUpdate } from "./requests.js";
@@ -19,7 +19,7 @@ export interface Tables {
     expected_digest?: string;
   }): Promise<{ digest: string }>;
   update(request: TableUpdate): Promise<{ digest: string; updated_row_digests: string[] }>;
-  query(request: TableQuery, options?: { signal?: AbortSignal }): AsyncIterable<TableRow>;
+  query(request: TableQuery, options?: ReadOptions): AsyncIterable<TableRow>;
   /** Only tables that exist. */
   stats(request: {
     project_id: string;
@@ -28,13 +28,13 @@ export interface Tables {
   }): Promise<TableStats[]>;
 }
 
-export function openTables({ engine }: StoreContext): Tables {
+export function openTables({ engine, writes }: StoreContext): Tables {
   return {
     async create({ project_id, rows, expected_digest }) {
       const digests = await rowDigests(rows, (index) => ["rows", index]);
       const digest = digestOf(digests, expected_digest);
-      await insertRows(engine, project_id, rows, digests);
-      await insertTable(engine, { project_id, digest }, digests);
+      await insertRows(writes, project_id, rows, digests);
+      await insertTable(writes, { project_id, digest }, digests);
       return { digest, row_digests: digests };
     },
     async createFromDigests({ project_id, row_digests, expected_digest }) {
@@ -44,11 +44,11 @@ export function openTables({ engine }: StoreContext): Tables {
         throw new HeddleError("invalid", message, { loc: ["row_digests", wrong] });
       }
       const digest = digestOf(row_digests, expected_digest);
-      await insertTable(engine, { project_id, digest }, row_digests);
+      await insertTable(writes, { project_id, digest }, row_digests);
       return { digest };
     },
-    update: async (request) => await updateTable(engine, request),
-    query: (request, { signal } = {}) => queryTable(engine, request, signal),
+    update: async (request) => await updateTable(writes, request),
+    query: (request, options) => queryTable(engine, request, options),
     stats: async ({ project_id, digests, include_storage_size = false }) =>
       await tableStats(engine, project_id, digests, include_storage_size),
   };

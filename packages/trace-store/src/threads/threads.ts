@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { isStorableTime } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
-import type { ReadOptions } from "../calls/calls.js";
+import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import type { InFlight } from "../ingest/in-flight.js";

@@ -1,0 +1,159 @@
+import { HeddleError } from "@heddle/errors";
+
+/** Who takes a part of a capacity. */
+export interface Sharer {
+  key: string;
+  entity: string;
+}
+
+export interface FairShareOptions {
+  /** What all together may hold. */
+  capacity: number;
+  /** What one key and what all keys of one entity may hold. Default: everything. */
+  perKey?: number | undefined;
+  perEntity?: number | undefined;
+  /** Why a request is refused: its key, its entity, or all together hold what they may. */
+  messages: Readonly<Record<Scope, string>>;
+  /** How long a request waits, in milliseconds. Default 10,000. */
+  timeoutMs?: number;
+}
+
+/** Returns what was taken; further calls do nothing. */
+export type Release = () => void;
+
+type Scope = "key" | "entity" | "all";
+
+interface Waiting {
+  sharer: Sharer | undefined;
+  amount: number;
+  grant: () => void;
+}
+
+const defaultTimeoutMs = 10_000;
+/** Requests of one key that wait: each costs memory, too. */
+const maxWaitingPerKey = 1000;
+
+/**
+ * A capacity that keys and entities share: slots, or bytes. Nobody holds more than a share, so that something is left
+ * for the others however long it is held, and what becomes free goes to whoever holds the least. Without a sharer only
+ * the capacity counts.
+ */
+export class FairShare {
+  readonly #capacity: number;
+  readonly #perKey: number;
+  readonly #perEntity: number;
+  readonly #messages: FairShareOptions["messages"];
+  readonly #timeoutMs: number;
+  #held = 0;
+  readonly #heldByKey = new Map<string, number>();
+  readonly #heldByEntity = new Map<string, number>();
+  readonly #waitingByKey = new Map<string, number>();
+  /** In order of arrival. */
+  readonly #waiting = new Set<Waiting>();
+
+  constructor({ capacity, perKey, perEntity, messages, timeoutMs }: FairShareOptions) {
+    this.#capacity = capacity;
+    this.#perEntity = Math.min(perEntity ?? capacity, capacity);
+    this.#perKey = Math.min(perKey ?? capacity, this.#perEntity);
+    this.#messages = messages;
+    this.#timeoutMs = timeoutMs ?? defaultTimeoutMs;
+  }
+
+  /**
+   * Takes `amount`, at most the share of a key, as soon as it is free. Throws `rate_limited` when the key or its entity
+   * held its share for too long, `busy` when all together did, and the signal's reason when that aborts.
+   */
+  async acquire(sharer: Sharer | undefined, amount: number, signal?: AbortSignal): Promise<Release> {
+    signal?.throwIfAborted();
+    const taken = Math.min(amount, sharer === undefined ? this.#capacity : this.#perKey);
+    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext()) await this.#wait(sharer, taken, signal);
+    else this.#take(sharer, taken);
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      this.#take(sharer, -taken);
+      this.#grantFree();
+    };
+  }
+
+  async #wait(sharer: Sharer | undefined, amount: number, signal: AbortSignal | undefined): Promise<void> {
+    if (sharer !== undefined && (this.#waitingByKey.get(sharer.key) ?? 0) >= maxWaitingPerKey) {
+      throw this.#refusal(sharer, amount);
+    }
+    const waiting: Waiting = { sharer, amount, grant: () => {} };
+    this.#waiting.add(waiting);
+    if (sharer !== undefined) add(this.#waitingByKey, sharer.key, 1);
+    let timer: NodeJS.Timeout | undefined;
+    let aborted = () => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        waiting.grant = resolve;
+        timer = setTimeout(() => reject(this.#refusal(sharer, amount)), this.#timeoutMs);
+        aborted = () => reject(signal?.reason as Error);
+        signal?.addEventListener("abort", aborted, { once: true });
+      });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", aborted);
+      if (sharer !== undefined) add(this.#waitingByKey, sharer.key, -1);
+      // One that leaves may have kept others from what is free.
+      if (this.#waiting.delete(waiting)) this.#grantFree();
+    }
+  }
+
+  /** Gives what is free to those that wait: first to the entity, and in it to the key, that holds the least. */
+  #grantFree(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      if (this.#held + next.amount > this.#capacity) return;
+      this.#waiting.delete(next);
+      this.#take(next.sharer, next.amount);
+      next.grant();
+    }
+  }
+
+  #someoneIsNext(): boolean {
+    return this.#waiting.size > 0 && this.#next() !== undefined;
+  }
+
+  /** The next one in turn among those whose own shares are not used up. */
+  #next(): Waiting | undefined {
+    let best: Waiting | undefined;
+    let [bestEntity, bestKey] = [0, 0];
+    for (const waiting of this.#waiting) {
+      const scope = this.#blockedBy(waiting.sharer, waiting.amount);
+      if (scope === "key" || scope === "entity") continue;
+      const entity = this.#heldByEntity.get(waiting.sharer?.entity ?? "") ?? 0;
+      const key = this.#heldByKey.get(waiting.sharer?.key ?? "") ?? 0;
+      if (best !== undefined && (entity > bestEntity || (entity === bestEntity && key >= bestKey))) continue;
+      [best, bestEntity, bestKey] = [waiting, entity, key];
+    }
+    return best;
+  }
+
+  #blockedBy(sharer: Sharer | undefined, amount: number): Scope | undefined {
+    if (sharer !== undefined) {
+      if ((this.#heldByKey.get(sharer.key) ?? 0) + amount > this.#perKey) return "key";
+      if ((this.#heldByEntity.get(sharer.entity) ?? 0) + amount > this.#perEntity) return "entity";
+    }
+    return this.#held + amount > this.#capacity ? "all" : undefined;
+  }
+
+  #refusal(sharer: Sharer | undefined, amount: number): HeddleError {
+    const scope = this.#blockedBy(sharer, amount) ?? "all";
+    return new HeddleError(scope === "all" ? "busy" : "rate_limited", this.#messages[scope]);
+  }
+
+  #take(sharer: Sharer | undefined, amount: number): void {
+    this.#held += amount;
+    if (sharer === undefined) return;
+    add(this.#heldByKey, sharer.key, amount);
+    add(this.#heldByEntity, sharer.entity, amount);
+  }
+}
+
+function add(counts: Map<string, number>, name: string, amount: number): void {
+  const count = (counts.get(name) ?? 0) + amount;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
+}

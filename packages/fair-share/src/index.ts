@@ -1,0 +1,1 @@
+export { FairShare, type FairShareOptions, type Release, type Sharer } from "./fair-share.js";

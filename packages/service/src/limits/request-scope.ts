@@ -1,0 +1,137 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Caller } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import type { Loc } from "@heddle/errors";
+import type { FairShare, Release, Sharer } from "@heddle/fair-share";
+import type { HttpRequest } from "@heddle/server-stub";
+
+/** Smaller amounts of memory are not reserved one by one. */
+const grain = 262_144;
+
+interface Reserved {
+  amount: number;
+  release: Release;
+}
+
+/** The request that the running code works for: who sent it, and the memory that it holds. */
+export class RequestScope {
+  readonly #request: HttpRequest;
+  readonly #memory: FairShare;
+  readonly #maxBytes: number;
+  #sharer: Sharer | undefined;
+  #held = 0;
+  #responseBytes = 0;
+  #reserved = 0;
+  readonly #reservations: Reserved[] = [];
+  #ended = false;
+
+  constructor(request: HttpRequest, memory: FairShare, maxBytes: number) {
+    this.#request = request;
+    this.#memory = memory;
+    this.#maxBytes = maxBytes;
+  }
+
+  get sharer(): Sharer | undefined {
+    return this.#sharer;
+  }
+
+  identify({ key_id, entity }: Caller): void {
+    this.#sharer = { key: key_id, entity };
+  }
+
+  /** Bytes that are held for the response. */
+  get responseBytes(): number {
+    return this.#responseBytes;
+  }
+
+  /**
+   * Reserves memory for what becomes part of the response. Throws as {@link hold} does, and `too_large` when the
+   * response would be longer than it may be.
+   */
+  async holdForResponse(bytes: number, loc?: Loc): Promise<void> {
+    this.#responseBytes += bytes;
+    if (this.#responseBytes > this.#maxBytes) throw responseTooLarge(this.#maxBytes, loc);
+    await this.hold(bytes);
+  }
+
+  /**
+   * Reserves memory until the release is called, else until the response is sent. Throws `rate_limited` or `busy` when
+   * so much does not become free. One request gets at most the share of its key.
+   */
+  async hold(bytes: number): Promise<Release> {
+    this.#held += bytes;
+    const missing = this.#held - this.#reserved;
+    if (missing > grain) {
+      this.#reserved += missing;
+      try {
+        const release = await this.#memory.acquire(this.#sharer, missing, this.#request.signal);
+        if (this.#ended) release();
+        else this.#reservations.push({ amount: missing, release });
+      } catch (error) {
+        this.#reserved -= missing;
+        this.#held -= bytes;
+        throw error;
+      }
+    }
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      this.#held -= bytes;
+      this.#releaseUnused();
+    };
+  }
+
+  /** Gives everything back. */
+  end(): void {
+    this.#ended = true;
+    for (const { release } of this.#reservations.splice(0)) release();
+  }
+
+  #releaseUnused(): void {
+    for (let last = this.#reservations.at(-1); last !== undefined; last = this.#reservations.at(-1)) {
+      if (this.#reserved - last.amount < this.#held) return;
+      this.#reservations.pop();
+      this.#reserved -= last.amount;
+      last.release();
+    }
+  }
+}
+
+export function responseTooLarge(maxBytes: number, loc?: Loc): HeddleError {
+  const message = `Response too large: more than ${maxBytes} bytes (HEDDLE_MAX_RESPONSE); ask for less at once, or use the stream where there is one`;
+  return new HeddleError("too_large", message, loc && { loc });
+}
+
+const storage = new AsyncLocalStorage<RequestScope>();
+
+/** Runs a function, and all that follows from it, for a request. */
+export function runInScope<T>(scope: RequestScope, run: () => T): T {
+  return storage.run(scope, run);
+}
+
+export function currentScope(): RequestScope | undefined {
+  return storage.getStore();
+}
+
+/** Who sent the request that the running code works for. */
+export function currentSharer(): Sharer | undefined {
+  return storage.getStore()?.sharer;
+}
+
+/** Reserves memory for the response of the current request; `loc` is the parameter that makes it need less. */
+export function reserveForResponse(loc: Loc): (bytes: number) => Promise<Release> {
+  const scope = storage.getStore();
+  return async (bytes) => {
+    await scope?.holdForResponse(bytes, loc);
+    return nothing;
+  };
+}
+
+/** Reserves memory for what the current request holds for a while. */
+export function reserveForStream(): (bytes: number) => Promise<Release> {
+  const scope = storage.getStore();
+  return async (bytes) => (await scope?.hold(bytes)) ?? nothing;
+}
+
+function nothing(): void {}

@@ -1,0 +1,31 @@
+import { FairShare } from "@heddle/fair-share";
+import type { EngineShares } from "@heddle/trace-store";
+import type { Limits } from "./limit-settings.js";
+import { currentSharer } from "./request-scope.js";
+
+/** The working memory of the service: half of it for one key, three quarters for one entity. */
+export function openWorkingMemory({ workingMemoryBytes }: Limits): FairShare {
+  return new FairShare({
+    capacity: workingMemoryBytes,
+    perKey: workingMemoryBytes / 2,
+    perEntity: workingMemoryBytes * 0.75,
+    messages: {
+      key: `The requests of this key hold half of the ${workingMemoryBytes} bytes that all requests may hold (HEDDLE_WORKING_MEMORY)`,
+      entity: `The requests of this entity hold three quarters of the ${workingMemoryBytes} bytes that all requests may hold (HEDDLE_WORKING_MEMORY)`,
+      all: `All requests together hold the ${workingMemoryBytes} bytes that they may hold (HEDDLE_WORKING_MEMORY)`,
+    },
+  });
+}
+
+/** How requests share the engine of the traces. */
+export function engineShares({ readsPerKey, readsPerEntity }: Limits): EngineShares {
+  return {
+    sharer: currentSharer,
+    readsPerKey,
+    readsPerEntity,
+    messages: {
+      key: `This key has ${readsPerKey} reads running, which is its share (HEDDLE_READS_PER_KEY)`,
+      entity: `This entity has ${readsPerEntity} reads running, which is its share (HEDDLE_READS_PER_ENTITY)`,
+    },
+  };
+}

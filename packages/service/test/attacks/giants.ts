@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { newProject, openTestService } from "../test-service.js";
+
+/** A service on a socket with one large object, and six calls and six table rows that have it. */
+export async function openGiants(bytes: number, env: Record<string, string> = {}) {
+  const service = await openTestService(env);
+  const url = await service.listen();
+  const projectId = newProject();
+  const [entity = "", project = ""] = projectId.split("/");
+  const tracing = service.tracing();
+  const text = "x".repeat(bytes);
+  const { digest } = await tracing.objCreate({ obj: { project_id: projectId, object_id: "giant", val: { text } } });
+  const ref = `weave:///${projectId}/object/giant:${digest}`;
+  const started = "2026-04-10T09:00:00Z";
+  const call = { project_id: projectId, trace_id: "t", op_name: "op", started_at: started, ended_at: started };
+  const batch = Array.from({ length: 6 }, (_, n) => ({
+    ...call,
+    id: `c${n}`,
+    attributes: {},
+    inputs: { model: ref },
+    summary: {},
+  }));
+  await tracing.callsComplete({ entity, project, batch });
+
+  /** Sends a request over a socket of its own, and reads nothing of the body of its response. */
+  async function open(path: string, body: object, key = service.owner_key): Promise<IncomingMessage> {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const outgoing = request(`${url}${path}`, { method: "POST", headers, agent: false });
+    outgoing.end(JSON.stringify({ project_id: projectId, ...body }));
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    // Cut off by the test or by the service.
+    response.on("error", () => {});
+    return response;
+  }
+
+  async function post(path: string, body: object, key?: string) {
+    const response = await open(path, body, key);
+    let size = 0;
+    let start = "";
+    for await (const chunk of response) {
+      size += (chunk as Buffer).length;
+      if (start.length < 1000) start += String(chunk).slice(0, 1000);
+    }
+    return { status: response.statusCode, size, start };
+  }
+
+  return {
+    service,
+    projectId,
+    text,
+    open,
+    post,
+    /** The body of a request for the large object so many times. */
+    refs: (count: number) => ({ refs: Array.from({ length: count }, () => ref) }),
+  };
+}
+
+export type Giants = Awaited<ReturnType<typeof openGiants>>;

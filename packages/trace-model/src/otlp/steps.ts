@@ -1,0 +1,27 @@
+import { setImmediate } from "node:timers/promises";
+
+/** Work that can be interrupted between its steps. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** How long work may keep the event loop from everybody else, in milliseconds. */
+const sliceMs = 8;
+
+/** Does all steps at once. */
+export function runSteps<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does the steps with pauses for everybody else. */
+export async function runStepsWithPauses<T>(steps: Steps<T>): Promise<T> {
+  let until = performance.now() + sliceMs;
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (performance.now() < until) continue;
+    await setImmediate();
+    until = performance.now() + sliceMs;
+  }
+}

@@ -95,7 +95,13 @@ export interface Schema {
   "x-heddle-raw-json"?: boolean;
   "x-heddle-lenient-items"?: boolean;
   "x-heddle-max-items"?: number;
+  "x-heddle-limits"?: Limits;
   [key: string]: unknown;
+}
+
+/** Numbers by name, in groups. */
+export interface Limits {
+  [name: string]: number | Limits;
 }
 
 interface Reference {

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { limits } from "@heddle/spec/tracing-limits";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;
@@ -52,13 +53,11 @@ const computed = {
   trace_name: "text",
 } as const satisfies Record<string, ValueType>;
 
-/** Free JSON is at most 200 levels deep, so what goes on leads nowhere. */
-const maxSteps = 200;
-const maxLength = 10_000;
+const { path_steps: maxSteps, path_characters: maxCharacters } = limits.Query;
 
 /** What is wrong with the length of a path; undefined for one that may lead somewhere. */
 export function pathExcess(text: string): string | undefined {
-  if (text.length > maxLength) return `${text.slice(0, 40)}…: a path has at most ${maxLength} characters`;
+  if (text.length > maxCharacters) return `${text.slice(0, 40)}…: a path has at most ${maxCharacters} characters`;
   return splitPath(text).length > maxSteps + 1
     ? `${text.slice(0, 40)}…: a path has at most ${maxSteps} steps`
     : undefined;

@@ -39,7 +39,7 @@ it.each<[name: string, condition: unknown, sql: string, values: Record<string, u
   [
     "a numeric segment by the type it meets",
     { $eq: [field("inputs.list.0.x"), literal("v")] },
-    "(JSONExtract(if(JSONType((JSONExtractRaw(inputs, {p0:String}) AS e0)) = 'Array', JSONExtractRaw(e0, {p2:UInt32}), JSONExtractRaw(e0, {p1:String})), {p3:String}, 'String') = {p4:String})",
+    "(JSONExtract(if(JSONType(inputs, {p0:String}) = 'Array', JSONExtractRaw(inputs, {p0:String}, {p1:UInt32}), JSONExtractRaw(inputs, {p0:String}, {p2:String})), {p3:String}, 'String') = {p4:String})",
     { p0: "list", p1: "0", p2: 1, p3: "x", p4: "v" },
   ],
   [

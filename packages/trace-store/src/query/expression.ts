@@ -158,12 +158,14 @@ class Compiler<F extends TypedField> {
   }
 
   #contains(e: Extract<Expression<F>, { op: "contains" }>): string {
+    const fold = (text: string) => (e.case_insensitive ? `lowerUTF8(${text})` : text);
+    const substr = fold(this.value(e.substr));
+    // Only an empty text occurs in a missing one.
+    if (e.substr.op === "literal" && e.substr.value !== "") {
+      return `(position(${fold(this.value(e.input))}, ${substr}) > 0)`;
+    }
     const input = this.#sql.named(this.value(e.input));
-    const substr = this.value(e.substr);
-    const found = e.case_insensitive
-      ? `position(lowerUTF8(${input.first}), lowerUTF8(${substr}))`
-      : `position(${input.first}, ${substr})`;
-    return `(${found} > 0 AND ${input.again} != '')`;
+    return `(position(${fold(input.first)}, ${substr}) > 0 AND ${input.again} != '')`;
   }
 
   #convert(input: Expression<F>, to: Exclude<CastTarget, "exists">): string {

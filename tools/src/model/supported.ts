@@ -154,7 +154,8 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
       throw new UnsupportedSpecError(pointer, "x-heddle-lenient-items needs x-heddle-max-items");
   }
   if (schema["x-heddle-max-items"] !== undefined) checkMaxItems(schema, schema["x-heddle-max-items"], pointer, use);
-  if (schema["x-heddle-limits"] !== undefined) checkLimits(schema, schema["x-heddle-limits"], at(pointer, "x-heddle-limits"));
+  if (schema["x-heddle-limits"] !== undefined)
+    checkLimits(schema, schema["x-heddle-limits"], at(pointer, "x-heddle-limits"));
   if (schema.format === "binary" && use !== "multipart body") {
     throw new UnsupportedSpecError(at(pointer, "format"), "binary parts are allowed in multipart bodies only");
   }

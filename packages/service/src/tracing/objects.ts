@@ -23,12 +23,12 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
       return { digest, object_id };
     },
 
-    async objRead({ body }) {
-      return { obj: wireObject(await store.objects.read(body)) };
+    async objRead({ body, signal }) {
+      return { obj: wireObject(await store.objects.read(body, { signal })) };
     },
 
-    async objsQuery({ body }) {
-      return { objs: (await store.objects.query(body)).map(wireObject) };
+    async objsQuery({ body, signal }) {
+      return { objs: (await store.objects.query(body, { signal })).map(wireObject) };
     },
 
     async objDelete({ body }) {

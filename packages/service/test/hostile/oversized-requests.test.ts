@@ -78,12 +78,14 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
     { project_id: projectId, digest: "ab".repeat(32), sort_by: [{ field: `${"a.".repeat(201)}a`, direction: "asc" }] },
     400,
   ],
-  "refs looked through": [
+  "columns to expand": [
     "/calls/query",
-    { project_id: projectId, expand_columns: some(1000, (at) => `inputs.k${at}`) },
-    { project_id: projectId, expand_columns: some(1001, (at) => `inputs.k${at}`) },
-    400,
+    { project_id: projectId, expand_columns: some(200, (at) => `inputs.k${at}`) },
+    { project_id: projectId, expand_columns: some(201, (at) => `inputs.k${at}`) },
+    413,
   ],
+  "refs inside each other that are looked through": ["/calls/query_stats", throughRefs(3), throughRefs(4), 413],
+  "conditions of a query": ["/calls/query_stats", anyOf(100), anyOf(1200), 413],
   "steps of a path": [
     "/calls/query",
     { project_id: projectId, sort_by: [{ field: `inputs.${"a.".repeat(199)}a`, direction: "asc" }] },
@@ -94,7 +96,7 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
     "/calls/query_stats",
     { project_id: projectId, query: { $expr: { $or: some(9, () => ({ $eq: [deepField, { $literal: 1 }] })) } } },
     { project_id: projectId, query: { $expr: { $or: some(51, () => ({ $eq: [deepField, { $literal: 1 }] })) } } },
-    400,
+    413,
   ],
   "text of a query": [
     "/calls/query",
@@ -104,6 +106,19 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
   ],
   "internal projects in refs": ["/refs/read_batch", { refs: [] }, { refs: some(1001, internalRef) }, 413],
 };
+
+/** A count of the calls that contain one of so many texts. */
+function anyOf(texts: number) {
+  const contains = (at: number) => ({ $contains: { input: { $getField: field }, substr: { $literal: `x${at}` } } });
+  return { project_id: projectId, query: { $expr: { $or: some(texts, contains) } } };
+}
+
+/** A count of calls by a field behind so many refs. */
+function throughRefs(refs: number) {
+  const path = (length: number) => `inputs.${some(length, (at) => `r${at}`).join(".")}`;
+  const query = { $expr: { $eq: [{ $getField: path(refs + 1) }, { $literal: "x" }] } };
+  return { project_id: projectId, query, expand_columns: some(refs, (at) => path(at + 1)) };
+}
 
 function internalRef(at: number): string {
   return `weave-trace-internal:///id${at}/object/o:d`;

@@ -115,12 +115,12 @@ async function expandRefs(calls: StoredCall[], field: Finish["expand"][number], 
 }
 
 /** The values of those refs that lead to one inside the project. */
-async function readRefs({ refs, scope }: Finish, texts: readonly string[]): Promise<Map<string, JsonText>> {
+async function readRefs({ refs, scope, signal }: Finish, texts: readonly string[]): Promise<Map<string, JsonText>> {
   const { project_id } = scope();
   const values = new Map<string, JsonText>();
   const read = async (batch: readonly string[]): Promise<void> => {
     try {
-      const found = await refs.readBatch(batch, { mayRead: (project) => project === project_id });
+      const found = await refs.readBatch(batch, { mayRead: (project) => project === project_id, signal });
       for (const [index, ref] of batch.entries()) {
         const value = found[index];
         if (value !== null && value !== undefined) values.set(ref, value);

@@ -85,6 +85,28 @@ describe("a stream of rows", () => {
     await expectStopped("aborted stream");
   });
 
+  test("that is collected can be aborted while the engine works and while rows arrive", async () => {
+    const shapes = [
+      {
+        sql: "SELECT count() AS x, 'aborted while it works' AS mark FROM numbers(100000000000) WHERE sipHash64(number) = 1",
+        mark: "aborted while it works",
+      },
+      {
+        sql: "SELECT number, 'aborted while it arrives' AS mark FROM numbers(10000000000)",
+        mark: "aborted while it arrives",
+      },
+    ];
+    for (const { sql, mark } of shapes) {
+      const controller = new AbortController();
+      const collected = db.engine.rows({ sql }, { signal: controller.signal });
+      collected.catch(() => undefined);
+      await expect.poll(() => running(mark), { timeout: 5000 }).toBe(1);
+      controller.abort(new Error("enough"));
+      await expect(collected).rejects.toThrow("enough");
+      await expectStopped(mark);
+    }
+  });
+
   test("that fails in the middle throws after the rows that arrived", async () => {
     const sql = "SELECT throwIf(number = 200000, 'mid-stream') AS x FROM numbers(1000000)";
     let rows = 0;
@@ -149,14 +171,16 @@ describe("an error of the engine", () => {
   });
 });
 
-async function expectStopped(mark: string): Promise<void> {
-  const sql =
-    "SELECT count() AS running FROM system.processes WHERE query LIKE {pattern:String} AND query NOT LIKE '%system.processes%'";
+/** How many statements with the mark the engine works on. */
+async function running(mark: string): Promise<number> {
   const params = new Parameters();
-  const counted = sql.replace("{pattern:String}", params.bind("String", `%${mark}%`));
-  await expect
-    .poll(async () => await db.engine.rows({ sql: counted, params }), { timeout: 5000 })
-    .toEqual([{ running: "0" }]);
+  const sql = `SELECT count() AS running FROM system.processes WHERE query LIKE ${params.bind("String", `%${mark}%`)} AND query NOT LIKE '%system.processes%'`;
+  const [row] = await db.engine.rows<{ running: string }>({ sql, params });
+  return Number(row?.running);
+}
+
+async function expectStopped(mark: string): Promise<void> {
+  await expect.poll(() => running(mark), { timeout: 5000 }).toBe(0);
 }
 
 describe("what waits until inserts are sent", () => {

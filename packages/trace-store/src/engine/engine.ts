@@ -125,8 +125,9 @@ async function rowsOnce<T>(
   source: StatementSource,
   options?: StatementOptions,
 ): Promise<T[]> {
-  const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
-  return await result.json<T>();
+  const rows: T[] = [];
+  for await (const row of rowsOf<T>(client, source, options)) rows.push(row);
+  return rows;
 }
 
 async function* stream<T>(
@@ -134,23 +135,34 @@ async function* stream<T>(
   source: StatementSource,
   options?: StatementOptions,
 ): AsyncGenerator<T, void, undefined> {
-  const signal = options?.signal;
   try {
-    const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
-    const chunks = result.stream<T>();
-    // The client drops the signal once the response begins.
-    const stop = () => chunks.destroy(new Error("aborted"));
-    signal?.addEventListener("abort", stop, { once: true });
-    if (signal?.aborted === true) stop();
-    try {
-      for await (const chunk of chunks) for (const row of chunk) yield row.json();
-    } finally {
-      signal?.removeEventListener("abort", stop);
-      chunks.destroy();
-      result.close();
-    }
+    yield* rowsOf(client, source, options);
   } catch (error) {
-    throw engineFailure(error, signal);
+    throw engineFailure(error, options?.signal);
+  }
+}
+
+/** The engine stops a statement whose connection is closed, which a server does only if it is told to. */
+const abortableSettings: ClickHouseSettings = { cancel_http_readonly_queries_on_client_close: 1, readonly: "2" };
+
+async function* rowsOf<T>(
+  client: ClickHouseClient,
+  source: StatementSource,
+  { signal, settings }: StatementOptions = {},
+): AsyncGenerator<T, void, undefined> {
+  const abortable = signal === undefined ? settings : { ...settings, ...abortableSettings };
+  const result = await client.query({ ...request(source, { signal, settings: abortable }), format: "JSONEachRow" });
+  const chunks = result.stream<T>();
+  // The client drops the signal once the response begins.
+  const stop = () => chunks.destroy(new Error("aborted"));
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    for await (const chunk of chunks) for (const row of chunk) yield row.json();
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    chunks.destroy();
+    result.close();
   }
 }
 

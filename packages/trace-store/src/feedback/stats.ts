@@ -64,7 +64,9 @@ export async function feedbackStats(
   const buckets = bucketsBetween(start, end, timezone, granularity);
   if (metrics.length === 0) return { start, end, granularity: noBuckets, timezone, buckets: [], window_stats: {} };
   const columns = metricColumns(metrics);
-  checkPrice({ metrics: metrics.reduce((sum, { json_path }) => sum + 2 * pathPrice(splitPath(json_path)), columns.length) });
+  checkPrice({
+    metrics: metrics.reduce((sum, { json_path }) => sum + 2 * pathPrice(splitPath(json_path)), columns.length),
+  });
   const statement = (perBucket: boolean) => {
     const p = new Parameters();
     const sql = new StatementSql(p);

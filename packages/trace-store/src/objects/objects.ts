@@ -32,8 +32,8 @@ export interface Objects {
    * Throws `invalid`, also for a name that belongs to another class, or `conflict` for another digest than the expected.
    */
   create(request: ObjectCreate): Promise<CreatedObject>;
-  read(request: ObjectRead): Promise<StoredObject>;
-  query(request: ObjectQuery): Promise<StoredObject[]>;
+  read(request: ObjectRead, options?: { signal?: AbortSignal }): Promise<StoredObject>;
+  query(request: ObjectQuery, options?: { signal?: AbortSignal }): Promise<StoredObject[]>;
   delete(request: ObjectDelete): Promise<DeletedObjects>;
   addTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
   removeTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
@@ -71,8 +71,8 @@ export function openObjects(context: StoreContext): Objects {
         }))
       );
     },
-    read: async (request) => await readObject(engine, request),
-    query: async (request) => await queryObjects(engine, request),
+    read: async (request, { signal } = {}) => await readObject(engine, request, signal),
+    query: async (request, { signal } = {}) => await queryObjects(engine, request, signal),
     delete: async (request) =>
       await runExclusive(async () => {
         try {

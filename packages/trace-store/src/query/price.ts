@@ -15,7 +15,7 @@ export function checkPrice(parts: Prices): void {
   const total = Object.values(parts).reduce((sum, price) => sum + price, 0);
   if (total <= maxPrice) return;
   const dearestFirst = Object.entries(parts).toSorted(([, a], [, b]) => b - a);
-  const shares = dearestFirst.filter(([, price]) => price > 0).map(([name, price]) => `${name} ${Math.ceil(price)}`);
+  const shares = dearestFirst.filter(([, price]) => price >= 1).map(([name, price]) => `${name} ${Math.ceil(price)}`);
   throw new HeddleError(
     "too_large",
     `the request costs ${Math.ceil(total)} (${shares.join(", ")}), more than the limit of ${maxPrice} for its price`,
@@ -58,14 +58,14 @@ export function pathPrice(path: readonly string[]): number {
   return prices.document_field + prices.path_step * path.length + positions;
 }
 
-/** The price of an order, of whose fields `priceOf` is the price; that of a column is 0. */
+/** The price of an order, of whose fields `priceOf` is the price. */
 export function sortPrice<F extends TypedField>(keys: readonly SortKey<F>[], priceOf: (field: F) => number): number {
   return keys.reduce((sum, { field }) => sum + sortKeyPrice(priceOf(field)), 0);
 }
 
-/** The price of one key, from that of its field. */
+/** The price of one key, from that of its field: columns cost nothing. */
 export function sortKeyPrice(field: number): number {
-  return field === 0 ? prices.operator : prices.sort_key + field;
+  return field === 0 ? 0 : prices.sort_key + field;
 }
 
 /** The refs on the way to a field, shallow ones first. */

@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { parseRef } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { readTargets } from "./targets.js";
-import type { Entry } from "./targets.js";
+import type { Entry, ReadRefOptions } from "./targets.js";
 import { walk } from "./walk.js";
 import type { StoreContext } from "../context.js";
 
@@ -13,10 +13,7 @@ export interface Refs {
    * `not_found` for the whole batch, with `missing_object_digests` in the details; so is one whose project the caller
    * may not read. At most 1000 refs.
    */
-  readBatch(
-    refs: readonly string[],
-    options: { mayRead: (projectId: string) => boolean },
-  ): Promise<Array<JsonText | null>>;
+  readBatch(refs: readonly string[], options: ReadRefOptions): Promise<Array<JsonText | null>>;
 }
 
 const maxRefs = 1000;
@@ -30,11 +27,11 @@ interface PendingRef extends Entry {
 
 export function openRefs(context: StoreContext): Refs {
   return {
-    async readBatch(refs, { mayRead }) {
+    async readBatch(refs, options) {
       const found: Array<JsonText | null> = refs.map(() => null);
       let pending = refs.length > maxRefs ? tooMany() : refs.map(pendingRef);
       for (let round = 0; pending.length > 0 && round < maxRounds; round++) {
-        const values = await readTargets(context, pending, mayRead);
+        const values = await readTargets(context, pending, options);
         const next: PendingRef[] = [];
         for (const [index, ref] of pending.entries()) {
           const value = values[index];

@@ -5,13 +5,18 @@ import { readValues, valueKey } from "../objects/values.js";
 import type { StoreContext } from "../context.js";
 import { rowsInTables } from "../tables/digests.js";
 import { readRows } from "../tables/rows.js";
-import { findVersions, projectsOf } from "./versions.js";
+import { findVersions } from "./versions.js";
 import type { ObjectRef } from "./versions.js";
 
 /** What a ref leads into: an object, or the row of a table that the first edge names. */
 export interface Entry {
   target: Ref;
   edges: readonly RefEdge[];
+}
+
+export interface ReadRefOptions {
+  mayRead: (projectId: string) => boolean;
+  signal?: AbortSignal;
 }
 
 /**
@@ -21,17 +26,19 @@ export interface Entry {
 export async function readTargets(
   context: StoreContext,
   entries: readonly Entry[],
-  mayRead: (projectId: string) => boolean,
+  { mayRead, signal }: ReadRefOptions,
 ): Promise<Array<JsonText | null>> {
   const readable = entries.filter(({ target }) => mayRead(projectIdOf(target)));
   const [objects, rows] = await Promise.all([
     readObjects(
       context,
       readable.flatMap(({ target }) => (isObjectRef(target) ? [target] : [])),
+      signal,
     ),
     readTableRows(
       context,
       readable.flatMap((entry) => rowRefOf(entry) ?? []),
+      signal,
     ),
   ]);
   const missing: string[] = [];
@@ -51,25 +58,23 @@ export async function readTargets(
   return values;
 }
 
-/** Values by `objectKey`; null for deleted versions. */
+/** Values by `objectKey`; null for deleted versions. However many projects there are, the statements are few. */
 async function readObjects(
   { engine }: StoreContext,
   refs: readonly ObjectRef[],
+  signal: AbortSignal | undefined,
 ): Promise<Map<string, JsonText | null>> {
-  const values = new Map<string, JsonText | null>();
-  for (const [projectId, inProject] of projectsOf(refs)) {
-    const find = await findVersions(engine, projectId, inProject);
-    const found = inProject.flatMap((ref) => {
-      const version = find(ref);
-      return version === undefined ? [] : [{ ref, version }];
-    });
-    const live = new Map(
-      found.flatMap(({ version }) => (version.deleted_at === undefined ? [[valueKey(version), version] as const] : [])),
-    );
-    const texts = await readValues(engine, projectId, [...live.values()]);
-    for (const { ref, version } of found) values.set(objectKey(ref), texts.get(valueKey(version)) ?? null);
-  }
-  return values;
+  if (refs.length === 0) return new Map();
+  const find = await findVersions(engine, refs, signal);
+  const found = refs.flatMap((ref) => {
+    const version = find(ref);
+    return version === undefined ? [] : [{ ref, version }];
+  });
+  const live = new Map(
+    found.flatMap(({ version }) => (version.deleted_at === undefined ? [[valueKey(version), version] as const] : [])),
+  );
+  const texts = await readValues(engine, [...live.values()], signal);
+  return new Map(found.map(({ ref, version }) => [objectKey(ref), texts.get(valueKey(version)) ?? null]));
 }
 
 interface RowRef {
@@ -79,19 +84,29 @@ interface RowRef {
 }
 
 /** Values by `rowKey`, of rows that their table contains. */
-async function readTableRows({ engine }: StoreContext, refs: readonly RowRef[]): Promise<Map<string, JsonText>> {
+async function readTableRows(
+  { engine }: StoreContext,
+  refs: readonly RowRef[],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, JsonText>> {
+  if (refs.length === 0) return new Map();
+  const projects = [...new Set(refs.map(({ project_id }) => project_id))];
+  const digests = [...new Set(refs.map(({ row }) => row))];
+  const tables = [...new Set(refs.map(({ table }) => table))];
+  const texts = new Map<string, JsonText>();
+  const [contained] = await Promise.all([
+    rowsInTables(engine, { projects, tables, rows: digests }, signal),
+    (async () => {
+      for await (const { project_id, digest, val } of readRows(engine, projects, digests, signal)) {
+        texts.set(`${project_id}\n${digest}`, val);
+      }
+    })(),
+  ]);
   const values = new Map<string, JsonText>();
-  for (const projectId of new Set(refs.map((ref) => ref.project_id))) {
-    const inProject = refs.filter((ref) => ref.project_id === projectId);
-    const digests = [...new Set(inProject.map(({ row }) => row))];
-    const [contained, texts] = await Promise.all([
-      rowsInTables(engine, projectId, [...new Set(inProject.map(({ table }) => table))], digests),
-      readRows(engine, projectId, digests),
-    ]);
-    for (const ref of inProject) {
-      const text = texts.get(ref.row);
-      if (text !== undefined && contained.get(ref.table)?.has(ref.row) === true) values.set(rowKey(ref), text);
-    }
+  for (const ref of refs) {
+    const text = texts.get(`${ref.project_id}\n${ref.row}`);
+    const isContained = contained.get(`${ref.project_id}\n${ref.table}`)?.has(ref.row) === true;
+    if (text !== undefined && isContained) values.set(rowKey(ref), text);
   }
   return values;
 }

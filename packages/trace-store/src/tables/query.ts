@@ -1,3 +1,4 @@
+import type { JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { tableRowDigests } from "./digests.js";
 import { checkPage } from "../query/page.js";
@@ -30,12 +31,9 @@ async function* readTable(
   let size = 500;
   for (let from = 0; from < positions.length;) {
     const chunk = positions.slice(from, from + size);
-    const rows = await readRows(
-      engine,
-      request.project_id,
-      chunk.map(({ digest }) => digest),
-      signal,
-    );
+    const rows = new Map<string, JsonText>();
+    const digests = chunk.map(({ digest }) => digest);
+    for await (const { digest, val } of readRows(engine, [request.project_id], digests, signal)) rows.set(digest, val);
     let chars = 0;
     for (const { index, digest } of chunk) {
       const val = rows.get(digest);

@@ -55,23 +55,24 @@ export async function insertRows(
   await flush();
 }
 
-/** The stored rows among the digests. */
-export async function readRows(
+interface StoredRow {
+  project_id: string;
+  digest: string;
+  val: JsonText;
+}
+
+/** The stored rows of the projects among the digests. */
+export async function* readRows(
   engine: Engine,
-  projectId: string,
+  projectIds: readonly string[],
   digests: readonly string[],
   signal?: AbortSignal,
-): Promise<Map<string, JsonText>> {
+): AsyncGenerator<StoredRow, void, undefined> {
   const p = new Parameters();
-  const sql = `SELECT digest, val, exact FROM ${allRows("table_rows")}
-    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", [...new Set(digests)])}
-    LIMIT 1 BY digest`;
-  const rows = new Map<string, JsonText>();
-  for await (const row of engine.stream<{ digest: string; val: string; exact: string }>(
-    { sql, params: p },
-    { signal },
-  )) {
-    rows.set(row.digest, readable(row.val, row.exact));
+  const sql = `SELECT project_id, digest, val, exact FROM ${allRows("table_rows")}
+    WHERE ${p.in("project_id", "String", projectIds)} AND ${p.in("digest", "String", [...new Set(digests)])}
+    LIMIT 1 BY project_id, digest`;
+  for await (const { exact, ...row } of engine.stream<StoredRow & { exact: string }>({ sql, params: p }, { signal })) {
+    yield { ...row, val: readable(row.val, exact) };
   }
-  return rows;
 }

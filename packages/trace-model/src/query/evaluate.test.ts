@@ -50,7 +50,7 @@ describe("a call is found by", () => {
     ["a value inside a list item", eq("inputs.list.1.x", "in list")],
     ["a minified object", eq("inputs.obj", '{"k":[1,2]}')],
     ["a literal list", eq("inputs.obj.k", [1, 2])],
-    ["the first of repeated keys", eq("inputs.dup", "first")],
+    ["the last of repeated keys", eq("inputs.dup", "second")],
     ["what replaced a lone surrogate", eq("inputs.bad", "\ufffd")],
     ["a missing path as empty text", eq("inputs.nothing", "")],
     ["a missing path", eq("inputs.nothing", null)],

@@ -1,6 +1,7 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { limits } from "@heddle/spec/tracing-limits";
+import { characterCount } from "../json/code-points.js";
 import { cast, compare, unknown, within } from "./cast.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Expression, TypedField } from "./expression.js";
@@ -61,7 +62,7 @@ class QueryParser<F extends TypedField> {
   }
 
   #read(text: string, loc: Loc): string {
-    this.#characters += text.length;
+    this.#characters += characterCount(text);
     if (this.#characters > characters) {
       throw new HeddleError("invalid", `the fields and literals of the query have more than ${characters} characters`, {
         loc,

@@ -96,6 +96,7 @@ export interface Schema {
   "x-heddle-lenient-items"?: boolean;
   "x-heddle-max-items"?: number;
   "x-heddle-limits"?: Limits;
+  "x-heddle-exact-integers"?: boolean;
   [key: string]: unknown;
 }
 

@@ -18,7 +18,7 @@ const knownExtensions = {
     `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-extension x-heddle-raw-body
     x-heddle-max-body-bytes`,
   ),
-  schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits"),
+  schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers"),
 };
 const ruleKeywords = words(
   `$ref type enum const allOf anyOf oneOf properties required additionalProperties minProperties maxProperties

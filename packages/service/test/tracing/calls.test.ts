@@ -320,6 +320,38 @@ test("of repeated keys a query sees the value that readers see", async () => {
   expect(await read.text()).toContain(`"inputs":${inputs}`);
 });
 
+test("integers beyond 2^53 are compared exactly", async () => {
+  const projectId = newProject();
+  const start = JSON.stringify({ start: startOf(projectId, "ID") });
+  const integers = {
+    even: "9007199254740992",
+    odd: "9007199254740993",
+    unsigned: "18446744073709551615",
+    text: '"9007199254740993"',
+  };
+  for (const [id, value] of Object.entries({ ...integers, fraction: "0.5", negative: "-9007199254740993" })) {
+    const body = start.replace('"inputs":{', `"inputs":{"n":${value},`).replaceAll('"ID"', `"${id}"`);
+    expect((await post("/call/start", body)).status).toBe(200);
+  }
+  const found = async (condition: string) => {
+    const body = `{"project_id":"${projectId}","sort_by":[{"field":"id","direction":"asc"}],"query":{"$expr":${condition}}}`;
+    const answer = (await (await post("/calls/query", body)).json()) as { calls: { id: string }[] };
+    return answer.calls.map(({ id }) => id);
+  };
+  const compare = (operator: string, literal: string) =>
+    found(`{"${operator}":[{"$getField":"inputs.n"},{"$literal":${literal}}]}`);
+  expect(await compare("$eq", "9007199254740993")).toEqual(["odd", "text"]);
+  expect(await compare("$eq", "9007199254740992")).toEqual(["even"]);
+  expect(await compare("$eq", "-9007199254740993")).toEqual(["negative"]);
+  expect(await compare("$gt", "9007199254740992")).toEqual(["odd", "text", "unsigned"]);
+  expect(await compare("$lt", "9007199254740993")).toEqual(["even", "fraction", "negative"]);
+  expect(await compare("$gte", "18446744073709551615")).toEqual(["unsigned"]);
+  const inList = '{"$in":[{"$getField":"inputs.n"},[{"$literal":9007199254740993},{"$literal":0.5}]]}';
+  expect(await found(inList)).toEqual(["fraction", "odd", "text"]);
+  expect(await found(`{"$not":[${inList}]}`)).toEqual(["even", "negative", "unsigned"]);
+  expect(await found('{"$gt":[{"$literal":9007199254740993},{"$getField":"wb_run_step"}]}')).toEqual([]);
+});
+
 test("a call whose body names another project than the path is refused", async () => {
   const [entity, project] = ["acme", `p-${randomUUID()}`];
   const complete = (projectId: string, id: string) => ({ ...startOf(projectId, id), ...endOf(projectId, id) });
@@ -342,7 +374,12 @@ test("a call whose body names another project than the path is refused", async (
 test("limits of texts count characters, not the units that a language counts, and errors name the item", async () => {
   const projectId = newProject();
   const emoji = "🧵";
-  const start = { ...startOf(projectId, emoji.repeat(256)), trace_id: "t", op_name: emoji.repeat(128), thread_id: emoji.repeat(256) };
+  const start = {
+    ...startOf(projectId, emoji.repeat(256)),
+    trace_id: "t",
+    op_name: emoji.repeat(128),
+    thread_id: emoji.repeat(256),
+  };
   expect(await (await post("/call/start", JSON.stringify({ start }))).json()).toMatchObject({ id: start.id });
   expect((await list(projectId)).map(({ id }) => id)).toEqual([emoji.repeat(256)]);
   const long = await post(

@@ -16,7 +16,7 @@ const call: QueryableCall = {
   wb_run_step: 7,
   attributes: '{"a.b":{"c":"dotted"},"flag":true,"off":"false","one":1}',
   inputs:
-    '{"text":"Hello Wörld","empty":"","int":5,"float":0.5,"round":2.0,"numeric":"12","big":18446744073709551616,"nil":null,"list":[10,{"x":"in list"},[]],"obj":{ "k" : [1, 2] },"dup":"first","dup":"second","bad":"\\ud800"}',
+    '{"text":"Hello Wörld","empty":"","int":5,"float":0.5,"round":2.0,"numeric":"12","exact":9007199254740993,"big":18446744073709551616,"nil":null,"list":[10,{"x":"in list"},[]],"obj":{ "k" : [1, 2] },"dup":"first","dup":"second","bad":"\\ud800"}',
   output: '"done"',
   summary: '{"status_counts":{"error":1}}',
 };
@@ -41,6 +41,10 @@ describe("a call is found by", () => {
     ["a number without its trailing .0", eq("inputs.round", "2")],
     ["a fraction above a whole number", gt("inputs.float", 0)],
     ["a numeric text", gt("inputs.numeric", 11)],
+    ["an integer beyond 2^53", eq("inputs.exact", 9007199254740993n)],
+    ["an integer below another beyond 2^53", gt("inputs.exact", 9007199254740992n)],
+    ["a fraction below an integer beyond 2^53", { $gt: [lit(9007199254740993n), get("inputs.float")] }],
+    ["a list of integers beyond 2^53", { $in: [get("inputs.exact"), [lit(1), lit(9007199254740993n)]] }],
     ["a number beyond 64 bits", gt("inputs.big", 1e19)],
     ["a boolean", eq("attributes.flag", true)],
     ["the text false", eq("attributes.off", false)],
@@ -91,6 +95,8 @@ describe("what is unknown matches neither way:", () => {
     ["a text as number", eq("inputs.text", 5)],
     ["a fraction as whole number", { $eq: [convert("inputs.float", "int"), lit(0)] }],
     ["a text as boolean", eq("inputs.text", true)],
+    ["a text as integer beyond 2^53", eq("inputs.text", 9007199254740993n)],
+    ["a missing number in a list of integers beyond 2^53", { $in: [get("inputs.nothing"), [lit(9007199254740993n)]] }],
     ["an absent column", eq("parent_id", "x")],
     ["an unreadable time", { $gt: [get("started_at"), lit("soon")] }],
     ["null on one side", gt("inputs.int", null)],

@@ -139,7 +139,7 @@ class QueryParser<F extends TypedField> {
     const operand = this.operand(list[0], [...loc, 0]);
     const size = this.#operators - before;
     const items = this.#listItems(list[1], [...loc, 1]).filter((item) => typeOf(item) !== null);
-    const values: Array<string | number | boolean> = [];
+    const values: Array<string | number | boolean | bigint> = [];
     for (const item of items) {
       if (item.op === "literal" && item.value !== null) values.push(item.value);
     }
@@ -148,7 +148,7 @@ class QueryParser<F extends TypedField> {
       this.#count(size * (items.length - 1), loc);
       return { op: "or", operands: items.map((item) => compare("eq", operand, item)) };
     }
-    const types = new Set(values.map((value) => typeof value));
+    const types = new Set(values.map((value) => (typeof value === "bigint" ? "number" : typeof value)));
     if (types.size > 1 && typeOf(operand) !== "time") {
       throw new HeddleError("invalid", "the values of $in have no common type", { loc: [...loc, 1] });
     }
@@ -195,12 +195,18 @@ function isCastTarget(value: unknown): value is CastTarget {
 }
 
 /** Lists and maps compare by their JSON text, as the fields that hold such values read. */
-function literalAt(value: unknown): string | number | boolean | null {
+function literalAt(value: unknown): string | number | boolean | bigint | null {
   if (value === null || value === undefined) return null;
+  if (typeof value === "bigint") return isStoredInteger(value) ? value : Number(value);
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
     return value;
   }
   return JSON.stringify(value);
+}
+
+/** Whether the store keeps the integer as it is, and a double would not. */
+function isStoredInteger(value: bigint): boolean {
+  return value >= -(2n ** 63n) && value < 2n ** 64n && !Number.isSafeInteger(Number(value));
 }
 
 function objectAt(value: unknown, loc: Loc): Record<string, unknown> {

@@ -4,7 +4,7 @@ import type { InFlight } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
 
-/** How much ingest keeps in memory. */
+/** How much ingest keeps. */
 export interface IngestLimits {
   /** Complete calls remembered by key, 26 to 52 bytes each. */
   knownCalls: number;
@@ -12,12 +12,18 @@ export interface IngestLimits {
   openSideCacheBytes: number;
   /** How far back `known` reaches at start. */
   horizonUs: bigint;
+  /** Names of one project that wait for their calls. */
+  pendingNames: number;
+  /** For how long they wait. */
+  pendingNameUs: bigint;
 }
 
 export const defaultLimits: IngestLimits = {
   knownCalls: 1_000_000,
   openSideCacheBytes: 64 * 1024 * 1024,
   horizonUs: 600_000_000n,
+  pendingNames: 10_000,
+  pendingNameUs: 86_400_000_000n,
 };
 
 export const hasStart = 1;

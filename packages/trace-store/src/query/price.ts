@@ -35,7 +35,7 @@ export function expressionPrice<F extends TypedField>(e: Expression<F>, priceOf:
     case "is_null":
       return operator + price(e.operand);
     case "in":
-      return operator + 2 * price(e.operand) + prices.list_literal * e.values.length;
+      return operator + (e.type === "int" ? 4 : 2) * price(e.operand) + prices.list_literal * e.values.length;
     case "contains":
       return operator + (e.substr.op === "literal" ? 1 : 2) * price(e.input) + price(e.substr);
     case "field":
@@ -43,8 +43,9 @@ export function expressionPrice<F extends TypedField>(e: Expression<F>, priceOf:
     case "literal":
     case "time":
       return 0;
+    case "integer":
+      return operator + 3 * price(e.input);
     case "convert":
-      return operator + 2 * price(e.input);
     case "size":
       return operator + 2 * price(e.input);
     default:

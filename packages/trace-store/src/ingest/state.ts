@@ -1,3 +1,4 @@
+import { limits } from "@heddle/spec/tracing-limits";
 import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import type { InFlight } from "./in-flight.js";
@@ -22,8 +23,8 @@ export const defaultLimits: IngestLimits = {
   knownCalls: 1_000_000,
   openSideCacheBytes: 64 * 1024 * 1024,
   horizonUs: 600_000_000n,
-  pendingNames: 10_000,
-  pendingNameUs: 86_400_000_000n,
+  pendingNames: limits.CallUpdateReq.pending_names,
+  pendingNameUs: BigInt(limits.CallUpdateReq.pending_name_hours) * 3_600_000_000n,
 };
 
 export const hasStart = 1;

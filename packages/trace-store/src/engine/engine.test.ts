@@ -85,26 +85,16 @@ describe("a stream of rows", () => {
     await expectStopped("aborted stream");
   });
 
-  test("that is collected can be aborted while the engine works and while rows arrive", async () => {
-    const shapes = [
-      {
-        sql: "SELECT count() AS x, 'aborted while it works' AS mark FROM numbers(100000000000) WHERE sipHash64(number) = 1",
-        mark: "aborted while it works",
-      },
-      {
-        sql: "SELECT number, 'aborted while it arrives' AS mark FROM numbers(10000000000)",
-        mark: "aborted while it arrives",
-      },
-    ];
-    for (const { sql, mark } of shapes) {
-      const controller = new AbortController();
-      const collected = db.engine.rows({ sql }, { signal: controller.signal });
-      collected.catch(() => undefined);
-      await expect.poll(() => running(mark), { timeout: 5000 }).toBe(1);
-      controller.abort(new Error("enough"));
-      await expect(collected).rejects.toThrow("enough");
-      await expectStopped(mark);
-    }
+  test("that is collected can be aborted while the engine works", async () => {
+    const sql =
+      "SELECT count() AS x, 'aborted collection' AS mark FROM numbers(100000000000) WHERE sipHash64(number) = 1";
+    const controller = new AbortController();
+    const collected = db.engine.rows({ sql }, { signal: controller.signal });
+    collected.catch(() => undefined);
+    await expect.poll(() => running("aborted collection"), { timeout: 5000 }).toBe(1);
+    controller.abort(new Error("enough"));
+    await expect(collected).rejects.toThrow("enough");
+    await expectStopped("aborted collection");
   });
 
   test("that fails in the middle throws after the rows that arrived", async () => {

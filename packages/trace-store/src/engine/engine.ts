@@ -85,9 +85,14 @@ export function connectEngine(connection: EngineConnection, database: string): E
     log: { level: ClickHouseLogLevel.OFF },
   });
   const sending = new Set<Promise<void>>();
+  const isServer = connection.http_agent === undefined;
+  const abortable = (options: StatementOptions | undefined): StatementOptions | undefined =>
+    isServer && options?.signal !== undefined
+      ? { ...options, settings: { ...options.settings, ...abortableSettings } }
+      : options;
   return {
-    rows: (statement, options) => rows(client, statement, options),
-    stream: (statement, options) => stream(client, statement, options),
+    rows: (statement, options) => rows(client, statement, abortable(options)),
+    stream: (statement, options) => stream(client, statement, abortable(options)),
     insert: async (table, columns, rows) => {
       const values = Readable.from(joined(rows), { objectMode: false });
       const stored = insert(client, table, columns, values);
@@ -126,7 +131,8 @@ async function rowsOnce<T>(
   options?: StatementOptions,
 ): Promise<T[]> {
   const rows: T[] = [];
-  for await (const row of rowsOf<T>(client, source, options)) rows.push(row);
+  const settings = { ...options?.settings, wait_end_of_query: 1 } as const;
+  for await (const row of rowsOf<T>(client, source, { ...options, settings })) rows.push(row);
   return rows;
 }
 
@@ -142,16 +148,16 @@ async function* stream<T>(
   }
 }
 
-/** The engine stops a statement whose connection is closed, which a server does only if it is told to. */
+/** The embedded engine stops a statement whose connection is closed; a server does so only for these settings. */
 const abortableSettings: ClickHouseSettings = { cancel_http_readonly_queries_on_client_close: 1, readonly: "2" };
 
 async function* rowsOf<T>(
   client: ClickHouseClient,
   source: StatementSource,
-  { signal, settings }: StatementOptions = {},
+  options: StatementOptions | undefined,
 ): AsyncGenerator<T, void, undefined> {
-  const abortable = signal === undefined ? settings : { ...settings, ...abortableSettings };
-  const result = await client.query({ ...request(source, { signal, settings: abortable }), format: "JSONEachRow" });
+  const signal = options?.signal;
+  const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
   const chunks = result.stream<T>();
   // The client drops the signal once the response begins.
   const stop = () => chunks.destroy(new Error("aborted"));

@@ -135,3 +135,13 @@ test.each(Object.entries(cases))("there is a limit to %s", async (_, [path, most
   expect(await send(most)).toEqual([200, ""]);
   expect((await send(tooMuch))[0]).toBe(status);
 });
+
+test("a table takes many changes at any position, and no more than the limit", async () => {
+  const tracing = service.tracing();
+  const { digest } = await tracing.tableCreate({ table: { project_id: projectId, rows: [{ a: 1 }, { a: 2 }] } });
+  const update = async (updates: Parameters<typeof tracing.tableUpdate>[0]["updates"]) =>
+    tracing.tableUpdate({ project_id: projectId, base_digest: digest, updates });
+  const inserted = await update(some(5000, (index) => ({ insert: { index: 1, row: { n: index } } })));
+  expect((await tracing.tableQueryStats({ project_id: projectId, digest: inserted.digest })).count).toBe(5002);
+  await expect(update(some(100_001, () => ({ pop: { index: 0 } })))).rejects.toMatchObject({ status: 413 });
+});

@@ -11,9 +11,16 @@ const unstorable = /[\p{Cc}\p{Surrogate}]/u;
 export function checkName(name: string, ...loc: (string | number)[]): string {
   const fail = (what: string) => new HeddleError("unprocessable", `${loc[0] ?? "name"} ${what}`, { loc });
   if (name.trim() === "") throw fail("must not be blank");
-  if (name.length > 256) throw fail("must have at most 256 characters");
+  if (isTooLong(name)) throw fail(`must have at most ${maxName} characters`);
   if (unstorable.test(name)) throw fail("must not hold control characters or lone surrogates");
   return name;
+}
+
+const maxName = 256;
+
+/** Whether a name has more characters, that is code points, than any may have. */
+export function isTooLong(name: string): boolean {
+  return name.length > 2 * maxName || (name.length > maxName && Array.from(name).length > maxName);
 }
 
 /** Whether a backend can store the text. Others are not looked up, because Postgres rejects the query. */
@@ -23,7 +30,7 @@ export function isStorable(text: string): boolean {
 
 /** Whether `checkPathName` lets the name pass. */
 export function isPathName(name: string): boolean {
-  return !name.includes("/") && name.trim() !== "" && name.length <= 256 && !unstorable.test(name);
+  return !name.includes("/") && name.trim() !== "" && !isTooLong(name) && !unstorable.test(name);
 }
 
 /** Entities and projects: the rules of `checkName`, and no slash, which separates the two in `entity/project`. */

@@ -22,6 +22,8 @@ export interface PlanEntry {
   lenient?: string;
   /** More items than these are rejected as too large. */
   maxItems?: number;
+  /** An integer that a number cannot hold is a bigint. */
+  exactIntegers?: true;
 }
 
 export interface Plan {
@@ -34,6 +36,7 @@ export interface Plan {
   prefix: readonly (Plan | undefined)[];
   lenient: Validator | undefined;
   maxItems: number;
+  exactIntegers: boolean;
 }
 
 /** Turns generated entries into linked plans, once per server. */
@@ -48,6 +51,7 @@ export function linkPlans(entries: readonly PlanEntry[], validators: Readonly<Re
     prefix: [],
     lenient: entry.lenient === undefined ? undefined : validators[entry.lenient],
     maxItems: entry.maxItems ?? Infinity,
+    exactIntegers: entry.exactIntegers === true,
   }));
   for (const [index, entry] of entries.entries()) {
     const plan = plans[index];

@@ -54,7 +54,8 @@ class Reader {
         return null;
       default: {
         const source = this.#text.slice(start, this.at);
-        return source === "-Infinity" ? null : Number(source);
+        if (source === "-Infinity") return null;
+        return plan?.exactIntegers === true ? exactNumber(source) : Number(source);
       }
     }
   }
@@ -171,6 +172,12 @@ class Reader {
   #enter(): void {
     if (++this.#depth > maxDepth) throw tooDeep(this.#path, maxDepth);
   }
+}
+
+/** The number that a token stands for, a bigint where it is a whole one that a number would round. */
+function exactNumber(source: string): number | bigint {
+  const number = Number(source);
+  return Number.isSafeInteger(number) || !/^-?\d{16,20}$/.test(source) ? number : BigInt(source);
 }
 
 /** Assigns an own property whatever its name: `__proto__` is a key like any other. */

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { hasAtMost } from "./json/code-points.js";
 
 const maxIdLength = 256;
 
@@ -31,7 +32,7 @@ export function idTime(id: string): bigint | undefined {
  * UTF-8: in the store two ids that differ in them would become one.
  */
 export function isCallId(text: string): boolean {
-  return text.length > 0 && text.length <= maxIdLength && (isAscii(text) || !/\p{Surrogate}/u.test(text));
+  return text.length > 0 && hasAtMost(text, maxIdLength) && (isAscii(text) || !/\p{Surrogate}/u.test(text));
 }
 
 /** Ids nearly always are; asking is some ten times cheaper than the expression. */

@@ -95,7 +95,14 @@ export interface Schema {
   "x-heddle-raw-json"?: boolean;
   "x-heddle-lenient-items"?: boolean;
   "x-heddle-max-items"?: number;
+  "x-heddle-limits"?: Limits;
+  "x-heddle-exact-integers"?: boolean;
   [key: string]: unknown;
+}
+
+/** Numbers by name, in groups. */
+export interface Limits {
+  [name: string]: number | Limits;
 }
 
 interface Reference {

@@ -346,6 +346,14 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     "#/components/schemas/Thing/properties/a/x-heddle-max-items: the description has to state that more than 10 are rejected with 413",
   ],
   [
+    "one of several limits that the description does not state",
+    withSchema({
+      description: "At most 10, each for 0.5.",
+      "x-heddle-limits": { most: 10, prices: { each: 0.5, all: 5 } },
+    }),
+    "#/components/schemas/Thing/x-heddle-limits/prices/all: the description has to state the limit 5",
+  ],
+  [
     "bytes inside JSON",
     withSchema({ properties: { a: { type: "string", format: "binary" } } }),
     "#/components/schemas/Thing/properties/a/format: binary parts are allowed in multipart bodies only",

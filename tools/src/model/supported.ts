@@ -1,7 +1,7 @@
 import type { Operation } from "./model.js";
 import { methods } from "./model.js";
 import { componentName, deref, typesOf } from "./openapi.js";
-import type { OpenApi, PathItem, Schema } from "./openapi.js";
+import type { Limits, OpenApi, PathItem, Schema } from "./openapi.js";
 import { at } from "./pointer.js";
 import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 
@@ -18,7 +18,7 @@ const knownExtensions = {
     `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-extension x-heddle-raw-body
     x-heddle-max-body-bytes`,
   ),
-  schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items"),
+  schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers"),
 };
 const ruleKeywords = words(
   `$ref type enum const allOf anyOf oneOf properties required additionalProperties minProperties maxProperties
@@ -154,6 +154,8 @@ function checkSchema(schema: Schema, pointer: string, use: Use): void {
       throw new UnsupportedSpecError(pointer, "x-heddle-lenient-items needs x-heddle-max-items");
   }
   if (schema["x-heddle-max-items"] !== undefined) checkMaxItems(schema, schema["x-heddle-max-items"], pointer, use);
+  if (schema["x-heddle-limits"] !== undefined)
+    checkLimits(schema, schema["x-heddle-limits"], at(pointer, "x-heddle-limits"));
   if (schema.format === "binary" && use !== "multipart body") {
     throw new UnsupportedSpecError(at(pointer, "format"), "binary parts are allowed in multipart bodies only");
   }
@@ -167,6 +169,15 @@ function checkMaxItems(schema: Schema, limit: number, pointer: string, use: Use)
     throw new UnsupportedSpecError(key, "x-heddle-max-items needs an array of a JSON body, with items");
   if (!new RegExp(`\\b${limit}\\b.*\\b413\\b`, "s").test(schema.description ?? ""))
     throw new UnsupportedSpecError(key, `the description has to state that more than ${limit} are rejected with 413`);
+}
+
+/** Limits that the service keeps are those that readers of the documentation see. */
+function checkLimits({ description = "" }: Schema, limits: Limits, pointer: string): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (typeof value === "object") checkLimits({ description }, value, at(pointer, name));
+    else if (!description.split(/[^\d.]+|\.(?!\d)/).includes(String(value)))
+      throw new UnsupportedSpecError(at(pointer, name), `the description has to state the limit ${value}`);
+  }
 }
 
 function checkRaw(schema: Schema, pointer: string, use: Use): void {

@@ -9,6 +9,7 @@ export interface PlanEntry {
   prefix?: number[];
   lenient?: string;
   maxItems?: number;
+  exactIntegers?: true;
 }
 
 /** The value is read without a plan. */

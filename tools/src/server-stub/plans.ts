@@ -45,7 +45,10 @@ export class Plans {
     const raw = shapes.filter((shape) => shape.some(isRaw));
     if (raw.length > 0) return this.#rawPlan(key, raw, shapes);
     const structured = shapes.filter((shape) => shape.some(({ schema }) => isStructured(schema)));
-    if (structured.length === 0) return this.#remember(key, noPlan);
+    if (structured.length === 0) {
+      const exact = shapes.flat().some(({ schema }) => schema["x-heddle-exact-integers"] === true);
+      return this.#remember(key, exact ? this.entries.push({ exactIntegers: true }) - 1 : noPlan);
+    }
     const free = shapes.find((shape) => shape.every(({ schema }) => isAnything(schema)));
     if (free)
       throw new UnsupportedSpecError(free[0]?.pointer ?? "", "a choice between anything and a shape cannot be read");

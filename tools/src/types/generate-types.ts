@@ -4,7 +4,7 @@ import { isEntry } from "../entry.js";
 import { documentsIn } from "../model/documents.js";
 import type { Model } from "../model/model.js";
 import { readModel } from "../model/read-model.js";
-import type { OpenApi } from "../model/openapi.js";
+import type { Limits, OpenApi } from "../model/openapi.js";
 import { banner, writeFiles } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
 
@@ -23,7 +23,32 @@ export async function specTypes({ document, source, name }: Model): Promise<File
   return { [`${name}.d.ts`]: banner(source) + (await typesText(document)) };
 }
 
+/** The `x-heddle-limits` of schemas as constants, for the code that keeps them. */
+export function specLimits({ document, source, name }: Model): Files {
+  const schemas = Object.entries(document.components?.schemas ?? {});
+  const limits = schemas.flatMap(([schema, value]) => {
+    const found = value["x-heddle-limits"];
+    return found === undefined ? [] : [[schema, found] as const];
+  });
+  if (limits.length === 0) return {};
+  const text = JSON.stringify(Object.fromEntries(limits), null, 2);
+  return {
+    [`${name}-limits.js`]: `${banner(source)}export const limits = ${text};\n`,
+    [`${name}-limits.d.ts`]: `${banner(source)}export declare const limits: ${readonlyType(Object.fromEntries(limits))};\n`,
+  };
+}
+
+function readonlyType(limits: Limits): string {
+  const members = Object.entries(limits).map(
+    ([name, value]) => `readonly ${name}: ${typeof value === "number" ? "number" : readonlyType(value)}`,
+  );
+  return `{ ${members.join("; ")} }`;
+}
+
 if (isEntry(import.meta.url)) {
   const [directory = "dist"] = process.argv.slice(2);
-  for (const name of documentsIn(directory)) writeFiles(directory, await specTypes(readModel(`${directory}/${name}`)));
+  for (const name of documentsIn(directory)) {
+    const model = readModel(`${directory}/${name}`);
+    writeFiles(directory, { ...(await specTypes(model)), ...specLimits(model) });
+  }
 }

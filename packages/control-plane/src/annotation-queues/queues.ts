@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Database, Row, Statements } from "../database.js";
 import { integerOf, textOf } from "../database.js";
-import { checkName, isStorable } from "../names.js";
+import { checkName, isStorable, isTooLong } from "../names.js";
 import { storedText } from "../stored-text.js";
 import { queueColumns, queueOf } from "./records.js";
 import type { AnnotationQueue } from "./records.js";
@@ -41,9 +41,6 @@ export interface QueueStats {
 
 const isLiveQueue = "project_id = $1 AND id = $2 AND deleted_at IS NULL";
 
-/** Names of one length suffice: what is longer is part of no name, and SQLite refuses long patterns. */
-const maxName = 256;
-
 export async function createQueue(database: Database, queue: NewQueue, now: bigint): Promise<void> {
   const name = checkName(queue.name, "name");
   await database.run(
@@ -78,7 +75,8 @@ export async function queryQueues(
       ? "created_at DESC, id ASC"
       : orderBy(sort_by, ["id", "name", "created_at", "updated_at"]);
   const sql = `SELECT ${queueColumns} FROM annotation_queues WHERE ${conditions.join(" AND ")} ORDER BY ${order} ${pageOf(p, page)}`;
-  if (name !== undefined && (name.length > maxName || !isStorable(name))) return [];
+  // What is longer is part of no name, and SQLite refuses long patterns.
+  if (name !== undefined && (isTooLong(name) || !isStorable(name))) return [];
   return (await database.rows(sql, p.values)).map(queueOf);
 }
 

@@ -68,8 +68,10 @@ export async function writeBatch<Item extends object>(
   access.requireSome(items.length);
   for (const rejected of await services.store.ingest(parts)) {
     const index = indexes[rejected.index];
-    if (index === undefined) continue;
-    outcomes[index] = new ItemError({ loc: ["body", "batch", index], msg: rejected.message, type: "value_error" });
+    const item = index === undefined ? undefined : items[index];
+    if (index === undefined || item === undefined || item instanceof ItemError) continue;
+    const loc = ["body", "batch", index, ...(rejected.field === undefined ? [] : [...locOf(item), rejected.field])];
+    outcomes[index] = new ItemError({ loc, msg: rejected.message, type: "value_error" });
   }
   await access.record(outcomes.flatMap((outcome) => (outcome instanceof ItemError ? [] : [projectIdOf(outcome)])));
   return outcomes;
@@ -103,7 +105,9 @@ export async function writeEnd(
 async function writeOne(services: Services, part: CallPart): Promise<void> {
   const [rejected] = await services.store.ingest([part]);
   if (rejected === undefined) return;
-  throw new HeddleError("unprocessable", rejected.message, { loc: [part.part === "end" ? "end" : "start"] });
+  const { field, message } = rejected;
+  const loc = [part.part === "end" ? "end" : "start", ...(field === undefined ? [] : [field])];
+  throw new HeddleError("unprocessable", message, { loc });
 }
 
 const projectIdOf = (part: CallPart): string => (part.part === "end" ? part.end : part.start).project_id;

@@ -28,8 +28,8 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
       return { digest, object_id };
     },
 
-    async objRead({ body }) {
-      return { obj: wireObject(await store.objects.read(body, { reserve: reserveForResponse([]) })) };
+    async objRead({ body, signal }) {
+      return { obj: wireObject(await store.objects.read(body, { signal, reserve: reserveForResponse([]) })) };
     },
 
     async objsQuery({ body, signal }) {

@@ -8,11 +8,12 @@ import type { Caller, Services } from "../services.js";
 
 export function refHandlers({ control, store }: Services): TracingHandlers<Caller>["refs"] {
   return {
-    async refsReadBatch({ body }, caller) {
+    async refsReadBatch({ body, signal }, caller) {
       const projectOf = await internalProjects(control, caller, body.refs);
       const refs = body.refs.map((ref) => externalRef(ref, projectOf));
       const vals = await store.refs.readBatch(refs, {
         mayRead: (projectId) => mayRead(caller, projectId),
+        signal,
         reserve: reserveForResponse(["refs"]),
       });
       return { vals: vals.map((val) => rawJson(val ?? "null")) };

@@ -40,13 +40,13 @@ export function tableHandlers({ control, store }: Services): TracingHandlers<Cal
 
     tableQueryStream: ({ body, signal }) => rows(body, { signal, reserve: reserveForStream() }),
 
-    async tableQueryStats({ body }) {
-      const [stats] = await store.tables.stats({ project_id: body.project_id, digests: [body.digest] });
+    async tableQueryStats({ body, signal }) {
+      const [stats] = await store.tables.stats({ project_id: body.project_id, digests: [body.digest] }, { signal });
       return { count: stats?.count ?? 0 };
     },
 
-    async tableQueryStatsBatch({ body }) {
-      return { tables: await store.tables.stats(body) };
+    async tableQueryStatsBatch({ body, signal }) {
+      return { tables: await store.tables.stats(body, { signal }) };
     },
   };
 }

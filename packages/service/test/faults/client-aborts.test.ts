@@ -101,6 +101,21 @@ test("a client that leaves in the middle of a stream stops its query in the engi
   await expect.poll(running, { timeout: 10_000 }).toBe(0);
 }, 60_000);
 
+test("a client that leaves before the response stops its query in the engine", async () => {
+  // Each of them reads every text of the project.
+  const contains = (n: number) => ({ $contains: { input: { $getField: `inputs.k${n}` }, substr: { $literal: "y" } } });
+  const query = { $expr: { $or: Array.from({ length: 400 }, (_, n) => contains(n)) } };
+  const asked = open("/calls/query_stats");
+  asked.on("error", () => undefined);
+  asked.end(JSON.stringify({ project_id: projectId, query }));
+  let responded = false;
+  asked.on("response", () => (responded = true));
+  await expect.poll(running, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+  asked.destroy();
+  await expect.poll(running, { timeout: 10_000, interval: 20 }).toBe(0);
+  expect(responded).toBe(false);
+}, 60_000);
+
 test.runIf(linux)(
   "dozens of streams and bodies that were left hold neither connections nor memory",
   async () => {

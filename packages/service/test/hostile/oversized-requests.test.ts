@@ -78,12 +78,14 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
     { project_id: projectId, digest: "ab".repeat(32), sort_by: [{ field: `${"a.".repeat(201)}a`, direction: "asc" }] },
     400,
   ],
-  "refs looked through": [
+  "columns to expand": [
     "/calls/query",
-    { project_id: projectId, expand_columns: some(1000, (at) => `inputs.k${at}`) },
-    { project_id: projectId, expand_columns: some(1001, (at) => `inputs.k${at}`) },
-    400,
+    { project_id: projectId, expand_columns: some(200, (at) => `inputs.k${at}`) },
+    { project_id: projectId, expand_columns: some(201, (at) => `inputs.k${at}`) },
+    413,
   ],
+  "refs inside each other that are looked through": ["/calls/query_stats", throughRefs(3), throughRefs(4), 413],
+  "conditions of a query": ["/calls/query_stats", anyOf(100), anyOf(1200), 413],
   "steps of a path": [
     "/calls/query",
     { project_id: projectId, sort_by: [{ field: `inputs.${"a.".repeat(199)}a`, direction: "asc" }] },
@@ -94,7 +96,7 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
     "/calls/query_stats",
     { project_id: projectId, query: { $expr: { $or: some(9, () => ({ $eq: [deepField, { $literal: 1 }] })) } } },
     { project_id: projectId, query: { $expr: { $or: some(51, () => ({ $eq: [deepField, { $literal: 1 }] })) } } },
-    400,
+    413,
   ],
   "text of a query": [
     "/calls/query",
@@ -104,6 +106,19 @@ const cases: Record<string, [path: string, most: unknown, tooMuch: unknown, stat
   ],
   "internal projects in refs": ["/refs/read_batch", { refs: [] }, { refs: some(1001, internalRef) }, 413],
 };
+
+/** A count of the calls that contain one of so many texts. */
+function anyOf(texts: number) {
+  const contains = (at: number) => ({ $contains: { input: { $getField: field }, substr: { $literal: `x${at}` } } });
+  return { project_id: projectId, query: { $expr: { $or: some(texts, contains) } } };
+}
+
+/** A count of calls by a field behind so many refs. */
+function throughRefs(refs: number) {
+  const path = (length: number) => `inputs.${some(length, (at) => `r${at}`).join(".")}`;
+  const query = { $expr: { $eq: [{ $getField: path(refs + 1) }, { $literal: "x" }] } };
+  return { project_id: projectId, query, expand_columns: some(refs, (at) => path(at + 1)) };
+}
 
 function internalRef(at: number): string {
   return `weave-trace-internal:///id${at}/object/o:d`;
@@ -119,4 +134,14 @@ test.each(Object.entries(cases))("there is a limit to %s", async (_, [path, most
   };
   expect(await send(most)).toEqual([200, ""]);
   expect((await send(tooMuch))[0]).toBe(status);
+});
+
+test("a table takes many changes at any position, and no more than the limit", async () => {
+  const tracing = service.tracing();
+  const { digest } = await tracing.tableCreate({ table: { project_id: projectId, rows: [{ a: 1 }, { a: 2 }] } });
+  const update = async (updates: Parameters<typeof tracing.tableUpdate>[0]["updates"]) =>
+    tracing.tableUpdate({ project_id: projectId, base_digest: digest, updates });
+  const inserted = await update(some(5000, (index) => ({ insert: { index: 1, row: { n: index } } })));
+  expect((await tracing.tableQueryStats({ project_id: projectId, digest: inserted.digest })).count).toBe(5002);
+  await expect(update(some(100_001, () => ({ pop: { index: 0 } })))).rejects.toMatchObject({ status: 413 });
 });

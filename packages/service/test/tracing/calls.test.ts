@@ -304,6 +304,98 @@ test("statistics and usage", async () => {
   });
 });
 
+test("of repeated keys a query sees the value that readers see", async () => {
+  const projectId = newProject();
+  const inputs = '{"k":"first","k":"second","list":[{"n":1,"n":2}]}';
+  const start = JSON.stringify({ start: { ...startOf(projectId, "dup"), inputs: "INPUTS" } });
+  expect((await post("/call/start", start.replace('"INPUTS"', inputs))).status).toBe(200);
+  const found = async (path: string, value: unknown) => {
+    const query = { $expr: { $eq: [{ $getField: path }, { $literal: value }] } };
+    const { calls } = await service.tracing().callsQuery({ project_id: projectId, query });
+    return calls.map(({ id }) => id);
+  };
+  expect([await found("inputs.k", "second"), await found("inputs.list.0.n", 2)]).toEqual([["dup"], ["dup"]]);
+  expect([await found("inputs.k", "first"), await found("inputs.list.0.n", 1)]).toEqual([[], []]);
+  const read = await post("/call/read", JSON.stringify({ project_id: projectId, id: "dup" }));
+  expect(await read.text()).toContain(`"inputs":${inputs}`);
+});
+
+test("integers beyond 2^53 are compared exactly", async () => {
+  const projectId = newProject();
+  const start = JSON.stringify({ start: startOf(projectId, "ID") });
+  const integers = {
+    even: "9007199254740992",
+    odd: "9007199254740993",
+    unsigned: "18446744073709551615",
+    text: '"9007199254740993"',
+  };
+  for (const [id, value] of Object.entries({ ...integers, fraction: "0.5", negative: "-9007199254740993" })) {
+    const body = start.replace('"inputs":{', `"inputs":{"n":${value},`).replaceAll('"ID"', `"${id}"`);
+    expect((await post("/call/start", body)).status).toBe(200);
+  }
+  const found = async (condition: string) => {
+    const body = `{"project_id":"${projectId}","sort_by":[{"field":"id","direction":"asc"}],"query":{"$expr":${condition}}}`;
+    const answer = (await (await post("/calls/query", body)).json()) as { calls: { id: string }[] };
+    return answer.calls.map(({ id }) => id);
+  };
+  const compare = (operator: string, literal: string) =>
+    found(`{"${operator}":[{"$getField":"inputs.n"},{"$literal":${literal}}]}`);
+  expect(await compare("$eq", "9007199254740993")).toEqual(["odd", "text"]);
+  expect(await compare("$eq", "9007199254740992")).toEqual(["even"]);
+  expect(await compare("$eq", "-9007199254740993")).toEqual(["negative"]);
+  expect(await compare("$gt", "9007199254740992")).toEqual(["odd", "text", "unsigned"]);
+  expect(await compare("$lt", "9007199254740993")).toEqual(["even", "fraction", "negative"]);
+  expect(await compare("$gte", "18446744073709551615")).toEqual(["unsigned"]);
+  const inList = '{"$in":[{"$getField":"inputs.n"},[{"$literal":9007199254740993},{"$literal":0.5}]]}';
+  expect(await found(inList)).toEqual(["fraction", "odd", "text"]);
+  expect(await found(`{"$not":[${inList}]}`)).toEqual(["even", "negative", "unsigned"]);
+  expect(await found('{"$gt":[{"$literal":9007199254740993},{"$getField":"wb_run_step"}]}')).toEqual([]);
+});
+
+test("a call whose body names another project than the path is refused", async () => {
+  const [entity, project] = ["acme", `p-${randomUUID()}`];
+  const complete = (projectId: string, id: string) => ({ ...startOf(projectId, id), ...endOf(projectId, id) });
+  const send = async (path: string, body: object) => {
+    const answer = await post(`/v2/${entity}/${project}/${path}`, JSON.stringify(body));
+    return { status: answer.status, body: await answer.json() };
+  };
+  const foreign = (...loc: unknown[]) => ({ status: 422, body: { detail: [{ loc: ["body", ...loc, "project_id"] }] } });
+  expect(await send("call/start", { start: startOf("acme/other", "s") })).toMatchObject(foreign("start"));
+  expect(await send("call/end", { end: endOf("acme/other", "s") })).toMatchObject(foreign("end"));
+  expect(await send("calls/complete", { batch: [complete("acme/other", "c")] })).toMatchObject(foreign("batch", 0));
+  const batch = [complete("acme/other", "c"), complete(`${entity}/${project}`, "d")];
+  expect(await send("calls/complete", { batch })).toMatchObject({
+    status: 200,
+    body: { errors: [{ index: 0, loc: ["body", "batch", 0, "project_id"] }] },
+  });
+  expect((await list(`${entity}/${project}`)).map(({ id }) => id)).toEqual(["d"]);
+});
+
+test("limits of texts count characters, not the units that a language counts, and errors name the item", async () => {
+  const projectId = newProject();
+  const emoji = "🧵";
+  const start = {
+    ...startOf(projectId, emoji.repeat(256)),
+    trace_id: "t",
+    op_name: emoji.repeat(128),
+    thread_id: emoji.repeat(256),
+  };
+  expect(await (await post("/call/start", JSON.stringify({ start }))).json()).toMatchObject({ id: start.id });
+  expect((await list(projectId)).map(({ id }) => id)).toEqual([emoji.repeat(256)]);
+  const long = await post(
+    "/call/upsert_batch",
+    JSON.stringify({
+      batch: ["a", emoji.repeat(257)].map((id) => ({ mode: "start", req: { start: startOf(projectId, id) } })),
+    }),
+  );
+  expect(await long.json()).toMatchObject({
+    res: [{ id: "a" }, { error: { loc: ["body", "batch", 1, "req", "start", "id"] } }],
+  });
+  const surrogate = JSON.stringify({ batch: [{ mode: "start", req: { start: startOf(projectId, "ID") } }] });
+  const refused = await post("/call/upsert_batch", surrogate.replace('"ID"', '"\\ud800"'));
+  expect(await refused.json()).toMatchObject({ res: [{ error: { loc: ["body", "batch", 0, "req", "start", "id"] } }] });
+});
+
 test("complete calls are stored item by item, and eager starts and ends join them", async () => {
   const [entity, project] = ["acme", `p-${randomUUID()}`];
   const projectId = `${entity}/${project}`;

@@ -24,6 +24,43 @@ describe("texts the store's JSON functions cannot read", () => {
     expect(storable('[NaN,"\\ud800"]')).toEqual({ text: '[null,"\ufffd"]', exact: '[null,"\\ud800"]' });
   });
 
+  test.each([
+    ['{"a": 1.0, "a" : [ ] }', '{"a" : [ ] }'],
+    ['{"a":{"b":1,"b":2},"c":"a","a":[{"d":1,"e":2,"d":3}]}', '{"c":"a","a":[{"e":2,"d":3}]}'],
+    ['{"\\u0061":1, "a":2,"a":3}', '{"a":3}'],
+    [
+      `{${"abcdefghijkl"
+        .split("")
+        .map((key) => `"${key}":0`)
+        .join(",")},"c":1,"l":2}`,
+      '{"a":0,"b":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0,"c":1,"l":2}',
+    ],
+  ])("of repeated keys only the last is in the query-safe text of %s", (text, safe) => {
+    expect(storable(text)).toEqual({ text: safe, exact: text });
+    expect(JSON.parse(safe)).toEqual(JSON.parse(text));
+  });
+
+  test("repeated keys in any object leave what a reader sees", () => {
+    const key = fc.constantFrom('"a"', '"b"', '"\\u0061"', '"c"');
+    const { value } = fc.letrec<{ value: string }>((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom("1", '"a"', "{}", "[]", '":,{"'),
+        fc.array(tie("value"), { maxLength: 3 }).map((items) => `[${items.join(", ")}]`),
+        fc
+          .array(fc.tuple(key, tie("value")), { maxLength: 12 })
+          .map((members) => `{ ${members.map(([name, inner]) => `${name} :${inner}`).join(",")}}`),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (text) => {
+        const safe = storable(text).text;
+        expect(JSON.parse(safe)).toEqual(JSON.parse(text));
+        expect(storable(safe)).toEqual({ text: safe });
+      }),
+    );
+  });
+
   test("very deep nesting is cut in the query-safe text only", () => {
     const deep = `{"a":${"[".repeat(600)}"\\ud800",1e400,NaN${"]".repeat(600)},"b":1}`;
     const stored = storable(deep);
@@ -41,7 +78,7 @@ describe("texts that stay as they are", () => {
     ["0e999"],
     ['"\\ud83d\\ude00"'],
     ['"the text \\\\ud800, 12345678901234567890123 and 1e999"'],
-    ['{"a": 1.0, "a" : [ ] }'],
+    ['{"a": 1.0, "b" : [ {"a":1}, {"a":1} ], "c": {"a":"a"} }'],
     [`${"[".repeat(500)}${"]".repeat(500)}`],
     ['"[[[[[[[[[["'],
     ['{"span_id":"81e1234567890123456"}'],

@@ -1,12 +1,13 @@
 import { hasLargeNumbers } from "./large-numbers.js";
 import { decodeString } from "./members.js";
 import { exceedsNesting } from "./nesting.js";
+import { withoutRepeatedKeys } from "./repeated-keys.js";
 import { stringEnd, valueEnd } from "./scan.js";
 import type { JsonText } from "./scan.js";
 
 /**
- * The store's JSON functions read nothing of a document with one token that they cannot read. What such a token
- * becomes in the query-safe text:
+ * The store's JSON functions read nothing of a document with one token that they cannot read, and take the first of
+ * repeated keys, of which readers see the last: the query-safe text has only that. What else becomes of a token in it:
  *   lone surrogate escape            U+FFFD
  *   integer outside Int64 and UInt64 the nearest double, written with an exponent
  *   number beyond double             the largest double of that sign
@@ -14,18 +15,24 @@ import type { JsonText } from "./scan.js";
  *   a list or object 500 deep        null
  */
 export function storable(text: JsonText): { text: JsonText; exact?: JsonText } {
-  if (!exceedsNesting(text, maxNesting) && !holdsSuspects(text) && !hasLargeNumbers(text)) return { text };
-  const safe = new Edit(text);
-  const exact = new Edit(text);
-  rewrite(text, safe, exact);
-  const result = safe.result();
-  const original = exact.result();
-  return result === original ? { text: result } : { text: result, exact: original };
+  const { safe, exact } = readableTokens(text);
+  const result = withoutRepeatedKeys(safe);
+  return result === exact ? { text: result } : { text: result, exact };
 }
 
 /** The text to return: the exact text where one was kept ("" counts as none). */
 export function readable(text: JsonText, exact?: JsonText): JsonText {
   return exact || text;
+}
+
+function readableTokens(text: JsonText): { safe: JsonText; exact: JsonText } {
+  if (!exceedsNesting(text, maxNesting) && !holdsSuspects(text) && !hasLargeNumbers(text)) {
+    return { safe: text, exact: text };
+  }
+  const safe = new Edit(text);
+  const exact = new Edit(text);
+  rewrite(text, safe, exact);
+  return { safe: safe.result(), exact: exact.result() };
 }
 
 const maxNesting = 500;

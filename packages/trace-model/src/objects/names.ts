@@ -1,4 +1,5 @@
 import { isContentDigest } from "../digest.js";
+import { hasAtMost } from "../json/code-points.js";
 
 /** Names of objects and ops: 1 to 128 characters of letters, digits, `_`, `.` and `-`. */
 export function isObjectId(text: string): boolean {
@@ -7,12 +8,12 @@ export function isObjectId(text: string): boolean {
 
 /** Words of letters, digits, `-` and `_`, joined by single spaces; at most 256 characters. */
 export function isTag(text: string): boolean {
-  return text.length <= 256 && /^[-_\p{L}\p{N}]+(?: [-_\p{L}\p{N}]+)*$/u.test(text);
+  return hasAtMost(text, 256) && /^[-_\p{L}\p{N}]+(?: [-_\p{L}\p{N}]+)*$/u.test(text);
 }
 
 /** Not blank, at most 128 characters, no `/` or `:`, and nothing that reads as a version (`latest`, `v3`). */
 export function isAlias(text: string): boolean {
-  return text.trim() !== "" && text.length <= 128 && !/[/:]/.test(text) && text !== "latest" && !/^v\d+$/.test(text);
+  return text.trim() !== "" && hasAtMost(text, 128) && !/[/:]/.test(text) && text !== "latest" && !/^v\d+$/.test(text);
 }
 
 export type VersionLabel =

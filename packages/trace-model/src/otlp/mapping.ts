@@ -229,9 +229,7 @@ function usageRows(model: string, { sent, received, total, parts }: TokenCounts)
   const whole = { requests: 0, uncached_input: input, cache_read: 0, cache_creation: 0, output, reasoning: 0 };
   const sum = (buckets: Omit<TokenBuckets, "total">) =>
     buckets.uncached_input + buckets.cache_read + buckets.cache_creation + buckets.output + buckets.reasoning;
-  const row =
-    parts === undefined
-      ? usageRow(model, { ...whole, total: safe(Math.max(total, 0) || sum(whole)) })
-      : usageRow(model, { ...parts, total: safe(sum(parts)) });
-  return row === undefined ? [] : [row];
+  return parts === undefined
+    ? [usageRow(model, { ...whole, total: safe(Math.max(total, 0) || sum(whole)) })]
+    : [usageRow(model, { ...parts, total: safe(sum(parts)) })];
 }

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
+import { firstCharacters, hasAtMost } from "../json/code-points.js";
 
 const maxNameLength = 128;
 
 /** The op name of a span: its name; a longer one than an op may have ends in a hash that keeps it apart from others. */
 export function spanOpName(name: string): string {
   if (name === "") return "span";
-  if (name.length <= maxNameLength) return name;
+  if (hasAtMost(name, maxNameLength)) return name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 4);
-  const kept = name.slice(0, maxNameLength - 5).replace(/[\ud800-\udbff]$/, "");
+  const kept = firstCharacters(name, maxNameLength - 5);
   return `${kept}:${hash}`;
 }
 

@@ -1,4 +1,5 @@
 import type { CallStart } from "../calls/part.js";
+import { hasAtMost } from "../json/code-points.js";
 import { firstText, sources } from "./sources.js";
 import type { SpanData } from "./sources.js";
 
@@ -36,7 +37,7 @@ export function spanThread(data: SpanData, isRoot: boolean, sessionThreads: bool
 }
 
 function threadOf(id: string, turn: SpanThread["turn"]): SpanThread {
-  return id.length > maxThreadId ? { threadId: undefined, turn: false } : { threadId: id, turn };
+  return !hasAtMost(id, maxThreadId) ? { threadId: undefined, turn: false } : { threadId: id, turn };
 }
 
 /** Traces nest less; a hostile one must not cost the square of its spans. */

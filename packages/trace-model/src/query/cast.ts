@@ -15,17 +15,34 @@ export function compare<F extends TypedField>(
     if (leftNull && rightNull) return { op: "literal", value: true };
     return { op: "is_null", operand: leftNull ? right : left };
   }
+  if (right.op === "literal" && typeof right.value === "bigint") return compareInteger(op, left, right.value);
+  if (left.op === "literal" && typeof left.value === "bigint") return compareInteger(mirrored[op], right, left.value);
   const [a, b] = commonType(left, right);
   return { op, left: a, right: b };
+}
+
+const mirrored = { eq: "eq", gt: "lt", gte: "lte", lt: "gt", lte: "gte" } as const;
+
+function compareInteger<F extends TypedField>(op: Comparison, left: Expression<F>, value: bigint): Expression<F> {
+  if (left.op !== "literal" && typeOf(left) === "text") return { op: "integer", comparison: op, input: left, value };
+  if (typeOf(left) === "int") return { op, left, right: { op: "literal", value } };
+  return compare(op, left, { op: "literal", value: Number(value) });
 }
 
 /** A list test. Mixed literal types were refused before; nulls never match and are left out. */
 export function within<F extends TypedField>(
   operand: Expression<F>,
-  values: ReadonlyArray<string | number | boolean>,
+  list: ReadonlyArray<string | number | boolean | bigint>,
 ): Expression<F> {
   const type = typeOf(operand);
   if (type === null) return unknown;
+  const integers = list.filter((value) => typeof value === "bigint");
+  if (integers.length > 0 && (type === "text" || type === "int")) {
+    const others = list.filter((value) => typeof value !== "bigint");
+    const exact: Expression<F> = { op: "in", operand, type: "int", values: integers };
+    return others.length === 0 ? exact : { op: "or", operands: [exact, within(operand, others)] };
+  }
+  const values = list.map((value) => (typeof value === "bigint" ? Number(value) : value));
   if (type === "time" && values.some((value) => typeof value !== "boolean")) {
     const times = values.map((value) => (typeof value === "boolean" ? undefined : parseTime(value)));
     return { op: "in", operand, type, values: times.filter((us) => us !== undefined) };

@@ -50,8 +50,16 @@ function evaluate(expression: CallExpression, call: QueryableCall): Value {
       return !exists(expression.operand, call);
     case "in": {
       const value = evaluate(expression.operand, call);
+      if (expression.type === "int" && typeof value === "string") {
+        const number = exactNumber(value);
+        return number === null ? null : expression.values.some((candidate) => order(number, candidate) === 0);
+      }
       if (value === null) return null;
       return expression.values.some((candidate) => order(value, candidate) === 0);
+    }
+    case "integer": {
+      const number = exactNumber(evaluate(expression.input, call));
+      return number === null ? null : holds(expression.comparison, order(number, expression.value));
     }
     case "contains":
       return contains(expression, call);
@@ -72,6 +80,13 @@ function evaluate(expression: CallExpression, call: QueryableCall): Value {
       return left === null || right === null ? null : holds(expression.op, order(left, right));
     }
   }
+}
+
+/** The number in a text: whole ones exactly, others as doubles. */
+function exactNumber(text: Value): number | bigint | null {
+  const double = convertValue(text, "text", "double");
+  if (typeof double !== "number") return null;
+  return /^[+-]?\d+$/.test(String(text)) ? BigInt(String(text).replace("+", "")) : double;
 }
 
 function holds(op: "eq" | "gt" | "gte" | "lt" | "lte", order: number): boolean {

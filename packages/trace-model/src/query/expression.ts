@@ -25,6 +25,10 @@ export type Expression<F extends TypedField> =
   | { op: "is_null"; operand: Expression<F> }
   | { op: "in"; operand: Expression<F>; type: "text"; values: string[] }
   | { op: "in"; operand: Expression<F>; type: "double"; values: number[] }
+  /** Of a text or an integer: numbers of which a double cannot hold each. */
+  | { op: "in"; operand: Expression<F>; type: "int"; values: bigint[] }
+  /** A number in a text against an integer that a double cannot hold. */
+  | { op: "integer"; comparison: Comparison; input: Expression<F>; value: bigint }
   | { op: "in"; operand: Expression<F>; type: "bool"; values: boolean[] }
   | { op: "in"; operand: Expression<F>; type: "time"; values: bigint[] }
   | {
@@ -34,7 +38,8 @@ export type Expression<F extends TypedField> =
       case_insensitive: boolean;
     }
   | { op: "field"; field: F }
-  | { op: "literal"; value: string | number | boolean | null }
+  /** A bigint is an integer that a double cannot hold; it is compared with integers only. */
+  | { op: "literal"; value: string | number | boolean | bigint | null }
   | { op: "time"; us: bigint }
   | { op: "convert"; input: Expression<F>; to: CastTarget }
   /** Length of a JSON list; null for anything else. */
@@ -66,8 +71,9 @@ const castType: Readonly<Record<CastTarget, ValueType>> = {
   exists: "bool",
 };
 
-function literalType(value: string | number | boolean | null): ValueType | null {
+function literalType(value: string | number | boolean | bigint | null): ValueType | null {
   if (value === null) return null;
+  if (typeof value === "bigint") return "int";
   if (typeof value === "string") return "text";
   return typeof value === "number" ? "double" : "bool";
 }

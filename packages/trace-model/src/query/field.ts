@@ -1,4 +1,6 @@
 import { HeddleError } from "@heddle/errors";
+import { limits } from "@heddle/spec/tracing-limits";
+import { firstCharacters, hasAtMost } from "../json/code-points.js";
 import type { TypedField, ValueType } from "./expression.js";
 
 export type CallColumn = keyof typeof columns;
@@ -52,15 +54,14 @@ const computed = {
   trace_name: "text",
 } as const satisfies Record<string, ValueType>;
 
-/** Free JSON is at most 200 levels deep, so what goes on leads nowhere. */
-const maxSteps = 200;
-const maxLength = 10_000;
+const { path_steps: maxSteps, path_characters: maxCharacters } = limits.Query;
 
 /** What is wrong with the length of a path; undefined for one that may lead somewhere. */
 export function pathExcess(text: string): string | undefined {
-  if (text.length > maxLength) return `${text.slice(0, 40)}…: a path has at most ${maxLength} characters`;
+  if (!hasAtMost(text, maxCharacters))
+    return `${firstCharacters(text, 40)}…: a path has at most ${maxCharacters} characters`;
   return splitPath(text).length > maxSteps + 1
-    ? `${text.slice(0, 40)}…: a path has at most ${maxSteps} steps`
+    ? `${firstCharacters(text, 40)}…: a path has at most ${maxSteps} steps`
     : undefined;
 }
 

@@ -1,10 +1,10 @@
-import { arrayItems, decodeString, forEachMember, jsonType, stringValue } from "../json/members.js";
+import { arrayItems, decodeString, jsonType, memberOf, stringValue } from "../json/members.js";
 import { spaceEnd, stringEnd, valueEnd } from "../json/scan.js";
 import type { JsonText } from "../json/scan.js";
 
 /**
- * Follows a query path: a numeric segment selects from a list, any segment a key of an object. Of repeated keys the
- * first counts here, as in the store's JSON functions. Undefined when the path is missing or leads to JSON null.
+ * Follows a query path: a numeric segment selects from a list, any segment a key of an object. Undefined when the path is
+ * missing or leads to JSON null.
  */
 export function leafAt(text: JsonText, path: readonly string[]): JsonText | undefined {
   let current = text;
@@ -30,11 +30,7 @@ function stepInto(text: JsonText, segment: string): JsonText | undefined {
   if (jsonType(text) === "array") {
     return /^\d+$/.test(segment) ? arrayItems(text)[Number(segment)] : undefined;
   }
-  let found: JsonText | undefined;
-  forEachMember(text, (key, from, to) => {
-    if (key === segment) found ??= text.slice(from, to);
-  });
-  return found;
+  return memberOf(text, segment);
 }
 
 function minified(text: JsonText): string {

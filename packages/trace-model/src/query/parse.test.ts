@@ -31,14 +31,6 @@ test("a query has a bounded number of operators, counted as often as they are ev
   expect(failure(() => parse(lists))).toMatchObject({ code: "invalid" });
 });
 
-test("fields have a bounded number of steps together", () => {
-  const fields = (length: number, steps: number) => ({
-    $and: Array.from({ length }, () => ({ $eq: [get(`inputs${".a".repeat(steps)}`), lit(1)] })),
-  });
-  expect(() => parse(fields(3000, 3))).not.toThrow();
-  expect(failure(() => parse(fields(3000, 4)))).toMatchObject({ code: "invalid" });
-});
-
 test("fields and literals have a bounded length together", () => {
   const long = "x".repeat(400_000);
   const contains = (substr: unknown) => ({ $contains: { input: get("inputs.a"), substr: lit(substr) } });

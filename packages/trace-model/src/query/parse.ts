@@ -1,5 +1,7 @@
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
+import { limits } from "@heddle/spec/tracing-limits";
+import { characterCount } from "../json/code-points.js";
 import { cast, compare, unknown, within } from "./cast.js";
 import { typeOf } from "./expression.js";
 import type { CastTarget, Expression, TypedField } from "./expression.js";
@@ -9,11 +11,7 @@ import type { CastTarget, Expression, TypedField } from "./expression.js";
  */
 export type FieldParser<F extends TypedField> = (path: string) => F;
 
-/** No sensible query nests deeper, and the compiler of the store recurses too. */
-const maxDepth = 100;
-
-/** No sensible query is wider either. A statement of ten times as many conditions can take the engine down. */
-const maxOperators = 10_000;
+const { nesting, operators: maxOperators, characters } = limits.Query;
 
 /**
  * Reads `{"$expr": …}` into an expression with every implied cast spelled out. Throws `invalid` when the query is not
@@ -34,26 +32,21 @@ export function parseQuery<F extends TypedField>(query: unknown, parseField: Fie
   return new QueryParser(parseField).operand(root.$expr, at);
 }
 
-/** Steps of all paths; the engine takes as long for one as for an operator. */
-const maxSteps = 10_000;
-
-/** Characters of all fields and literals together; printing ten times as many for the engine takes seconds. */
-const maxText = 1_000_000;
-
 class QueryParser<F extends TypedField> {
   readonly #parseField: FieldParser<F>;
   #depth = 0;
   /** Operators of the expression, each counted as often as it will be evaluated. */
   #operators = 0;
-  #text = 0;
-  #steps = 0;
+  #characters = 0;
 
   constructor(parseField: FieldParser<F>) {
     this.#parseField = parseField;
   }
 
   operand(value: unknown, loc: Loc): Expression<F> {
-    if (++this.#depth > maxDepth) throw new HeddleError("invalid", "the query is nested too deep", { loc });
+    if (++this.#depth > nesting) {
+      throw new HeddleError("invalid", `the query nests more than ${nesting} operators`, { loc });
+    }
     this.#count(1, loc);
     const [operator, content] = soleEntry(value, loc);
     const result = this.#operation(operator, content, [...loc, operator]);
@@ -69,9 +62,9 @@ class QueryParser<F extends TypedField> {
   }
 
   #read(text: string, loc: Loc): string {
-    this.#text += text.length;
-    if (this.#text > maxText) {
-      throw new HeddleError("invalid", `the fields and literals of the query have more than ${maxText} characters`, {
+    this.#characters += characterCount(text);
+    if (this.#characters > characters) {
+      throw new HeddleError("invalid", `the fields and literals of the query have more than ${characters} characters`, {
         loc,
       });
     }
@@ -79,10 +72,7 @@ class QueryParser<F extends TypedField> {
   }
 
   #field(path: string, loc: Loc): F {
-    this.#steps += this.#read(path, loc).split(".").length - 1;
-    if (this.#steps > maxSteps) {
-      throw new HeddleError("invalid", `the fields of the query have more than ${maxSteps} steps`, { loc });
-    }
+    this.#read(path, loc);
     return withLoc(loc, () => this.#parseField(path));
   }
 
@@ -149,7 +139,7 @@ class QueryParser<F extends TypedField> {
     const operand = this.operand(list[0], [...loc, 0]);
     const size = this.#operators - before;
     const items = this.#listItems(list[1], [...loc, 1]).filter((item) => typeOf(item) !== null);
-    const values: Array<string | number | boolean> = [];
+    const values: Array<string | number | boolean | bigint> = [];
     for (const item of items) {
       if (item.op === "literal" && item.value !== null) values.push(item.value);
     }
@@ -158,7 +148,7 @@ class QueryParser<F extends TypedField> {
       this.#count(size * (items.length - 1), loc);
       return { op: "or", operands: items.map((item) => compare("eq", operand, item)) };
     }
-    const types = new Set(values.map((value) => typeof value));
+    const types = new Set(values.map((value) => (typeof value === "bigint" ? "number" : typeof value)));
     if (types.size > 1 && typeOf(operand) !== "time") {
       throw new HeddleError("invalid", "the values of $in have no common type", { loc: [...loc, 1] });
     }
@@ -205,12 +195,18 @@ function isCastTarget(value: unknown): value is CastTarget {
 }
 
 /** Lists and maps compare by their JSON text, as the fields that hold such values read. */
-function literalAt(value: unknown): string | number | boolean | null {
+function literalAt(value: unknown): string | number | boolean | bigint | null {
   if (value === null || value === undefined) return null;
+  if (typeof value === "bigint") return isStoredInteger(value) ? value : Number(value);
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
     return value;
   }
   return JSON.stringify(value);
+}
+
+/** Whether the store keeps the integer as it is, and a double would not. */
+function isStoredInteger(value: bigint): boolean {
+  return value >= -(2n ** 63n) && value < 2n ** 64n && !Number.isSafeInteger(Number(value));
 }
 
 function objectAt(value: unknown, loc: Loc): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { HeddleError, withLoc } from "@heddle/errors";
+import { limits } from "@heddle/spec/tracing-limits";
 import type { TypedField } from "./expression.js";
 import type { FieldParser } from "./parse.js";
 
@@ -7,8 +8,8 @@ export interface SortKey<F extends TypedField> {
   direction: "asc" | "desc";
 }
 
-/** Each key of free JSON is three of the engine's, which works through a hundred for seconds. */
-export const maxSortKeys = 20;
+/** Keys of one order. */
+export const maxSortKeys = limits.Query.sort_keys;
 
 /** Reads a list of `{field, direction}`. Throws like `parseQuery`, with locs that begin with `sort_by`. */
 export function parseSort<F extends TypedField>(sortBy: unknown, parseField: FieldParser<F>): Array<SortKey<F>> {

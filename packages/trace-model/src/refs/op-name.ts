@@ -1,3 +1,5 @@
+import { hasAtMost } from "../json/code-points.js";
+
 /*
  * An op_name is the ref of an op version or free text. Both rules below are also spelled in the store's SQL, so they
  * split text and decode nothing.
@@ -18,7 +20,7 @@ export function opNamePart(opName: string): string {
 
 /** Op names are refs of any length or free text of at most 128 characters. */
 export function isOpName(text: string): boolean {
-  return isOpRef(text) || (text.length > 0 && text.length <= 128);
+  return isOpRef(text) || (text.length > 0 && hasAtMost(text, 128));
 }
 
 function isOpRef(opName: string): boolean {

@@ -58,11 +58,15 @@ describe("usage of a call", () => {
     '{"usage":{}}',
     '{"usage":null}',
     '{"usage":[1]}',
-    '{"usage":{"a":1,"b":null,"c":[],"d":{"prompt_tokens":0}}}',
+    '{"usage":{"a":1,"b":null,"c":[]}}',
     '{"other":"usage"}',
     "null",
   ])("%s has none", (summary) => {
     expect(usageOf(summary)).toEqual([]);
+  });
+
+  test("keeps a model without any tokens", () => {
+    expect(usageOf('{"usage":{"free":{"prompt_tokens":0},"empty":{}}}')).toEqual([row("free", {}), row("empty", {})]);
   });
 
   test("of repeated keys the last counts", () => {

@@ -30,8 +30,7 @@ const names = nameTree();
 
 /**
  * The typed rows of `summary.usage`, normalised from the names in `usageSenders`. What is no object is ignored, what is
- * no number counts as 0, a missing or zero total is prompt + completion, and models without any count are left out. The
- * JSON itself stays as it was sent.
+ * no number counts as 0, and a missing or zero total is prompt + completion. The JSON itself stays as it was sent.
  */
 export function usageOf(summary: JsonText): UsageRow[] {
   if (!summary.includes("usage")) return [];
@@ -46,10 +45,10 @@ export function usageOf(summary: JsonText): UsageRow[] {
   return [...rows.values()];
 }
 
-/** The row of buckets; undefined when nothing was counted. */
-export function usageRow(model: string, buckets: TokenBuckets): UsageRow | undefined {
+/** The row of buckets. */
+export function usageRow(model: string, buckets: TokenBuckets): UsageRow {
   const { requests, uncached_input, cache_read, cache_creation, output, reasoning, total } = buckets;
-  const row: UsageRow = {
+  return {
     model,
     requests,
     prompt_tokens: safe(uncached_input + cache_read + cache_creation),
@@ -58,7 +57,6 @@ export function usageRow(model: string, buckets: TokenBuckets): UsageRow | undef
     cache_read_tokens: cache_read,
     cache_creation_tokens: cache_creation,
   };
-  return requests > 0 || total > 0 || row.prompt_tokens > 0 || row.completion_tokens > 0 ? row : undefined;
 }
 
 function rowOf(model: string, entry: JsonText): UsageRow | undefined {

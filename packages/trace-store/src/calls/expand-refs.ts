@@ -14,6 +14,7 @@ export interface ExpandRefs {
   expand: ReadonlyArray<Extract<CallField, { kind: "json" }>>;
   refs: Refs;
   reserve: Reserve | undefined;
+  signal: AbortSignal | undefined;
 }
 
 const maxRefs = 1000;
@@ -98,7 +99,7 @@ async function loadValues(calls: readonly StoredCall[], trees: ReturnType<typeof
 
 /** The values of those refs that lead to one inside the project. */
 async function readRefs(
-  { refs, scope }: ExpandRefs,
+  { refs, scope, signal }: ExpandRefs,
   texts: readonly string[],
   reserve: Reserve,
 ): Promise<Map<string, JsonText>> {
@@ -107,6 +108,7 @@ async function readRefs(
   if (readable.length === 0) return new Map();
   const found = await refs.readBatch(readable, {
     mayRead: (project) => project === project_id,
+    signal,
     reserve,
     missing: "null",
   });

@@ -94,14 +94,27 @@ describe("a path through a ref", () => {
   });
 
   it("looks through several refs at once, up to a limit", async () => {
-    const names = ["a", "b", "c", "d", "e", "f", "g", "model"];
+    const names = ["a", "b", "c", "d", "model"];
     const expandColumns = names.map((name) => `inputs.${name}`);
     const all = (paths: readonly string[]) => ({
       $expr: { $or: paths.map((path) => ({ $eq: [{ $getField: `${path}.name` }, { $literal: "small" }] })) },
     });
     expect(await ids({ query: all(expandColumns), expand_columns: expandColumns })).toEqual(["c1"]);
     const more = [...expandColumns, "inputs.example"];
-    await expect(ids({ query: all(more), expand_columns: more })).rejects.toMatchObject({ code: "invalid" });
+    await expect(ids({ query: all(more), expand_columns: more })).rejects.toMatchObject({
+      code: "too_large",
+      loc: ["expand_columns"],
+    });
+  });
+
+  it("leads through three refs in a row, and through no fourth", async () => {
+    const columns = ["inputs.a", "inputs.a.b", "inputs.a.b.c", "inputs.a.b.c.d"];
+    const query = (path: string) => ({ $expr: { $eq: [{ $getField: path }, { $literal: "x" }] } });
+    expect(await ids({ query: query("inputs.a.b.c.x"), expand_columns: columns.slice(0, 3) })).toEqual([]);
+    await expect(ids({ query: query("inputs.a.b.c.d.x"), expand_columns: columns })).rejects.toMatchObject({
+      code: "too_large",
+      loc: ["expand_columns"],
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { newId } from "@heddle/trace-model";
+import { firstCharacters, hasAtMost, newId } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";
 import { purgedIds } from "../query/purge.js";
@@ -123,9 +123,9 @@ async function checkSpace({ writes }: StoreContext, projectId: string, more: num
 }
 
 function storedPrice(llmId: string, input: PriceInput, now: bigint): Omit<StoredPrice, "created_at" | "created_by"> {
-  if (llmId === "" || llmId.length > maxModelName) {
+  if (llmId === "" || !hasAtMost(llmId, maxModelName)) {
     throw new HeddleError("invalid", `the name of a model has 1 to ${maxModelName} characters`, {
-      loc: ["costs", llmId.slice(0, maxModelName)],
+      loc: ["costs", firstCharacters(llmId, maxModelName)],
     });
   }
   const cost = (name: keyof PriceInput & `${string}_token_cost`): number => {

@@ -86,6 +86,18 @@ describe("a stream of rows", () => {
     await expectStopped("aborted stream");
   });
 
+  test("that is collected can be aborted while the engine works", async () => {
+    const sql =
+      "SELECT count() AS x, 'aborted collection' AS mark FROM numbers(100000000000) WHERE sipHash64(number) = 1";
+    const controller = new AbortController();
+    const collected = db.engine.rows({ sql }, { signal: controller.signal });
+    collected.catch(() => undefined);
+    await expect.poll(() => running("aborted collection"), { timeout: 5000 }).toBe(1);
+    controller.abort(new Error("enough"));
+    await expect(collected).rejects.toThrow("enough");
+    await expectStopped("aborted collection");
+  });
+
   test("that fails in the middle throws after the rows that arrived", async () => {
     const sql = "SELECT throwIf(number = 200000, 'mid-stream') AS x FROM numbers(1000000)";
     let rows = 0;
@@ -150,14 +162,16 @@ describe("an error of the engine", () => {
   });
 });
 
-async function expectStopped(mark: string): Promise<void> {
-  const sql =
-    "SELECT count() AS running FROM system.processes WHERE query LIKE {pattern:String} AND query NOT LIKE '%system.processes%'";
+/** How many statements with the mark the engine works on. */
+async function running(mark: string): Promise<number> {
   const params = new Parameters();
-  const counted = sql.replace("{pattern:String}", params.bind("String", `%${mark}%`));
-  await expect
-    .poll(async () => await db.engine.rows({ sql: counted, params }), { timeout: 5000 })
-    .toEqual([{ running: "0" }]);
+  const sql = `SELECT count() AS running FROM system.processes WHERE query LIKE ${params.bind("String", `%${mark}%`)} AND query NOT LIKE '%system.processes%'`;
+  const [row] = await db.engine.rows<{ running: string }>({ sql, params });
+  return Number(row?.running);
+}
+
+async function expectStopped(mark: string): Promise<void> {
+  await expect.poll(() => running(mark), { timeout: 5000 }).toBe(0);
 }
 
 describe("what waits until inserts are sent", () => {

@@ -85,9 +85,14 @@ export function connectEngine(connection: EngineConnection, database: string): E
     log: { level: ClickHouseLogLevel.OFF },
   });
   const sending = new Set<Promise<void>>();
+  const isServer = connection.http_agent === undefined;
+  const abortable = (options: StatementOptions | undefined): StatementOptions | undefined =>
+    isServer && options?.signal !== undefined
+      ? { ...options, settings: { ...options.settings, ...abortableSettings } }
+      : options;
   return {
-    rows: (statement, options) => rows(client, statement, options),
-    stream: (statement, options) => stream(client, statement, options),
+    rows: (statement, options) => rows(client, statement, abortable(options)),
+    stream: (statement, options) => stream(client, statement, abortable(options)),
     insert: async (table, columns, rows) => {
       const values = Readable.from(joined(rows), { objectMode: false });
       const stored = insert(client, table, columns, values);
@@ -125,13 +130,10 @@ async function rowsOnce<T>(
   source: StatementSource,
   options?: StatementOptions,
 ): Promise<T[]> {
-  const asked = request(source, options);
-  const result = await client.query({
-    ...asked,
-    clickhouse_settings: { ...asked.clickhouse_settings, wait_end_of_query: 1 },
-    format: "JSONEachRow",
-  });
-  return await result.json<T>();
+  const rows: T[] = [];
+  const settings = { ...options?.settings, wait_end_of_query: 1 } as const;
+  for await (const row of rowsOf<T>(client, source, { ...options, settings })) rows.push(row);
+  return rows;
 }
 
 async function* stream<T>(
@@ -139,23 +141,34 @@ async function* stream<T>(
   source: StatementSource,
   options?: StatementOptions,
 ): AsyncGenerator<T, void, undefined> {
-  const signal = options?.signal;
   try {
-    const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
-    const chunks = result.stream<T>();
-    // The client drops the signal once the response begins.
-    const stop = () => chunks.destroy(new Error("aborted"));
-    signal?.addEventListener("abort", stop, { once: true });
-    if (signal?.aborted === true) stop();
-    try {
-      for await (const chunk of chunks) for (const row of chunk) yield row.json();
-    } finally {
-      signal?.removeEventListener("abort", stop);
-      chunks.destroy();
-      result.close();
-    }
+    yield* rowsOf(client, source, options);
   } catch (error) {
-    throw engineFailure(error, signal);
+    throw engineFailure(error, options?.signal);
+  }
+}
+
+/** The embedded engine stops a statement whose connection is closed; a server does so only for these settings. */
+const abortableSettings: ClickHouseSettings = { cancel_http_readonly_queries_on_client_close: 1, readonly: "2" };
+
+async function* rowsOf<T>(
+  client: ClickHouseClient,
+  source: StatementSource,
+  options: StatementOptions | undefined,
+): AsyncGenerator<T, void, undefined> {
+  const signal = options?.signal;
+  const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
+  const chunks = result.stream<T>();
+  // The client drops the signal once the response begins.
+  const stop = () => chunks.destroy(new Error("aborted"));
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    for await (const chunk of chunks) for (const row of chunk) yield row.json();
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    chunks.destroy();
+    result.close();
   }
 }
 

@@ -4,6 +4,7 @@ import type { ApiSchemas } from "../api-schemas.js";
 import type { StoreContext } from "../context.js";
 import { Parameters } from "../engine/parameters.js";
 import { leafOrNull } from "../query/json-path.js";
+import { checkPrice, pathPrice } from "../query/price.js";
 import { numeric } from "../query/sort.js";
 import { StatementSql } from "../query/statement-sql.js";
 import { newestRows } from "../schema/read-table.js";
@@ -63,6 +64,9 @@ export async function feedbackStats(
   const buckets = bucketsBetween(start, end, timezone, granularity);
   if (metrics.length === 0) return { start, end, granularity: noBuckets, timezone, buckets: [], window_stats: {} };
   const columns = metricColumns(metrics);
+  checkPrice({
+    metrics: metrics.reduce((sum, { json_path }) => sum + 2 * pathPrice(splitPath(json_path)), columns.length),
+  });
   const statement = (perBucket: boolean) => {
     const p = new Parameters();
     const sql = new StatementSql(p);
@@ -116,7 +120,7 @@ function metricColumns(specs: readonly MetricSpec[]): Column[] {
     for (const percentile of percentiles) {
       add(
         `p${percentile}`,
-        withLoc([...loc, "percentiles"], () => percentileOf(value, percentile)),
+        withLoc([...loc, "percentiles"], () => percentileOf(value, percentile, percentiles)),
         null,
       );
     }

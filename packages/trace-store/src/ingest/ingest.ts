@@ -11,6 +11,7 @@ import { keyText } from "./call-key.js";
 import type { EndSide, StartSide } from "./call-sides.js";
 import { scheduleMaintenance } from "./maintenance.js";
 import { withTimeout } from "./with-timeout.js";
+import { checkPendingNames } from "./pending-names.js";
 import { preparePart } from "./prepare.js";
 import type { PreparedPart, RejectedPart } from "./prepare.js";
 import { recover } from "./recover.js";
@@ -38,7 +39,10 @@ export interface Ingest {
    * the engine takes 200 KB at a time, and the engine idles until it has all.
    */
   yieldToCommits(): Promise<void>;
-  /** Sets the name shown for a call, "" clears it. An id that is not stored keeps the name for later. */
+  /**
+   * Sets the name shown for a call, "" clears it. The name of a call that is not stored waits for it; `rate_limited` when
+   * too many of the project do.
+   */
   rename: (projectId: string, id: string, displayName: string) => Promise<void>;
   /** Deletes calls with all their descendants; counts the ids and the descendants found. */
   delete: (projectId: string, ids: readonly string[], user: string) => Promise<{ num_deleted: number }>;
@@ -151,7 +155,9 @@ export async function openIngest(
       return prepared.length === 0 ? rejected : rejected.concat(await submit(prepared, []));
     },
     async rename(projectId, id, displayName) {
-      if (state.deleted.has(keyText({ project_id: projectId, id }))) return;
+      const call = { project_id: projectId, id };
+      if (state.deleted.has(keyText(call))) return;
+      await checkPendingNames(context, call);
       await submit([], [{ project_id: projectId, id, display_name: displayName }]);
     },
     delete: async (projectId, ids, user) => await betweenCommits(() => deleteCalls(context, projectId, ids, user)),

@@ -6,6 +6,7 @@ import { findExpired, purgeExpired } from "./purge-expired.js";
 import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
 import type { CommitQueue } from "./group-commits.js";
+import { dropPendingNames } from "./pending-names.js";
 import { repair } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
@@ -17,6 +18,8 @@ const compactRows = 500;
 const compactAgeSeconds = 300;
 /** Deleting what has expired rewrites whole parts: once a day, of a project that goes on. */
 const purgeDelayUs = 86_400_000_000n;
+/** Looking for the calls of names reads the ids of whole projects. */
+const dropNamesUs = 3_600_000_000n;
 /** Closed sides slow down the reading of running calls until they are cleaned away. */
 const closedSidesBeforeCleanUp = 20_000;
 
@@ -43,6 +46,7 @@ export function scheduleMaintenance(
   const stopping = new AbortController();
   const context = { ...store, engine: untilAborted(store.engine, stopping.signal) };
   let repairedUpTo = clock.last();
+  let namesDroppedUpTo = 0n;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
 
@@ -73,7 +77,16 @@ export function scheduleMaintenance(
         await forgetCompacted(context);
       });
     }
+    await dropNames(force);
     if (force || state.closedSides >= closedSidesBeforeCleanUp) await cleanUpClosedSides(context);
+  }
+
+  /** Each time those that were given since the last time and have waited long enough; the rest have their calls. */
+  async function dropNames(force: boolean): Promise<void> {
+    const before = context.now() - state.limits.pendingNameUs;
+    if (!force && before < namesDroppedUpTo + dropNamesUs) return;
+    await dropPendingNames(context, namesDroppedUpTo, before);
+    namesDroppedUpTo = before;
   }
 
   async function purge(limits: RetentionLimits): Promise<void> {

@@ -10,6 +10,8 @@ import { completeCallRow } from "./rows.js";
 export interface RejectedPart {
   /** Position in the request. */
   index: number;
+  /** The field at fault, where it is one. */
+  field?: string;
   message: string;
 }
 
@@ -30,7 +32,7 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
   const start = part.part === "end" ? undefined : part.start;
   const end = part.part === "start" ? undefined : part.end;
   const { project_id, id } = part.part === "end" ? part.end : part.start;
-  const message =
+  const fault =
     badId("id", id) ??
     badId("trace_id", start?.trace_id) ??
     badId("parent_id", start?.parent_id || undefined) ??
@@ -38,7 +40,7 @@ export function preparePart(part: CallPart, index: number): PreparedPart | Rejec
     badTime("ended_at", end?.ended_at) ??
     badStep("wb_run_step", start?.wb_run_step) ??
     badStep("wb_run_step_end", end?.wb_run_step_end);
-  if (message !== undefined) return { index, message };
+  if (fault !== undefined) return { index, ...fault };
   return {
     index,
     key: keyText({ project_id, id }),
@@ -53,17 +55,21 @@ function oneSide(start: CallStart | undefined, end: CallEnd | undefined): { star
   return start ? { start: startSide(start) } : { end: end && endSide(end) };
 }
 
-function badId(name: string, id: string | undefined): string | undefined {
-  return id === undefined || isCallId(id) ? undefined : `${name} must have 1 to 256 characters and no lone surrogates`;
+type Fault = Required<Pick<RejectedPart, "field" | "message">>;
+
+function badId(field: string, id: string | undefined): Fault | undefined {
+  if (id === undefined || isCallId(id)) return undefined;
+  return { field, message: `${field} must have 1 to 256 characters and no lone surrogates` };
 }
 
-function badTime(name: string, us: bigint | undefined): string | undefined {
-  return us === undefined || isStorableTime(us) ? undefined : `${name} must lie between the years 1900 and 2299`;
+function badTime(field: string, us: bigint | undefined): Fault | undefined {
+  if (us === undefined || isStorableTime(us)) return undefined;
+  return { field, message: `${field} must lie between the years 1900 and 2299` };
 }
 
-function badStep(name: string, step: number | undefined): string | undefined {
-  const good = step === undefined || (Number.isSafeInteger(step) && step >= 0);
-  return good ? undefined : `${name} must be a whole number from 0 to 2^53 - 1`;
+function badStep(field: string, step: number | undefined): Fault | undefined {
+  if (step === undefined || (Number.isSafeInteger(step) && step >= 0)) return undefined;
+  return { field, message: `${field} must be a whole number from 0 to 2^53 - 1` };
 }
 
 function hint(us: bigint | undefined): bigint | undefined {

@@ -1,3 +1,4 @@
+import { limits } from "@heddle/spec/tracing-limits";
 import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
@@ -5,7 +6,7 @@ import type { InFlight } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
 
-/** How much ingest keeps in memory. */
+/** How much ingest keeps. */
 export interface IngestLimits {
   /** Complete calls remembered by key, 26 to 52 bytes each. */
   knownCalls: number;
@@ -13,12 +14,18 @@ export interface IngestLimits {
   openSideCacheBytes: number;
   /** How far back `known` reaches at start. */
   horizonUs: bigint;
+  /** Names of one project that wait for their calls. */
+  pendingNames: number;
+  /** For how long they wait. */
+  pendingNameUs: bigint;
 }
 
 export const defaultLimits: IngestLimits = {
   knownCalls: 1_000_000,
   openSideCacheBytes: 64 * 1024 * 1024,
   horizonUs: 600_000_000n,
+  pendingNames: limits.CallUpdateReq.pending_names,
+  pendingNameUs: BigInt(limits.CallUpdateReq.pending_name_hours) * 3_600_000_000n,
 };
 
 /** What ingest remembers of the database. It changes only after a commit succeeded, and is reloaded after one of unknown outcome. */

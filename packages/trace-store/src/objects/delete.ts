@@ -21,9 +21,9 @@ export async function deleteVersions(context: StoreContext, request: ObjectDelet
   }
   const { engine, clock, now } = context;
   const [versions, tags, aliases] = await Promise.all([
-    allVersionsOf(engine, project_id, [object_id]),
-    labelsOf(engine, "object_tags", project_id, [object_id]),
-    labelsOf(engine, "object_aliases", project_id, [object_id]),
+    allVersionsOf(engine, [project_id], [object_id]),
+    labelsOf(engine, "object_tags", [project_id], [object_id]),
+    labelsOf(engine, "object_aliases", [project_id], [object_id]),
   ]);
   const live = versions.filter(({ deleted_at }) => deleted_at === undefined);
   const first = live[0];

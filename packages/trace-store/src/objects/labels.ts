@@ -40,17 +40,23 @@ export async function writeLabels(
   await engine.insert(table, columns, rows);
 }
 
-/** The labels of a name, sorted. */
+/** A label with its project. */
+export interface ProjectLabel extends Label {
+  project_id: string;
+}
+
+/** The labels of names in the projects, sorted. */
 export async function labelsOf(
   engine: Engine,
   table: LabelTable,
-  projectId: string,
+  projectIds: readonly string[],
   objectIds: readonly string[],
-): Promise<Label[]> {
+  signal?: AbortSignal,
+): Promise<ProjectLabel[]> {
   const p = new Parameters();
-  const sql = `SELECT kind, object_id, digest, ${columnOf[table]} AS label FROM ${newestRows(table)}
-    WHERE ${inProject(p, projectId)} AND ${p.in("object_id", "String", objectIds)} ORDER BY label`;
-  return await engine.rows<Label>({ sql, params: p });
+  const sql = `SELECT project_id, kind, object_id, digest, ${columnOf[table]} AS label FROM ${newestRows(table)}
+    WHERE ${inProject(p, ...projectIds)} AND ${p.in("object_id", "String", objectIds)} ORDER BY label`;
+  return await engine.rows<ProjectLabel>({ sql, params: p }, { signal });
 }
 
 /** All tags or aliases in use in a project, each once, sorted. */
@@ -84,7 +90,7 @@ export async function setAliases(
   const { project_id, object_id, aliases } = request;
   const [version, present] = await Promise.all([
     liveVersion(context.engine, request),
-    labelsOf(context.engine, "object_aliases", project_id, [object_id]),
+    labelsOf(context.engine, "object_aliases", [project_id], [object_id]),
   ]);
   const ofOtherKind = present.filter(({ kind, label }) => kind !== version.kind && aliases.includes(label));
   await writeLabels(context, "object_aliases", project_id, labelled(version, aliases), false);
@@ -96,7 +102,7 @@ export async function removeAliases(
   { project_id, object_id, aliases }: { project_id: string; object_id: string; aliases: readonly string[] },
 ): Promise<void> {
   checkAliases(aliases);
-  const present = await labelsOf(context.engine, "object_aliases", project_id, [object_id]);
+  const present = await labelsOf(context.engine, "object_aliases", [project_id], [object_id]);
   const removed = present.filter(({ label }) => aliases.includes(label));
   await writeLabels(context, "object_aliases", project_id, removed, true);
 }

@@ -1,9 +1,9 @@
-import type { ReadOptions, Reserve } from "../context.js";
+import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { checkPage, pageClause } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { labelsOf } from "./labels.js";
-import type { Label } from "./labels.js";
+import type { ProjectLabel } from "./labels.js";
 import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
 import { readValues, sizeOf, valueKey } from "./values.js";
 import { inProject, isLatest, liveVersion, missingVersion, versionColumns, versionOf } from "./versions.js";
@@ -19,10 +19,10 @@ interface Including {
 export async function readObject(
   engine: Engine,
   request: ObjectRead,
-  { reserve }: ReadOptions = {},
+  options: ReadOptions = {},
 ): Promise<StoredObject> {
-  const version = await liveVersion(engine, request);
-  const [object] = await complete(engine, request.project_id, [version], request, reserve);
+  const version = await liveVersion(engine, request, options.signal);
+  const [object] = await complete(engine, [version], request, options);
   if (object === undefined) throw missingVersion(request);
   return object;
 }
@@ -31,7 +31,7 @@ export async function readObject(
 export async function queryObjects(
   engine: Engine,
   request: ObjectQuery,
-  { signal, reserve }: ReadOptions = {},
+  options: ReadOptions = {},
 ): Promise<StoredObject[]> {
   checkPage(request);
   const p = new Parameters();
@@ -42,8 +42,8 @@ export async function queryObjects(
   const conditions = [scope, "deleted_at IS NULL", ...filterConditions(p, scope, filter)];
   const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
     WHERE ${conditions.join(" AND ")} ORDER BY ${sortKeys(request.sort_by).join(", ")}${pageClause(p, request)}`;
-  const rows = await engine.rows<VersionRow>({ sql, params: p }, { signal });
-  return await complete(engine, request.project_id, rows.map(versionOf), request, reserve);
+  const rows = await engine.rows<VersionRow>({ sql, params: p }, { signal: options.signal });
+  return await complete(engine, rows.map(versionOf), request, options);
 }
 
 function filterConditions(p: Parameters, scope: string, filter: ObjectFilter): string[] {
@@ -84,19 +84,19 @@ function sortKeys(sortBy: ObjectQuery["sort_by"] = []): string[] {
 /** Adds values and labels to versions; one that was deleted meanwhile is left out. */
 async function complete(
   engine: Engine,
-  projectId: string,
   versions: readonly Version[],
   { metadata_only, include_storage_size, include_tags_and_aliases }: Including,
-  reserve: Reserve | undefined,
+  { signal, reserve }: ReadOptions,
 ): Promise<StoredObject[]> {
   if (metadata_only !== true) await reserve?.(sizeOf(versions));
   const names = [...new Set(versions.map(({ object_id }) => object_id))];
+  const projects = [...new Set(versions.map(({ project_id }) => project_id))];
   const labels = async (table: "object_tags" | "object_aliases") =>
     include_tags_and_aliases === true && names.length > 0
-      ? byVersion(await labelsOf(engine, table, projectId, names))
+      ? byVersion(await labelsOf(engine, table, projects, names, signal))
       : undefined;
   const [values, tags, aliases] = await Promise.all([
-    metadata_only === true ? undefined : readValues(engine, projectId, versions),
+    metadata_only === true ? undefined : readValues(engine, versions, signal),
     labels("object_tags"),
     labels("object_aliases"),
   ]);
@@ -107,7 +107,7 @@ async function complete(
     const named = aliases?.get(key) ?? [];
     return [
       {
-        project_id: projectId,
+        project_id: version.project_id,
         object_id: version.object_id,
         digest: version.digest,
         kind: version.kind,
@@ -127,7 +127,7 @@ async function complete(
   });
 }
 
-function byVersion(labels: readonly Label[]): Map<string, string[]> {
+function byVersion(labels: readonly ProjectLabel[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const label of labels) {
     const key = valueKey(label);

@@ -10,14 +10,16 @@ const chunkKeys = 500;
 const chunkBytes = 8 * 1024 * 1024;
 
 interface ValueKey {
+  project_id: string;
   kind: ObjectKind;
   object_id: string;
   digest: string;
   size_bytes: number;
 }
 
-export function valueKey({ kind, object_id, digest }: Omit<ValueKey, "size_bytes">): string {
-  return `${kind}/${object_id}:${digest}`;
+/** Distinguishes versions of all projects. */
+export function valueKey({ project_id, kind, object_id, digest }: Omit<ValueKey, "size_bytes">): string {
+  return `${project_id}/${kind}/${object_id}:${digest}`;
 }
 
 /** Bytes of the values of versions. */
@@ -33,21 +35,21 @@ export function sizeOf(versions: Iterable<Pick<ValueKey, "size_bytes">>): number
  */
 export async function readValues(
   engine: Engine,
-  projectId: string,
   versions: readonly ValueKey[],
+  signal?: AbortSignal,
 ): Promise<Map<string, JsonText>> {
   const values = new Map<string, JsonText>();
   const wanted = new Set(versions.map(valueKey));
   for (const chunk of chunksOf(versions)) {
     const p = new Parameters();
-    const sql = `SELECT kind, object_id, digest, val, exact FROM ${allRows("objects")}
-      WHERE ${inProject(p, projectId)}
+    const sql = `SELECT project_id, kind, object_id, digest, val, exact FROM ${allRows("objects")}
+      WHERE ${inProject(p, ...new Set(chunk.map(({ project_id }) => project_id)))}
         AND ${p.in("object_id", "String", [...new Set(chunk.map(({ object_id }) => object_id))])}
         AND ${p.in("digest", "String", [...new Set(chunk.map(({ digest }) => digest))])}
         AND deleted_at IS NULL
-      ORDER BY version DESC LIMIT 1 BY kind, object_id, digest`;
+      ORDER BY version DESC LIMIT 1 BY project_id, kind, object_id, digest`;
     type Row = ValueKey & { val: string; exact: string };
-    for await (const row of engine.stream<Row>({ sql, params: p })) {
+    for await (const row of engine.stream<Row>({ sql, params: p }, { signal })) {
       const key = valueKey(row);
       if (wanted.has(key)) values.set(key, readable(row.val, row.exact));
     }

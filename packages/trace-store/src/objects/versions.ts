@@ -7,6 +7,7 @@ import { newestRows } from "../schema/read-table.js";
 
 /** What is known of a version without its value. Deleted ones are kept, so that they differ from missing ones. */
 export interface Version {
+  project_id: string;
   kind: ObjectKind;
   object_id: string;
   digest: string;
@@ -22,6 +23,7 @@ export interface Version {
 }
 
 export interface VersionRow {
+  project_id: string;
   kind: ObjectKind;
   object_id: string;
   digest: string;
@@ -37,39 +39,43 @@ export interface VersionRow {
 }
 
 /** The columns of a `VersionRow`, `is_latest` left out. */
-export const versionColumns = `kind, object_id, digest, version_index, base_class, leaf_class, size_bytes, user_id,
+export const versionColumns = `project_id, kind, object_id, digest, version_index, base_class, leaf_class, size_bytes, user_id,
   toUnixTimestamp64Micro(created_at) AS created_us, toUnixTimestamp64Micro(published_at) AS published_us,
   toUnixTimestamp64Micro(deleted_at) AS deleted_us`;
 
-/** Rows of the project, and the kind in front of everything else so that the primary key serves the object id. */
-export function inProject(p: Parameters, projectId: string): string {
-  return `project_id = ${p.bind("String", projectId)} AND kind IN ('object', 'op')`;
+/** Rows of the projects, and the kind in front of everything else so that the primary key serves the object id. */
+export function inProject(p: Parameters, ...projectIds: string[]): string {
+  return `${p.in("project_id", "String", projectIds)} AND kind IN ('object', 'op')`;
 }
 
 /** True for the live version of each name and kind that was published last. `scope` is its WHERE clause. */
 export function isLatest(scope: string): string {
-  return `(kind, object_id, digest) IN (
-    SELECT kind, object_id, argMax(digest, (published_at, version_index)) FROM ${newestRows("objects")}
-    WHERE ${scope} AND deleted_at IS NULL GROUP BY kind, object_id)`;
+  return `(project_id, kind, object_id, digest) IN (
+    SELECT project_id, kind, object_id, argMax(digest, (published_at, version_index)) FROM ${newestRows("objects")}
+    WHERE ${scope} AND deleted_at IS NULL GROUP BY project_id, kind, object_id)`;
 }
 
 /**
  * The version that a digest or label means, deleted ones included. A label that fits an op and another object means the
  * live one, or the one published later.
  */
-async function findVersion(engine: Engine, { project_id, object_id, digest }: VersionOf): Promise<Version | undefined> {
+async function findVersion(
+  engine: Engine,
+  { project_id, object_id, digest }: VersionOf,
+  signal: AbortSignal | undefined,
+): Promise<Version | undefined> {
   const p = new Parameters();
   const scope = `${inProject(p, project_id)} AND object_id = ${p.bind("String", object_id)}`;
   const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
     WHERE ${scope} AND ${labelCondition(p, scope, digest)}
     ORDER BY deleted_at IS NULL DESC, published_at DESC, version_index DESC LIMIT 1`;
-  const [row] = await engine.rows<VersionRow>({ sql, params: p });
+  const [row] = await engine.rows<VersionRow>({ sql, params: p }, { signal });
   return row && versionOf(row);
 }
 
 /** As `findVersion`, but throws `not_found`; for a deleted version with its `deleted_at`. */
-export async function liveVersion(engine: Engine, wanted: VersionOf): Promise<Version> {
-  const found = await findVersion(engine, wanted);
+export async function liveVersion(engine: Engine, wanted: VersionOf, signal?: AbortSignal): Promise<Version> {
+  const found = await findVersion(engine, wanted, signal);
   if (found === undefined || found.deleted_at !== undefined) throw missingVersion(wanted, found?.deleted_at);
   return found;
 }
@@ -82,25 +88,26 @@ export function missingVersion({ object_id, digest }: VersionOf, deletedAt?: big
 }
 
 /**
- * Every version of the names, deleted ones included, of both kinds; the one published last first. With `digests` only
- * the versions that have one of them.
+ * Every version of the names in the projects, deleted ones included, of both kinds; the one published last first. With
+ * `digests` only the versions that have one of them.
  */
 export async function allVersionsOf(
   engine: Engine,
-  projectId: string,
+  projectIds: readonly string[],
   objectIds: readonly string[],
-  digests?: readonly string[],
+  { digests, signal }: { digests?: readonly string[]; signal?: AbortSignal } = {},
 ): Promise<Version[]> {
   const p = new Parameters();
-  const names = `${inProject(p, projectId)} AND ${p.in("object_id", "String", objectIds)}`;
+  const names = `${inProject(p, ...projectIds)} AND ${p.in("object_id", "String", objectIds)}`;
   const some = digests === undefined ? "" : ` AND ${p.in("digest", "String", digests)}`;
   const sql = `SELECT ${versionColumns}, ${isLatest(names)} AS is_latest FROM ${newestRows("objects")} WHERE ${names}${some}
     ORDER BY published_at DESC, version_index DESC`;
-  return (await engine.rows<VersionRow>({ sql, params: p })).map(versionOf);
+  return (await engine.rows<VersionRow>({ sql, params: p }, { signal })).map(versionOf);
 }
 
 export function versionOf(row: VersionRow): Version {
   return {
+    project_id: row.project_id,
     kind: row.kind,
     object_id: row.object_id,
     digest: row.digest,

@@ -5,10 +5,12 @@ import type { Parameters } from "../engine/parameters.js";
 import type { CallScope, CallSelection } from "./visible-calls.js";
 import { callFields } from "./call-fields.js";
 import { CallSql } from "./call-sql.js";
-import { jsonSource, parseExpand } from "./expand.js";
+import { jsonSource, parseExpand, refsTo } from "./expand.js";
 import { compileQuery } from "./expression.js";
 import { checkFilter, compileFilter } from "./filter.js";
 import type { CallsFilter } from "./filter.js";
+import { CallFieldPrices, checkPrice, expandPrice, expressionPrice, sortPrice } from "./price.js";
+import type { Prices } from "./price.js";
 import { compileSort } from "./sort.js";
 
 /** Which calls a request asks for, unchecked; ordered by started_at unless it has a sort. */
@@ -37,17 +39,29 @@ export interface LocatedCalls {
 
 const byStart: Array<SortKey<CallField>> = [{ field: parseCallField("started_at"), direction: "asc" }];
 
-/** Throws `invalid` or `unprocessable` for what is no query, sort or filter of calls. */
+/**
+ * Throws `invalid` or `unprocessable` for what is no query, sort or filter of calls, and `too_large` for what is too dear.
+ */
 export function planCalls(request: CallSelector): CallPlan {
   checkFilter(request.filter ?? {});
   const sort = request.sort_by === undefined ? [] : parseSort(request.sort_by, parseCallField);
-  return {
+  const plan = {
     project_id: request.project_id,
     filter: request.filter ?? {},
     expression: request.query === undefined ? undefined : parseQuery(request.query, parseCallField),
     sort: sort.length === 0 ? byStart : sort,
     expand: parseExpand(request.expand_columns),
   };
+  checkPrice(pricesOf(plan));
+  return plan;
+}
+
+function pricesOf({ expression, sort, expand }: CallPlan): Prices {
+  const fields = new CallFieldPrices((field) => (field.kind === "json" ? refsTo(expand, field) : []));
+  const query = expression === undefined ? 0 : expressionPrice(expression, fields.of);
+  const order = sortPrice(sort, fields.of);
+  const { feedback, refs } = fields.shared();
+  return { query: query + feedback, sort_by: order, expand_columns: expandPrice(expand) + refs };
 }
 
 /** The part of a selection for `visibleCalls` that says which calls. */

@@ -26,7 +26,7 @@ function lengthThrough(levels: number): number {
 }
 
 it("a path through many refs does not double the statement at every step", () => {
-  const steps = [1, 2, 3, 4, 5, 6, 7, 8].map(lengthThrough);
+  const steps = [1, 2, 3].map(lengthThrough);
   const growth = steps.slice(1).map((length, index) => length - (steps[index] ?? 0));
   for (const [index, more] of growth.entries()) expect(more).toBeLessThan((index + 3) * (steps[0] ?? 0));
 });
@@ -38,9 +38,9 @@ it("a path that no ref is expanded on needs no join", () => {
 });
 
 it("too many columns are refused", () => {
-  const columns = Array.from({ length: 1001 }, (_, index) => `inputs.k${index}`);
-  expect(() => planCalls({ project_id: "e/p", expand_columns: columns.slice(1) })).not.toThrow();
+  const columns = Array.from({ length: 201 }, (_, index) => `inputs.k${index}`);
+  expect(() => planCalls({ project_id: "e/p", expand_columns: columns.slice(2) })).not.toThrow();
   expect(() => planCalls({ project_id: "e/p", expand_columns: columns })).toThrowError(
-    expect.objectContaining({ code: "invalid", loc: ["expand_columns"] }),
+    expect.objectContaining({ code: "too_large", loc: ["expand_columns"] }),
   );
 });

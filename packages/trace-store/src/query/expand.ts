@@ -10,10 +10,7 @@ import { newestRows } from "../schema/read-table.js";
 
 type JsonField = Extract<CallField, { kind: "json" }>;
 
-/** Refs that one statement may look through. Each reads the calls of the filter again. */
-const maxRefs = 8;
-
-/** Every field of a query is looked up among all of them. */
+/** Every field of a query is looked up among all of them; all that are not dear together are fewer. */
 const maxColumns = 1000;
 
 /** Reads `expand_columns`, shallow paths first. Paths that lead to no free JSON hold no refs and are left out. */
@@ -31,7 +28,7 @@ export function parseExpand(columns: readonly string[] = []): JsonField[] {
 interface JsonLocation {
   document: string;
   path: readonly string[];
-  /** `FROM …` of the same documents without the calls, for finding the refs in them; absent in the calls themselves. */
+  /** A subquery of the same documents without the calls, for finding the refs in them; absent in the calls themselves. */
   targets?: string;
 }
 
@@ -47,22 +44,22 @@ export function jsonSource(
 ): JsonSource {
   const joined = new Map<JsonField, JsonLocation>();
   const source = (field: JsonField): JsonLocation => {
-    const ref = expand.findLast((candidate) => leadsTo(candidate, field));
+    const ref = refsTo(expand, field).at(-1);
     if (ref === undefined) return { document: field.column, path: field.path };
     let location = joined.get(ref);
     if (location === undefined) {
       const base = source(ref);
-      if (joined.size === maxRefs) {
-        throw new HeddleError("invalid", `a query may look through at most ${maxRefs} refs`, {
-          loc: ["expand_columns"],
-        });
-      }
       location = joinTarget(sql, scope, `x${joined.size}`, base, where);
       joined.set(ref, location);
     }
     return { ...location, path: field.path.slice(ref.path.length) };
   };
   return source;
+}
+
+/** Those of the columns that may hold a ref on the way to the field, shallow ones first. */
+export function refsTo(expand: readonly JsonField[], field: JsonField): JsonField[] {
+  return expand.filter((candidate) => leadsTo(candidate, field));
 }
 
 function leadsTo(ref: JsonField, field: JsonField): boolean {
@@ -88,22 +85,21 @@ function joinTarget(
   const refs =
     base.targets === undefined
       ? `SELECT DISTINCT ${text} FROM (${visibleCalls(scope, sql.p, { select: [`${leaf} AS ${text}`], where })})`
-      : `SELECT DISTINCT ${leaf} AS ${text} ${base.targets}`;
-  const key = refKey(project, text, name);
+      : `SELECT DISTINCT ${leaf} AS ${text} FROM ${base.targets}`;
+  const parsed = `SELECT ${text}, ${refKey(project, text, name)} AS ${name}_wanted, ${name}_parts, ${name}_id FROM (${refs})`;
+  const wanted = `SELECT ${name}_wanted FROM (${parsed})`;
   const inProject = `project_id = ${project}`;
   const values = (objects: string, rows: string) =>
-    `(SELECT ${objectKey} AS ${name}_key, val AS ${name}_val FROM ${newestRows("objects")} WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${rowPrefix}', digest) AS ${name}_key, val AS ${name}_val FROM ${newestRows("table_rows")} WHERE ${inProject}${rows}) AS ${name}`;
-  const wanted = values(
-    ` AND ${objectKey} IN (SELECT ${key} FROM (${refs}))`,
-    ` AND digest IN (SELECT substring(${key}, ${rowPrefix.length + 1}) FROM (${refs}))`,
+    `SELECT ${objectKey} AS ${name}_key, val AS ${name}_val FROM ${newestRows("objects")} WHERE ${inProject} AND deleted_at IS NULL${objects} UNION ALL SELECT concat('${rowPrefix}', digest) AS ${name}_key, val AS ${name}_val FROM ${newestRows("table_rows")} WHERE ${inProject}${rows}`;
+  const targets = (from: string) =>
+    `(SELECT ${text}, ${pathInside(name)} AS ${name}_doc FROM (${from}) AS ${name}_values INNER JOIN (${parsed}) AS ${name}_refs ON ${name}_key = ${name}_wanted) AS ${name}`;
+  const few = values(
+    ` AND ${objectKey} IN (${wanted})`,
+    ` AND digest IN (SELECT substring(${name}_wanted, ${rowPrefix.length + 1}) FROM (${parsed}))`,
   );
-  sql.joins.push(`LEFT JOIN ${wanted} ON ${name}_key = ${refKey(project, leaf, name)}`);
-  return {
-    document: pathInside(name),
-    path: [],
-    // All values of the project pass by a set of refs: naming the refs once keeps the statement from doubling per level.
-    targets: `FROM ${values("", "")} INNER JOIN (${refs}) AS ${name}_refs ON ${name}_key = ${key}`,
-  };
+  sql.joins.push(`LEFT JOIN ${targets(few)} ON ${text} = ${leaf}`);
+  // All values of the project pass by a set of refs: naming the refs once keeps the statement from doubling per level.
+  return { document: `${name}_doc`, path: [], targets: targets(values("", "")) };
 }
 
 const objectKey = "concat(toString(kind), '/', object_id, ':', digest)";
@@ -123,7 +119,7 @@ function refKey(project: string, ref: string, name: string): string {
   return `if(startsWith(${name}_ref, concat('weave:///', ${project}, '/')), ${key}, '')`;
 }
 
-/** SQL of the document that the rest of a ref, after the object or the row, leads to inside the joined value. */
+/** SQL of the document that the rest of a ref, after the object or the row, leads to inside the value. */
 function pathInside(name: string): string {
   const isValue = `i > if(${name}_id > 0, ${name}_id + 1, 8) AND i % 2 = 1`;
   const steps = `arrayMap(i -> decodeURLComponent(${name}_parts[i]), arrayFilter(i -> ${isValue}, arrayEnumerate(${name}_parts)))`;

@@ -86,6 +86,8 @@ class Compiler<F extends TypedField> {
         const operand = this.#sql.named(this.value(e.operand));
         return `if(isNull(${operand.first}), NULL, ${this.#in(e, operand.again)})`;
       }
+      case "integer":
+        return this.#integer(e);
       case "contains":
         return this.#contains(e);
       case "field":
@@ -124,8 +126,9 @@ class Compiler<F extends TypedField> {
     return test;
   }
 
-  #literal(value: string | number | boolean | null): string {
+  #literal(value: string | number | boolean | bigint | null): string {
     if (value === null) return "NULL";
+    if (typeof value === "bigint") return this.#sql.p.bind("Int128", value);
     if (typeof value === "boolean") return value ? "true" : "false";
     return this.#sql.p.bind(typeof value === "string" ? "String" : "Float64", value);
   }
@@ -153,17 +156,38 @@ class Compiler<F extends TypedField> {
     const { p } = this.#sql;
     if (e.type === "text") return p.in(operand, "String", e.values);
     if (e.type === "time") return p.inTimes(operand, e.values);
+    if (e.type === "int") return this.#inIntegers(e, operand);
     if (e.type === "double") return p.in(`toFloat64(${operand})`, "Float64", e.values);
     return p.in(operand, "UInt8", e.values.map(Number));
   }
 
+  /** Whole numbers compare as such; what is none, or has more digits than are ever stored, as a double. */
+  #integer({ comparison, input, value }: Extract<Expression<F>, { op: "integer" }>): string {
+    const { p } = this.#sql;
+    const text = this.#sql.named(this.value(input));
+    const operator = comparisons[comparison];
+    const exact = `toInt128OrNull(${text.first}) ${operator} ${p.bind("Int128", value)}`;
+    return `ifNull(${exact}, ${this.#textToDouble(text.again)} ${operator} ${p.bind("Float64", Number(value))})`;
+  }
+
+  #inIntegers(e: Extract<Expression<F>, { op: "in"; type: "int" }>, operand: string): string {
+    const { p } = this.#sql;
+    if (typeOf(e.operand) === "int") return p.in(`toInt128(${operand})`, "Int128", e.values);
+    const exact = this.#sql.named(`toInt128OrNull(${operand})`);
+    const double = this.#sql.named(this.#textToDouble(operand));
+    const inDoubles = `if(isNull(${double.first}), NULL, ${p.in(double.again, "Float64", e.values.map(Number))})`;
+    return `if(isNull(${exact.first}), ${inDoubles}, ${p.in(exact.again, "Int128", e.values)})`;
+  }
+
   #contains(e: Extract<Expression<F>, { op: "contains" }>): string {
+    const fold = (text: string) => (e.case_insensitive ? `lowerUTF8(${text})` : text);
+    const substr = fold(this.value(e.substr));
+    // Only an empty text occurs in a missing one.
+    if (e.substr.op === "literal" && e.substr.value !== "") {
+      return `(position(${fold(this.value(e.input))}, ${substr}) > 0)`;
+    }
     const input = this.#sql.named(this.value(e.input));
-    const substr = this.value(e.substr);
-    const found = e.case_insensitive
-      ? `position(lowerUTF8(${input.first}), lowerUTF8(${substr}))`
-      : `position(${input.first}, ${substr})`;
-    return `(${found} > 0 AND ${input.again} != '')`;
+    return `(position(${fold(input.first)}, ${substr}) > 0 AND ${input.again} != '')`;
   }
 
   #convert(input: Expression<F>, to: Exclude<CastTarget, "exists">): string {
@@ -221,6 +245,7 @@ function fieldsOf<F extends TypedField>(e: Expression<F>): F[] {
       return [...fieldsOf(e.input), ...fieldsOf(e.substr)];
     case "convert":
     case "size":
+    case "integer":
       return fieldsOf(e.input);
     case "literal":
     case "time":

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { characterCount } from "@heddle/trace-model";
 import type { ApiSchemas } from "../api-schemas.js";
 import type { Parameters } from "../engine/parameters.js";
 
@@ -14,11 +15,15 @@ export function checkFilter(filter: CallsFilter): void {
   let text = 0;
   for (const [name, list] of Object.entries(filter)) {
     if (!Array.isArray(list)) continue;
-    const fail = (what: string) =>
-      new HeddleError("invalid", `${name} has more than ${what}`, { loc: ["filter", name] });
-    if (list.length > maxEntries) throw fail(`${maxEntries} entries`);
-    for (const entry of list) text += entry.length;
-    if (text > maxText) throw fail(`${maxText} characters, or the lists before it have`);
+    if (list.length > maxEntries) {
+      throw new HeddleError("invalid", `${name} has more than ${maxEntries} entries`, { loc: ["filter", name] });
+    }
+    for (const [index, entry] of list.entries()) {
+      text += characterCount(entry);
+      if (text <= maxText) continue;
+      const message = `the lists of the filter have more than ${maxText} characters up to here`;
+      throw new HeddleError("invalid", message, { loc: ["filter", name, index] });
+    }
   }
 }
 

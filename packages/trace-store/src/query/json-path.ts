@@ -31,25 +31,48 @@ export function leafSize(sql: StatementSql, document: string, path: readonly str
 }
 
 function follow(sql: StatementSql, document: string, path: readonly string[]): JsonLocation {
-  let location: JsonLocation = { text: document, keys: [] };
-  for (const segment of path) {
-    const key = sql.p.bind("String", segment);
-    location = /^\d+$/.test(segment)
-      ? { text: itemOrMember(sql, location, key, segment), keys: [] }
-      : { text: location.text, keys: [...location.keys, key] };
-  }
-  return location;
+  const first = path.findIndex(isPosition);
+  if (first < 0) return { text: document, keys: bound(sql, path) };
+  const last = path.findLastIndex(isPosition);
+  const base = { text: document, keys: bound(sql, path.slice(0, first)) };
+  const text =
+    first === last && /^\w+$/.test(document)
+      ? itemOrMember(sql, base, path[first] ?? "")
+      : itemsOrMembers(sql, base, path.slice(first, last + 1));
+  return { text, keys: bound(sql, path.slice(last + 1)) };
 }
 
 /**
  * A segment of digits is an item of a list or a key of an object. The engine counts items from 1, and from an object it
  * would take the n-th key, so the type decides.
  */
-function itemOrMember(sql: StatementSql, location: JsonLocation, key: string, segment: string): string {
-  const index = Number(segment) + 1;
-  const base = sql.named(extract("JSONExtractRaw", location));
-  const item = index > 2 ** 31 ? "''" : `JSONExtractRaw(${base.again}, ${sql.p.bind("UInt32", index)})`;
-  return `if(JSONType(${base.first}) = 'Array', ${item}, JSONExtractRaw(${base.again}, ${key}))`;
+function isPosition(segment: string): boolean {
+  return /^\d+$/.test(segment);
+}
+
+/** One such segment in a column. */
+function itemOrMember(sql: StatementSql, { text, keys }: JsonLocation, segment: string): string {
+  const document = [text, ...keys].join(", ");
+  const item = `JSONExtractRaw(${document}, ${sql.p.bind("UInt32", itemNumber(segment))})`;
+  return `if(JSONType(${document}) = 'Array', ${item}, JSONExtractRaw(${document}, ${sql.p.bind("String", segment)}))`;
+}
+
+/** Any segments in any document, which is named once: an expression for each segment would contain the one before it thrice. */
+function itemsOrMembers(sql: StatementSql, location: JsonLocation, segments: readonly string[]): string {
+  const keys = sql.p.bind("Array(String)", segments);
+  const items = sql.p.bind("Array(UInt32)", segments.map(itemNumber));
+  const step = "if(JSONType(json) = 'Array', JSONExtractRaw(json, item), JSONExtractRaw(json, key))";
+  return `arrayFold((json, key, item) -> ${step}, ${keys}, ${items}, ${extract("JSONExtractRaw", location)})`;
+}
+
+/** 0 is none: no list has so many items, or the segment is no position. */
+function itemNumber(segment: string): number {
+  const number = isPosition(segment) ? Number(segment) + 1 : 0;
+  return number > 2 ** 31 ? 0 : number;
+}
+
+function bound(sql: StatementSql, path: readonly string[]): string[] {
+  return path.map((segment) => sql.p.bind("String", segment));
 }
 
 function extract(fn: string, location: JsonLocation, type?: string): string {

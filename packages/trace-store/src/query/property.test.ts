@@ -48,6 +48,7 @@ const texts = [
 ];
 const text = fc.constantFrom(...texts);
 const number = fc.constantFrom(0, 1, 2, -1, 0.5, 1.5, 100, 1e15, 1e-3, 9007199254740992);
+const integer = fc.constantFrom(9007199254740993n, -9007199254740993n, 9223372036854775807n, 18446744073709551615n);
 const key = fc.oneof(
   { arbitrary: fc.constantFrom("a", "b"), weight: 3 },
   fc.constantFrom("0", "1", "a.b", "", "weave", "status_counts", "error"),
@@ -65,6 +66,7 @@ const { json, object } = fc.letrec<{ json: string; object: string }>((tie) => ({
     fc.constantFrom("null", "true", "false", "1.0", "1e2", "0", "-1", "0.50", '"\\u0061"', "[]", "{}", " 1 "),
     text.map((value) => JSON.stringify(value)),
     number.map(String),
+    integer.map(String),
     fc.array(tie("json"), { maxLength: 3 }).map((items) => `[${items.join(",")}]`),
     tie("object"),
   ),
@@ -143,6 +145,7 @@ const field = fc.oneof(
 const literal = fc.oneof(
   text,
   number,
+  integer,
   fc.boolean(),
   fc.constant(null),
   fc.constantFrom(
@@ -182,7 +185,7 @@ const present = fc.oneof(
   {
     arbitrary: fc.tuple(
       fc.constantFrom("inputs.a", "inputs.b", "attributes.a", "attributes.b", "output", "output.a", "summary.a"),
-      fc.oneof(text, number, fc.boolean(), fc.constant(null)),
+      fc.oneof(text, number, integer, fc.boolean(), fc.constant(null)),
     ),
     weight: 8,
   },
@@ -215,13 +218,16 @@ const { condition } = fc.letrec<{ operand: Operand; condition: Operand }>((tie) 
         tie("operand"),
         fc.oneof(
           fc.array(text, { maxLength: 3 }),
-          fc.array(number, { maxLength: 3 }),
+          fc.array(fc.oneof(number, integer), { maxLength: 3 }),
           fc.array(fc.boolean(), { maxLength: 2 }),
         ),
       )
       .map(([input, list]): Operand => ({ $in: [input, list.map((value) => ({ $literal: value }))] })),
     fc.tuple(present, text).map(([[name, value], other]): Operand => ({
-      $in: [{ $getField: name }, [typeof value === "number" ? 2 : other, value].map(($literal) => ({ $literal }))],
+      $in: [
+        { $getField: name },
+        [typeof value === "number" || typeof value === "bigint" ? 2 : other, value].map(($literal) => ({ $literal })),
+      ],
     })),
     fc
       .tuple(

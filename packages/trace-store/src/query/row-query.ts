@@ -5,6 +5,7 @@ import { compileQuery } from "./expression.js";
 import type { FieldSql } from "./expression.js";
 import { leafOrNull, leafSize, leafText } from "./json-path.js";
 import { checkPage } from "./page.js";
+import { checkPrice, expressionPrice, pathPrice, sortPrice } from "./price.js";
 import { numeric } from "./sort.js";
 import type { StatementSql } from "./statement-sql.js";
 
@@ -54,7 +55,10 @@ export interface RowPlan {
 /** More names would say nothing new, and each is looked up. */
 const maxFields = 1000;
 
-/** Throws `invalid` for what is no query, sort or page, and `unprocessable` for fields that the resource lacks. */
+/**
+ * Throws `invalid` for what is no query, sort or page, `unprocessable` for fields that the resource lacks, and `too_large`
+ * for what is too dear.
+ */
 export function planRows(request: RowQuery, columns: RowColumns, resource: string): RowPlan {
   checkPage(request);
   const parse = (text: string) => parseField(text, columns, resource);
@@ -62,13 +66,19 @@ export function planRows(request: RowQuery, columns: RowColumns, resource: strin
   if (fields !== undefined && fields.length > maxFields) {
     throw new HeddleError("invalid", `fields has more than ${maxFields} entries`, { loc: ["fields"] });
   }
-  return {
+  const plan = {
     fields: fields?.map((text, index) => withLoc(["fields", index], () => parse(text))),
     expression: query === undefined ? undefined : parseQuery(query, parse),
     sort: sortBy === undefined ? [] : parseSort(sortBy, parse),
     limit,
     offset,
   };
+  const priceOf = ({ json, path }: RowField) => (json ? pathPrice(path) : 0);
+  checkPrice({
+    query: plan.expression === undefined ? 0 : expressionPrice(plan.expression, priceOf),
+    sort_by: sortPrice(plan.sort, priceOf),
+  });
+  return plan;
 }
 
 /** The clauses of a plan. `ties` are columns, with their direction, that make the order total. */

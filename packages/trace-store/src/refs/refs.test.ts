@@ -128,6 +128,43 @@ test("what the caller may not read is as if it were not there, also on the path"
   }
 });
 
+test("refs into many projects are read by as many statements as refs into one", async () => {
+  let statements = 0;
+  const counted = await database.open({
+    wrapEngine: (engine) => ({
+      ...engine,
+      rows: (...request) => (statements++, engine.rows(...request)),
+      stream: (...request) => (statements++, engine.stream(...request)),
+    }),
+  });
+  const projects = ["many/a", "many/b", "many/c"];
+  const values = await Promise.all(projects.map((project) => object("shared", `{"of":"${project}"}`, project)));
+  const tables = await Promise.all(
+    projects.map((project) => store.tables.create({ project_id: project, rows: [`{"row":"${project}"}`] })),
+  );
+  const datasets = await Promise.all(
+    tables.map(({ digest }, at) => object("rows", `{"rows":"weave:///${projects[at]}/table/${digest}"}`, projects[at])),
+  );
+  const refs = [
+    ...values,
+    ...projects.map((project) => `weave:///${project}/object/shared:latest/attr/of`),
+    ...datasets.map((dataset, at) => `${dataset}/attr/rows/id/${tables[at]?.row_digests[0]}/key/row`),
+  ];
+  const statementsFor = async (some: readonly string[]) => {
+    const before = statements;
+    const read = await counted.refs.readBatch(some, everything);
+    return { read, statements: statements - before };
+  };
+  const all = await statementsFor(refs);
+  expect(all.read).toEqual([
+    ...projects.map((project) => `{"of":"${project}"}`),
+    ...projects.map((project) => `"${project}"`),
+    ...projects.map((project) => `"${project}"`),
+  ]);
+  const ofOne = refs.filter((ref) => ref.startsWith("weave:///many/a/"));
+  expect(all.statements).toBe((await statementsFor(ofOne)).statements);
+});
+
 test("other refs, broken ones and too many are refused with their location", async () => {
   const good = await object("good", "1");
   for (const ref of ["", "text", `${base}/table/${"f".repeat(64)}`, `${base}/call/1`, `${base}/object/good:*`]) {

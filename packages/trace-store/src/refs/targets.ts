@@ -2,10 +2,10 @@ import { HeddleError } from "@heddle/errors";
 import { projectIdOf } from "@heddle/trace-model";
 import type { Ref, RefEdge, JsonText } from "@heddle/trace-model";
 import { readValues, sizeOf, valueKey } from "../objects/values.js";
-import type { Reserve, StoreContext } from "../context.js";
+import type { ReadOptions, StoreContext } from "../context.js";
 import { rowsInTables } from "../tables/digests.js";
 import { readRows, rowSizes } from "../tables/rows.js";
-import { findVersions, projectsOf } from "./versions.js";
+import { findVersions } from "./versions.js";
 import type { ObjectRef } from "./versions.js";
 
 /** What a ref leads into: an object, or the row of a table that the first edge names. */
@@ -14,9 +14,8 @@ export interface Entry {
   edges: readonly RefEdge[];
 }
 
-export interface ReadTargets {
+export interface ReadTargets extends ReadOptions {
   mayRead: (projectId: string) => boolean;
-  reserve?: Reserve | undefined;
   /** Whether what does not exist is `not_found` for all entries, or null for its own. Default: `not_found`. */
   missing?: "not_found" | "null";
 }
@@ -28,19 +27,19 @@ export interface ReadTargets {
 export async function readTargets(
   context: StoreContext,
   entries: readonly Entry[],
-  { mayRead, reserve, missing: whenMissing }: ReadTargets,
+  { mayRead, missing: whenMissing, ...options }: ReadTargets,
 ): Promise<Array<JsonText | null>> {
   const readable = entries.filter(({ target }) => mayRead(projectIdOf(target)));
   const [objects, rows] = await Promise.all([
     readObjects(
       context,
       readable.flatMap(({ target }) => (isObjectRef(target) ? [target] : [])),
-      reserve,
+      options,
     ),
     readTableRows(
       context,
       readable.flatMap((entry) => rowRefOf(entry) ?? []),
-      reserve,
+      options,
     ),
   ]);
   const missing: string[] = [];
@@ -60,27 +59,24 @@ export async function readTargets(
   return values;
 }
 
-/** Values by `objectKey`; null for deleted versions. */
+/** Values by `objectKey`; null for deleted versions. However many projects there are, the statements are few. */
 async function readObjects(
   { engine }: StoreContext,
   refs: readonly ObjectRef[],
-  reserve: Reserve | undefined,
+  { signal, reserve }: ReadOptions,
 ): Promise<Map<string, JsonText | null>> {
-  const values = new Map<string, JsonText | null>();
-  for (const [projectId, inProject] of projectsOf(refs)) {
-    const find = await findVersions(engine, projectId, inProject);
-    const found = inProject.flatMap((ref) => {
-      const version = find(ref);
-      return version === undefined ? [] : [{ ref, version }];
-    });
-    const live = new Map(
-      found.flatMap(({ version }) => (version.deleted_at === undefined ? [[valueKey(version), version] as const] : [])),
-    );
-    if (live.size > 0) await reserve?.(sizeOf(live.values()));
-    const texts = await readValues(engine, projectId, [...live.values()]);
-    for (const { ref, version } of found) values.set(objectKey(ref), texts.get(valueKey(version)) ?? null);
-  }
-  return values;
+  if (refs.length === 0) return new Map();
+  const find = await findVersions(engine, refs, signal);
+  const found = refs.flatMap((ref) => {
+    const version = find(ref);
+    return version === undefined ? [] : [{ ref, version }];
+  });
+  const live = new Map(
+    found.flatMap(({ version }) => (version.deleted_at === undefined ? [[valueKey(version), version] as const] : [])),
+  );
+  if (live.size > 0) await reserve?.(sizeOf(live.values()));
+  const texts = await readValues(engine, [...live.values()], signal);
+  return new Map(found.map(({ ref, version }) => [objectKey(ref), texts.get(valueKey(version)) ?? null]));
 }
 
 interface RowRef {
@@ -93,22 +89,26 @@ interface RowRef {
 async function readTableRows(
   { engine }: StoreContext,
   refs: readonly RowRef[],
-  reserve: Reserve | undefined,
+  { signal, reserve }: ReadOptions,
 ): Promise<Map<string, JsonText>> {
+  if (refs.length === 0) return new Map();
+  const projects = [...new Set(refs.map(({ project_id }) => project_id))];
+  const digests = [...new Set(refs.map(({ row }) => row))];
+  const tables = [...new Set(refs.map(({ table }) => table))];
+  const [contained, sizes] = await Promise.all([
+    rowsInTables(engine, { projects, tables, rows: digests }, signal),
+    rowSizes(engine, projects, digests, signal),
+  ]);
+  await reserve?.(Array.from(sizes.values()).reduce((sum, bytes) => sum + bytes, 0));
+  const texts = new Map<string, JsonText>();
+  for await (const { project_id, digest, val } of readRows(engine, projects, digests, signal)) {
+    texts.set(`${project_id}\n${digest}`, val);
+  }
   const values = new Map<string, JsonText>();
-  for (const projectId of new Set(refs.map((ref) => ref.project_id))) {
-    const inProject = refs.filter((ref) => ref.project_id === projectId);
-    const digests = [...new Set(inProject.map(({ row }) => row))];
-    const [contained, sizes] = await Promise.all([
-      rowsInTables(engine, projectId, [...new Set(inProject.map(({ table }) => table))], digests),
-      rowSizes(engine, projectId, digests),
-    ]);
-    await reserve?.(Array.from(sizes.values()).reduce((sum, bytes) => sum + bytes, 0));
-    const texts = await readRows(engine, projectId, digests);
-    for (const ref of inProject) {
-      const text = texts.get(ref.row);
-      if (text !== undefined && contained.get(ref.table)?.has(ref.row) === true) values.set(rowKey(ref), text);
-    }
+  for (const ref of refs) {
+    const text = texts.get(`${ref.project_id}\n${ref.row}`);
+    const isContained = contained.get(`${ref.project_id}\n${ref.table}`)?.has(ref.row) === true;
+    if (text !== undefined && isContained) values.set(rowKey(ref), text);
   }
   return values;
 }

@@ -80,6 +80,8 @@ export function metricColumns(
     const empty = aggregation === "min" || aggregation === "max" ? null : 0;
     columns.set(key, { key, value: aggregates[aggregation](sql), empty });
   };
+  const levelsOf = (metric: string) =>
+    specs.flatMap((spec) => (spec.metric === metric ? (spec.percentiles ?? []) : []));
   for (const [index, spec] of specs.entries()) {
     const { aggregations = onlySum, percentiles = [] } = spec;
     const { metric } = spec;
@@ -102,18 +104,23 @@ export function metricColumns(
     }
     for (const name of aggregations) add(name, metric, value);
     for (const percentile of percentiles) {
-      const sql = withLoc([...loc, "percentiles"], () => percentileOf(value, percentile));
+      const sql = withLoc([...loc, "percentiles"], () => percentileOf(value, percentile, levelsOf(metric)));
       columns.set(`p${percentile}_${metric}`, { key: `p${percentile}_${metric}`, value: sql, empty: null });
     }
   }
   return [...columns.values()];
 }
 
-/** SQL of a percentile by linear interpolation. Throws `invalid` for one that is not between 0 and 100. */
-export function percentileOf(value: string, percentile: number): string {
+/**
+ * SQL of a percentile by linear interpolation. `all` are the percentiles asked for of the value: as an item of one list of
+ * them the engine keeps the values once, not once for each. Throws `invalid` for one that is not between 0 and 100.
+ */
+export function percentileOf(value: string, percentile: number, all: readonly number[]): string {
   if (!(percentile >= 0 && percentile <= 100)) throw invalid("percentiles lie between 0 and 100", []);
-  // The level is part of the function's name, so it cannot be bound; it is a number, printed by us.
-  return `quantileExactInclusive(${(percentile / 100).toFixed(12)})(${value})`;
+  const levels = [...new Set(all)].filter((level) => level >= 0 && level <= 100);
+  // The levels are part of the function's name, so they cannot be bound; they are numbers, printed by us.
+  const names = levels.map((level) => (level / 100).toFixed(12)).join(", ");
+  return `quantilesExactInclusive(${names})(${value})[${levels.indexOf(percentile) + 1}]`;
 }
 
 function invalid(message: string, loc: ReadonlyArray<string | number>): HeddleError {

@@ -35,17 +35,17 @@ export async function tableRowDigests(
   return row?.page;
 }
 
-/** Returns for each of the tables those of the row digests that it contains. */
+/** Returns for each of the tables, by project and digest on two lines, those of the row digests that it contains. */
 export async function rowsInTables(
   engine: Engine,
-  projectId: string,
-  tables: readonly string[],
-  rows: readonly string[],
+  { projects, tables, rows }: Record<"projects" | "tables" | "rows", readonly string[]>,
+  signal: AbortSignal | undefined,
 ): Promise<Map<string, Set<string>>> {
   const p = new Parameters();
   const wanted = p.lists("String", rows).map((list) => `arrayIntersect(row_digests, ${list})`);
-  const sql = `SELECT digest, arrayConcat(${wanted.join(", ")}) AS present FROM ${allRows("tables")}
-    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", tables)} LIMIT 1 BY digest`;
-  const found = await engine.rows<{ digest: string; present: string[] }>({ sql, params: p });
-  return new Map(found.map(({ digest, present }) => [digest, new Set(present)]));
+  const sql = `SELECT project_id, digest, arrayConcat(${wanted.join(", ")}) AS present FROM ${allRows("tables")}
+    WHERE ${p.in("project_id", "String", projects)} AND ${p.in("digest", "String", tables)} LIMIT 1 BY project_id, digest`;
+  type Row = { project_id: string; digest: string; present: string[] };
+  const found = await engine.rows<Row>({ sql, params: p }, { signal });
+  return new Map(found.map(({ project_id, digest, present }) => [`${project_id}\n${digest}`, new Set(present)]));
 }

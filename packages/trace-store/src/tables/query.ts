@@ -1,3 +1,4 @@
+import type { JsonText } from "@heddle/trace-model";
 import type { ReadOptions } from "../context.js";
 import type { Engine } from "../engine/engine.js";
 import { tableRowDigests } from "./digests.js";
@@ -30,11 +31,12 @@ async function* readTable(
   const positions = await pagePositions(engine, request, order, signal);
   for (let from = 0; from < positions.length; from += blockRows) {
     const block = positions.slice(from, from + blockRows);
-    const sizes = await rowSizes(engine, project_id, digestsOf(block), signal);
+    const sizes = await rowSizes(engine, [project_id], digestsOf(block), signal);
     for (const { group, bytes } of bySize(block, sizes)) {
       const release = await reserve?.(bytes);
       try {
-        const rows = await readRows(engine, project_id, digestsOf(group), signal);
+        const rows = new Map<string, JsonText>();
+        for await (const row of readRows(engine, [project_id], digestsOf(group), signal)) rows.set(row.digest, row.val);
         for (const { index, digest } of group) {
           const val = rows.get(digest);
           if (val !== undefined) yield { digest, val, original_index: index };

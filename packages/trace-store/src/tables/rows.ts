@@ -55,38 +55,40 @@ export async function insertRows(
   await flush();
 }
 
-/** The stored rows among the digests. */
-export async function readRows(
-  engine: Engine,
-  projectId: string,
-  digests: readonly string[],
-  signal?: AbortSignal,
-): Promise<Map<string, JsonText>> {
-  const p = new Parameters();
-  const sql = `SELECT digest, val, exact FROM ${allRows("table_rows")}
-    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", [...new Set(digests)])}
-    LIMIT 1 BY digest`;
-  const rows = new Map<string, JsonText>();
-  for await (const row of engine.stream<{ digest: string; val: string; exact: string }>(
-    { sql, params: p },
-    { signal },
-  )) {
-    rows.set(row.digest, readable(row.val, row.exact));
-  }
-  return rows;
+interface StoredRow {
+  project_id: string;
+  digest: string;
+  val: JsonText;
 }
 
-/** Bytes of the stored rows among the digests. */
+/** The stored rows of the projects among the digests. */
+export async function* readRows(
+  engine: Engine,
+  projectIds: readonly string[],
+  digests: readonly string[],
+  signal?: AbortSignal,
+): AsyncGenerator<StoredRow, void, undefined> {
+  const p = new Parameters();
+  const sql = `SELECT project_id, digest, val, exact FROM ${allRows("table_rows")}
+    WHERE ${p.in("project_id", "String", projectIds)} AND ${p.in("digest", "String", [...new Set(digests)])}
+    LIMIT 1 BY project_id, digest`;
+  for await (const { exact, ...row } of engine.stream<StoredRow & { exact: string }>({ sql, params: p }, { signal })) {
+    yield { ...row, val: readable(row.val, exact) };
+  }
+}
+
+/** Bytes of the stored rows of the projects among the digests; those of equal digests are added up. */
 export async function rowSizes(
   engine: Engine,
-  projectId: string,
+  projectIds: readonly string[],
   digests: readonly string[],
   signal?: AbortSignal,
 ): Promise<Map<string, number>> {
   const p = new Parameters();
-  const sql = `SELECT digest, any(size_bytes) AS bytes FROM ${allRows("table_rows")}
-    WHERE project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", [...new Set(digests)])}
-    GROUP BY digest`;
+  const sql = `SELECT digest, sum(row_bytes) AS bytes FROM (
+    SELECT digest, any(size_bytes) AS row_bytes FROM ${allRows("table_rows")}
+    WHERE ${p.in("project_id", "String", projectIds)} AND ${p.in("digest", "String", [...new Set(digests)])}
+    GROUP BY project_id, digest) GROUP BY digest`;
   const rows = await engine.rows<{ digest: string; bytes: string }>({ sql, params: p }, { signal });
   return new Map(rows.map(({ digest, bytes }) => [digest, Number(bytes)]));
 }

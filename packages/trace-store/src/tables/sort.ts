@@ -4,6 +4,7 @@ import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
 import { CallSql } from "../query/call-sql.js";
 import { leafOrNull } from "../query/json-path.js";
+import { checkPrice, pathPrice, sortKeyPrice } from "../query/price.js";
 import { numeric } from "../query/sort.js";
 import type { TableOf, TableQuery } from "./requests.js";
 import { allRows } from "../schema/read-table.js";
@@ -13,18 +14,20 @@ export interface TablePathOrder {
   direction: "asc" | "desc";
 }
 
-/** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. */
+/** Reads a sort list; an empty path or segment is `invalid`, and so are too many keys or steps. Too dear ones are `too_large`. */
 export function parseTableSort(sortBy: TableQuery["sort_by"] = []): TablePathOrder[] {
   if (sortBy.length > maxSortKeys) {
     throw new HeddleError("invalid", `sort_by has more than ${maxSortKeys} keys`, { loc: ["sort_by"] });
   }
-  return sortBy.map(({ field, direction }, index) => {
+  const order = sortBy.map(({ field, direction }, index) => {
     const path = splitPath(field);
     const empty = path.includes("") ? "a sort field is a dotted path without empty segments" : undefined;
     const fault = pathExcess(field) ?? empty;
     if (fault !== undefined) throw new HeddleError("invalid", fault, { loc: ["sort_by", index, "field"] });
     return { path, direction };
   });
+  checkPrice({ sort_by: order.reduce((sum, { path }) => sum + sortKeyPrice(pathPrice(path)), 0) });
+  return order;
 }
 
 /** A position of a table and the digest of the row there. */

@@ -9,13 +9,14 @@ export async function tableStats(
   projectId: string,
   digests: readonly string[],
   includeStorageSize: boolean,
+  signal?: AbortSignal,
 ): Promise<TableStats[]> {
   const p = new Parameters();
   const scope = `project_id = ${p.bind("String", projectId)} AND ${p.in("digest", "String", digests)}`;
   const sql = `SELECT digest, row_count FROM ${allRows("tables")} WHERE ${scope} LIMIT 1 BY digest`;
   const [counts, sizes] = await Promise.all([
-    engine.rows<{ digest: string; row_count: string }>({ sql, params: p }),
-    includeStorageSize ? storageSizes(engine, projectId, digests) : undefined,
+    engine.rows<{ digest: string; row_count: string }>({ sql, params: p }, { signal }),
+    includeStorageSize ? storageSizes(engine, projectId, digests, signal) : undefined,
   ]);
   const known = new Map(counts.map(({ digest, row_count }) => [digest, Number(row_count)]));
   return [...new Set(digests)].flatMap((digest) => {
@@ -29,6 +30,7 @@ async function storageSizes(
   engine: Engine,
   projectId: string,
   digests: readonly string[],
+  signal: AbortSignal | undefined,
 ): Promise<Map<string, number>> {
   const p = new Parameters();
   const project = p.bind("String", projectId);
@@ -42,6 +44,6 @@ async function storageSizes(
       GROUP BY digest
     ) AS sizes USING digest
     GROUP BY table_digest`;
-  const rows = await engine.rows<{ table_digest: string; total: string }>({ sql, params: p });
+  const rows = await engine.rows<{ table_digest: string; total: string }>({ sql, params: p }, { signal });
   return new Map(rows.map(({ table_digest, total }) => [table_digest, Number(total)]));
 }

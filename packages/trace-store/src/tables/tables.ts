@@ -21,11 +21,10 @@ export interface Tables {
   update(request: TableUpdate): Promise<{ digest: string; updated_row_digests: string[] }>;
   query(request: TableQuery, options?: ReadOptions): AsyncIterable<TableRow>;
   /** Only tables that exist. */
-  stats(request: {
-    project_id: string;
-    digests: readonly string[];
-    include_storage_size?: boolean;
-  }): Promise<TableStats[]>;
+  stats(
+    request: { project_id: string; digests: readonly string[]; include_storage_size?: boolean },
+    options?: { signal?: AbortSignal },
+  ): Promise<TableStats[]>;
 }
 
 export function openTables({ engine, writes }: StoreContext): Tables {
@@ -49,8 +48,8 @@ export function openTables({ engine, writes }: StoreContext): Tables {
     },
     update: async (request) => await updateTable(writes, request),
     query: (request, options) => queryTable(engine, request, options),
-    stats: async ({ project_id, digests, include_storage_size = false }) =>
-      await tableStats(engine, project_id, digests, include_storage_size),
+    stats: async ({ project_id, digests, include_storage_size = false }, { signal } = {}) =>
+      await tableStats(engine, project_id, digests, include_storage_size, signal),
   };
 }
 

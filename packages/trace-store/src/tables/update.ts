@@ -1,9 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import { tableDigest } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { insertTable, tableRowDigests } from "./digests.js";
+import { EditableList } from "./editable-list.js";
 import type { TableEdit, TableUpdate } from "./requests.js";
 import { insertRows, rowDigests } from "./rows.js";
 
@@ -26,28 +28,41 @@ export async function updateTable(
     const index = added[at]?.index ?? 0;
     return ["updates", index, nameOf(updates[index]), "row"];
   });
-  const updatedRowDigests = applyEdits(digests, updates, addedDigests);
-  const digest = tableDigest(digests);
+  const list = new EditableList(digests);
+  const updatedRowDigests = await applyEdits(list, updates, addedDigests);
+  const edited = list.toArray();
+  const digest = tableDigest(edited);
   await insertRows(engine, project_id, rows, addedDigests);
-  await insertTable(engine, { project_id, digest }, digests);
+  await insertTable(engine, { project_id, digest }, edited);
   return { digest, updated_row_digests: updatedRowDigests };
 }
 
+/** Edits are made in slices, so that many of them do not block the event loop. */
+const editSlice = 1000;
+
 /** Edits `digests` in place; `added` are the digests of appended and inserted rows in order. */
-function applyEdits(digests: string[], edits: readonly TableEdit[], added: readonly string[]): string[] {
+async function applyEdits(
+  digests: EditableList<string>,
+  edits: readonly TableEdit[],
+  added: readonly string[],
+): Promise<string[]> {
+  const updated: string[] = [];
   let next = 0;
-  return edits.map((edit, position) => {
+  for (const [position, edit] of edits.entries()) {
+    if (position % editSlice === editSlice - 1) await setImmediate();
     const loc = ["updates", position, nameOf(edit), "index"];
     if ("pop" in edit) {
       checkIndex(edit.pop.index, digests.length - 1, loc);
-      return digests.splice(edit.pop.index, 1)[0] ?? "";
+      updated.push(digests.remove(edit.pop.index) ?? "");
+      continue;
     }
     const digest = added[next++] ?? "";
     const index = "insert" in edit ? edit.insert.index : digests.length;
     checkIndex(index, digests.length, loc);
-    digests.splice(index, 0, digest);
-    return digest;
-  });
+    digests.insert(index, digest);
+    updated.push(digest);
+  }
+  return updated;
 }
 
 function checkIndex(index: number, last: number, loc: Loc): void {

@@ -54,7 +54,7 @@ it("a call is charged with its descendants, per model", async () => {
     call_usage: {
       root: { gpt: counts(2, 11, 2, 102), mini: counts(0, 0, 7, 7) },
       child: { gpt: counts(1, 10, 0, 99), mini: counts(0, 0, 7, 7) },
-      alone: { gpt: counts(0, 5, 0, 5) },
+      alone: { gpt: counts(0, 5, 0, 5), none: counts(0, 0, 0, 0) },
       missing: {},
     },
     unfinished_call_ids: ["running"],

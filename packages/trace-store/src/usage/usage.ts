@@ -112,8 +112,7 @@ class UsageResult {
   }
 
   add(id: string, rows: ReadonlyArray<UsageRow & Partial<TokenCosts>>): void {
-    const used = rows.filter((row) => countNames.some((name) => row[name] > 0));
-    this.usage.call_usage[id] = Object.fromEntries(used.map((row) => [row.model, aggregated(row)]));
+    this.usage.call_usage[id] = Object.fromEntries(rows.map((row) => [row.model, aggregated(row)]));
   }
 
   /** Every call is priced at its own start, so that costs of a trace are the sum of those of its calls. */

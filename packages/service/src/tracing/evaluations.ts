@@ -69,14 +69,14 @@ const evaluations: ObjectKind<CreateBody, Schemas["EvaluationCreateRes"], Schema
   }),
 };
 
-/** Throws unless the refs lead to a dataset and to scorers of the project. */
+/** Throws unless the refs lead to a dataset and to scorers of the project, always about the first that does not. */
 async function checkParts(
   store: TraceStore,
   projectId: string,
   dataset: string,
   scorers: readonly string[],
 ): Promise<void> {
-  await Promise.all([
+  const checks = await Promise.allSettled([
     withLoc(["dataset"], async () => {
       const { base_object_class } = await requireVersion(store, projectId, dataset);
       if (base_object_class !== "Dataset") throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
@@ -85,6 +85,8 @@ async function checkParts(
       await withLoc(["scorers", index], async () => await requireVersion(store, projectId, ref));
     }),
   ]);
+  const failed = checks.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
 }
 
 /** The defaults of members that the user did not send. */

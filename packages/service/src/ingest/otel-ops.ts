@@ -1,10 +1,12 @@
-import { ProjectWriter } from "../object-kinds/project-writer.js";
+import { fileDigest, formatRef } from "@heddle/trace-model";
+import { splitProject } from "../access/project-id.js";
 import type { Services } from "../services.js";
 
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
-const source = "# This op was recorded through OpenTelemetry; its source is not known.\n";
+const source = new TextEncoder().encode("# This op was recorded through OpenTelemetry; its source is not known.\n");
+const sourceDigest = fileDigest(source);
 
 /**
  * Op objects for span names: the first span of a name in a project publishes an op with placeholder source, later ones
@@ -43,7 +45,22 @@ export class OtelOps {
   }
 
   async #publish(projectId: string, objectId: string): Promise<string> {
-    const { ref } = await new ProjectWriter(this.#services, projectId).publishOp(objectId, source);
-    return ref;
+    const { blobs, store } = this.#services;
+    const { key, size } = await blobs.put(source);
+    await store.files.add({
+      project_id: projectId,
+      digest: sourceDigest,
+      name: "obj.py",
+      size_bytes: size,
+      mime: "text/x-python",
+      blob_key: key,
+    });
+    const { digest } = await store.objects.create({
+      project_id: projectId,
+      object_id: objectId,
+      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
+    });
+    const { entity = "", project = "" } = splitProject(projectId) ?? {};
+    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
   }
 }

@@ -56,8 +56,11 @@ export class ProjectWriter {
     return await this.#publish("op", objectId, val);
   }
 
-  /** Stores a source file and returns its digest. */
+  /** Stores a source file and returns its digest. Throws `unprocessable` for text that has no UTF-8. */
   async putSource(source: string): Promise<string> {
+    if (/\p{Surrogate}/u.test(source)) {
+      throw new HeddleError("unprocessable", "the source has a lone surrogate, which UTF-8 cannot hold");
+    }
     const { blobs, store } = this.#services;
     const bytes = Buffer.from(source);
     const digest = fileDigest(bytes);

@@ -82,7 +82,11 @@ async function checkParts(
       if (base_object_class !== "Dataset") throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
     }),
     ...scorers.map(async (ref, index) => {
-      await withLoc(["scorers", index], async () => await requireVersion(store, projectId, ref));
+      await withLoc(["scorers", index], async () => {
+        const { kind, base_object_class } = await requireVersion(store, projectId, ref);
+        if (kind === "op" || base_object_class === "Scorer") return;
+        throw new HeddleError("invalid", "must be the ref of a scorer or of an op", { loc: [] });
+      });
     }),
   ]);
   const failed = checks.find(({ status }) => status === "rejected");

@@ -106,7 +106,7 @@ export function wordsOf(
   // What an object once was it must stay, so new ones need names of their own.
   const fresh = fc.stringMatching(/^[a-z0-9]{1,10}$/);
   // Operations of one kind of object find theirs, which the sample names, and nothing else.
-  const stored = objectKinds.has(group) ? (samples.get("object_id") ?? []) : seededObjects;
+  const stored = (objectKinds.has(group) ? samples.get("object_id") : undefined) ?? seededObjects;
   const objectId = mostly<unknown>(operation === "objCreate" ? fresh : fc.constantFrom(...stored), "n1", "n2");
   const byName: Record<string, fc.Arbitrary<unknown>> = {
     entity: fc.constant(entity),

@@ -46,6 +46,8 @@ describe("ops", () => {
     expect((await tracing.opRead({ ...at, object_id: "Op", digest: "v0" })).code).toMatch(/^# .*not known/);
     const val = { _type: "CustomWeaveType", weave_type: { type: "Op" }, files: { "obj.py": "x".repeat(43) } };
     await tracing.objCreate({ obj: { project_id: projectId, object_id: "bare", val } });
+    const broken = tracing.opCreate({ ...at, source_code: "\ud800" });
+    await expect(broken).rejects.toMatchObject({ status: 422, message: expect.stringMatching(/lone surrogate/) });
     expect((await tracing.opRead({ ...at, object_id: "bare", digest: "latest" })).code).toBe("");
   });
 });
@@ -171,6 +173,15 @@ describe("models", () => {
     }
   });
 
+  test("that need no source are shown without", async () => {
+    const { projectId, at, tracing } = place();
+    const val = { llm_model_id: "openai/gpt-4o-mini" };
+    const builtin_object_class = "LLMStructuredCompletionModel";
+    await tracing.objCreate({ obj: { project_id: projectId, object_id: "llm", val, builtin_object_class } });
+    const read = await tracing.modelRead({ ...at, object_id: "llm", digest: "latest" });
+    expect(read).toMatchObject({ name: "llm", source_code: "", attributes: val });
+  });
+
   test("are refused with attributes that they have anyway", async () => {
     const { at, tracing } = place();
     for (const member of ["name", "files", "_type", "_bases"]) {
@@ -238,6 +249,7 @@ describe("evaluations", () => {
     }
     await refused({ scorers: [scorer, other.scorer] }, 400, /scorers.1: must be the ref/);
     await refused({ dataset: scorer }, 400, /dataset: must be the ref of a dataset/);
+    await refused({ scorers: [dataset] }, 400, /scorers.0: must be the ref of a scorer or of an op/);
     await refused({ dataset: undefined }, 422, /dataset/);
     await refused({ dataset: `weave:///${projectId}/object/x:latest` }, 404, /x:latest not found/);
     await refused({ scorers: [`weave:///${projectId}/object/s:v9`] }, 404, /s:v9 not found/);

@@ -1,6 +1,7 @@
 import type { StoredObject } from "@heddle/trace-store";
 import type { Caller, Services } from "../services.js";
 import { internalProjects } from "../wire/internal-refs.js";
+import { projectOfPath } from "../wire/project-of-path.js";
 import type { ObjectKind } from "./object-kind.js";
 import { ProjectWriter } from "./project-writer.js";
 import { readSources } from "./read-sources.js";
@@ -25,18 +26,18 @@ export function kindHandlers<Body, Created, Shown>(services: Services, kind: Obj
   return {
     async create({ params, body }: { params: InProject; body: Body }, caller: Caller): Promise<Created> {
       const projectOf = await internalProjects(control, caller, body);
-      const writer = new ProjectWriter(services, projectIdOf(params), { projectOf, userId: caller.user_id });
+      const writer = new ProjectWriter(services, projectOfPath(params), { projectOf, userId: caller.user_id });
       return await kind.create(writer, body, store);
     },
 
     async *list({ params, query }: { params: InProject; query: { limit?: number; offset?: number } }) {
-      const projectId = projectIdOf(params);
+      const projectId = projectOfPath(params);
       const filter = { is_op: among.kind === "op", base_object_classes: among.base_classes?.slice(), latest_only };
       yield* shown(projectId, await store.objects.query({ project_id: projectId, filter, ...query }));
     },
 
     async read({ params }: { params: InProject & { object_id: string; digest: string } }): Promise<Shown> {
-      const projectId = projectIdOf(params);
+      const projectId = projectOfPath(params);
       const { object_id, digest } = params;
       const object = await store.objects.read({ project_id: projectId, object_id, digest }, among);
       for await (const version of shown(projectId, [object])) return version;
@@ -44,13 +45,9 @@ export function kindHandlers<Body, Created, Shown>(services: Services, kind: Obj
     },
 
     async remove({ params, query }: { params: InProject & { object_id: string }; query: { digests?: string[] } }) {
-      const request = { project_id: projectIdOf(params), object_id: params.object_id, digests: query.digests };
+      const request = { project_id: projectOfPath(params), object_id: params.object_id, digests: query.digests };
       const { num_deleted } = await store.objects.delete(request, among);
       return { num_deleted };
     },
   };
-}
-
-function projectIdOf({ entity, project }: InProject): string {
-  return `${entity}/${project}`;
 }

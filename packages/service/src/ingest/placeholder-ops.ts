@@ -1,23 +1,24 @@
-import { fileDigest, formatRef } from "@heddle/trace-model";
-import { splitProject } from "../access/project-id.js";
+import { ProjectWriter } from "../object-kinds/project-writer.js";
 import type { Services } from "../services.js";
 
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
-const source = new TextEncoder().encode("# This op was recorded through OpenTelemetry; its source is not known.\n");
-const sourceDigest = fileDigest(source);
-
-/**
- * Op objects for span names: the first span of a name in a project publishes an op with placeholder source, later ones
- * use its ref.
- */
-export class OtelOps {
+/** Op objects of calls whose source is not known: the first call of a name in a project publishes one, later ones use its ref. */
+export class PlaceholderOps {
   readonly #services: Services;
+  readonly #source: string;
   readonly #known = new Map<string, Promise<string>>();
 
-  constructor(services: Services) {
+  /** `comment` is the source of the ops. */
+  constructor(services: Services, comment: string) {
     this.#services = services;
+    this.#source = `# ${comment}\n`;
+  }
+
+  /** As {@link refs}, for one object id. */
+  async ref(projectId: string, objectId: string): Promise<string> {
+    return await this.#ref(projectId, objectId);
   }
 
   /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
@@ -35,7 +36,7 @@ export class OtelOps {
     if (known !== undefined) return known;
     const made = this.#publish(projectId, objectId);
     this.#known.set(key, made);
-    // A failed publish is tried again by the next span.
+    // A failed publish is tried again by the next call.
     made.catch(() => this.#known.delete(key));
     if (this.#known.size > maxKnown) {
       const [oldest] = this.#known.keys();
@@ -45,22 +46,6 @@ export class OtelOps {
   }
 
   async #publish(projectId: string, objectId: string): Promise<string> {
-    const { blobs, store } = this.#services;
-    const { key, size } = await blobs.put(source);
-    await store.files.add({
-      project_id: projectId,
-      digest: sourceDigest,
-      name: "obj.py",
-      size_bytes: size,
-      mime: "text/x-python",
-      blob_key: key,
-    });
-    const { digest } = await store.objects.create({
-      project_id: projectId,
-      object_id: objectId,
-      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
-    });
-    const { entity = "", project = "" } = splitProject(projectId) ?? {};
-    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
+    return (await new ProjectWriter(this.#services, projectId).publishOp(objectId, this.#source)).ref;
   }
 }

@@ -16,9 +16,18 @@ type CreateBody = Schemas["EvaluationCreateBody"];
 const className = "Evaluation";
 const suffixes = { evaluate: ".evaluate", predict_and_score: ".predict_and_score", summarize: ".summarize" };
 const ownMembers = [
-  ...["name", "description", "dataset", "scorers", "trials", "evaluation_name"],
-  ...Object.keys(suffixes),
-  ...["_type", "_class_name", "_bases"],
+  "name",
+  "description",
+  "dataset",
+  "scorers",
+  "trials",
+  "evaluation_name",
+  "evaluate",
+  "predict_and_score",
+  "summarize",
+  "_type",
+  "_class_name",
+  "_bases",
 ];
 /** What the value of an evaluation has where the user gives nothing. */
 const defaults = { metadata: "null", preprocess_model_input: "null", on_complete: "null" };
@@ -27,7 +36,7 @@ const evaluations: ObjectKind<CreateBody, Schemas["EvaluationCreateRes"], Schema
   among: { kind: "object", base_classes: [className] },
 
   async create(writer, body, store) {
-    const { name, description = null, trials = 1, evaluation_name = null, eval_attributes } = body;
+    const { name, description = null, trials, evaluation_name = null, eval_attributes } = body;
     const objectId = objectIdOf(name, Object.values(suffixes));
     checkFree("eval_attributes", eval_attributes, ownMembers);
     const dataset = writer.storedRef(body.dataset);
@@ -79,7 +88,8 @@ async function checkParts(
   const checks = await Promise.allSettled([
     withLoc(["dataset"], async () => {
       const { base_object_class } = await requireVersion(store, projectId, dataset);
-      if (base_object_class !== "Dataset") throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
+      if (base_object_class !== "Dataset")
+        throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
     }),
     ...scorers.map(async (ref, index) => {
       await withLoc(["scorers", index], async () => {

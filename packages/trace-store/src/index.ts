@@ -17,6 +17,7 @@ export type { CreatedFeedback, NewFeedback } from "./feedback/requests.js";
 export type { Files, StoredFile } from "./files/files.js";
 export type { Objects } from "./objects/objects.js";
 export type {
+  Among,
   CreatedObject,
   DeletedObjects,
   ObjectCreate,

@@ -28,7 +28,7 @@ const digestOf = (row: object) => valueDigest(JSON.stringify(row));
 test("evaluations of the weave SDK are runs, predictions and scores, and their results have the SDK's numbers", async () => {
   const projectId = newProject();
   const [entity = "", project = ""] = projectId.split("/");
-  const program = { url, key: service.owner_key, projectId, start: '{"summary"' };
+  const program = { url, key: service.owner_key, args: [projectId], start: '{"summary"' };
   const { summary: sdk } = (await runProgram("evaluation-program.ts", program)) as {
     summary: Record<string, Record<string, unknown>>;
   };

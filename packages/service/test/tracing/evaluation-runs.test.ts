@@ -24,7 +24,7 @@ function tenant(projectId = newProject()) {
     run: async (model = "model", more: object = {}) =>
       (await tracing.evaluationRunCreate({ ...path, evaluation: ref("exam"), model: ref(model), ...more }))
         .evaluation_run_id,
-    predict: async (run: string | undefined, inputs: object, output: unknown, more: object = {}) =>
+    predict: async (run: string | undefined, inputs: Record<string, unknown>, output: unknown, more: object = {}) =>
       (
         await tracing.predictionCreate({
           ...path,
@@ -226,29 +226,25 @@ test("what is finished can be finished again, and keeps its time", async () => {
 test("a request that is repeated with its retry id writes nothing twice", async () => {
   const { path, ref, ...write } = tenant();
   const tracing = service.tracing();
-  const twice = async (send: (headers: { "X-Weave-Retry-Id": string }) => Promise<object>, id: string) => {
-    const [first, again] = [await send({ "X-Weave-Retry-Id": id }), await send({ "X-Weave-Retry-Id": id })];
+  const twice = async (send: (retry: { retryId: string }) => Promise<object>, retryId: string) => {
+    const [first, again] = [await send({ retryId }), await send({ retryId })];
     expect(again).toEqual(first);
     return Object.values(first)[0] as string;
   };
   const run = await twice(
-    (retry) => tracing.evaluationRunCreate({ ...path, ...retry, evaluation: ref("e"), model: ref("m") }),
+    (retry) => tracing.evaluationRunCreate({ ...path, evaluation: ref("e"), model: ref("m") }, retry),
     "1",
   );
   const prediction = await twice(
     (retry) =>
-      tracing.predictionCreate({
-        ...path,
-        ...retry,
-        model: ref("m"),
-        inputs: { n: 1 },
-        output: 1,
-        evaluation_run_id: run,
-      }),
+      tracing.predictionCreate(
+        { ...path, model: ref("m"), inputs: { n: 1 }, output: 1, evaluation_run_id: run },
+        retry,
+      ),
     "2",
   );
   await twice(
-    (retry) => tracing.scoreCreate({ ...path, ...retry, prediction_id: prediction, scorer: ref("s"), value: 1 }),
+    (retry) => tracing.scoreCreate({ ...path, prediction_id: prediction, scorer: ref("s"), value: 1 }, retry),
     "3",
   );
   expect(await write.calls()).toHaveLength(4);

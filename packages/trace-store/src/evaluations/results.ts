@@ -186,7 +186,7 @@ async function readTrialCalls(
 ): Promise<Map<string, TrialCall[]>> {
   const statement = () => {
     const p = new Parameters();
-    const calls = selectTrialCalls(scope(), p, { rare: at(p, located) }, [
+    const calls = selectTrialCalls(scope(), p, { rare: [p.inTimes("started_at", located.started_at)], ids: located.ids }, [
       `${exactly("output")} AS call_output`,
       "latency_us AS call_latency",
       "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",

@@ -287,9 +287,9 @@ describe("evaluations", () => {
       expect(create(body)).rejects.toMatchObject({ status, message: expect.stringMatching(message) });
     const other = await parts();
     for (const ref of [other.dataset, "", "d", `${dataset}/attr/rows`, `weave:///${projectId}/object/d:*`]) {
-      await refused({ dataset: ref }, 400, /dataset: must be the ref of a version in/);
+      await refused({ dataset: ref }, 400, /dataset: .*(no ref of an object|ref of another project)/);
     }
-    await refused({ scorers: [scorer, other.scorer] }, 400, /scorers.1: must be the ref/);
+    await refused({ scorers: [scorer, other.scorer] }, 400, /scorers.1: .*ref of another project/);
     await refused({ dataset: scorer }, 400, /dataset: must be the ref of a dataset/);
     await refused({ scorers: [dataset] }, 400, /scorers.0: must be the ref of a scorer or of an op/);
     await refused({ dataset: undefined }, 422, /dataset/);

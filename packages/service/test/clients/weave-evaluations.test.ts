@@ -89,7 +89,10 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   });
   expect(row(1)?.evaluations?.[0]?.trials?.[0]).toMatchObject({ model_output: null, scores: {} });
   expect(row(2)?.evaluations?.[0]?.trials?.[0]?.scores).toEqual({ exact: true });
-  expect(row(2)?.evaluations?.[1]?.trials?.[0]).toMatchObject({ model_output: "10", scores: { exact: true, points: 0.5 } });
+  expect(row(2)?.evaluations?.[1]?.trials?.[0]).toMatchObject({
+    model_output: "10",
+    scores: { exact: true, points: 0.5 },
+  });
   const [ofModel] = row(0)?.evaluations?.[0]?.trials ?? [];
   expect(predictions.map(({ prediction_id }) => prediction_id)).toContain(ofModel?.predict_call_id);
 

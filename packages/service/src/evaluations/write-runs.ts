@@ -1,10 +1,11 @@
 import { HeddleError } from "@heddle/errors";
-import { derivedId, externalRefs } from "@heddle/trace-model";
+import { derivedId, externalRefs, memberOf } from "@heddle/trace-model";
 import type { CallPart, JsonText, ProjectOf } from "@heddle/trace-model";
 import type { EvaluationRecord, ScoreStats } from "@heddle/trace-store";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { versionRef } from "./evaluation-refs.js";
+import { marksOf } from "./evaluation-views.js";
 import { idFor, markedStart, nowUs } from "./evaluation-writes.js";
 import type { EvaluationWrites, WriteContext } from "./evaluation-writes.js";
 
@@ -33,7 +34,10 @@ export async function createRun(
   return id;
 }
 
-/** Ends the call of a run with the means of its scores, again if it has ended. Throws `not_found`. */
+/**
+ * Ends the call of a run with the means of its scores, again if it has ended. Does nothing when a client has ended one of its
+ * own. Throws `not_found`.
+ */
 export async function finishRun(
   writes: EvaluationWrites,
   { id: runId, evaluation }: EvaluationRecord,
@@ -48,6 +52,8 @@ export async function finishRun(
     store.evaluations.meanOutput({ project_id: projectId, evaluation_run_id: runId }),
   ]);
   if (run === undefined) throw new HeddleError("not_found", `there is no evaluation run ${runId}`);
+  // Its output is that of the library's own summary.
+  if (run.ended_at !== null && memberOf(marksOf(run), "evaluation_run") === undefined) return;
   const output = meansOf(runs[0]?.scorer_stats ?? [], outputMean);
   const summary = given === undefined ? run.summary : externalRefs(given.text, context.projectOf);
   const now = nowUs();

@@ -112,6 +112,9 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   expect(stat(summary, "graded", "note")).toMatchObject({ value_type: "text" });
   expect(stat(loggedSummary, "points")).toMatchObject({ numeric_count: 3, numeric_mean: 0.25 });
   const { call } = await tracing.callRead({ project_id: projectId, id: logged.evaluation_run_id });
+  await tracing.evaluationRunFinish({ ...path, evaluation_run_id: logged.evaluation_run_id, summary: {} });
+  const finished = await tracing.callRead({ project_id: projectId, id: logged.evaluation_run_id });
+  expect(finished.call).toEqual(call);
   expect(call?.output).toEqual({ exact: { true_count: 3, true_fraction: 1 }, points: { mean: 0.25 } });
 
   expect(await tracing.evaluationRunDelete({ ...path, evaluation_run_ids: both })).toEqual({ num_deleted: 2 });

@@ -15,7 +15,7 @@ import type { EvaluationResultsQuery } from "../src/evaluations/results-plan.js"
 import { openTraceStore } from "../src/store.js";
 
 const rowCount = process.argv[2] === "--rows" ? Number(process.argv[3]) : 10_000;
-const rounds = 30;
+const rounds = 15;
 const databaseName = "bench_eval_results";
 const projectId = "acme/bench";
 const scorers = ["exact", "points", "judge"];
@@ -42,7 +42,8 @@ const runs = [await fill("one"), await fill("other")];
 const table: Record<string, Record<string, number | string>> = {};
 const parents = `parent_id IN (${runs.map((id) => `'${id}'`).join(",")})`;
 const trials = `FROM calls WHERE project_id = '${projectId}' AND ${parents} AND example_digest != ''`;
-const grouped = (key: string) => `SELECT example_digest, groupArray((parent_id, id)), ${key} AS k ${trials} GROUP BY example_digest`;
+const grouped = (key: string) =>
+  `SELECT example_digest, groupArray((parent_id, id)), ${key} AS k ${trials} GROUP BY example_digest`;
 const page = (request: Partial<EvaluationResultsQuery>) => () =>
   store.evaluations.results({ project_id: projectId, evaluation_run_ids: runs, limit: 50, ...request });
 const points = { field: "scores.points", direction: "desc" } as const;
@@ -126,7 +127,15 @@ async function fill(model: string): Promise<string> {
     for (const scorer of scorers) {
       batch.push(part(newId(), trial, `${scorer}.score`, { self: object(scorer), output: answer }, scores[scorer]));
     }
-    batch.push(part(trial, run, "Evaluation.predict_and_score", { ...self, example }, { output: answer, scores, model_latency: 0.5 }));
+    batch.push(
+      part(
+        trial,
+        run,
+        "Evaluation.predict_and_score",
+        { ...self, example },
+        { output: answer, scores, model_latency: 0.5 },
+      ),
+    );
     if (batch.length > 5000) {
       await store.ingest(batch);
       batch = [];

@@ -89,7 +89,10 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   });
   expect(row(1)?.evaluations?.[0]?.trials?.[0]).toMatchObject({ model_output: null, scores: {} });
   expect(row(2)?.evaluations?.[0]?.trials?.[0]?.scores).toEqual({ exact: true });
-  expect(row(2)?.evaluations?.[1]?.trials?.[0]).toMatchObject({ model_output: "10", scores: { exact: true, points: 0.5 } });
+  expect(row(2)?.evaluations?.[1]?.trials?.[0]).toMatchObject({
+    model_output: "10",
+    scores: { exact: true, points: 0.5 },
+  });
   const [ofModel] = row(0)?.evaluations?.[0]?.trials ?? [];
   expect(predictions.map(({ prediction_id }) => prediction_id)).toContain(ofModel?.predict_call_id);
 
@@ -109,6 +112,9 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   expect(stat(summary, "graded", "note")).toMatchObject({ value_type: "text" });
   expect(stat(loggedSummary, "points")).toMatchObject({ numeric_count: 3, numeric_mean: 0.25 });
   const { call } = await tracing.callRead({ project_id: projectId, id: logged.evaluation_run_id });
+  await tracing.evaluationRunFinish({ ...path, evaluation_run_id: logged.evaluation_run_id, summary: {} });
+  const finished = await tracing.callRead({ project_id: projectId, id: logged.evaluation_run_id });
+  expect(finished.call).toEqual(call);
   expect(call?.output).toEqual({ exact: { true_count: 3, true_fraction: 1 }, points: { mean: 0.25 } });
 
   expect(await tracing.evaluationRunDelete({ ...path, evaluation_run_ids: both })).toEqual({ num_deleted: 2 });

@@ -17,7 +17,11 @@ const digestOf = (n: number) => valueDigest(`{"n":${n}}`);
 
 function tenant(projectId = newProject()) {
   const [entity = "", name = ""] = projectId.split("/");
-  return { projectId, path: { entity, project: name }, ref: (kind: string, of: string) => `weave:///${projectId}/${kind}/${of}:${digest}` };
+  return {
+    projectId,
+    path: { entity, project: name },
+    ref: (kind: string, of: string) => `weave:///${projectId}/${kind}/${of}:${digest}`,
+  };
 }
 
 let second = 0;
@@ -63,7 +67,11 @@ async function runOfPython(trials: readonly Trial[], inline = false): Promise<st
     batch.push(
       call("PythonModel.predict", trial, { inputs: { self: model, n }, output, summary: { usage } }),
       ...Object.entries(scores).map(([scorer, value]) =>
-        call(`${scorer}.score`, trial, { inputs: { self: project.ref("object", scorer), output }, output: value, summary: { usage } }),
+        call(`${scorer}.score`, trial, {
+          inputs: { self: project.ref("object", scorer), output },
+          output: value,
+          summary: { usage },
+        }),
       ),
       trial,
     );
@@ -107,7 +115,9 @@ beforeAll(async () => {
     project_id: project.projectId,
     costs: { judge: { prompt_token_cost: 0.5, completion_token_cost: 2 } },
   });
-  await service.tracing().tableCreate({ table: { project_id: project.projectId, rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } });
+  await service
+    .tracing()
+    .tableCreate({ table: { project_id: project.projectId, rows: [{ n: 1 }, { n: 2 }, { n: 3 }] } });
   python = await runOfPython([
     { n: 1, output: 10, scores: { exact: true, points: 0.9 } },
     { n: 2, output: 20, scores: { exact: false, points: 0.5 } },
@@ -187,9 +197,18 @@ test("a request chooses what is read", async () => {
   for (const trial of trials) expect(trial).toMatchObject({ predict_call_id: null, scorer_call_ids: {} });
   expect(trials.filter(({ scores }) => Object.keys(scores ?? {}).length === 0)).toHaveLength(2);
   expect(await query({ include_rows: false })).toEqual({ rows: [], total_rows: 0, summary: null, warnings: [] });
-  expect(await numbers({ require_intersection: true, sort_by: [{ field: "inputs.n", direction: "desc" }] })).toEqual([2, 1]);
-  expect((await query({ evaluation_run_ids: [], include_summary: true })).summary).toEqual({ row_count: 0, evaluations: [] });
-  const reversed = await query({ evaluation_call_ids: [operations], evaluation_run_ids: [python, operations], include_summary: true });
+  expect(await numbers({ require_intersection: true, sort_by: [{ field: "inputs.n", direction: "desc" }] })).toEqual([
+    2, 1,
+  ]);
+  expect((await query({ evaluation_run_ids: [], include_summary: true })).summary).toEqual({
+    row_count: 0,
+    evaluations: [],
+  });
+  const reversed = await query({
+    evaluation_call_ids: [operations],
+    evaluation_run_ids: [python, operations],
+    include_summary: true,
+  });
   expect(reversed.summary?.evaluations?.map(({ evaluation_call_id: id }) => id)).toEqual([operations, python]);
 });
 
@@ -198,7 +217,12 @@ test("costs are those of the prediction, not of scorers", async () => {
   const costs = rows.flatMap(({ evaluations = [] }) =>
     evaluations.map(({ evaluation_call_id, trials }) => [evaluation_call_id, trials?.[0]?.total_cost] as const),
   );
-  expect(costs.filter(([run]) => run === python).map(([, cost]) => cost).toSorted()).toEqual([2.5, 3, 3.5]);
+  expect(
+    costs
+      .filter(([run]) => run === python)
+      .map(([, cost]) => cost)
+      .toSorted(),
+  ).toEqual([2.5, 3, 3.5]);
   expect(costs.filter(([run]) => run === operations).map(([, cost]) => cost)).toEqual([null, null, null]);
   expect(summary?.evaluations).toMatchObject([
     { predict_total_tokens: 9, predict_total_cost: 9 },
@@ -218,10 +242,35 @@ test("the summary counts scores by type and path", async () => {
     trace_id: python,
     started_at: expect.stringMatching(/^2026-04-10T09:/) as string,
   });
-  const none = { numeric_count: 0, numeric_mean: null, pass_true_count: 0, pass_known_count: 0, pass_rate: null, pass_signal_coverage: null };
+  const none = {
+    numeric_count: 0,
+    numeric_mean: null,
+    pass_true_count: 0,
+    pass_known_count: 0,
+    pass_rate: null,
+    pass_signal_coverage: null,
+  };
   expect(summary?.evaluations?.[0]?.scorer_stats).toEqual([
-    { ...none, scorer_key: "exact", path: null, value_type: "binary", trial_count: 3, pass_true_count: 2, pass_known_count: 3, pass_rate: 2 / 3, pass_signal_coverage: 1 },
-    { ...none, scorer_key: "points", path: null, value_type: "continuous", trial_count: 3, numeric_count: 2, numeric_mean: 0.7 },
+    {
+      ...none,
+      scorer_key: "exact",
+      path: null,
+      value_type: "binary",
+      trial_count: 3,
+      pass_true_count: 2,
+      pass_known_count: 3,
+      pass_rate: 2 / 3,
+      pass_signal_coverage: 1,
+    },
+    {
+      ...none,
+      scorer_key: "points",
+      path: null,
+      value_type: "continuous",
+      trial_count: 3,
+      numeric_count: 2,
+      numeric_mean: 0.7,
+    },
   ]);
   expect(summary?.evaluations?.[1]?.scorer_stats).toMatchObject([
     { scorer_key: "exact", pass_rate: 2 / 3 },
@@ -237,18 +286,52 @@ describe("rows are sorted", () => {
   test.each<[string, NonNullable<Query["sort_by"]>, number[]]>([
     ["by a field of the row", [{ field: "inputs.n", direction: "asc" }], [1, 2, 3, 4]],
     ["by the mean over all runs, rows without it last", [{ field: "scores.points", direction: "asc" }], [1, 2, 4, 3]],
-    ["by a boolean", [{ field: "scores.exact", direction: "desc" }, { field: "inputs.n", direction: "desc" }], [4, 3, 2, 1]],
-    ["by latency", [{ field: "model_latency_seconds", direction: "desc" }, { field: "inputs.n", direction: "asc" }], [3, 1, 2, 4]],
+    [
+      "by a boolean",
+      [
+        { field: "scores.exact", direction: "desc" },
+        { field: "inputs.n", direction: "desc" },
+      ],
+      [4, 3, 2, 1],
+    ],
+    [
+      "by latency",
+      [
+        { field: "model_latency_seconds", direction: "desc" },
+        { field: "inputs.n", direction: "asc" },
+      ],
+      [3, 1, 2, 4],
+    ],
     ["by tokens", [{ field: "total_tokens", direction: "desc" }], [3, 2, 1, 4]],
-    ["by text", [{ field: "output", direction: "asc" }, { field: "inputs.n", direction: "asc" }], [1, 2, 3, 4]],
-    ["by the difference of the runs", [{ field: "scores.points", direction: "desc", mode: "difference" }, { field: "inputs.n", direction: "asc" }], [1, 2, 3, 4]],
+    [
+      "by text",
+      [
+        { field: "output", direction: "asc" },
+        { field: "inputs.n", direction: "asc" },
+      ],
+      [1, 2, 3, 4],
+    ],
+    [
+      "by the difference of the runs",
+      [
+        { field: "scores.points", direction: "desc", mode: "difference" },
+        { field: "inputs.n", direction: "asc" },
+      ],
+      [1, 2, 3, 4],
+    ],
   ])("%s", async (_, sort_by, wanted) => {
     expect(await numbers({ sort_by })).toEqual(wanted);
     expect(await numbers({ sort_by, limit: 2, offset: 1 })).toEqual(wanted.slice(1, 3));
   });
 
   test("by one run", async () => {
-    const byRun = (run: string) => numbers({ sort_by: [{ field: "scores.points", direction: "desc", evaluation_call_id: run }, { field: "inputs.n", direction: "asc" }] });
+    const byRun = (run: string) =>
+      numbers({
+        sort_by: [
+          { field: "scores.points", direction: "desc", evaluation_call_id: run },
+          { field: "inputs.n", direction: "asc" },
+        ],
+      });
     expect(await byRun(python)).toEqual([1, 2, 3, 4]);
     expect(await byRun(operations)).toEqual([4, 1, 2, 3]);
   });
@@ -258,10 +341,28 @@ describe("rows are filtered", () => {
   const byNumber = { sort_by: [{ field: "inputs.n", direction: "asc" as const }] };
   test.each<[string, () => NonNullable<Query["filters"]>, "and" | "or" | undefined, number[]]>([
     ["by a score of any run", () => [{ query: field("scores.exact", "$eq", false) }], undefined, [1, 2]],
-    ["by a score of one run", () => [{ evaluation_call_id: operations, query: field("scores.exact", "$eq", false) }], undefined, [1]],
+    [
+      "by a score of one run",
+      () => [{ evaluation_call_id: operations, query: field("scores.exact", "$eq", false) }],
+      undefined,
+      [1],
+    ],
     ["inside of a score", () => [{ query: field("scores.points.deep.er", "$gt", 6) }], undefined, [2]],
-    ["by one of several", () => [{ query: field("inputs.n", "$eq", 4) }, { query: field("output", "$eq", 10) }], undefined, [1, 4]],
-    ["by all of several", () => [{ evaluation_call_id: python, query: field("scores.exact", "$eq", true) }, { evaluation_call_id: operations, query: field("scores.exact", "$eq", false) }], "and", [1]],
+    [
+      "by one of several",
+      () => [{ query: field("inputs.n", "$eq", 4) }, { query: field("output", "$eq", 10) }],
+      undefined,
+      [1, 4],
+    ],
+    [
+      "by all of several",
+      () => [
+        { evaluation_call_id: python, query: field("scores.exact", "$eq", true) },
+        { evaluation_call_id: operations, query: field("scores.exact", "$eq", false) },
+      ],
+      "and",
+      [1],
+    ],
     ["by tokens", () => [{ query: field("total_tokens", "$gte", 3) }], undefined, [2, 3]],
     ["by digest", () => [{ query: field("row_digest", "$eq", digestOf(3)) }], undefined, [3]],
     ["to nothing", () => [{ query: field("scores.missing", "$eq", 1) }], undefined, []],
@@ -285,16 +386,36 @@ describe("a request that cannot be is refused with the field that is wrong", () 
   const one = { evaluation_run_ids: ["missing"] };
   test.each<[object, number, RegExp]>([
     [{}, 400, /evaluation_run_ids: names no evaluation run/],
-    [{ evaluation_run_ids: Array.from({ length: 10_000 }, (_, index) => `run-${index}`) }, 400, /evaluation_run_ids: more than 1000/],
+    [
+      { evaluation_run_ids: Array.from({ length: 10_000 }, (_, index) => `run-${index}`) },
+      400,
+      /evaluation_run_ids: more than 1000/,
+    ],
     [{ ...one, limit: -1 }, 400, /limit/],
     [{ ...one, offset: -1 }, 400, /offset/],
     [{ ...one, unknown: 1 }, 422, /unknown/],
-    [{ ...one, sort_by: [{ field: "cost", direction: "asc" }] }, 422, /sort_by.*results have no field cost; there are row_digest, scores\.<path>/],
-    [{ ...one, sort_by: [{ field: "scores.a", direction: "asc", evaluation_call_id: "other" }] }, 400, /sort_by\.0\.evaluation_call_id/],
+    [
+      { ...one, sort_by: [{ field: "cost", direction: "asc" }] },
+      422,
+      /sort_by.*results have no field cost; there are row_digest, scores\.<path>/,
+    ],
+    [
+      { ...one, sort_by: [{ field: "scores.a", direction: "asc", evaluation_call_id: "other" }] },
+      400,
+      /sort_by\.0\.evaluation_call_id/,
+    ],
     [{ ...one, filters: [{ query: field("summary.x", "$eq", 1) }] }, 422, /filters.*results have no field summary/],
-    [{ ...one, filters: [{ evaluation_call_id: "other", query: field("scores.x", "$eq", 1) }] }, 400, /filters\.0\.evaluation_call_id/],
+    [
+      { ...one, filters: [{ evaluation_call_id: "other", query: field("scores.x", "$eq", 1) }] },
+      400,
+      /filters\.0\.evaluation_call_id/,
+    ],
     [{ ...one, filters: [{ query: { $expr: { $and: [] } } }] }, 400, /filters\.0/],
-    [{ ...one, filters: Array.from({ length: 21 }, () => ({ query: field("scores.x", "$eq", 1) })) }, 400, /more than 20/],
+    [
+      { ...one, filters: Array.from({ length: 21 }, () => ({ query: field("scores.x", "$eq", 1) })) },
+      400,
+      /more than 20/,
+    ],
   ])("%o", async (request, status, reason) => {
     expect(await post(request)).toEqual([status, expect.stringMatching(reason)]);
   });
@@ -316,8 +437,22 @@ test("trials without an example, without output, or with scores that are none, a
   const batch = [
     { ...ids, id: "r", op_name: "Evaluation.evaluate", inputs: {} },
     { ...ids, id: "a", parent_id: "r", op_name: "Evaluation.predict_and_score", inputs: {} },
-    { ...ids, id: "b", parent_id: "r", op_name: "Mine.predictAndScore", inputs: { example: "text" }, output: { scores: [1] } },
-    { ...ids, id: "c", parent_id: "r", op_name: "Evaluation.predict_and_score", inputs: { example: null }, output: { output: 1, scores: { "a.b": { "": 1e308, x: [1] } } } },
+    {
+      ...ids,
+      id: "b",
+      parent_id: "r",
+      op_name: "Mine.predictAndScore",
+      inputs: { example: "text" },
+      output: { scores: [1] },
+    },
+    {
+      ...ids,
+      id: "c",
+      parent_id: "r",
+      op_name: "Evaluation.predict_and_score",
+      inputs: { example: null },
+      output: { output: 1, scores: { "a.b": { "": 1e308, x: [1] } } },
+    },
     { ...ids, id: "d", parent_id: "c", op_name: "not a trial", inputs: {} },
   ];
   const tracing = service.tracing();
@@ -333,9 +468,19 @@ test("trials without an example, without output, or with scores that are none, a
   expect(rows[0]).toMatchObject({
     row_digest: valueDigest("null"),
     raw_data_row: null,
-    evaluations: [{ trials: [{ predict_and_score_call_id: "a", scores: {} }, { predict_call_id: "d", model_output: 1 }] }],
+    evaluations: [
+      {
+        trials: [
+          { predict_and_score_call_id: "a", scores: {} },
+          { predict_call_id: "d", model_output: 1 },
+        ],
+      },
+    ],
   });
-  expect(rows[1]).toMatchObject({ raw_data_row: "text", evaluations: [{ trials: [{ model_output: null, scores: {} }] }] });
+  expect(rows[1]).toMatchObject({
+    raw_data_row: "text",
+    evaluations: [{ trials: [{ model_output: null, scores: {} }] }],
+  });
   expect(summary?.evaluations?.[0]).toMatchObject({
     trial_count: 3,
     evaluation_ref: null,

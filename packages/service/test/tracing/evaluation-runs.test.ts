@@ -115,7 +115,12 @@ test("runs, predictions and scores are read and listed, in pages, the oldest fir
   const tracing = service.tracing();
   const [first, second] = [await write.run("a"), await write.run("b", { source_evaluation_run_id: "elsewhere" })];
   const predictions = [];
-  for (const [run, n] of [[first, 1], [first, 2], [second, 3], [undefined, 4]] as const) {
+  for (const [run, n] of [
+    [first, 1],
+    [first, 2],
+    [second, 3],
+    [undefined, 4],
+  ] as const) {
     predictions.push(await write.predict(run, { n }, n * 10));
   }
   const scores = [];
@@ -290,7 +295,14 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     const { path, ref, ...write } = tenant();
     const tracing = service.tracing();
     const foreign = tenant(newProject("rival")).ref("exam");
-    for (const bad of [foreign, "exam", "", `weave:///${write.projectId}/call/x`, `${ref("exam")}/attr/rows`, `weave:///${write.projectId}/object/exam:*`]) {
+    for (const bad of [
+      foreign,
+      "exam",
+      "",
+      `weave:///${write.projectId}/call/x`,
+      `${ref("exam")}/attr/rows`,
+      `weave:///${write.projectId}/object/exam:*`,
+    ]) {
       const refused = bad === "" ? status(422, /evaluation/) : status(400, /evaluation: must be the ref of a version/);
       await expect(tracing.evaluationRunCreate({ ...path, evaluation: bad, model: ref("m") })).rejects.toEqual(refused);
     }
@@ -312,14 +324,24 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     const prediction = await write.predict(run, {}, 1);
     const other = tenant();
     for (const id of ["missing", prediction]) {
-      await expect(write.predict(id, {}, 1)).rejects.toEqual(status(404, /evaluation_run_id: there is no evaluation run/));
-      await expect(tracing.evaluationRunRead({ ...path, evaluation_run_id: id })).rejects.toEqual(status(404, /there is no/));
-      await expect(tracing.evaluationRunFinish({ ...path, evaluation_run_id: id })).rejects.toEqual(status(404, /there is no/));
+      await expect(write.predict(id, {}, 1)).rejects.toEqual(
+        status(404, /evaluation_run_id: there is no evaluation run/),
+      );
+      await expect(tracing.evaluationRunRead({ ...path, evaluation_run_id: id })).rejects.toEqual(
+        status(404, /there is no/),
+      );
+      await expect(tracing.evaluationRunFinish({ ...path, evaluation_run_id: id })).rejects.toEqual(
+        status(404, /there is no/),
+      );
     }
     await expect(write.score(run, "s", 1)).rejects.toEqual(status(404, /prediction_id: there is no prediction/));
     await expect(tracing.predictionFinish({ ...path, prediction_id: run })).rejects.toEqual(status(404, /there is no/));
-    await expect(tracing.scoreRead({ ...path, score_id: prediction })).rejects.toEqual(status(404, /there is no score/));
-    await expect(tracing.predictionRead({ ...other.path, prediction_id: prediction })).rejects.toEqual(status(404, /there is no/));
+    await expect(tracing.scoreRead({ ...path, score_id: prediction })).rejects.toEqual(
+      status(404, /there is no score/),
+    );
+    await expect(tracing.predictionRead({ ...other.path, prediction_id: prediction })).rejects.toEqual(
+      status(404, /there is no/),
+    );
     await expect(write.score(prediction, "s", 1, { evaluation_run_id: await write.run() })).rejects.toEqual(
       status(400, /evaluation_run_id: the prediction .* is not part of this run/),
     );
@@ -331,7 +353,9 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     const many = Array.from({ length: 1001 }, (_, index) => `id-${index}`);
     await expect(collect(tracing.evaluationRunList({ ...path, limit: -1 }))).rejects.toEqual(status(400, /limit/));
     await expect(collect(tracing.scoreList({ ...path, offset: -1 }))).rejects.toEqual(status(400, /offset/));
-    await expect(collect(tracing.evaluationRunList({ ...path, evaluation_run_ids: many }))).rejects.toEqual(status(400, /evaluation_run_ids/));
+    await expect(collect(tracing.evaluationRunList({ ...path, evaluation_run_ids: many }))).rejects.toEqual(
+      status(400, /evaluation_run_ids/),
+    );
     await expect(tracing.scoreDelete({ ...path, score_ids: many })).rejects.toEqual(status(413, /score_ids/));
     await expect(tracing.scoreDelete({ ...path, score_ids: [] })).rejects.toEqual(status(422, /score_ids/));
   });

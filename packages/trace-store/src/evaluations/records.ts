@@ -107,11 +107,7 @@ const noTrial = ["trial", "run", "evaluation", "model", "scorer"].map((name) => 
 /** The first of these that is no empty text. */
 const firstOf = (...texts: string[]) => `arrayFirst(text -> text != '', [${texts.join(", ")}])`;
 
-function selectRuns(
-  scope: CallScope,
-  p: Parameters,
-  { ids, evaluations, models }: EvaluationRecordQuery,
-): string {
+function selectRuns(scope: CallScope, p: Parameters, { ids, evaluations, models }: EvaluationRecordQuery): string {
   const evaluation = firstOf(
     "JSONExtractString(attributes, 'weave', 'evaluation')",
     "JSONExtractString(inputs, 'self')",

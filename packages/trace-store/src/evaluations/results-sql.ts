@@ -7,7 +7,7 @@ import { StatementSql } from "../query/statement-sql.js";
 import type { CallScope } from "../query/visible-calls.js";
 import { allRows } from "../schema/read-table.js";
 import type { ResultsPlan, ResultsSort, TrialColumn } from "./results-plan.js";
-import { selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";
+import { mayBeAdded, selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";
 
 /** What a trial says itself of each field; '' or NULL where it says nothing. */
 const ownColumns: Partial<Record<TrialColumn, string>> = {
@@ -44,13 +44,16 @@ export function selectTrialFields(
   const own = wanted.flatMap((name) => ownColumns[name] ?? []);
   const joins: string[] = [];
   if (columns.has("scores")) {
-    const calls = selectTrialCalls(scope, p, trials, ["output AS call_output"]);
+    const calls = selectTrialCalls(scope, p, trials, ["output AS call_output"], [mayBeAdded(scope, p, trials)]);
     joins.push(`LEFT JOIN (SELECT added_to, groupArray((added_name, added_value)) AS added FROM
       (SELECT trial_id AS added_to, scorer AS added_name, argMax(call_output, (call_us, call_id)) AS added_value
         FROM (${calls}) WHERE is_added GROUP BY trial_id, scorer) GROUP BY added_to) AS late_scores ON added_to = trial_id`);
   }
   if (columns.has("model_latency_seconds") || columns.has("total_tokens")) {
-    const calls = selectTrialCalls(scope, p, trials, ["latency_us AS prediction_us", `${predictionTokens} AS total_tokens`]);
+    const calls = selectTrialCalls(scope, p, trials, [
+      "latency_us AS prediction_us",
+      `${predictionTokens} AS total_tokens`,
+    ]);
     joins.push(`LEFT JOIN (SELECT trial_id AS predicted_in, prediction_us, total_tokens FROM (${selectPredictions(calls)}))
       AS predictions ON predicted_in = trial_id`);
   }
@@ -111,7 +114,10 @@ function sortValue(sql: StatementSql, { field }: ResultsSort): { text: string; n
     return { text: `CAST(toString(${field.column}), 'Nullable(String)')`, number };
   }
   const leaf = sql.named(leafOrNull(sql, field.column, field.path));
-  return { text: leaf.first, number: `multiIf(${leaf.again} = 'true', 1, ${leaf.again} = 'false', 0, ${numeric(leaf.again)})` };
+  return {
+    text: leaf.first,
+    number: `multiIf(${leaf.again} = 'true', 1, ${leaf.again} = 'false', 0, ${numeric(leaf.again)})`,
+  };
 }
 
 function rowKeys({ mode }: ResultsSort, index: number): string[] {

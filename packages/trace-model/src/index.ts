@@ -7,6 +7,7 @@ export {
   type JsonType,
   memberOf,
   objectEntries,
+  stringMember,
   stringValue,
 } from "./json/members.js";
 export { withMembers } from "./json/edit.js";
@@ -33,6 +34,7 @@ export {
   weaveBlock,
   wholeMilliseconds,
 } from "./calls/summary.js";
+export { exampleDigest } from "./evaluations/example-digest.js";
 export { withOtelSpan } from "./calls/otel-span.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";

@@ -13,14 +13,14 @@ import type { CallPart, RejectedSpan, ScannedTraces, SpanCall } from "@heddle/tr
 import { ItemAccess } from "../access/item-access.js";
 import { currentScope } from "../limits/request-scope.js";
 import type { Caller, Services } from "../services.js";
-import { OtelOps } from "../ingest/otel-ops.js";
+import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 
 type CompleteCall = Extract<CallPart, { part: "complete" }>;
 
 export function openTelemetryHandlers(services: Services): TracingHandlers<Caller>["openTelemetry"] {
   const { config } = services;
   const exportLimits = { maxSpans: config.limits.maxExportSpans, setting: "HEDDLE_OTLP_MAX_SPANS" };
-  const ops = new OtelOps(services);
+  const ops = new PlaceholderOps(services, "This op was recorded through OpenTelemetry; its source is not known.");
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();

@@ -20,10 +20,17 @@ interface FileOf {
   digest: string;
 }
 
+interface FilesOf {
+  project_id: string;
+  digests: readonly string[];
+}
+
 export interface Files {
   /** Makes a blob a file of the project. The first name stays; adding a file again costs next to nothing. */
   add(file: StoredFile & { project_id: string }): Promise<void>;
   get(request: FileOf): Promise<StoredFile | undefined>;
+  /** Those of the files that the project has, by digest. */
+  find(request: FilesOf): Promise<Map<string, StoredFile>>;
   /** Whether any project has a file. */
   exist(): Promise<boolean>;
   /** Bytes of all files of the project. */
@@ -36,14 +43,20 @@ export function openFiles({ engine, writes }: StoreContext): Files {
   // Clients upload the same source file for every op instance. Files never go away, so what was seen stays true.
   const seen = new Set<string>();
 
-  async function get(by: Engine, { project_id, digest }: FileOf): Promise<StoredFile | undefined> {
+  async function find(
+    by: Engine,
+    { project_id, digests }: FilesOf,
+  ): Promise<Map<string, StoredFile>> {
+    if (digests.length === 0) return new Map();
     const p = new Parameters();
     const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM ${allRows("files")}
-      WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)}
-      ORDER BY created_at LIMIT 1`;
-    const [row] = await by.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
-    return row && { ...row, size_bytes: Number(row.size_bytes) };
+      WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", digests)}
+      ORDER BY created_at LIMIT 1 BY digest`;
+    const rows = await by.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
+    return new Map(rows.map((row) => [row.digest, { ...row, size_bytes: Number(row.size_bytes) }]));
   }
+  const get = async (by: Engine, { project_id, digest }: FileOf) =>
+    (await find(by, { project_id, digests: [digest] })).get(digest);
 
   return {
     async add(file) {
@@ -62,6 +75,7 @@ export function openFiles({ engine, writes }: StoreContext): Files {
       seen.add(key);
     },
     get: async (request) => await get(engine, request),
+    find: async (request) => await find(engine, request),
     async exist() {
       return (await engine.rows({ sql: `SELECT 1 FROM ${allRows("files")} LIMIT 1` })).length > 0;
     },

@@ -7,6 +7,7 @@ import { Heads, headKey } from "./heads.js";
 import { changeTags, distinctLabels, removeAliases, setAliases } from "./labels.js";
 import { queryObjects, readObject } from "./query.js";
 import type {
+  Among,
   CreatedObject,
   DeletedObjects,
   ObjectCreate,
@@ -32,9 +33,11 @@ export interface Objects {
    * Throws `invalid`, also for a name that belongs to another class, or `conflict` for another digest than the expected.
    */
   create(request: ObjectCreate): Promise<CreatedObject>;
-  read(request: ObjectRead, options?: ReadOptions): Promise<StoredObject>;
+  /** With `among`, everything else under the name is passed over, also by labels. */
+  read(request: ObjectRead, options?: ReadOptions & { among?: Among }): Promise<StoredObject>;
   query(request: ObjectQuery, options?: ReadOptions): Promise<StoredObject[]>;
-  delete(request: ObjectDelete): Promise<DeletedObjects>;
+  /** With `among`, everything else under the name stays. */
+  delete(request: ObjectDelete, among?: Among): Promise<DeletedObjects>;
   addTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
   removeTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
   setAliases(request: VersionOf & { aliases: readonly string[] }): Promise<void>;
@@ -74,10 +77,10 @@ export function openObjects(context: StoreContext): Objects {
     },
     read: async (request, options) => await readObject(engine, request, options),
     query: async (request, options) => await queryObjects(engine, request, options),
-    delete: async (request) =>
+    delete: async (request, among) =>
       await runExclusive(async () => {
         try {
-          return await deleteVersions(committing, request);
+          return await deleteVersions(committing, request, among);
         } finally {
           for (const kind of ["object", "op"] as const) heads.forget(headKey({ ...request, kind }));
         }

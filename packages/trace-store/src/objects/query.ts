@@ -4,7 +4,7 @@ import { checkPage, pageClause } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { labelsOf } from "./labels.js";
 import type { ProjectLabel } from "./labels.js";
-import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
+import type { Among, ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
 import { readValues, sizeOf, valueKey } from "./values.js";
 import { inProject, isLatest, liveVersion, missingVersion, versionColumns, versionOf } from "./versions.js";
 import type { Version, VersionRow } from "./versions.js";
@@ -19,9 +19,9 @@ interface Including {
 export async function readObject(
   engine: Engine,
   request: ObjectRead,
-  options: ReadOptions = {},
+  options: ReadOptions & { among?: Among } = {},
 ): Promise<StoredObject> {
-  const version = await liveVersion(engine, request, options.signal);
+  const version = await liveVersion(engine, request, options);
   const [object] = await complete(engine, [version], request, options);
   if (object === undefined) throw missingVersion(request);
   return object;

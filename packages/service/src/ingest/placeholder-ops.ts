@@ -1,5 +1,4 @@
-import { fileDigest, formatRef } from "@heddle/trace-model";
-import { splitProject } from "../access/project-id.js";
+import { ProjectWriter } from "../object-kinds/project-writer.js";
 import type { Services } from "../services.js";
 
 /** Most ops published at once. */
@@ -7,20 +6,22 @@ const publishedAtOnce = 500;
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
-const source = new TextEncoder().encode("# This op was recorded through OpenTelemetry; its source is not known.\n");
-const sourceDigest = fileDigest(source);
-
-/**
- * Op objects for span names: the first span of a name in a project publishes an op with placeholder source, later ones
- * use its ref.
- */
-export class OtelOps {
+/** Op objects of calls whose source is not known: the first call of a name in a project publishes one, later ones use its ref. */
+export class PlaceholderOps {
   readonly #services: Services;
+  readonly #source: string;
   readonly #known = new Map<string, Promise<string>>();
-  readonly #sources = new Map<string, Promise<void>>();
+  readonly #sources = new Map<string, Promise<string>>();
 
-  constructor(services: Services) {
+  /** `comment` is the source of the ops. */
+  constructor(services: Services, comment: string) {
     this.#services = services;
+    this.#source = `# ${comment}\n`;
+  }
+
+  /** As {@link refs}, for one object id. */
+  async ref(projectId: string, objectId: string): Promise<string> {
+    return await this.#ref(projectId, objectId);
   }
 
   /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
@@ -45,40 +46,21 @@ export class OtelOps {
   }
 
   async #publish(projectId: string, objectId: string): Promise<string> {
-    await this.#source(projectId);
-    const { digest } = await this.#services.store.objects.create({
-      project_id: projectId,
-      object_id: objectId,
-      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
-    });
-    const { entity = "", project = "" } = splitProject(projectId) ?? {};
-    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
+    const digest = await this.#sourceOf(projectId);
+    return (await new ProjectWriter(this.#services, projectId).publishOpOf(objectId, digest)).ref;
   }
 
-  /** The placeholder is stored once for all ops of a project. */
-  #source(projectId: string): Promise<void> {
+  /** The digest of the source, which is stored once for all ops of a project. */
+  #sourceOf(projectId: string): Promise<string> {
     const known = this.#sources.get(projectId);
     if (known !== undefined) return known;
-    const stored = this.#storeSource(projectId);
+    const stored = new ProjectWriter(this.#services, projectId).putSource(this.#source);
     remember(this.#sources, projectId, stored);
     return stored;
   }
-
-  async #storeSource(projectId: string): Promise<void> {
-    const { blobs, store } = this.#services;
-    const { key, size } = await blobs.put(source);
-    await store.files.add({
-      project_id: projectId,
-      digest: sourceDigest,
-      name: "obj.py",
-      size_bytes: size,
-      mime: "text/x-python",
-      blob_key: key,
-    });
-  }
 }
 
-/** What fails is forgotten, so that the next span tries it again. */
+/** What fails is forgotten, so that the next call tries it again. */
 function remember<T>(known: Map<string, Promise<T>>, key: string, made: Promise<T>): void {
   known.set(key, made);
   made.catch(() => known.delete(key));

@@ -29,7 +29,7 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   const projectId = newProject();
   const [entity = "", project = ""] = projectId.split("/");
   const program = { url, key: service.owner_key, args: [projectId], start: '{"summary"' };
-  const { summary: sdk } = (await runProgram("evaluation-program.ts", program)) as {
+  const { summary: sdk } = (await runProgram(new URL("evaluation-program.ts", import.meta.url), program)) as {
     summary: Record<string, Record<string, unknown>>;
   };
   const tracing = service.tracing();
@@ -73,7 +73,7 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   expect(results.warnings).toEqual([]);
   // Rows of a dataset and rows that were given as they are meet.
   expect(results.rows.map(({ row_digest, raw_data_row }) => [row_digest, raw_data_row])).toEqual(
-    rows.map((row) => [digestOf(row), row]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    rows.map((row) => [digestOf(row), row] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   const row = (index: number) => results.rows.find(({ row_digest }) => row_digest === digestOf(rows[index] ?? {}));
   expect(row(0)?.evaluations?.map(({ evaluation_call_id, trials }) => [evaluation_call_id, trials?.length])).toEqual([

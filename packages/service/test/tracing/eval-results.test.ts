@@ -220,8 +220,8 @@ test("costs are those of the prediction, not of scorers", async () => {
   expect(
     costs
       .filter(([run]) => run === python)
-      .map(([, cost]) => cost)
-      .toSorted(),
+      .map(([, cost]) => Number(cost))
+      .toSorted((a, b) => a - b),
   ).toEqual([2.5, 3, 3.5]);
   expect(costs.filter(([run]) => run === operations).map(([, cost]) => cost)).toEqual([null, null, null]);
   expect(summary?.evaluations).toMatchObject([

@@ -2,6 +2,7 @@ import type { BlobStore } from "@heddle/blob-store";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { Config } from "./config.js";
+import type { LossLog } from "./losses/loss-log.js";
 import type { Providers } from "./providers/providers.js";
 
 /** What the handlers use. */
@@ -10,6 +11,7 @@ export interface Services {
   control: ControlPlane;
   store: TraceStore;
   blobs: BlobStore;
+  losses: LossLog;
   /** The model servers of others. */
   providers: Providers;
   /** Of this package, as reported by /version and /server_info. */

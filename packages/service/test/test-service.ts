@@ -12,6 +12,7 @@ import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
+import { openLossLog } from "../src/losses/loss-log.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
@@ -43,7 +44,8 @@ export async function openTestService(env: Record<string, string> = {}) {
   });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
-  const services: Services = { config, control, store, blobs, providers, version: "1.2.3" };
+  const losses = openLossLog(config.dataDir, () => {});
+  const services: Services = { config, control, store, blobs, losses, providers, version: "1.2.3" };
   const unexpected: unknown[] = [];
   const outages: string[] = [];
   const app = createApp(services, {

@@ -47,7 +47,14 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   // A model that throws made a prediction, too.
   const ofRun = { ...path, evaluation_run_id: run.evaluation_run_id };
   const predictions = await collect(tracing.predictionList(ofRun));
-  expect(predictions.map(({ output }) => output).toSorted()).toEqual(["10", "10", "4", "4", null, null]);
+  expect(predictions.map(({ output }) => String(output)).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    "10",
+    "10",
+    "4",
+    "4",
+    "null",
+    "null",
+  ]);
   expect(new Set(predictions.map((one) => one.model))).toEqual(new Set([run.model]));
   const scores = await collect(tracing.scoreList({ ...path, evaluation_run_id: logged.evaluation_run_id }));
   expect(scores.map(({ scorer, value }) => [/object\/(\w+):/.exec(scorer)?.[1], value])).toEqual(

@@ -66,7 +66,7 @@ await measure(
 );
 await measure(
   "filtered by a score",
-  page({ filters: [{ query: { $expr: { $eq: [{ $getField: "scores.exact" }, { $literal: false }] } } as never }] }),
+  page({ filters: [{ query: { $expr: { $eq: [{ $getField: "scores.exact" }, { $literal: false }] } } }] }),
   `${grouped("max(NOT JSONExtractBool(output, 'scores', 'exact'))")} HAVING k = 1 ORDER BY example_digest LIMIT 50`,
 );
 await measure(

@@ -20,5 +20,5 @@ export function versionRef(
       loc: [name],
     });
   }
-  return { ...ref, uri } as VersionRef;
+  return { ...ref, uri };
 }

@@ -4,13 +4,12 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Runs a program of this folder that uses the npm package `weave`, and returns the JSON that it prints last. */
+/** Runs a program that uses the npm package `weave`, and returns the JSON that it prints last. */
 export async function runProgram(
-  name: string,
+  program: URL,
   { url, key, args, start }: { url: string; key: string; args: string[]; start: string },
 ): Promise<unknown> {
-  const program = fileURLToPath(new URL(name, import.meta.url));
-  const { stdout } = await run(process.execPath, ["--import", "tsx", program, ...args], {
+  const { stdout } = await run(process.execPath, ["--import", "tsx", fileURLToPath(program), ...args], {
     env: {
       PATH: process.env["PATH"],
       HOME: "/nonexistent",

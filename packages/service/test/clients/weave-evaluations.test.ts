@@ -29,7 +29,7 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   const projectId = newProject();
   const [entity = "", project = ""] = projectId.split("/");
   const program = { url, key: service.owner_key, args: [projectId], start: '{"summary"' };
-  const { summary: sdk } = (await runProgram("evaluation-program.ts", program)) as {
+  const { summary: sdk } = (await runProgram(new URL("evaluation-program.ts", import.meta.url), program)) as {
     summary: Record<string, Record<string, unknown>>;
   };
   const tracing = service.tracing();
@@ -47,7 +47,14 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   // A model that throws made a prediction, too.
   const ofRun = { ...path, evaluation_run_id: run.evaluation_run_id };
   const predictions = await collect(tracing.predictionList(ofRun));
-  expect(predictions.map(({ output }) => output).toSorted()).toEqual(["10", "10", "4", "4", null, null]);
+  expect(predictions.map(({ output }) => String(output)).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+    "10",
+    "10",
+    "4",
+    "4",
+    "null",
+    "null",
+  ]);
   expect(new Set(predictions.map((one) => one.model))).toEqual(new Set([run.model]));
   const scores = await collect(tracing.scoreList({ ...path, evaluation_run_id: logged.evaluation_run_id }));
   expect(scores.map(({ scorer, value }) => [/object\/(\w+):/.exec(scorer)?.[1], value])).toEqual(
@@ -73,7 +80,7 @@ test("evaluations of the weave SDK are runs, predictions and scores, and their r
   expect(results.warnings).toEqual([]);
   // Rows of a dataset and rows that were given as they are meet.
   expect(results.rows.map(({ row_digest, raw_data_row }) => [row_digest, raw_data_row])).toEqual(
-    rows.map((row) => [digestOf(row), row]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    rows.map((row) => [digestOf(row), row] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   const row = (index: number) => results.rows.find(({ row_digest }) => row_digest === digestOf(rows[index] ?? {}));
   expect(row(0)?.evaluations?.map(({ evaluation_call_id, trials }) => [evaluation_call_id, trials?.length])).toEqual([

@@ -32,7 +32,7 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   const ref = `weave:///${projectId}/object/not_by_the_sdk:${made.digest}`;
   const { evaluation_ref } = await tracing.evaluationCreate({ ...at, name: "own", dataset: ref });
   const program = { url, key: service.owner_key, args: [projectId, ref, evaluation_ref], start: '{"roots"' };
-  const report = (await runProgram("weave-program.ts", program)) as Report;
+  const report = (await runProgram(new URL("weave-program.ts", import.meta.url), program)) as Report;
 
   const calls: Awaited<ReturnType<typeof tracing.callsQuery>>["calls"] = [];
   for await (const call of tracing.callsQueryStream({ project_id: projectId })) calls.push(call);

@@ -220,8 +220,8 @@ test("costs are those of the prediction, not of scorers", async () => {
   expect(
     costs
       .filter(([run]) => run === python)
-      .map(([, cost]) => cost)
-      .toSorted(),
+      .map(([, cost]) => Number(cost))
+      .toSorted((a, b) => a - b),
   ).toEqual([2.5, 3, 3.5]);
   expect(costs.filter(([run]) => run === operations).map(([, cost]) => cost)).toEqual([null, null, null]);
   expect(summary?.evaluations).toMatchObject([
@@ -319,9 +319,9 @@ describe("rows are sorted", () => {
       ],
       [1, 2, 3, 4],
     ],
-  ])("%s", async (_, sort_by, wanted) => {
-    expect(await numbers({ sort_by })).toEqual(wanted);
-    expect(await numbers({ sort_by, limit: 2, offset: 1 })).toEqual(wanted.slice(1, 3));
+  ])("%s", async (_, sortBy, wanted) => {
+    expect(await numbers({ sort_by: sortBy })).toEqual(wanted);
+    expect(await numbers({ sort_by: sortBy, limit: 2, offset: 1 })).toEqual(wanted.slice(1, 3));
   });
 
   test("by one run", async () => {
@@ -366,8 +366,8 @@ describe("rows are filtered", () => {
     ["by tokens", () => [{ query: field("total_tokens", "$gte", 3) }], undefined, [2, 3]],
     ["by digest", () => [{ query: field("row_digest", "$eq", digestOf(3)) }], undefined, [3]],
     ["to nothing", () => [{ query: field("scores.missing", "$eq", 1) }], undefined, []],
-  ])("%s", async (_, filters, filter_logic_operator, wanted) => {
-    const request = { ...byNumber, filters: filters(), ...(filter_logic_operator && { filter_logic_operator }) };
+  ])("%s", async (_, filters, operator, wanted) => {
+    const request = { ...byNumber, filters: filters(), ...(operator && { filter_logic_operator: operator }) };
     expect(await numbers(request)).toEqual(wanted);
     const { total_rows, summary } = await query({ ...request, limit: 1, offset: 100, include_summary: true });
     expect([total_rows, summary?.row_count]).toEqual([wanted.length, wanted.length]);

@@ -219,7 +219,7 @@ test("what is finished can be finished again, and keeps its time", async () => {
   await write.finish(prediction);
   // The last score of a scorer counts, and a finished prediction shows it at once.
   await write.score(prediction, "points", 3);
-  const [wrapper] = (await write.calls()).filter(({ op_name }) => op_name.includes("predict_and_score"));
+  const wrapper = (await write.calls()).find(({ op_name }) => op_name.includes("predict_and_score"));
   expect(wrapper?.output).toMatchObject({ output: "x", scores: { points: 3 } });
   await tracing.evaluationRunFinish({ ...path, evaluation_run_id: run });
   expect(await tracing.evaluationRunRead({ ...path, evaluation_run_id: run })).toEqual(before);
@@ -318,7 +318,7 @@ describe("a request that cannot be is refused with the field that is wrong", () 
   });
 
   test("runs, predictions and scores that do not exist, or that are something else", async () => {
-    const { path, ref, ...write } = tenant();
+    const { path, ...write } = tenant();
     const tracing = service.tracing();
     const run = await write.run();
     const prediction = await write.predict(run, {}, 1);

@@ -10,7 +10,7 @@ import { meanOutput, summarizeResults } from "./summarize.js";
 import type { RunSummary } from "./summarize.js";
 
 /** Which trials to sum up: those of the rows that a query of results selects. */
-export type ResultsSummaryQuery = Pick<
+type ResultsSummaryQuery = Pick<
   EvaluationResultsQuery,
   "project_id" | "evaluation_run_ids" | "filters" | "filter_logic_operator" | "require_intersection" | "include_costs"
 >;

@@ -83,8 +83,11 @@ export async function findRecords(
     return { sql: `SELECT * FROM (${sql})${pageClause(p, request)}`, params: p };
   };
   const rows = await engine.rows<RecordRow>(statement, { signal });
-  return rows.map(({ us: _, trace, trial, run, ...row }) => ({
-    ...row,
+  return rows.map(({ id, trace, trial, run, evaluation, model, scorer }) => ({
+    id,
+    evaluation,
+    model,
+    scorer,
     trace_id: trace,
     trial_id: trial || null,
     evaluation_run_id: run || null,

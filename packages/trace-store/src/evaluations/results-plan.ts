@@ -26,7 +26,7 @@ export interface EvaluationResultsQuery extends Pick<
 }
 
 /** The fields of a trial, over the columns that `selectTrialFields` gives. */
-export const trialColumns = {
+const trialColumns = {
   row_digest: { type: "text" },
   scores: { type: "json" },
   output: { type: "json", column: "model_output" },
@@ -37,7 +37,7 @@ export const trialColumns = {
 
 export type TrialColumn = keyof typeof trialColumns;
 
-export interface ResultsFilter {
+interface ResultsFilter {
   /** Only trials of this run; undefined for all. */
   run: string | undefined;
   expression: Expression<RowField>;

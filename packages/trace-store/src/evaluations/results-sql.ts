@@ -30,9 +30,9 @@ const wholeColumns: Partial<Record<TrialColumn, string>> = {
 };
 
 /** What the usage of a prediction is; NULL when it reported none. */
-export const predictionTokens = "if(empty(`usage.model`), NULL, toNullable(arraySum(`usage.total_tokens`)))";
+const predictionTokens = "if(empty(`usage.model`), NULL, toNullable(arraySum(`usage.total_tokens`)))";
 
-/** SELECT of the trials of runs, with fields of {@link trialColumns} that are asked for. */
+/** SELECT of the trials of runs, with those of their fields that are asked for. */
 export function selectTrialFields(
   scope: CallScope,
   p: Parameters,

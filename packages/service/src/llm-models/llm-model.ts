@@ -5,7 +5,7 @@ export interface Prediction {
   /** A text as a JSON string, or the JSON value that the model was asked for. */
   output: JsonText;
   /** The tokens as the provider counted them, by the names of the OpenAI API; absent when it counted none. */
-  usage?: Readonly<Record<string, number>>;
+  usage?: Readonly<Record<string, unknown>>;
   /** `llm_model_id` of the model object: `<provider>/<model>`. */
   model: string;
   /** Seconds from the request to the response, retries included. */

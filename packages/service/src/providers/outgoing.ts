@@ -27,6 +27,8 @@ interface OutgoingRequest {
   body?: string;
   /** Shorter than that of all requests. */
   timeoutMs?: number;
+  /** Less than that of all responses. */
+  maxResponseBytes?: number;
   /** Ends the request when the client of this service disconnects. */
   signal?: AbortSignal;
 }
@@ -69,7 +71,7 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
   }
 
   async function exchange(url: URL, request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
-    const { method, headers, body } = request;
+    const { method, headers, body, maxResponseBytes: maxBytes = maxResponseBytes } = request;
     const { request: open } = url.protocol === "https:" ? https : http;
     const sent = open(url, {
       method,
@@ -88,7 +90,7 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     // From here on, what ends the request ends the response.
     sent.on("error", () => {});
-    const bytes = await readBody(response, maxResponseBytes);
+    const bytes = await readBody(response, Math.min(maxBytes, maxResponseBytes));
     return { status: response.statusCode ?? 0, headers: response.headers, body: bytes };
   }
 

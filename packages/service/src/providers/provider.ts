@@ -1,5 +1,5 @@
 /** What a provider is used for. */
-export const providerKinds = ["images", "analysis-models", "router-models", "hardware"] as const;
+export const providerKinds = ["images", "chat-completions", "analysis-models", "router-models", "hardware"] as const;
 
 export type ProviderKind = (typeof providerKinds)[number];
 

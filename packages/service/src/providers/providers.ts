@@ -9,7 +9,7 @@ export interface ConnectedProvider extends Provider {
   send(
     method: "GET" | "POST",
     path: string,
-    options?: { body?: unknown; timeoutMs?: number; signal?: AbortSignal },
+    options?: { body?: unknown; timeoutMs?: number; maxResponseBytes?: number; signal?: AbortSignal },
   ): Promise<OutgoingResponse>;
   /** Reads a file from the provider's own origin or one of its download origins, without its key. */
   download(url: string, signal?: AbortSignal): Promise<OutgoingResponse>;
@@ -77,7 +77,7 @@ function connect(provider: Provider): ConnectedProvider {
   const outgoing = openOutgoing({ origins: [origin, ...downloadOrigins], allowPrivate, timeoutMs });
   return {
     ...provider,
-    send: (method, path, { body, timeoutMs: waitMs, signal } = {}) =>
+    send: (method, path, { body, timeoutMs: waitMs, maxResponseBytes, signal } = {}) =>
       outgoing({
         method,
         url: `${baseUrl}${path}`,
@@ -88,6 +88,7 @@ function connect(provider: Provider): ConnectedProvider {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         timeoutMs: waitMs,
+        maxResponseBytes,
         signal,
       }),
     download: (url, signal) => outgoing({ method: "GET", url, signal }),

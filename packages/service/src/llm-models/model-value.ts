@@ -1,0 +1,87 @@
+import { HeddleError } from "@heddle/errors";
+import { jsonType } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+import { withPrefix } from "../error-prefix.js";
+import { schemaFault } from "../json-schema.js";
+import { chatModel } from "../providers/chat-completions.js";
+import type { Services } from "../services.js";
+import { CompletionModel, isMembers } from "./completion-model.js";
+import type { Members, ModelSettings } from "./completion-model.js";
+import { loadPrompt } from "./load-prompt.js";
+import { modelSchema } from "./model-schema.js";
+
+export const modelClass = "LLMStructuredCompletionModel";
+
+/** A check of one object, whose schema is this service's own. */
+const checkMs = 250;
+
+/** Throws `invalid` for a value that is no model object, with the member and the reason. */
+export function checkModelValue(val: JsonText): void {
+  settingsOf(val);
+}
+
+/** Makes a model of the value of a model object. Throws as `loadModel` does. */
+export async function modelOf(
+  services: Pick<Services, "store" | "providers">,
+  projectId: string,
+  val: JsonText,
+  objectId: string,
+): Promise<CompletionModel> {
+  const { llm_model_id: modelId, default_params: settings, name } = settingsOf(val);
+  const { messages_template, prompt, response_format, ...rest } = settings;
+  const template = prompt === undefined ? (messages_template ?? []) : await loadPrompt(services, projectId, prompt);
+  const found: ModelSettings = {
+    name: name ?? objectId,
+    modelId,
+    template,
+    parameters: {
+      ...rest,
+      ...(response_format !== undefined && { response_format: wireFormat(response_format) }),
+    },
+  };
+  const chat = withPrefix(`llm_model_id ${JSON.stringify(modelId)}`, () => chatModel(services.providers, modelId));
+  return new CompletionModel(found, chat);
+}
+
+interface StoredSettings {
+  name?: string;
+  llm_model_id: string;
+  default_params: {
+    messages_template?: readonly Members[];
+    prompt?: string;
+    response_format?: string | Members;
+    [parameter: string]: unknown;
+  };
+}
+
+function settingsOf(val: JsonText): StoredSettings {
+  if (jsonType(val) !== "object") throw new HeddleError("invalid", `a value of class ${modelClass} must be an object`);
+  const stored = withoutEmpty(JSON.parse(val)) as Members;
+  const fault = schemaFault(modelSchema, JSON.stringify(stored), checkMs);
+  if (fault !== undefined) throw new HeddleError("invalid", [fault.path, fault.message].filter(Boolean).join(": "));
+  const { name, llm_model_id, default_params = {} } = stored as unknown as StoredSettings;
+  if (llm_model_id.startsWith("weave:///")) {
+    const text = 'llm_model_id must be text as "<provider>/<model>": the operator configures providers (HEDDLE_PROVIDERS)';
+    throw new HeddleError("invalid", text);
+  }
+  // Providers refuse empty lists; of several choices, only the first would be used.
+  const isUsed = ([key, member]: [string, unknown]) => key !== "n_times" && !(Array.isArray(member) && member.length === 0);
+  const params = Object.fromEntries(Object.entries(default_params).filter(isUsed));
+  return { ...(typeof name === "string" && name !== "" && { name }), llm_model_id, default_params: params };
+}
+
+/** Without what SDKs add to each object: nulls for what is not set, and members about its class. */
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (!isMembers(value)) return value;
+  const kept = Object.entries(value).filter(([key, member]) => member !== null && !classMembers.has(key));
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutEmpty(member)]));
+}
+
+const classMembers = new Set(["_type", "_class_name", "_bases"]);
+
+/** SDKs store the type alone. */
+function wireFormat(format: string | Members): Members {
+  if (typeof format !== "string") return format;
+  return { type: format === "json" ? "json_object" : format };
+}

@@ -1,0 +1,43 @@
+import { stringValue } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+import { sameJson } from "./same-json.js";
+import type { ScorerClass } from "./scorer-class.js";
+
+interface ExactMatchParameters {
+  ignore_case: boolean;
+  ignore_whitespace: boolean;
+}
+
+export const exactMatch: ScorerClass = {
+  name: "ExactMatchScorer",
+  description: "Passes when the output and the expected value are the same JSON value.",
+  reads: ["output", "expected"],
+  parameters: {
+    ignore_case: {
+      type: "boolean",
+      default: false,
+      description: "Whether upper and lower case of texts are the same.",
+    },
+    ignore_whitespace: {
+      type: "boolean",
+      default: false,
+      description: "Whether white space around texts does not count, and any inside of them counts as one space.",
+    },
+  },
+  result: { passed: "whether the values are the same" },
+  open(parameters) {
+    const options = parameters as unknown as ExactMatchParameters;
+    return (variables) => {
+      const output = variables.need("output", "the scorer");
+      const expected = variables.need("expected", "the scorer");
+      const [one, other] = [stringValue(output), stringValue(expected)];
+      if (one === undefined || other === undefined) return { passed: sameJson(output, expected) };
+      return { passed: normalized(one, options) === normalized(other, options) };
+    };
+  },
+};
+
+function normalized(text: string, { ignore_case, ignore_whitespace }: ExactMatchParameters): JsonText {
+  const cased = ignore_case ? text.toLowerCase() : text;
+  return ignore_whitespace ? cased.trim().replaceAll(/\s+/g, " ") : cased;
+}

@@ -1,0 +1,43 @@
+import { stringValue } from "@heddle/trace-model";
+import { withPrefix } from "../error-prefix.js";
+import { schemaFault } from "../json-schema.js";
+import { jsonIn } from "../llm-models/variables.js";
+import type { ScorerClass } from "./scorer-class.js";
+
+/** Schemas of users can make a check run for long. */
+const checkMs = 250;
+
+export const jsonSchemaMatch: ScorerClass = {
+  name: "JsonSchemaScorer",
+  description: "Passes when the output fits a JSON schema; a text is parsed as JSON first.",
+  reads: ["output"],
+  parameters: {
+    schema: {
+      type: "object",
+      description: "A JSON schema of draft 2020-12, at most 64 KiB. Refs lead to its own definitions only.",
+    },
+  },
+  required: ["schema"],
+  result: {
+    passed: "whether the output fits",
+    reason: "the path and what does not fit; absent when it passes",
+  },
+  check({ schema }) {
+    faultOf(schema, "null");
+  },
+  open({ schema }) {
+    return (variables) => {
+      const output = variables.need("output", "the scorer");
+      const text = stringValue(output);
+      const json = text === undefined ? output : jsonIn(text)?.text;
+      if (json === undefined) return { passed: false, reason: "the output is no JSON" };
+      const fault = faultOf(schema, json);
+      if (fault === undefined) return { passed: true };
+      return { passed: false, reason: [fault.path, fault.message].filter(Boolean).join(": ") };
+    };
+  },
+};
+
+function faultOf(schema: unknown, value: string) {
+  return withPrefix("schema", () => schemaFault(JSON.stringify(schema), value, checkMs));
+}

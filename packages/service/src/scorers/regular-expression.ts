@@ -1,0 +1,68 @@
+import { HeddleError } from "@heddle/errors";
+import { RE2JS } from "re2js";
+import { textOf } from "../llm-models/variables.js";
+import { withinTime } from "../time-limit.js";
+import { limitedText } from "./limited-text.js";
+import type { Parameters, ScorerClass } from "./scorer-class.js";
+
+interface RegexParameters {
+  pattern: string;
+  ignore_case: boolean;
+  full_match: boolean;
+}
+
+const maxPattern = 1000;
+const maxText = 1_000_000;
+const maxMatch = 200;
+/** Matching takes time in proportion to the text; this stops large patterns on large texts. */
+const matchMs = 250;
+
+export const regularExpression: ScorerClass = {
+  name: "RegexScorer",
+  description: "Passes when the output matches a regular expression.",
+  reads: ["output"],
+  parameters: {
+    pattern: {
+      type: "string",
+      minLength: 1,
+      maxLength: maxPattern,
+      description: `In RE2 syntax, at most ${maxPattern} characters: without backreferences and look-around. Texts may have ${maxText} characters.`,
+    },
+    ignore_case: { type: "boolean", default: false, description: "Whether upper and lower case are the same." },
+    full_match: {
+      type: "boolean",
+      default: false,
+      description: "Whether the whole output must match, and not a part of it.",
+    },
+  },
+  required: ["pattern"],
+  result: {
+    passed: "whether the output matches",
+    match: `the first ${maxMatch} characters of the part that matched; absent when none did`,
+  },
+  check(parameters) {
+    withinTime(matchMs, () => compiled(parameters));
+  },
+  open(parameters) {
+    const { full_match } = parameters as unknown as RegexParameters;
+    return (variables) => {
+      const text = limitedText(textOf(variables.need("output", "the scorer")), maxText, "output");
+      // Compiled anew each time: one that was stopped keeps a state that is not sound.
+      const match = withinTime(matchMs, () => {
+        const matcher = compiled(parameters).matcher(text);
+        return (full_match ? matcher.matches() : matcher.find()) ? (matcher.group() ?? "") : undefined;
+      });
+      return match === undefined ? { passed: false } : { passed: true, match: match.slice(0, maxMatch) };
+    };
+  },
+};
+
+function compiled(parameters: Parameters): RE2JS {
+  const { pattern, ignore_case } = parameters as unknown as RegexParameters;
+  try {
+    return RE2JS.compile(pattern, ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HeddleError("invalid", `pattern is no regular expression of RE2: ${reason.slice(0, 200)}`);
+  }
+}

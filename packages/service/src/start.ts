@@ -13,6 +13,8 @@ import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { jobKinds } from "./jobs/job-kinds.js";
+import { JobRunner } from "./jobs/runner.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import type { Services } from "./services.js";
@@ -34,6 +36,8 @@ export interface StartOptions {
   log: (line: string) => void;
   /** How long another service waits for the lease of one that does not renew it; default 12 s. */
   leaseMs?: number;
+  /** How long a job waits for a service that does not renew its claim; default 15 s. */
+  jobLeaseMs?: number;
 }
 
 /** When the service stops: time for requests that were accepted, and then for the last bytes of their responses. */
@@ -41,7 +45,10 @@ const drainMs = 4000;
 const cutMs = 1000;
 
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
-export async function startService(config: Config, { docsDir, log, leaseMs }: StartOptions): Promise<Running> {
+export async function startService(
+  config: Config,
+  { docsDir, log, leaseMs, jobLeaseMs }: StartOptions,
+): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
@@ -86,14 +93,21 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     }
 
     const providers = openProviders(config.providers);
-    const services: Services = { config, control, store: opened, blobs, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
-    const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
+    const onOutage = outageLog(log);
+    const jobs = new JobRunner(control.jobs, {
+      concurrency: config.jobConcurrency,
+      leaseMs: jobLeaseMs,
+      onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
+    });
+    const services: Services = { config, control, store: opened, blobs, providers, jobs, version };
+    const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
       throw listenError(error, config);
     });
+    jobs.start(jobKinds(services, onUnexpected));
     closing.push(async () => {
-      await app.drain(drainMs);
+      await Promise.all([app.drain(drainMs), jobs.stop()]);
       await server.close(cutMs);
     });
     return { url: server.url, apiKey, replaced: lease.replaced, close };

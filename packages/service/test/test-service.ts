@@ -12,6 +12,8 @@ import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
+import { jobKinds } from "../src/jobs/job-kinds.js";
+import { JobRunner } from "../src/jobs/runner.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
@@ -43,8 +45,13 @@ export async function openTestService(env: Record<string, string> = {}) {
   });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
-  const services: Services = { config, control, store, blobs, providers, version: "1.2.3" };
   const unexpected: unknown[] = [];
+  const jobs = new JobRunner(control.jobs, {
+    concurrency: config.jobConcurrency,
+    onError: (error) => unexpected.push(error),
+  });
+  const services: Services = { config, control, store, blobs, providers, jobs, version: "1.2.3" };
+  jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
   const app = createApp(services, {
     validateResponses: true,
@@ -76,6 +83,7 @@ export async function openTestService(env: Record<string, string> = {}) {
       return listening.url;
     },
     async close(): Promise<void> {
+      await jobs.stop();
       for (const step of closing) await step();
       await database.drop();
       await blobs.close();

@@ -61,11 +61,13 @@ function settingsOf(val: JsonText): StoredSettings {
   if (fault !== undefined) throw new HeddleError("invalid", [fault.path, fault.message].filter(Boolean).join(": "));
   const { name, llm_model_id, default_params = {} } = stored as unknown as StoredSettings;
   if (llm_model_id.startsWith("weave:///")) {
-    const text = 'llm_model_id must be text as "<provider>/<model>": the operator configures providers (HEDDLE_PROVIDERS)';
+    const text =
+      'llm_model_id must be text as "<provider>/<model>": the operator configures providers (HEDDLE_PROVIDERS)';
     throw new HeddleError("invalid", text);
   }
   // Providers refuse empty lists; of several choices, only the first would be used.
-  const isUsed = ([key, member]: [string, unknown]) => key !== "n_times" && !(Array.isArray(member) && member.length === 0);
+  const isUsed = ([key, member]: [string, unknown]) =>
+    key !== "n_times" && !(Array.isArray(member) && member.length === 0);
   const params = Object.fromEntries(Object.entries(default_params).filter(isUsed));
   return { ...(typeof name === "string" && name !== "" && { name }), llm_model_id, default_params: params };
 }

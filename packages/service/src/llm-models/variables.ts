@@ -23,7 +23,8 @@ export class Variables {
     let value = this.#values.get(name);
     for (const step of steps) {
       if (value === undefined) return undefined;
-      value = jsonType(value) === "array" ? arrayItems(value)[/^\d+$/.test(step) ? Number(step) : -1] : memberOf(value, step);
+      value =
+        jsonType(value) === "array" ? arrayItems(value)[/^\d+$/.test(step) ? Number(step) : -1] : memberOf(value, step);
     }
     return value;
   }

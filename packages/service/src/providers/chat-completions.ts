@@ -129,7 +129,9 @@ function refused(provider: ConnectedProvider, response: OutgoingResponse): Heddl
 function completionOf(provider: ConnectedProvider, response: OutgoingResponse): ChatCompletion {
   const fault = (reason: string) => new HeddleError("failed", `${provider.name}: ${reason}`);
   const text = provider.withoutKey(response.body.toString("utf8"));
-  const { choices, usage, error } = withPrefix(provider.name, () => jsonObject({ ...response, body: Buffer.from(text) }));
+  const { choices, usage, error } = withPrefix(provider.name, () =>
+    jsonObject({ ...response, body: Buffer.from(text) }),
+  );
   // Some servers report errors with status 200.
   if (isObject(error)) throw fault(errorText({ ...response, body: Buffer.from(text) }, provider));
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;

@@ -1,5 +1,9 @@
 /** The length of the longest common subsequence of two lists; `same` compares an index of each. */
-export function commonSubsequence(length: number, otherLength: number, same: (i: number, j: number) => boolean): number {
+export function commonSubsequence(
+  length: number,
+  otherLength: number,
+  same: (i: number, j: number) => boolean,
+): number {
   let previous = new Uint32Array(otherLength + 1);
   let current = new Uint32Array(otherLength + 1);
   for (let i = 0; i < length; i++) {

@@ -23,7 +23,8 @@ export const numericTolerance: ScorerClass = {
       type: "number",
       minimum: 0,
       default: 0,
-      description: "The difference that is tolerated as a share of the expected number: 0.01 is one percent. The larger of both tolerances counts.",
+      description:
+        "The difference that is tolerated as a share of the expected number: 0.01 is one percent. The larger of both tolerances counts.",
     },
     find: {
       type: "string",
@@ -53,7 +54,8 @@ export const numericTolerance: ScorerClass = {
 /** Undefined for what is no number, or none that a double can hold. */
 function numberIn(value: JsonText, find: Find): number | undefined {
   const text = (stringValue(value) ?? value).trim();
-  const found = find === "whole" ? wholeNumber.exec(text)?.[0] : (text.match(numbers) ?? []).at(find === "first" ? 0 : -1);
+  const found =
+    find === "whole" ? wholeNumber.exec(text)?.[0] : (text.match(numbers) ?? []).at(find === "first" ? 0 : -1);
   const number = Number(found ?? "none");
   return Number.isFinite(number) ? number : undefined;
 }

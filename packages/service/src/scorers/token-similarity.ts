@@ -15,7 +15,8 @@ const compareMs = 500;
 
 export const tokenSimilarity: ScorerClass = {
   name: "TokenSimilarityScorer",
-  description: "Compares the words of the output with those of the expected text, upper and lower case and punctuation aside.",
+  description:
+    "Compares the words of the output with those of the expected text, upper and lower case and punctuation aside.",
   reads: ["output", "expected"],
   parameters: {
     measure: {

@@ -4,6 +4,7 @@ import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { costHandlers } from "./costs.js";
+import { evaluationServiceHandlers } from "./evaluation-service.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { imageHandlers } from "./images.js";
@@ -23,6 +24,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
     costs: costHandlers(services),
+    evaluationService: evaluationServiceHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     images: imageHandlers(services),

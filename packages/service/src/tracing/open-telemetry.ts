@@ -5,12 +5,12 @@ import { decodeTraces, encodeTracesResponse, spansToCalls } from "@heddle/trace-
 import type { CallPart, SpanCall } from "@heddle/trace-model";
 import { ItemAccess } from "../access/item-access.js";
 import type { Caller, Services } from "../services.js";
-import { OtelOps } from "../ingest/otel-ops.js";
+import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 
 type CompleteCall = Extract<CallPart, { part: "complete" }>;
 
 export function openTelemetryHandlers(services: Services): TracingHandlers<Caller>["openTelemetry"] {
-  const ops = new OtelOps(services);
+  const ops = new PlaceholderOps(services, "# This op was recorded through OpenTelemetry; its source is not known.\n");
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();

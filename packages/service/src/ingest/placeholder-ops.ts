@@ -5,19 +5,19 @@ import type { Services } from "../services.js";
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
-const source = new TextEncoder().encode("# This op was recorded through OpenTelemetry; its source is not known.\n");
-const sourceDigest = fileDigest(source);
-
 /**
- * Op objects for span names: the first span of a name in a project publishes an op with placeholder source, later ones
- * use its ref.
+ * Op objects for operations whose source nobody has: the first use of a name in a project publishes an op with placeholder
+ * source, later ones use its ref.
  */
-export class OtelOps {
-  readonly #services: Services;
+export class PlaceholderOps {
+  readonly #services: Pick<Services, "blobs" | "store">;
+  readonly #source: Uint8Array;
   readonly #known = new Map<string, Promise<string>>();
 
-  constructor(services: Services) {
+  /** `source` is the content of the file `obj.py` of each op. */
+  constructor(services: Pick<Services, "blobs" | "store">, source: string) {
     this.#services = services;
+    this.#source = new TextEncoder().encode(source);
   }
 
   /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
@@ -46,7 +46,8 @@ export class OtelOps {
 
   async #publish(projectId: string, objectId: string): Promise<string> {
     const { blobs, store } = this.#services;
-    const { key, size } = await blobs.put(source);
+    const sourceDigest = fileDigest(this.#source);
+    const { key, size } = await blobs.put(this.#source);
     await store.files.add({
       project_id: projectId,
       digest: sourceDigest,

@@ -1,0 +1,30 @@
+/**
+ * Calls `work` for each item, `limit` at a time, and reads an item only when it is wanted. After an error no further item
+ * is begun; it is thrown when all calls that were begun have ended.
+ */
+export async function forEachConcurrently<Item>(
+  items: AsyncIterable<Item>,
+  limit: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const iterator = items[Symbol.asyncIterator]();
+  let failed = false;
+  const worker = async () => {
+    while (!failed) {
+      const next = await iterator.next();
+      if (next.done === true) return;
+      await work(next.value);
+    }
+  };
+  const workers = Array.from({ length: limit }, async () => {
+    try {
+      await worker();
+    } catch (error) {
+      failed = true;
+      throw error;
+    }
+  });
+  const results = await Promise.allSettled(workers);
+  if (failed) await iterator.return?.();
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { S3Access } from "@heddle/blob-store";
 import type { Provider } from "./providers/provider.js";
-import { readProviders } from "./providers/read-providers.js";
+import { readProviders, readProvidersFile } from "./providers/read-providers.js";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
@@ -41,7 +41,8 @@ export const variables = {
   },
   HEDDLE_PROVIDERS: {
     default: "none",
-    meaning: "JSON file that configures the model servers of others, for images and lists of models",
+    meaning:
+      "JSON file, or the JSON itself, that configures the model servers of others, for chat completions, images and lists of models",
   },
   HEDDLE_JOB_CONCURRENCY: {
     default: "4",
@@ -220,12 +221,15 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
   };
 }
 
-function providersOf(path: string | undefined, env: NodeJS.ProcessEnv, cwd: string): Provider[] {
-  if (path === undefined) return [];
+function providersOf(setting: string | undefined, env: NodeJS.ProcessEnv, cwd: string): Provider[] {
+  if (setting === undefined) return [];
+  const isText = setting.startsWith("{");
   try {
-    return readProviders(resolve(cwd, path), env);
+    return readProviders(isText ? setting : readProvidersFile(resolve(cwd, setting)), env);
   } catch (error) {
-    throw new ConfigError(`HEDDLE_PROVIDERS: ${path}: ${error instanceof Error ? error.message : String(error)}.`);
+    // The text itself may hold keys.
+    const source = isText ? "HEDDLE_PROVIDERS" : `HEDDLE_PROVIDERS: ${setting}`;
+    throw new ConfigError(`${source}: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 

@@ -13,7 +13,8 @@ export function withinTime<T>(ms: number, run: () => T): T {
   try {
     return script.runInContext(context, { timeout: ms }) as T;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
+    // It is an `Error` of the other context.
+    if ((error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") {
       throw new HeddleError("too_large", `takes longer than ${ms} ms`);
     }
     throw error;

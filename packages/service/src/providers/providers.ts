@@ -39,7 +39,7 @@ export function openProviders(configured: readonly Provider[]): Providers {
       if (found === undefined) {
         throw new HeddleError(
           "invalid",
-          `no provider is configured for ${kind} with this model: HEDDLE_PROVIDERS names the file that configures providers`,
+          `no provider is configured for ${kind} with this model: HEDDLE_PROVIDERS configures providers`,
           { loc: ["model"] },
         );
       }

@@ -73,7 +73,7 @@ test.each([
   [{ p: { ...minimal, apiKey: "hush\n" } }, /p.apiKey must be text of visible ASCII/],
   [{ p: { ...minimal, apiKey: "hush", apiKeyEnv: "A" } }, /exclude each other/],
   [{ p: { ...minimal, apiKeyEnv: "a b" } }, /p.apiKeyEnv must be the name of an environment variable/],
-  [{ p: { baseUrl: minimal.baseUrl } }, /p.kinds must list at least one of images, analysis-models/],
+  [{ p: { baseUrl: minimal.baseUrl } }, /p.kinds must list at least one of images, chat-completions/],
   [{ p: { ...minimal, kinds: ["chat"] } }, /p.kinds must be of images/],
   [{ p: { ...minimal, models: "gpt" } }, /p.models must be a list of texts/],
   [{ p: { ...minimal, allowPrivate: "no" } }, /p.allowPrivate must be true or false/],
@@ -84,6 +84,14 @@ test.each([
   expect(() => read(providers)).toThrow(ConfigError);
   expect(() => read(providers)).toThrow(message);
   expect(() => read(providers)).not.toThrow(/hush/);
+});
+
+test("the environment can hold the JSON itself, which no message repeats", () => {
+  const providers = (value: object | string) =>
+    readConfig({ HEDDLE_PROVIDERS: typeof value === "string" ? value : JSON.stringify(value) }).providers;
+  expect(providers({ p: { ...minimal, apiKey: "sk-1" } })).toMatchObject([{ name: "p", apiKey: "sk-1" }]);
+  expect(() => providers({ p: { apiKey: "hush" } })).toThrow(/^HEDDLE_PROVIDERS: p.kinds must list/);
+  expect(() => providers('{"p": {"apiKey": "hush"')).toThrow(/^HEDDLE_PROVIDERS: is not valid JSON.$/);
 });
 
 test("a file that is missing is refused", () => {

@@ -9,25 +9,27 @@ const maxTimeoutSeconds = 3600;
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the file that configures providers: a JSON object of providers by name. Throws an `Error` whose message names
- * the member and what it must be; it never holds a value, which may be a key.
+ * Reads the JSON object that configures providers by name. Throws an `Error` whose message names the member and what it
+ * must be; it never holds a value, which may be a key.
  */
-export function readProviders(path: string, env: NodeJS.ProcessEnv): Provider[] {
-  const file = parse(path);
-  return Object.entries(file).map(([name, value]) => {
+export function readProviders(text: string, env: NodeJS.ProcessEnv): Provider[] {
+  return Object.entries(parse(text)).map(([name, value]) => {
     if (!providerName.test(name)) throw new Error(`"${name}" must be letters, digits, _ . -, at most 64`);
     return new ProviderReader(name, env).read(value);
   });
 }
 
-function parse(path: string): Members {
-  let text: string;
+/** Reads the text of the file that configures providers. */
+export function readProvidersFile(path: string): string {
   try {
-    text = readFileSync(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`cannot be read: ${reason}`, { cause: error });
   }
+}
+
+function parse(text: string): Members {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,5 +1,4 @@
 import { stringValue } from "@heddle/trace-model";
-import type { JsonText } from "@heddle/trace-model";
 import { sameJson } from "./same-json.js";
 import type { ScorerClass } from "./scorer-class.js";
 
@@ -37,7 +36,7 @@ export const exactMatch: ScorerClass = {
   },
 };
 
-function normalized(text: string, { ignore_case, ignore_whitespace }: ExactMatchParameters): JsonText {
+function normalized(text: string, { ignore_case, ignore_whitespace }: ExactMatchParameters): string {
   const cased = ignore_case ? text.toLowerCase() : text;
   return ignore_whitespace ? cased.trim().replaceAll(/\s+/g, " ") : cased;
 }

@@ -17,7 +17,7 @@ export interface ParameterSchema {
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** Returns a JSON value; throws as {@link Scorer.score} does. */
+/** Returns a value for `JSON.stringify`, or the JSON text itself as `RawJson`; throws as `Scorer.score` does. */
 export type Score = (variables: Variables, signal: AbortSignal) => unknown;
 
 export interface ScorerContext {

@@ -10,8 +10,9 @@ interface SimilarityParameters {
   threshold?: number;
 }
 
-const maxText = 50_000;
-const compareMs = 500;
+const maxText = 20_000;
+/** Enough for all texts but those of one-letter words. */
+const compareMs = 250;
 
 export const tokenSimilarity: ScorerClass = {
   name: "TokenSimilarityScorer",

@@ -3,6 +3,7 @@ import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { externalRefs, formatTime } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
+import { checkBuiltInValue } from "../scorers/check-built-in-value.js";
 import { internalProjects } from "../wire/internal-refs.js";
 import type { Caller, Services } from "../services.js";
 
@@ -10,16 +11,19 @@ export function objectHandlers({ control, store }: Services): TracingHandlers<Ca
   return {
     async objCreate({ body: { obj } }, caller) {
       const projectOf = await internalProjects(control, caller, obj.val);
-      const { digest, object_id } = await withLoc(["obj"], () =>
-        store.objects.create({
+      const builtinClass = obj.builtin_object_class ?? obj.set_base_object_class;
+      const val = externalRefs(obj.val.text, projectOf);
+      const { digest, object_id } = await withLoc(["obj"], async () => {
+        checkBuiltInValue(builtinClass, val);
+        return store.objects.create({
           project_id: obj.project_id,
           object_id: obj.object_id,
-          val: externalRefs(obj.val.text, projectOf),
-          builtin_object_class: obj.builtin_object_class ?? obj.set_base_object_class,
+          val,
+          builtin_object_class: builtinClass,
           expected_digest: obj.expected_digest,
           wb_user_id: caller.user_id,
-        }),
-      );
+        });
+      });
       return { digest, object_id };
     },
 

@@ -27,22 +27,37 @@ export function objectClasses(val: JsonText): ObjectClasses {
   return { kind, base_object_class: base, leaf_object_class: leaf };
 }
 
-const builtinClasses = new Set([
-  "Leaderboard",
-  "AlertSpec",
-  "AnnotationSpec",
-  "Provider",
-  "ProviderModel",
-  "SavedView",
-  "ComparisonView",
-  "LLMStructuredCompletionModel",
-  "ChartConfig",
-  "ActionSpec",
+const plainBases = ["BaseObject", "BaseModel"];
+const scorerBases = ["Scorer", "Object", "BaseModel"];
+
+/** `_bases` by class. */
+const builtinClasses: ReadonlyMap<string, readonly string[]> = new Map([
+  ["Leaderboard", plainBases],
+  ["AlertSpec", plainBases],
+  ["AnnotationSpec", plainBases],
+  ["Provider", plainBases],
+  ["ProviderModel", plainBases],
+  ["SavedView", plainBases],
+  ["ComparisonView", plainBases],
+  ["LLMStructuredCompletionModel", ["Model", "Object", "BaseModel"]],
+  ["ChartConfig", plainBases],
+  ["ActionSpec", plainBases],
+  ["LLMAsAJudgeScorer", scorerBases],
+  ["ExactMatchScorer", scorerBases],
+  ["ContainsScorer", scorerBases],
+  ["RegexScorer", scorerBases],
+  ["JsonValidityScorer", scorerBases],
+  ["JsonSchemaScorer", scorerBases],
+  ["NumericToleranceScorer", scorerBases],
+  ["StringDistanceScorer", scorerBases],
+  ["TokenSimilarityScorer", scorerBases],
+  ["ToolCallScorer", scorerBases],
 ]);
 
 /** The value as stored when the client named a built-in class for it. Throws `invalid` when it cannot be one. */
 export function asBuiltinClass(val: JsonText, className: string): JsonText {
-  if (!builtinClasses.has(className)) {
+  const bases = builtinClasses.get(className);
+  if (bases === undefined) {
     throw invalid(`there is no built-in object class ${className}`);
   }
   if (jsonType(val) !== "object") {
@@ -56,7 +71,7 @@ export function asBuiltinClass(val: JsonText, className: string): JsonText {
   return withMembers(val, {
     _type: memberOf(val, "_type") ?? name,
     _class_name: name,
-    _bases: memberOf(val, "_bases") ?? '["BaseObject","BaseModel"]',
+    _bases: memberOf(val, "_bases") ?? JSON.stringify(bases),
   });
 }
 

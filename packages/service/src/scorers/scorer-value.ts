@@ -1,0 +1,65 @@
+import { HeddleError } from "@heddle/errors";
+import { jsonType } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+import { schemaFault } from "../json-schema.js";
+import type { Parameters, ScorerClass } from "./scorer-class.js";
+
+/** What a scorer object says, checked. */
+export interface ScorerSettings {
+  name: string | undefined;
+  /** Dataset columns or paths by the name under which the scorer reads them. */
+  columnMap: ReadonlyMap<string, string>;
+  /** With the defaults of the class. */
+  parameters: Parameters;
+}
+
+/** A check of one object, whose schema is this service's own. */
+const checkMs = 250;
+
+/** Members that objects of every class may have. */
+const commonSchemas = {
+  name: { type: "string" },
+  description: { type: "string" },
+  column_map: { type: "object", additionalProperties: { type: "string", minLength: 1 } },
+};
+/** Ops of SDKs, and members about the class. */
+const ignoredMembers = new Set(["score", "summarize", "_type", "_class_name", "_bases"]);
+
+/** Throws `invalid` for a value that is no scorer of the class, with the member and the reason. */
+export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerSettings {
+  if (jsonType(val) !== "object") {
+    throw new HeddleError("invalid", `a value of class ${scorerClass.name} must be an object`);
+  }
+  const { parameters: schemas } = scorerClass;
+  const members: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(JSON.parse(val) as Record<string, unknown>)) {
+    if (member === null || ignoredMembers.has(key)) continue;
+    const isKnown = Object.hasOwn(schemas, key) || Object.hasOwn(commonSchemas, key);
+    if (isKnown) members[key] = member;
+    else if (scorerClass.isSdkClass !== true) throw unknownMember(scorerClass, key);
+  }
+  const schema = {
+    type: "object",
+    required: scorerClass.required ?? [],
+    properties: { ...commonSchemas, ...schemas },
+  };
+  const fault = schemaFault(JSON.stringify(schema), JSON.stringify(members), checkMs);
+  if (fault !== undefined) throw new HeddleError("invalid", [fault.path, fault.message].filter(Boolean).join(": "));
+
+  const { name, description: _, column_map = {}, ...given } = members;
+  const defaults = Object.entries(schemas).flatMap(([key, { default: value }]) =>
+    value === undefined ? [] : [[key, value]],
+  );
+  const parameters = { ...(Object.fromEntries(defaults) as Parameters), ...given };
+  scorerClass.check?.(parameters);
+  return {
+    name: name === "" ? undefined : (name as string | undefined),
+    columnMap: new Map(Object.entries(column_map as Record<string, string>)),
+    parameters,
+  };
+}
+
+function unknownMember({ name, parameters }: ScorerClass, key: string): HeddleError {
+  const known = [...Object.keys(parameters), ...Object.keys(commonSchemas)].join(", ");
+  return new HeddleError("invalid", `${JSON.stringify(key.slice(0, 100))} is no member of ${name}. It has: ${known}`);
+}

@@ -40,7 +40,6 @@ export interface RunPlan {
   scorers: readonly RunnableScorer[];
 }
 
-
 const maxTrials = 1000;
 const maxScorers = 100;
 

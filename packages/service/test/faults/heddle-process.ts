@@ -40,7 +40,7 @@ export interface HeddleProcess {
   remove(): Promise<void>;
 }
 
-export interface HeddleOptions {
+export interface HeddleOptions extends ServeOptions {
   env?: Record<string, string>;
   data?: string;
   /** Directory of the compiled service; default the one compiled for this test run. */
@@ -83,7 +83,7 @@ export async function finished(child: Child): Promise<{ code: number | null; out
   return { code, out, err };
 }
 
-export async function openHeddle({ env = {}, data, dist }: HeddleOptions = {}): Promise<HeddleProcess> {
+export async function openHeddle({ env = {}, data, dist, ...options }: HeddleOptions = {}): Promise<HeddleProcess> {
   const directory = data ?? mkdtempSync(join(tmpdir(), "heddle-faults-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -92,7 +92,7 @@ export async function openHeddle({ env = {}, data, dist }: HeddleOptions = {}): 
 
   async function start(): Promise<void> {
     const settings = { HEDDLE_DATA_DIR: directory, HEDDLE_PORT: String(port), HEDDLE_API_KEY: ownerKey, ...env };
-    const life = heddle(["serve"], settings, dist === undefined ? {} : { dist });
+    const life = heddle(["serve"], settings, { ...(dist !== undefined && { dist }), ...options });
     child = life;
     life.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
     await new Promise<void>((resolve, reject) => {

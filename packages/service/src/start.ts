@@ -13,6 +13,7 @@ import type { Config } from "./config.js";
 import { openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { cancelWithCalls } from "./jobs/cancel-with-calls.js";
 import { jobKinds } from "./jobs/job-kinds.js";
 import { JobRunner } from "./jobs/runner.js";
 import { openProviders } from "./providers/providers.js";
@@ -100,7 +101,8 @@ export async function startService(
       leaseMs: jobLeaseMs,
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
-    const services: Services = { config, control, store: opened, blobs, providers, jobs, version };
+    const written = cancelWithCalls(opened, jobs);
+    const services: Services = { config, control, store: written, blobs, providers, jobs, version };
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
     const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
       throw listenError(error, config);

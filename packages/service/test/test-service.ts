@@ -12,6 +12,7 @@ import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
+import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/jobs/job-kinds.js";
 import { JobRunner } from "../src/jobs/runner.js";
 import { openProviders } from "../src/providers/providers.js";
@@ -39,7 +40,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
-  const store = await database.open({
+  const opened = await database.open({
     controlPlaneId: control.identity,
     prices: loadPrices(config.pricesFile),
   });
@@ -50,6 +51,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     concurrency: config.jobConcurrency,
     onError: (error) => unexpected.push(error),
   });
+  const store = cancelWithCalls(opened, jobs);
   const services: Services = { config, control, store, blobs, providers, jobs, version: "1.2.3" };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];

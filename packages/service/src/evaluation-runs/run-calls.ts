@@ -1,4 +1,4 @@
-import { derivedId } from "@heddle/trace-model";
+import { derivedId, opObjectId } from "@heddle/trace-model";
 import type { CallEnd, CallPart, CallStart, JsonText } from "@heddle/trace-model";
 import type { Prediction } from "../llm-models/llm-model.js";
 import { PlaceholderOps } from "../ingest/placeholder-ops.js";
@@ -43,13 +43,13 @@ export interface ScoreOutcome extends Outcome<JsonText> {
   scorer: RunnableScorer;
 }
 
-const placeholder = "# This op is run by the service.\n";
+const placeholder = "This op is run by the service.";
 
 /** The calls of the runs that the service makes. Their ids follow from the run, so that writing them again changes nothing. */
 export class RunCalls {
   readonly #ops: PlaceholderOps;
 
-  constructor(services: Pick<Services, "blobs" | "store">) {
+  constructor(services: Services) {
     this.#ops = new PlaceholderOps(services, placeholder);
   }
 
@@ -122,9 +122,7 @@ export class RunCalls {
     predictionId: string,
   ): Promise<CallPart> {
     const weave = { predict_call_id: predictionId };
-    const known = scores.flatMap(({ scorer: { scorer }, value }) =>
-      value === undefined ? [] : [`${JSON.stringify(scorer.name)}:${value}`],
-    );
+    const known = scores.map(({ scorer: { scorer }, value = "null" }) => `${JSON.stringify(scorer.name)}:${value}`);
     const latency = JSON.stringify({ mean: made.value?.latency ?? null });
     const failed = scores.find(({ error }) => error !== undefined);
     const error = made.error ?? (failed && `${failed.scorer.scorer.name}: ${failed.error}`);
@@ -173,9 +171,9 @@ export class RunCalls {
     return { part: "complete", start, end: endOf(run, call.id, { ...call, made }).end };
   }
 
+  /** The ref of an op; a name that no object can have is itself the op name. */
   async #op({ project_id }: RunIdentity, name: string): Promise<string> {
-    const objectId = name.replaceAll(/[^\w.-]+/g, "-").slice(-128);
-    return (await this.#ops.refs(project_id, [objectId])).get(objectId) ?? name;
+    return opObjectId(name) === name ? await this.#ops.ref(project_id, name) : name;
   }
 }
 

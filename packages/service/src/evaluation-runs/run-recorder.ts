@@ -10,16 +10,14 @@ import { finishedItems } from "./stored-run.js";
 import { ScoreSummary } from "./summarize.js";
 import { measured, nowUs } from "./with-deadline.js";
 
-type Needed = Pick<Services, "blobs" | "store" | "config">;
-
 /** Stores the runs that the service makes. Everything can be repeated. */
 export class RunRecorder {
-  readonly #services: Needed;
+  readonly #services: Services;
   readonly #calls: RunCalls;
   readonly #onDefect: (error: unknown) => void;
 
   /** `onDefect` is called with errors of models and scorers that are no `HeddleError`. */
-  constructor(services: Needed, onDefect: (error: unknown) => void) {
+  constructor(services: Services, onDefect: (error: unknown) => void) {
     this.#services = services;
     this.#calls = new RunCalls(services);
     this.#onDefect = onDefect;

@@ -3,9 +3,9 @@ import type { JsonText } from "@heddle/trace-model";
 
 /** Statistics of the values at one path. */
 interface Leaf {
+  /** Of numbers that are finite, and of booleans as 0 and 1. */
   sum: number;
-  /** Numbers that are finite. */
-  numbers: number;
+  count: number;
   trues: number;
   booleans: number;
 }
@@ -19,8 +19,8 @@ const maxPaths = 1000;
 const maxDepth = 10;
 
 /**
- * Summarizes the outputs of predictions and their scores: the mean of the numbers at each path, and how many of the
- * booleans are true. The shape is that of the client libraries.
+ * Summarizes the outputs of predictions and their scores: the mean at each path, where booleans are 0 and 1, and how many
+ * booleans are true. The shape is that of the client libraries, which leave out the mean of booleans.
  */
 export class ScoreSummary {
   readonly #scores = newNode();
@@ -40,9 +40,12 @@ export class ScoreSummary {
 
   /** One member per scorer, and `output` and `model_latency` where they have numbers or booleans. */
   text(): JsonText {
-    const members: Array<[string, unknown]> = [...this.#scores.children].map(([name, node]) => [name, summaryOf(node)]);
-    members.push(["output", summaryOf(this.#output)], ["model_latency", summaryOf(this.#latency)]);
-    const known = members.filter(([, summary]) => summary !== undefined);
+    const members = new Map([
+      ["output", summaryOf(this.#output)],
+      ["model_latency", summaryOf(this.#latency)],
+    ]);
+    for (const [name, node] of this.#scores.children) members.set(name, summaryOf(node));
+    const known = [...members].filter(([, summary]) => summary !== undefined);
     return `{${known.map(([name, summary]) => `${JSON.stringify(name)}:${JSON.stringify(summary)}`).join(",")}}`;
   }
 
@@ -52,12 +55,16 @@ export class ScoreSummary {
         const number = Number(value);
         if (!Number.isFinite(number)) return;
         node.sum += number;
-        node.numbers += 1;
+        node.count += 1;
         return;
       }
       case "boolean":
         node.booleans += 1;
-        if (value.trim() === "true") node.trues += 1;
+        node.count += 1;
+        if (value.trim() === "true") {
+          node.trues += 1;
+          node.sum += 1;
+        }
         return;
       case "object":
         if (depth >= maxDepth) return;
@@ -81,12 +88,12 @@ export class ScoreSummary {
 }
 
 function newNode(): Node {
-  return { sum: 0, numbers: 0, trues: 0, booleans: 0, children: new Map() };
+  return { sum: 0, count: 0, trues: 0, booleans: 0, children: new Map() };
 }
 
 function summaryOf(node: Node): Record<string, unknown> | undefined {
   const members: Array<[string, unknown]> = [];
-  if (node.numbers > 0) members.push(["mean", node.sum / node.numbers]);
+  if (node.count > 0) members.push(["mean", node.sum / node.count]);
   if (node.booleans > 0) members.push(["true_count", node.trues], ["true_fraction", node.trues / node.booleans]);
   for (const [key, child] of node.children) {
     const summary = summaryOf(child);

@@ -5,19 +5,21 @@ import type { Services } from "../services.js";
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
 const maxKnown = 10_000;
 
-/**
- * Op objects for operations whose source nobody has: the first use of a name in a project publishes an op with placeholder
- * source, later ones use its ref.
- */
+/** Op objects of calls whose source is not known: the first call of a name in a project publishes one, later ones use its ref. */
 export class PlaceholderOps {
-  readonly #services: Pick<Services, "blobs" | "store">;
+  readonly #services: Services;
   readonly #source: Uint8Array;
   readonly #known = new Map<string, Promise<string>>();
 
-  /** `source` is the content of the file `obj.py` of each op. */
-  constructor(services: Pick<Services, "blobs" | "store">, source: string) {
+  /** `comment` is the source of the ops. */
+  constructor(services: Services, comment: string) {
     this.#services = services;
-    this.#source = new TextEncoder().encode(source);
+    this.#source = new TextEncoder().encode(`# ${comment}\n`);
+  }
+
+  /** As {@link refs}, for one object id. */
+  async ref(projectId: string, objectId: string): Promise<string> {
+    return await this.#ref(projectId, objectId);
   }
 
   /** The op refs for object ids that are already fit to be one, by object id. What is new is published at once. */
@@ -35,7 +37,7 @@ export class PlaceholderOps {
     if (known !== undefined) return known;
     const made = this.#publish(projectId, objectId);
     this.#known.set(key, made);
-    // A failed publish is tried again by the next span.
+    // A failed publish is tried again by the next call.
     made.catch(() => this.#known.delete(key));
     if (this.#known.size > maxKnown) {
       const [oldest] = this.#known.keys();
@@ -46,11 +48,11 @@ export class PlaceholderOps {
 
   async #publish(projectId: string, objectId: string): Promise<string> {
     const { blobs, store } = this.#services;
-    const sourceDigest = fileDigest(this.#source);
+    const digestOfSource = fileDigest(this.#source);
     const { key, size } = await blobs.put(this.#source);
     await store.files.add({
       project_id: projectId,
-      digest: sourceDigest,
+      digest: digestOfSource,
       name: "obj.py",
       size_bytes: size,
       mime: "text/x-python",
@@ -59,7 +61,7 @@ export class PlaceholderOps {
     const { digest } = await store.objects.create({
       project_id: projectId,
       object_id: objectId,
-      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${sourceDigest}"}}`,
+      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${digestOfSource}"}}`,
     });
     const { entity = "", project = "" } = splitProject(projectId) ?? {};
     return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });

@@ -15,7 +15,7 @@ import type { ItemOutcome } from "../ingest/write-calls.js";
 type CallsQueryReq = Schemas["CallsQueryReq"];
 
 export function callHandlers(services: Services): TracingHandlers<Caller>["calls"] {
-  const { control, jobs, store } = services;
+  const { control, store } = services;
 
   /** Calls of a query in wire form, one at a time as the engine gives them. */
   async function* queryCalls(body: CallsQueryReq, signal: AbortSignal) {
@@ -67,10 +67,7 @@ export function callHandlers(services: Services): TracingHandlers<Caller>["calls
     },
 
     async callsDelete({ body }, caller) {
-      const deleted = await store.calls.delete(body.project_id, body.call_ids, caller.user_id);
-      // The job of an evaluation run has the id of the run.
-      await jobs.cancel(body.project_id, body.call_ids);
-      return deleted;
+      return store.calls.delete(body.project_id, body.call_ids, caller.user_id);
     },
 
     callsQueryStream: ({ body, signal }) => queryCalls(body, signal),

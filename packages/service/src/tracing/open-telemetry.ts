@@ -10,7 +10,7 @@ import { PlaceholderOps } from "../ingest/placeholder-ops.js";
 type CompleteCall = Extract<CallPart, { part: "complete" }>;
 
 export function openTelemetryHandlers(services: Services): TracingHandlers<Caller>["openTelemetry"] {
-  const ops = new PlaceholderOps(services, "# This op was recorded through OpenTelemetry; its source is not known.\n");
+  const ops = new PlaceholderOps(services, "This op was recorded through OpenTelemetry; its source is not known.");
   return {
     async exportTrace({ body, headers }, caller) {
       await services.store.yieldToCommits();

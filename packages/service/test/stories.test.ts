@@ -23,7 +23,10 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test.each(stories)("the story %s comes true", async (story) => {
-  const inputs = ["--input", `project=${newProject()}`, "--input", `api_key=${service.owner_key}`];
+  const project = newProject();
+  const [entity, name] = project.split("/");
+  const given = Object.entries({ project, entity, name, api_key: service.owner_key });
+  const inputs = given.flatMap(([key, value]) => ["--input", `${key}=${value}`]);
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [redocly, "respect", join("stories", story), "-S", `tracing=${url}`, ...inputs],

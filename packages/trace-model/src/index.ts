@@ -1,5 +1,5 @@
 export { type JsonText } from "./json/scan.js";
-export { arrayItems, jsonType, type JsonType, memberOf, objectEntries, stringValue } from "./json/members.js";
+export { arrayItems, jsonType, type JsonType, memberOf, objectEntries, stringMember, stringValue } from "./json/members.js";
 export { withMembers } from "./json/edit.js";
 export { canonicalJson } from "./json/canonical.js";
 export { pythonFloat } from "./json/python-number.js";
@@ -23,6 +23,7 @@ export {
   weaveBlock,
   wholeMilliseconds,
 } from "./calls/summary.js";
+export { exampleDigest } from "./evaluations/example-digest.js";
 export { withOtelSpan } from "./calls/otel-span.js";
 export { asBuiltinClass, type ObjectClasses, objectClasses } from "./objects/classes.js";
 export { isAlias, isObjectId, isTag, parseVersionLabel, type VersionLabel } from "./objects/names.js";

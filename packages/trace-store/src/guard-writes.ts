@@ -36,10 +36,11 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
   };
 }
 
-/** Makes readers look for deleted and renamed calls while another process may have written. */
+/** Makes readers look for running, deleted and renamed calls while another process may have written. */
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (projectId) => inFlight.closing(projectId),
+    mayRun: (projectId) => !mayWrite() || inFlight.mayRun(projectId),
     hasHidden: (projectId) => !mayWrite() || inFlight.hasHidden(projectId),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
     retentionUs: (projectId) => inFlight.retentionUs(projectId),

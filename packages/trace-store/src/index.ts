@@ -7,11 +7,17 @@ export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";
 export type { StoredCall } from "./calls/stored-call.js";
 export type { AggregatedUsage, CallsUsageRequest, TraceUsageRequest, UsageByCall } from "./usage/usage.js";
+export type { Evaluations } from "./evaluations/evaluations.js";
+export type { EvaluationRecord, EvaluationRecordKind, EvaluationRecordQuery } from "./evaluations/records.js";
+export type { ResultsRow, ResultsTrial } from "./evaluations/results.js";
+export type { ScoreStats } from "./evaluations/score-stats.js";
+export type { RunSummary } from "./evaluations/summarize.js";
 export type { Feedback } from "./feedback/feedback.js";
 export type { CreatedFeedback, NewFeedback } from "./feedback/requests.js";
 export type { Files, StoredFile } from "./files/files.js";
 export type { Objects } from "./objects/objects.js";
 export type {
+  Among,
   CreatedObject,
   DeletedObjects,
   ObjectCreate,

@@ -20,6 +20,8 @@ import { versionClock } from "./version-clock.js";
 import { openCosts } from "./costs/costs.js";
 import type { Costs } from "./costs/costs.js";
 import type { Price } from "./costs/price.js";
+import { openEvaluations } from "./evaluations/evaluations.js";
+import type { Evaluations } from "./evaluations/evaluations.js";
 import { openFeedback } from "./feedback/feedback.js";
 import type { Feedback } from "./feedback/feedback.js";
 import { projectStats } from "./project-stats/project-stats.js";
@@ -76,6 +78,7 @@ export interface TraceStore {
   yieldToCommits(): Promise<void>;
   calls: Pick<Ingest, "delete" | "rename"> & CallReads;
   threads: Threads;
+  evaluations: Evaluations;
   objects: Objects;
   tables: Tables;
   files: Files;
@@ -151,6 +154,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
       rename: ingest.rename,
     },
     threads: openThreads({ ...context, inFlight }),
+    evaluations: openEvaluations({ ...context, inFlight, costs: openCosts({ ...context, engine: lookups }, prices) }),
     objects,
     tables: openTables(context),
     files: openFiles(context),

@@ -35,8 +35,9 @@ export async function openEngine(
   }
 
   const [version = "", timezone = ""] = (await once("SELECT version(), timezone()")).trim().split("\t");
+  const pool = await openSessionPool({ directory, engineArguments: args });
   return {
-    pool: await openSessionPool({ directory, engineArguments: args }),
+    pool,
     version,
     timezone,
     async probe() {
@@ -47,6 +48,7 @@ export async function openEngine(
       await once(`KILL QUERY WHERE endsWith(Settings['log_comment'], '${marker}') ASYNC`);
     },
     async close() {
+      await pool.close();
       await library.drainPending();
       holder.close();
     },

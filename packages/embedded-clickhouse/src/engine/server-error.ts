@@ -14,7 +14,9 @@ export class ServerError extends Error {
   }
 
   /** Takes an error text of the engine; one without a code becomes 1002, the server's code for the unknown. */
-  static fromMessage(message: string): ServerError {
+  static fromMessage(text: string): ServerError {
+    // What a synchronous query puts in front.
+    const message = text.replace(/^Query failed: /, "");
     const code = /^Code: (\d+)\b/.exec(message)?.[1];
     return code === undefined
       ? ServerError.of(1002, "UNKNOWN_EXCEPTION", message)

@@ -14,6 +14,8 @@ export interface SessionPool {
    */
   acquire(signal: AbortSignal): Promise<SessionThread>;
   release(thread: SessionThread): void;
+  /** Closes the sessions of all threads; no request may be running. */
+  close(): Promise<void>;
 }
 
 interface Waiting {
@@ -85,6 +87,9 @@ export async function openSessionPool(workerData: WorkerData): Promise<SessionPo
 
   return {
     release,
+    async close() {
+      await Promise.all(idle.map((thread) => thread.renew()));
+    },
     async acquire(signal) {
       signal.throwIfAborted();
       const thread = takeIdle();

@@ -1,9 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { ServerError } from "./server-error.js";
 import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
 
-/** A thread with at most one open session; its methods are called one after the other. */
+/** A thread that runs one statement at a time; its methods are called one after the other. */
 export interface SessionThread {
+  /** Ends the log comment of its statements, by which they are stopped. */
+  readonly marker: string;
+  /** Closes its sessions and takes a new marker, so that a late request to stop meets nothing. */
+  renew(): Promise<void>;
   call(request: WorkerRequest): Promise<WorkerValue>;
   /** Set once the thread has died. */
   readonly failed: Error | undefined;
@@ -24,6 +29,7 @@ export async function startSessionThread(workerData: WorkerData): Promise<Sessio
   const worker = startWorker(workerData);
   let waiting: { resolve(value: WorkerValue): void; reject(error: Error): void } | undefined;
   let failed: Error | undefined;
+  let marker = newMarker();
 
   worker.on("message", (reply: WorkerReply) => {
     const asked = waiting;
@@ -45,16 +51,27 @@ export async function startSessionThread(workerData: WorkerData): Promise<Sessio
       else waiting = { resolve, reject };
     });
 
+  function call(request: WorkerRequest): Promise<WorkerValue> {
+    const reply = nextReply();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    worker.postMessage(request);
+    return reply;
+  }
+
   await nextReply();
   return {
     get failed() {
       return failed;
     },
-    call(request) {
-      const reply = nextReply();
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      worker.postMessage(request);
-      return reply;
+    get marker() {
+      return marker;
     },
+    async renew() {
+      marker = newMarker();
+      await call({ do: "closeSessions" }).catch(() => undefined);
+    },
+    call,
   };
 }
+
+const newMarker = (): string => ` thread ${randomUUID()}`;

@@ -1,15 +1,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Session, StreamChunk } from "chdb";
 import { loadEngineLibrary } from "./library.js";
-import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
+import { OpenSessions } from "./open-sessions.js";
+import type { SessionNeeds, WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
 
-// One thread of the session pool. Opening a stream runs the query's analysis on the calling thread, scalar
-// subqueries included, and so can take seconds: it must not be the thread that serves the sockets.
+// One thread of the session pool. Statements block it: it must not be the thread that serves the sockets.
 
 const { directory, engineArguments } = workerData as WorkerData;
 const engine = await loadEngineLibrary();
-let session: Session | undefined;
-let chunks: AsyncIterator<StreamChunk> | undefined;
+const sessions = new OpenSessions(() => new engine.Session(directory, { connectionArgs: engineArguments }));
+let stream: { chunks: AsyncIterator<StreamChunk>; session: Session; needs: SessionNeeds } | undefined;
 
 parentPort?.on("message", (request: WorkerRequest) => {
   void serve(request);
@@ -26,58 +26,90 @@ async function serve(request: WorkerRequest): Promise<void> {
 
 function handle(request: WorkerRequest): Promise<WorkerValue> {
   switch (request.do) {
-    case "open":
-      return open(request.setup);
-    case "buffered":
-      return runBuffered(request.sql, request.format);
+    case "run":
+      return onSession(request.session, (session) => run(session, request));
     case "insert":
-      return insert(request.sql, request.bytes);
+      return onSession(request.session, (session) => insert(session, request.sql, request.bytes));
     case "stream":
-      chunks = current().queryStream(request.sql, { format: request.format })[Symbol.asyncIterator]();
-      return nextChunk();
+      return openStream(request.session, request.sql, request.format);
     case "next":
       return nextChunk();
+    case "endStream":
+      return endStream();
     default:
-      return close();
+      return closeSessions();
   }
 }
 
-/** Settings and parameters stay with a session for good, so a session lives for one request (0.2 ms). */
-async function open(setup: string): Promise<WorkerValue> {
-  session = new engine.Session(directory, { connectionArgs: engineArguments });
-  await session.queryAsync(setup);
-  return {};
+/** A session whose statement failed is closed: nothing of it may reach the next statement. */
+async function onSession(needs: SessionNeeds, work: (session: Session) => Promise<WorkerValue>): Promise<WorkerValue> {
+  const session = sessions.take(needs);
+  let value: WorkerValue;
+  try {
+    value = await work(session);
+  } catch (error) {
+    session.close();
+    await engine.drainPending();
+    throw error;
+  }
+  giveBack(needs, session);
+  return value;
 }
 
-async function runBuffered(sql: string, format: string): Promise<WorkerValue> {
-  const result = await current().queryAsync(sql, { format });
+function giveBack(needs: SessionNeeds, session: Session): void {
+  if (needs.reusable) sessions.giveBack(needs, session);
+  else session.close();
+}
+
+async function run(
+  session: Session,
+  { sql, format, asText }: Extract<WorkerRequest, { do: "run" }>,
+): Promise<WorkerValue> {
+  // On this thread: another one would have to be woken for it.
+  if (asText) return { bytes: Buffer.from(session.query(sql, format)) };
+  const result = await session.queryAsync(sql, { format });
   return { bytes: result.bytes(), rows: result.rowsRead, readBytes: result.bytesRead };
 }
 
-async function insert(sql: string, bytes: Uint8Array): Promise<WorkerValue> {
+async function insert(session: Session, sql: string, bytes: Uint8Array): Promise<WorkerValue> {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { written: await engine.insert(current(), sql, data) };
+  return { written: await engine.insert(session, sql, data) };
 }
 
+async function openStream(needs: SessionNeeds, sql: string, format: string): Promise<WorkerValue> {
+  const session = sessions.take(needs);
+  try {
+    stream = { chunks: session.queryStream(sql, { format })[Symbol.asyncIterator](), session, needs };
+  } catch (error) {
+    session.close();
+    throw error;
+  }
+  return nextChunk();
+}
+
+/** A stream that fails stays, until `endStream`. */
 async function nextChunk(): Promise<WorkerValue> {
-  const next = await chunks?.next();
-  if (!next || next.done) return { done: true };
-  return { bytes: next.value.raw(), rows: next.value.numRows };
+  const next = await stream?.chunks.next();
+  if (next && !next.done) return { bytes: next.value.raw(), rows: next.value.numRows };
+  if (stream) giveBack(stream.needs, stream.session);
+  stream = undefined;
+  return { done: true };
 }
 
-/** Nothing of the session is at work afterwards, in this thread or in the engine. */
-async function close(): Promise<WorkerValue> {
-  await chunks?.return?.();
-  chunks = undefined;
-  session?.close();
-  session = undefined;
+/** Nothing of a stream that was left is at work afterwards, in this thread or in the engine. */
+async function endStream(): Promise<WorkerValue> {
+  const left = stream;
+  stream = undefined;
+  await left?.chunks.return?.();
+  left?.session.close();
   await engine.drainPending();
   return {};
 }
 
-function current(): Session {
-  if (!session) throw new Error("no session is open on this thread");
-  return session;
+async function closeSessions(): Promise<WorkerValue> {
+  sessions.close();
+  await engine.drainPending();
+  return {};
 }
 
 function reply(message: WorkerReply): void {

@@ -7,13 +7,26 @@ export interface WorkerData {
   engineArguments: string[];
 }
 
+/** What a statement needs of the session it runs on. */
+export interface SessionNeeds {
+  /** Statements that make a new session fit: its database and settings. Run once per session. */
+  setup: string;
+  /** Names the parameters that are set. A session keeps values, so it serves only statements with the same names. */
+  parameterNames: string;
+  /** Sets the values of all these parameters; empty without any. */
+  parameters: string;
+  /** The statement changes nothing of the session, so that the next one may use it too. */
+  reusable: boolean;
+}
+
+/** A thread is asked as seldom as possible: every question wakes two threads. */
 export type WorkerRequest =
-  | { do: "open"; setup: string }
-  | { do: "buffered"; sql: string; format: string }
-  | { do: "insert"; sql: string; bytes: Uint8Array }
-  | { do: "stream"; sql: string; format: string }
+  | { do: "run"; session: SessionNeeds; sql: string; format: string; asText: boolean }
+  | { do: "insert"; session: SessionNeeds; sql: string; bytes: Uint8Array }
+  | { do: "stream"; session: SessionNeeds; sql: string; format: string }
   | { do: "next" }
-  | { do: "close" };
+  | { do: "endStream" }
+  | { do: "closeSessions" };
 
 export interface WorkerValue {
   bytes?: Uint8Array;

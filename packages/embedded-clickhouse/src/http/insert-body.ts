@@ -1,4 +1,5 @@
 import type { SessionThread } from "../engine/session-thread.js";
+import type { SessionNeeds } from "../engine/worker-protocol.js";
 import { ServerError } from "../engine/server-error.js";
 import type { Execution } from "./execution.js";
 import { isLinePerRow } from "./formats.js";
@@ -14,7 +15,11 @@ interface Inserted {
 }
 
 /** Sends the data of an INSERT to the engine while it arrives; at most `cutBytes` and one row are held. */
-export async function insertBody(thread: SessionThread, { sql, data, statement }: Execution): Promise<Inserted> {
+export async function insertBody(
+  thread: SessionThread,
+  session: SessionNeeds,
+  { sql, data, statement }: Execution,
+): Promise<Inserted> {
   const total: Inserted = { writtenRows: 0, writtenBytes: 0 };
   const mayCut = statement.format !== undefined && isLinePerRow(statement.format);
   let chunks: Buffer[] = [];
@@ -22,7 +27,7 @@ export async function insertBody(thread: SessionThread, { sql, data, statement }
 
   async function send(bytes: Buffer): Promise<void> {
     refuseEmptyLine(bytes);
-    const { written } = await thread.call({ do: "insert", sql, bytes });
+    const { written } = await thread.call({ do: "insert", session, sql, bytes });
     total.writtenRows += written?.rowsWritten ?? 0;
     total.writtenBytes += written?.bytesWritten ?? 0;
   }

@@ -9,6 +9,8 @@ export interface QueryRequest {
   query: string;
   database: string | undefined;
   defaultFormat: string | undefined;
+  /** `wait_end_of_query`: the response begins when the whole result is there. */
+  waitsForEnd: boolean;
   /** Raw values as they came: text in TabSeparated escaping. */
   parameters: Map<string, string>;
   settings: Map<string, string>;
@@ -30,6 +32,7 @@ export function readQueryRequest(request: IncomingMessage, parameters: URLSearch
     query: parameters.get("query") ?? "",
     database: parameters.get("database") || headerOf(request, "x-clickhouse-database"),
     defaultFormat: parameters.get("default_format") || headerOf(request, "x-clickhouse-format"),
+    waitsForEnd: isOn(parameters.get("wait_end_of_query")),
     parameters: new Map(),
     settings: new Map(),
   };
@@ -60,6 +63,10 @@ function refuseUnsupported(parameters: URLSearchParams): void {
       throw ServerError.of(48, "NOT_IMPLEMENTED", text);
     }
   }
+}
+
+export function isOn(value: string | null | undefined): boolean {
+  return ![undefined, null, "0", "false"].includes(value);
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

@@ -4,17 +4,16 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { EmbeddedEngine } from "../engine/engine.js";
 import { ServerError } from "../engine/server-error.js";
-import type { SessionThread } from "../engine/session-thread.js";
 import { authenticate } from "./authentication.js";
 import { stopQuery } from "./cancel.js";
 import { execute } from "./execute.js";
 import { defaultFormat, prepare } from "./execution.js";
 import type { Execution } from "./execution.js";
 import { readMultipart } from "./multipart.js";
-import { addField, readQueryRequest } from "./query-request.js";
+import { addField, isOn, readQueryRequest } from "./query-request.js";
 import { createQueryResponse } from "./query-response.js";
+import type { QueryResponse } from "./query-response.js";
 import { decodedBody, readWhole } from "./request-body.js";
-import { sessionSetup } from "./session-setup.js";
 
 /** Long lists arrive as parameters in the URL; Node's own limit is 16 KB. */
 const maxHeaderBytes = 1024 * 1024 + 64 * 1024;
@@ -73,9 +72,7 @@ async function respond(
       compress: isOn(execution.request.settings.get("enable_http_compression")),
       timezone: engine.timezone,
     });
-    await onSession(engine, execution, disconnect.signal, (thread) =>
-      execute(thread, execution, reply, disconnect.signal),
-    );
+    await onThread(engine, execution, reply, disconnect.signal);
   } catch (error) {
     if (!disconnect.signal.aborted) reply.fail(ServerError.fromUnknown(error));
     // The rest of the body is read and discarded, so that the connection can be used again.
@@ -115,26 +112,20 @@ function prepareInlineInsert(execution: Execution, text: Buffer): Execution {
   return { ...execution, sql, data: Readable.from([data]) };
 }
 
-async function onSession(
+async function onThread(
   engine: EmbeddedEngine,
   execution: Execution,
+  reply: QueryResponse,
   signal: AbortSignal,
-  work: (thread: SessionThread) => Promise<void>,
 ): Promise<void> {
-  const marker = ` request ${randomUUID()}`;
   const thread = await engine.pool.acquire(signal);
-  const stopped = stopQuery(engine, marker, signal);
+  const stopped = stopQuery(engine, thread.marker, signal);
   try {
-    await thread.call({ do: "open", setup: sessionSetup(execution.request, marker) });
-    signal.throwIfAborted();
-    await work(thread);
+    await execute(thread, execution, reply, signal);
   } finally {
-    await thread.call({ do: "close" }).catch(() => undefined);
     stopped.end();
+    // A request to stop can still be under way.
+    if (signal.aborted) await thread.renew();
     engine.pool.release(thread);
   }
-}
-
-function isOn(value: string | undefined): boolean {
-  return value !== undefined && value !== "0" && value !== "false";
 }

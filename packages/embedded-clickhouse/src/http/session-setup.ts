@@ -1,29 +1,39 @@
-import type { QueryRequest } from "./query-request.js";
+import type { SessionNeeds } from "../engine/worker-protocol.js";
+import type { Execution } from "./execution.js";
 
 /**
- * The statements that give a new session what the request asks for.
+ * The statements that give a session what the request asks for.
  * Everything goes in as quoted text: the engine reads settings of any type from it, and parameter values,
  * which come in TabSeparated escaping, are unescaped when the query uses them, as on a server.
  */
-export function sessionSetup(request: QueryRequest, marker: string): string {
+export function sessionNeeds({ request, statement }: Execution, marker: string): SessionNeeds {
   const statements: string[] = [];
   if (request.database !== undefined) statements.push(`USE ${quoted(request.database, "`")}`);
   const comment = request.settings.get("log_comment") ?? "";
-  const assignments = [`log_comment = ${quoted(comment + marker, "'")}`];
-  for (const [name, value] of request.parameters) {
-    assignments.push(`${quoted(`param_${name}`, "`")} = ${quoted(value, "'")}`);
-  }
+  const settings = [`log_comment = ${quoted(comment + marker, "'")}`];
   for (const [name, value] of request.settings) {
-    if (name !== "log_comment" && name !== "readonly") {
-      assignments.push(`${quoted(name, "`")} = ${quoted(value, "'")}`);
-    }
+    if (name !== "log_comment" && name !== "readonly") settings.push(assignment(name, value));
   }
   const readonly = request.settings.get("readonly");
-  if (readonly !== undefined) assignments.push(`readonly = ${quoted(readonly, "'")}`);
-  statements.push(`SET ${assignments.join(", ")}`);
-  return statements.join("; ");
+  // Forbids SET, parameters included: such a session gets them with its settings, and serves one statement.
+  const last = readonly === undefined ? [] : [assignment("readonly", readonly)];
+  const parameters = [...request.parameters].map(([name, value]) => assignment(`param_${name}`, value));
+  const once = readonly !== undefined;
+  statements.push(`SET ${[...settings, ...(once ? parameters : []), ...last].join(", ")}`);
+  return {
+    setup: statements.join("; "),
+    parameterNames: JSON.stringify([...request.parameters.keys()].toSorted()),
+    parameters: once || parameters.length === 0 ? "" : `SET ${parameters.join(", ")}`,
+    reusable: !once && statement.kind !== "other",
+  };
 }
 
+function assignment(name: string, value: string): string {
+  return `${quoted(name, "`")} = ${quoted(value, "'")}`;
+}
+
+/** A character of code 0 would end the text of a synchronous statement. */
 function quoted(text: string, quote: "'" | "`"): string {
-  return quote + text.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`) + quote;
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`).replaceAll("\0", "\\0");
+  return quote + escaped + quote;
 }

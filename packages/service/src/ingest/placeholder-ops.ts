@@ -1,5 +1,4 @@
-import { fileDigest, formatRef } from "@heddle/trace-model";
-import { splitProject } from "../access/project-id.js";
+import { ProjectWriter } from "../object-kinds/project-writer.js";
 import type { Services } from "../services.js";
 
 /** Most op refs remembered; beyond that the oldest is asked for again, which is cheap. */
@@ -8,13 +7,13 @@ const maxKnown = 10_000;
 /** Op objects of calls whose source is not known: the first call of a name in a project publishes one, later ones use its ref. */
 export class PlaceholderOps {
   readonly #services: Services;
-  readonly #source: Uint8Array;
+  readonly #source: string;
   readonly #known = new Map<string, Promise<string>>();
 
   /** `comment` is the source of the ops. */
   constructor(services: Services, comment: string) {
     this.#services = services;
-    this.#source = new TextEncoder().encode(`# ${comment}\n`);
+    this.#source = `# ${comment}\n`;
   }
 
   /** As {@link refs}, for one object id. */
@@ -47,23 +46,6 @@ export class PlaceholderOps {
   }
 
   async #publish(projectId: string, objectId: string): Promise<string> {
-    const { blobs, store } = this.#services;
-    const digestOfSource = fileDigest(this.#source);
-    const { key, size } = await blobs.put(this.#source);
-    await store.files.add({
-      project_id: projectId,
-      digest: digestOfSource,
-      name: "obj.py",
-      size_bytes: size,
-      mime: "text/x-python",
-      blob_key: key,
-    });
-    const { digest } = await store.objects.create({
-      project_id: projectId,
-      object_id: objectId,
-      val: `{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"${digestOfSource}"}}`,
-    });
-    const { entity = "", project = "" } = splitProject(projectId) ?? {};
-    return formatRef({ kind: "op", entity, project, name: objectId, digest, edges: [] });
+    return (await new ProjectWriter(this.#services, projectId).publishOp(objectId, this.#source)).ref;
   }
 }

@@ -5,14 +5,23 @@ import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { costHandlers } from "./costs.js";
 import { evaluationServiceHandlers } from "./evaluation-service.js";
+import { datasetHandlers } from "./datasets.js";
+import { evalResultHandlers } from "./eval-results.js";
+import { evaluationRunHandlers } from "./evaluation-runs.js";
+import { evaluationHandlers } from "./evaluations.js";
 import { feedbackHandlers } from "./feedback.js";
 import { fileHandlers } from "./files.js";
 import { imageHandlers } from "./images.js";
 import { inferenceHandlers } from "./inference.js";
+import { modelHandlers } from "./models.js";
 import { objectHandlers } from "./objects.js";
 import { openTelemetryHandlers } from "./open-telemetry.js";
+import { opHandlers } from "./ops.js";
+import { predictionHandlers } from "./predictions.js";
 import { projectHandlers } from "./projects.js";
 import { refHandlers } from "./refs.js";
+import { scorerHandlers } from "./scorers.js";
+import { scoreHandlers } from "./scores.js";
 import { serviceHandlers } from "./service.js";
 import { tableHandlers } from "./tables.js";
 import { threadHandlers } from "./threads.js";
@@ -25,14 +34,23 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     completeCalls: completeCallHandlers(services),
     costs: costHandlers(services),
     evaluationService: evaluationServiceHandlers(services),
+    datasets: datasetHandlers(services),
+    evalResults: evalResultHandlers(services),
+    evaluationRuns: evaluationRunHandlers(services),
+    evaluations: evaluationHandlers(services),
     feedback: feedbackHandlers(services),
     files: fileHandlers(services),
     images: imageHandlers(services),
     inference: inferenceHandlers(services),
+    models: modelHandlers(services),
     objects: objectHandlers(services),
     openTelemetry: openTelemetryHandlers(services),
+    ops: opHandlers(services),
+    predictions: predictionHandlers(services),
     projects: projectHandlers(services),
     refs: refHandlers(services),
+    scorers: scorerHandlers(services),
+    scores: scoreHandlers(services),
     service: serviceHandlers(services),
     tables: tableHandlers(services),
     threads: threadHandlers(services),

@@ -1,7 +1,9 @@
 // What a user of the npm package `weave` writes; run as a program of its own, because the SDK may end its process.
 import * as weave from "weave";
 
-const client = await weave.init(String(process.argv[2]));
+// The project, and a dataset and an evaluation of it that were not made by the SDK.
+const [projectId = "", ...madeElsewhere] = process.argv.slice(2);
+const client = await weave.init(projectId);
 
 const shout = weave.op(function shout(text: string) {
   return text.toUpperCase();
@@ -91,6 +93,12 @@ const readDataset = (await client.get(datasetRef)) as weave.Dataset<Record<strin
 const readRows = [];
 for await (const row of readDataset) readRows.push(row);
 
+const [foundDataset, foundEvaluation] = (await Promise.all(
+  madeElsewhere.map(async (uri) => weave.ObjectRef.fromUri(uri).get() as unknown),
+)) as [weave.Dataset<Record<string, unknown>>, Record<string, unknown>];
+const foundRows = [];
+for await (const { __savedRef: _, ...row } of foundDataset) foundRows.push(row);
+
 process.stdout.write(
   JSON.stringify({
     roots: calls.map((call) => call.op_name),
@@ -99,5 +107,7 @@ process.stdout.write(
     readPrompt: await client.get(promptRef),
     dataset: datasetRef.uri(),
     readRows,
+    foundRows,
+    foundEvaluation,
   }),
 );

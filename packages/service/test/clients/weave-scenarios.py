@@ -8,8 +8,11 @@ entry of SCENARIOS.
 
 import asyncio
 import datetime
+import json
+import os
 import sys
 import traceback
+import urllib.request
 import uuid
 
 import weave
@@ -234,7 +237,53 @@ def evaluation_logger(client):
     same(run.output["exact"], {"true_count": 1, "true_fraction": 0.5}, "summary of the scores")
 
 
-SCENARIOS = [calls, threads, eager_calls, objects, datasets, evaluations, costs, feedback, evaluation_logger]
+class Calculator(weave.Model):
+    size: int = 3
+
+    @weave.op
+    def predict(self, question):
+        return "4"
+
+
+class Strict(weave.Scorer):
+    @weave.op
+    def score(self, output, expected):
+        return output == expected
+
+
+def kinds(client):
+    """What the SDK publishes, read by the operations of its kind, and a dataset that was stored by one."""
+
+    def send(path, body=None):
+        url = f"{os.environ['WANDB_BASE_URL']}/v2/{sys.argv[1]}/{path}"
+        headers = {"authorization": f"Bearer {os.environ['WANDB_API_KEY']}"}
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as response:
+            return json.loads(response.read())
+
+    def read(kind, ref):
+        return send(f"{kind}/{ref.name}/versions/{ref.digest}")
+
+    dataset = weave.publish(weave.Dataset(name="read-back", rows=[{"question": "2+2?", "expected": "4"}]))
+    model = weave.publish(Calculator(name="calculator"))
+    scorer = weave.publish(Strict(name="strict"))
+    evaluation = weave.publish(
+        weave.Evaluation(name="all-of-it", dataset=dataset.get(), scorers=[exact, Strict(name="strict")], trials=2)
+    )
+    same(read("datasets", dataset)["name"], "read-back", "name")
+    shown = read("models", model)
+    same(("def predict" in shown["source_code"], shown["attributes"]["size"]), (True, 3), "model")
+    same("/op/Strict.score:" in read("scorers", scorer)["score_op"], True, "op of the scorer")
+    shown = read("evaluations", evaluation)
+    same((shown["dataset"], shown["trials"], len(shown["scorers"])), (dataset.uri, 2, 2), "evaluation")
+    same("/op/Evaluation.evaluate:" in shown["evaluate_op"], True, "op of the evaluation")
+
+    made = send("datasets", {"name": "Made There", "rows": [{"a": 1}, {"a": 2}]})
+    found = weave.ref(f"weave:///{sys.argv[1]}/object/{made['object_id']}:{made['digest']}").get()
+    same([dict(row) for row in found.rows], [{"a": 1}, {"a": 2}], "rows")
+
+
+SCENARIOS = [calls, threads, eager_calls, objects, datasets, evaluations, costs, feedback, evaluation_logger, kinds]
 
 
 def main():

@@ -23,10 +23,12 @@ interface Report {
   readPrompt: unknown;
   dataset: string;
   readRows: unknown[];
+  foundRows: unknown[];
+  foundEvaluation: unknown;
 }
 
-async function runProgram(projectId: string): Promise<Report> {
-  const { stdout } = await run(process.execPath, ["--import", "tsx", program, projectId], {
+async function runProgram(...args: string[]): Promise<Report> {
+  const { stdout } = await run(process.execPath, ["--import", "tsx", program, ...args], {
     env: {
       PATH: process.env["PATH"],
       HOME: "/nonexistent",
@@ -41,8 +43,14 @@ async function runProgram(projectId: string): Promise<Report> {
 
 test("the weave SDK traces, publishes, evaluates and scores unmodified", async () => {
   const projectId = newProject();
-  const report = await runProgram(projectId);
   const tracing = service.tracing();
+  const [entity = "", project = ""] = projectId.split("/");
+  const at = { entity, project };
+  const rows = [{ question: "4+4?", expected: "8" }, { question: "5+5?" }];
+  const made = await tracing.datasetCreate({ ...at, name: "not by the SDK", rows });
+  const ref = `weave:///${projectId}/object/not_by_the_sdk:${made.digest}`;
+  const { evaluation_ref } = await tracing.evaluationCreate({ ...at, name: "own", dataset: ref });
+  const report = await runProgram(projectId, ref, evaluation_ref);
 
   const calls: Awaited<ReturnType<typeof tracing.callsQuery>>["calls"] = [];
   for await (const call of tracing.callsQueryStream({ project_id: projectId })) calls.push(call);
@@ -76,6 +84,29 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   expect(vals).toEqual(expect.arrayContaining([{ question: "3+3?", expected: "6" }]));
   expect(report.summary).toMatchObject({ exact: { true_count: 2 } });
   expect(report.readPrompt).toMatchObject({ content: "Answer {question}" });
+
+  // What the SDK published, the operations of its kind show, and the other way round.
+  const all = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
+    const found: Item[] = [];
+    for await (const item of items) found.push(item);
+    return found;
+  };
+  expect(report.dataset).toMatch(/object\/questions:/);
+  const published = await tracing.datasetRead({ ...at, object_id: "questions", digest: "latest" });
+  const table = await tracing.tableQuery({ project_id: projectId, digest: published.rows.split("/").at(-1) ?? "" });
+  expect(report.readRows).toMatchObject(table.rows.map(({ val }) => val as object));
+  expect((await tracing.opRead({ ...at, object_id: "shout", digest: "v0" })).code).toContain("toUpperCase()");
+  const evaluations = await all(tracing.evaluationList(at));
+  expect(evaluations.map(({ name, dataset, scorers, trials }) => [name, dataset, scorers.length, trials])).toEqual([
+    ["own", ref, 0, 1],
+    ["sums", report.dataset, 1, 1],
+    ["logged by hand", "some-rows", 0, 1],
+  ]);
+  expect(evaluations[1]?.predict_and_score_op).toContain("/op/Evaluation.predictAndScore:");
+  expect(await all(tracing.modelList(at))).toMatchObject([{ name: "some-model", source_code: "" }]);
+  expect(await all(tracing.scorerList(at))).toMatchObject([{ name: "equals", score_op: "" }]);
+  expect(report.foundRows).toEqual(rows);
+  expect(report.foundEvaluation).toMatchObject({ name: "own", dataset: ref, trials: 1, _class_name: "Evaluation" });
 
   // Scores of the evaluation logger are feedback on the predictions, and show there.
   const { result } = await tracing.feedbackQuery({

@@ -24,6 +24,8 @@ const time = fc.oneof(
   fc.integer({ min: 0, max: 4_000_000_000 }),
 );
 
+const objectKinds = new Set(["ops", "datasets", "scorers", "models", "evaluations"]);
+
 /** A day in which most calls began, so that ranges of time meet some. */
 const range = { start: "2026-04-10T00:00:00Z", end: "2026-04-11T00:00:00Z" };
 
@@ -99,12 +101,13 @@ export function wordsOf(
     `weave:///${project_id}/op/op:*`,
   ];
   const ref = fc.constantFrom(...objects, ...others);
-  const stored = group === "tables" ? [table] : group === "files" ? [file] : [object, object, "latest"];
-  const digest = mostly(fc.constantFrom(...stored), "production", "v0", "v1", "z".repeat(43), object, table, file);
+  const contents = group === "tables" ? [table] : group === "files" ? [file] : [object, object, "latest"];
+  const digest = mostly(fc.constantFrom(...contents), "production", "v0", "v1", "z".repeat(43), object, table, file);
   // What an object once was it must stay, so new ones need names of their own.
   const fresh = fc.stringMatching(/^[a-z0-9]{1,10}$/);
-  const objectId =
-    operation === "objCreate" ? mostly(fresh, "n1", "n2") : mostly(fc.constantFrom(...seededObjects), "n1", "n2");
+  // Operations of one kind of object find theirs, which the sample names, and nothing else.
+  const stored = (objectKinds.has(group) ? samples.get("object_id") : undefined) ?? seededObjects;
+  const objectId = mostly<unknown>(operation === "objCreate" ? fresh : fc.constantFrom(...stored), "n1", "n2");
   const byName: Record<string, fc.Arbitrary<unknown>> = {
     entity: fc.constant(entity),
     project: fc.constant(project),

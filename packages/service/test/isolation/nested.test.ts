@@ -203,6 +203,18 @@ const stories: Record<string, (send: Send, mine: string, there: Names) => Promis
     await send("/obj/create", { obj: { project_id: projectId, object_id: "o", val: [ref] } });
     await send("/table/create", { table: { project_id: projectId, rows: [{ ref }] } });
     await send("/refs/read_batch", { refs: [ref] });
+    await send(`/v2/${projectId}/datasets`, { rows: [{ ref }] });
+    await send(`/v2/${projectId}/evaluations`, { name: "e", dataset: ref });
+  },
+
+  async "an own evaluation is of its dataset and its scorers"(send, projectId, there) {
+    const path = `/v2/${projectId}/evaluations`;
+    const own = await send(`/v2/${projectId}/datasets`, { rows: [] });
+    const dataset = `weave:///${projectId}/object/Dataset:${String(own["digest"])}`;
+    for (const ref of refsOf(there)) {
+      await send(path, { name: "e", dataset: ref });
+      await send(path, { name: "e", dataset, scorers: [ref] });
+    }
   },
 
   async "a batch and an export have items for it"(send, projectId, there) {

@@ -88,6 +88,12 @@ export function stringValue(text: JsonText): string | undefined {
   return text[at] === '"' ? decodeString(text, at, stringEnd(text, at)) : undefined;
 }
 
+/** The string under a key; undefined when there is none, or something else. */
+export function stringMember(text: JsonText, name: string): string | undefined {
+  const member = memberOf(text, name);
+  return member === undefined ? undefined : stringValue(member);
+}
+
 /** Decodes the string literal between two positions, quotes included. */
 export function decodeString(text: string, from: number, to: number): string {
   // A search in the whole text would read to its end for each of its strings.

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { withMembers } from "../json/edit.js";
-import { arrayItems, jsonType, memberOf, stringValue } from "../json/members.js";
+import { arrayItems, jsonType, memberOf, stringMember, stringValue } from "../json/members.js";
 import type { JsonText } from "../json/scan.js";
 
 /** What a stored value is: an op or another object, and of which classes (null for values without a class). */
@@ -16,7 +16,7 @@ export interface ObjectClasses {
  */
 export function objectClasses(val: JsonText): ObjectClasses {
   const kind = isOp(val) ? "op" : "object";
-  const leaf = textMember(val, "_class_name");
+  const leaf = stringMember(val, "_class_name");
   const bases = arrayItems(memberOf(val, "_bases") ?? "null").map(stringValue);
   const root = bases.at(-2);
   const isInstance = bases.at(-1) === "BaseModel" && (root === "Object" || root === "BaseObject");
@@ -63,7 +63,7 @@ export function asBuiltinClass(val: JsonText, className: string): JsonText {
   if (jsonType(val) !== "object") {
     throw invalid(`a value of class ${className} must be an object`);
   }
-  const own = textMember(val, "_class_name");
+  const own = stringMember(val, "_class_name");
   if (own !== undefined && own !== className) {
     throw invalid(`the value is of class ${own}, not ${className}`);
   }
@@ -80,11 +80,6 @@ function invalid(message: string): HeddleError {
 }
 
 function isOp(val: JsonText): boolean {
-  if (textMember(val, "_type") !== "CustomWeaveType") return false;
-  return textMember(memberOf(val, "weave_type") ?? "null", "type") === "Op";
-}
-
-function textMember(val: JsonText, name: string): string | undefined {
-  const member = memberOf(val, name);
-  return member === undefined ? undefined : stringValue(member);
+  if (stringMember(val, "_type") !== "CustomWeaveType") return false;
+  return stringMember(memberOf(val, "weave_type") ?? "null", "type") === "Op";
 }

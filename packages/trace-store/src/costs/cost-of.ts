@@ -38,3 +38,13 @@ export function addCosts(a: TokenCosts, b: TokenCosts): TokenCosts {
       a.cache_creation_input_tokens_total_cost + b.cache_creation_input_tokens_total_cost,
   };
 }
+
+/** The sum of all parts of a cost. */
+export function totalCost(costs: TokenCosts): number {
+  return (
+    costs.prompt_tokens_total_cost +
+    costs.completion_tokens_total_cost +
+    costs.cache_read_input_tokens_total_cost +
+    costs.cache_creation_input_tokens_total_cost
+  );
+}

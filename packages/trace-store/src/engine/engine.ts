@@ -125,7 +125,12 @@ async function rowsOnce<T>(
   source: StatementSource,
   options?: StatementOptions,
 ): Promise<T[]> {
-  const result = await client.query({ ...request(source, options), format: "JSONEachRow" });
+  const asked = request(source, options);
+  const result = await client.query({
+    ...asked,
+    clickhouse_settings: { ...asked.clickhouse_settings, wait_end_of_query: 1 },
+    format: "JSONEachRow",
+  });
   return await result.json<T>();
 }
 

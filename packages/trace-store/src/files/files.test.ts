@@ -24,6 +24,17 @@ test("a file is found in the project it was added to, and nowhere else", async (
   expect(await store.files.get({ project_id: "acme/files", digest: "unknown" })).toBeUndefined();
 });
 
+test("files are found together, those that the project has", async () => {
+  const projectId = "acme/together";
+  const other = { ...file, digest: "x".repeat(43), name: "b" };
+  for (const one of [file, other]) await store.files.add({ project_id: projectId, ...one });
+  await store.files.add({ project_id: "acme/elsewhere", ...file, digest: "y".repeat(43) });
+  const digests = [other.digest, "y".repeat(43), file.digest, "unknown"];
+  const found = await store.files.find({ project_id: projectId, digests });
+  expect(found).toEqual(new Map([file, other].map((one) => [one.digest, one])));
+  expect(await store.files.find({ project_id: projectId, digests: [] })).toEqual(new Map());
+});
+
 test("files count once each towards the size of their project", async () => {
   const projectId = "acme/sizes";
   expect(await store.files.totalSize(projectId)).toBe(0);

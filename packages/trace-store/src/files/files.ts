@@ -18,6 +18,8 @@ export interface Files {
   /** Makes a blob a file of the project. The first name stays; adding a file again costs next to nothing. */
   add(file: StoredFile & { project_id: string }): Promise<void>;
   get(request: { project_id: string; digest: string }): Promise<StoredFile | undefined>;
+  /** Those of the files that the project has, by digest. */
+  find(request: { project_id: string; digests: readonly string[] }): Promise<Map<string, StoredFile>>;
   /** Bytes of all files of the project. */
   totalSize(projectId: string): Promise<number>;
 }
@@ -28,14 +30,17 @@ export function openFiles({ engine }: StoreContext): Files {
   // Clients upload the same source file for every op instance. Files never go away, so what was seen stays true.
   const seen = new Set<string>();
 
-  async function get({ project_id, digest }: { project_id: string; digest: string }): Promise<StoredFile | undefined> {
+  const find: Files["find"] = async ({ project_id, digests }) => {
+    if (digests.length === 0) return new Map();
     const p = new Parameters();
     const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM ${allRows("files")}
-      WHERE project_id = ${p.bind("String", project_id)} AND digest = ${p.bind("String", digest)}
-      ORDER BY created_at LIMIT 1`;
-    const [row] = await engine.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
-    return row && { ...row, size_bytes: Number(row.size_bytes) };
-  }
+      WHERE project_id = ${p.bind("String", project_id)} AND ${p.in("digest", "String", digests)}
+      ORDER BY created_at LIMIT 1 BY digest`;
+    const rows = await engine.rows<StoredFile & { size_bytes: string }>({ sql, params: p });
+    return new Map(rows.map((row) => [row.digest, { ...row, size_bytes: Number(row.size_bytes) }]));
+  };
+  const get: Files["get"] = async ({ project_id, digest }) =>
+    (await find({ project_id, digests: [digest] })).get(digest);
 
   return {
     async add(file) {
@@ -54,6 +59,7 @@ export function openFiles({ engine }: StoreContext): Files {
       seen.add(key);
     },
     get,
+    find,
     async totalSize(projectId) {
       const p = new Parameters();
       const sql = `SELECT sum(size_bytes) AS total FROM ${newestRows("files")} WHERE project_id = ${p.bind("String", projectId)}`;

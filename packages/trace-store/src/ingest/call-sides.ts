@@ -1,4 +1,4 @@
-import { findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
+import { exampleDigest, findRefs, opKey, statusOf, storable, usageOf } from "@heddle/trace-model";
 import type { CallEnd, CallStart, JsonText } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
 
@@ -19,6 +19,7 @@ export const startColumns = [
   "attributes",
   "inputs",
   "input_refs",
+  "example_digest",
   "expire_at",
 ] as const;
 
@@ -108,6 +109,7 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   const attributesBytes = writeJson(out, "attributes", start.attributes, storableAsIs, exact);
   const inputsBytes = writeJson(out, "inputs", start.inputs, storableAsIs, exact);
   out.texts(storableAsIs ? [] : findRefs(start.inputs));
+  out.text(exampleDigest(start.op_name, start.inputs));
   out.second(start.expire_at ?? neverUs);
   return attributesBytes + inputsBytes;
 }

@@ -3,7 +3,7 @@ import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { closedRow, hiddenRowColumns, hiddenRow, partRowColumns } from "./rows.js";
 import type { SideName } from "./rows.js";
-import { hasEnd, hasStart } from "./state.js";
+import { hasEnd, hasStart } from "./open-sides.js";
 import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
@@ -52,20 +52,20 @@ export async function closeOpenSides(
   if (calls.length === 0) return;
   const version = clock.next();
   const rows: Uint8Array[] = [];
-  const closed: string[] = [];
+  const closed: CallKey[] = [];
   for (const call of calls) {
     const key = keyText(call);
     const flags = state.openSides.flags(key);
     const parts: SideName[] = [];
     if (flags & hasStart) parts.push("start");
     if (flags & hasEnd) parts.push("end");
-    if (parts.length > 0) closed.push(key);
+    if (parts.length > 0) closed.push(call);
     for (const part of parts) rows.push(closedRow(call, part, version));
   }
   await markForRecoveryOnError(state, insertTrusted(engine, "call_parts", partRowColumns, rows));
-  for (const key of closed) {
-    state.openSides.delete(key);
-    state.cache.delete(key);
+  for (const call of closed) {
+    state.openSides.delete(call);
+    state.cache.delete(keyText(call));
   }
   state.closedSides += rows.length;
 }

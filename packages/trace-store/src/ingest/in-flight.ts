@@ -9,6 +9,8 @@ export interface InFlight {
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
   closing(projectId: string): readonly string[];
+  /** True while the project may have calls that have not ended. */
+  mayRun(projectId: string): boolean;
   /** True while `call_hidden` may hold rows of the project that readers must apply. */
   hasHidden(projectId: string): boolean;
   /** True when `call_names` may hold a name for a call of the project. */

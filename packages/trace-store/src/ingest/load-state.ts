@@ -2,7 +2,7 @@ import { Parameters } from "../engine/parameters.js";
 import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import type { SideName } from "./rows.js";
-import { hasEnd, hasStart } from "./state.js";
+import { hasEnd, hasStart } from "./open-sides.js";
 import type { IngestContext } from "./write-calls.js";
 import { loadRetention } from "./retention.js";
 import { allRows, newestRows } from "../schema/read-table.js";
@@ -48,8 +48,9 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
       if (state.deleted.has(key)) leftovers.deleted.push(call);
       else if (flags !== 0) leftovers.pairs.push(call);
       const startedAt = part === "start" ? BigInt(us) : (state.openSides.time(key) ?? 0n);
-      state.openSides.set(key, startedAt, flags | (part === "start" ? hasStart : hasEnd));
+      state.openSides.set(call, startedAt, flags | (part === "start" ? hasStart : hasEnd));
     }
+    state.openSides.loaded();
     return leftovers;
   }
 

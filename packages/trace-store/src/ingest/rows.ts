@@ -194,6 +194,7 @@ function noStart(): Uint8Array {
     row.text("");
     row.text("");
     row.texts([]);
+    row.text("");
   });
 }
 

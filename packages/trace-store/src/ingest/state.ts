@@ -1,5 +1,6 @@
 import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
+import { OpenSides } from "./open-sides.js";
 import type { InFlight } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
@@ -20,14 +21,10 @@ export const defaultLimits: IngestLimits = {
   horizonUs: 600_000_000n,
 };
 
-export const hasStart = 1;
-export const hasEnd = 2;
-
 /** What ingest remembers of the database. It changes only after a commit succeeded, and is reloaded after one of unknown outcome. */
 export class IngestState implements InFlight {
   known: KnownCalls;
-  /** Every call with an open side: started_at of the start (0 for a lone end), and which sides. */
-  readonly openSides = new KeyTable();
+  readonly openSides = new OpenSides();
   /** Every deleted call: late parts of them are dropped. */
   readonly deleted = new KeyTable();
   readonly cache: OpenSideCache;
@@ -75,6 +72,10 @@ export class IngestState implements InFlight {
 
   hasHidden(projectId: string): boolean {
     return this.projectsWithHidden.has(projectId);
+  }
+
+  mayRun(projectId: string): boolean {
+    return this.openSides.mayRun(projectId);
   }
 
   hasNames(projectId: string): boolean {

@@ -8,7 +8,7 @@ import type { PendingRow } from "./insert-rows.js";
 import { callRowColumns, hiddenRowColumns, nameRowColumns, nameRow, partRowColumns } from "./rows.js";
 import { planWrites } from "./plan-writes.js";
 import type { CallWrites, IncomingCall } from "./plan-writes.js";
-import { hasEnd, hasStart } from "./state.js";
+import { hasEnd, hasStart } from "./open-sides.js";
 import type { IngestState } from "./state.js";
 
 /** What everything that changes calls works with. */
@@ -124,17 +124,18 @@ async function awaitAll<T extends readonly unknown[]>(work: {
   return await Promise.all(work);
 }
 
-function remember(state: IngestState, { key, writes }: PlannedCall, version: bigint): void {
+function remember(state: IngestState, call: PlannedCall, version: bigint): void {
+  const { key, writes } = call;
   const { started_at, start, end } = writes.after;
   if (started_at !== undefined) {
     state.known.add(key, started_at);
-    state.openSides.delete(key);
+    state.openSides.delete(call);
     state.cache.delete(key);
     state.closedSides += writes.parts.length;
     return;
   }
   if (start === undefined && end === undefined) return;
-  state.openSides.set(key, start?.started_at ?? 0n, (start ? hasStart : 0) | (end ? hasEnd : 0));
+  state.openSides.set(call, start?.started_at ?? 0n, (start ? hasStart : 0) | (end ? hasEnd : 0));
   state.cache.set(key, {
     ...(start && { start: { side: start, version } }),
     ...(end && { end: { side: end, version } }),

@@ -18,10 +18,23 @@ const tracingTables = [
 const tableRowSize =
   "ALTER TABLE {DB}.table_rows {OC} ADD COLUMN IF NOT EXISTS size_bytes UInt64 MATERIALIZED length(if(exact = '', val, exact))";
 
+/**
+ * The row of data that a call for `<evaluation>.predict_and_score` is about, as `exampleDigest` of the trace model defines
+ * it; '' for other calls. Calls that were stored before have the digest of the text of their example.
+ */
+const exampleDigest = `example_digest String DEFAULT if(match(op_key, '\\\\.(predict_and_score|predictAndScore)$'),
+  if(match(JSONExtractString(inputs, 'example'), '/attr/rows/id/[^/]+$'),
+    extract(JSONExtractString(inputs, 'example'), '/attr/rows/id/([^/]+)$'), lower(hex(SHA256(JSONExtractRaw(inputs, 'example'))))),
+  '') CODEC(ZSTD(1))`;
+const exampleDigests = ["calls", "call_parts"].map(
+  (table) => `ALTER TABLE {DB}.${table} {OC} ADD COLUMN IF NOT EXISTS ${exampleDigest}`,
+);
+
 /** All steps, in order, numbered from 1 without gaps. */
 export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
   { version: 2, name: "feedback", statements: [createTable("feedback")] },
   { version: 3, name: "retention and sizes of table rows", statements: [createTable("retention"), tableRowSize] },
   { version: 4, name: "costs", statements: [createTable("costs")] },
+  { version: 5, name: "rows of evaluations", statements: exampleDigests },
 ];

@@ -3,9 +3,9 @@ import { parseVersionLabel } from "@heddle/trace-model";
 import type { StoreContext } from "../context.js";
 import { labelsOf, writeLabels } from "./labels.js";
 import type { Label } from "./labels.js";
-import type { DeletedObjects, ObjectDelete } from "./requests.js";
+import type { Among, DeletedObjects, ObjectDelete } from "./requests.js";
 import { insertObjects } from "./rows.js";
-import { allVersionsOf, missingVersion } from "./versions.js";
+import { allVersionsOf, isAmong, missingVersion } from "./versions.js";
 import type { Version } from "./versions.js";
 
 const maxDigests = 100;
@@ -14,17 +14,22 @@ const maxDigests = 100;
  * Deletes versions with their tags and aliases. All of the digests or none: one that is missing or deleted already is
  * `not_found`. What stays of a version is its index and when it was deleted.
  */
-export async function deleteVersions(context: StoreContext, request: ObjectDelete): Promise<DeletedObjects> {
+export async function deleteVersions(
+  context: StoreContext,
+  request: ObjectDelete,
+  among?: Among,
+): Promise<DeletedObjects> {
   const { project_id, object_id, digests } = request;
   if (digests !== undefined && digests.length > maxDigests) {
     throw new HeddleError("invalid", `at most ${maxDigests} digests at a time`, { loc: ["digests"] });
   }
   const { engine, clock, now } = context;
-  const [versions, tags, aliases] = await Promise.all([
+  const [all, tags, aliases] = await Promise.all([
     allVersionsOf(engine, project_id, [object_id]),
     labelsOf(engine, "object_tags", project_id, [object_id]),
     labelsOf(engine, "object_aliases", project_id, [object_id]),
   ]);
+  const versions = all.filter((version) => isAmong(version, among));
   const live = versions.filter(({ deleted_at }) => deleted_at === undefined);
   const first = live[0];
   if (first === undefined) throw missingVersion({ ...request, digest: "latest" }, versions[0]?.deleted_at);

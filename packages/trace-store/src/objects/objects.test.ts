@@ -309,3 +309,30 @@ test("a value the engine cannot take fails alone, those created with it are stor
     ['"d"', 2],
   ]);
 });
+
+test("among the versions of one kind and class, others of the name are neither read nor deleted", async () => {
+  const projectId = project();
+  const model = '{"_class_name":"Model","_bases":["Object","BaseModel"]}';
+  const { digest } = await create(projectId, "twin", model);
+  await create(projectId, "twin", opValue);
+  const models = { kind: "object", base_classes: ["Scorer", "Model"] } as const;
+  const twin = { project_id: projectId, object_id: "twin" };
+  for (const label of ["latest", "v0", digest]) {
+    expect(await store.objects.read({ ...twin, digest: label }, models)).toMatchObject({ digest, kind: "object" });
+  }
+  await store.objects.setAliases({ ...twin, digest, aliases: ["prod"] });
+  const others = [{ kind: "op" }, { kind: "object", base_classes: ["Dataset"] }] as const;
+  for (const among of others) {
+    for (const label of ["prod", digest]) {
+      await expect(store.objects.read({ ...twin, digest: label }, among)).rejects.toMatchObject({ code: "not_found" });
+      await expect(store.objects.delete({ ...twin, digests: [label] }, among)).rejects.toMatchObject({
+        code: "not_found",
+      });
+    }
+  }
+  expect(await store.objects.delete(twin, models)).toMatchObject({ num_deleted: 1 });
+  expect(await read(projectId, "twin", "latest")).toMatchObject({ kind: "op" });
+  await expect(store.objects.read({ ...twin, digest: "latest" }, models)).rejects.toMatchObject({
+    details: { deleted_at: expect.any(String) },
+  });
+});

@@ -7,6 +7,7 @@ import { Heads, headKey } from "./heads.js";
 import { changeTags, distinctLabels, removeAliases, setAliases } from "./labels.js";
 import { queryObjects, readObject } from "./query.js";
 import type {
+  Among,
   CreatedObject,
   DeletedObjects,
   ObjectCreate,
@@ -32,9 +33,11 @@ export interface Objects {
    * Throws `invalid`, also for a name that belongs to another class, or `conflict` for another digest than the expected.
    */
   create(request: ObjectCreate): Promise<CreatedObject>;
-  read(request: ObjectRead): Promise<StoredObject>;
+  /** With `among`, everything else under the name is passed over, also by labels. */
+  read(request: ObjectRead, among?: Among): Promise<StoredObject>;
   query(request: ObjectQuery): Promise<StoredObject[]>;
-  delete(request: ObjectDelete): Promise<DeletedObjects>;
+  /** With `among`, everything else under the name stays. */
+  delete(request: ObjectDelete, among?: Among): Promise<DeletedObjects>;
   addTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
   removeTags(request: VersionOf & { tags: readonly string[] }): Promise<void>;
   setAliases(request: VersionOf & { aliases: readonly string[] }): Promise<void>;
@@ -71,12 +74,12 @@ export function openObjects(context: StoreContext): Objects {
         }))
       );
     },
-    read: async (request) => await readObject(engine, request),
+    read: async (request, among) => await readObject(engine, request, among),
     query: async (request) => await queryObjects(engine, request),
-    delete: async (request) =>
+    delete: async (request, among) =>
       await runExclusive(async () => {
         try {
-          return await deleteVersions(context, request);
+          return await deleteVersions(context, request, among);
         } finally {
           for (const kind of ["object", "op"] as const) heads.forget(headKey({ ...request, kind }));
         }

@@ -3,7 +3,7 @@ import { checkPage, pageClause } from "../query/page.js";
 import { Parameters } from "../engine/parameters.js";
 import { labelsOf } from "./labels.js";
 import type { Label } from "./labels.js";
-import type { ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
+import type { Among, ObjectFilter, ObjectQuery, ObjectRead, StoredObject } from "./requests.js";
 import { readValues, valueKey } from "./values.js";
 import { inProject, isLatest, liveVersion, missingVersion, versionColumns, versionOf } from "./versions.js";
 import type { Version, VersionRow } from "./versions.js";
@@ -15,8 +15,8 @@ interface Including {
   include_tags_and_aliases?: boolean;
 }
 
-export async function readObject(engine: Engine, request: ObjectRead): Promise<StoredObject> {
-  const version = await liveVersion(engine, request);
+export async function readObject(engine: Engine, request: ObjectRead, among?: Among): Promise<StoredObject> {
+  const version = await liveVersion(engine, request, among);
   const [object] = await complete(engine, request.project_id, [version], request);
   if (object === undefined) throw missingVersion(request);
   return object;

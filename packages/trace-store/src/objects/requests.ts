@@ -39,6 +39,12 @@ export interface DeletedObjects {
 
 export type ObjectKind = "object" | "op";
 
+/** Narrows a name to its versions of one kind, and of any of the base classes where there are some. */
+export interface Among {
+  kind: ObjectKind;
+  base_classes?: readonly string[];
+}
+
 /** A live version. */
 export interface StoredObject {
   project_id: string;

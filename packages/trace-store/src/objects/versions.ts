@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { formatTime, parseVersionLabel } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
-import type { ObjectKind, VersionOf } from "./requests.js";
+import type { Among, ObjectKind, VersionOf } from "./requests.js";
 import { newestRows } from "../schema/read-table.js";
 
 /** What is known of a version without its value. Deleted ones are kept, so that they differ from missing ones. */
@@ -57,19 +57,26 @@ export function isLatest(scope: string): string {
  * The version that a digest or label means, deleted ones included. A label that fits an op and another object means the
  * live one, or the one published later.
  */
-async function findVersion(engine: Engine, { project_id, object_id, digest }: VersionOf): Promise<Version | undefined> {
+async function findVersion(
+  engine: Engine,
+  { project_id, object_id, digest }: VersionOf,
+  among: Among | undefined,
+): Promise<Version | undefined> {
   const p = new Parameters();
   const scope = `${inProject(p, project_id)} AND object_id = ${p.bind("String", object_id)}`;
+  const conditions = [scope, labelCondition(p, scope, digest)];
+  if (among !== undefined) conditions.push(`kind = ${p.bind("String", among.kind)}`);
+  if (among?.base_classes !== undefined) conditions.push(p.in("base_class", "String", among.base_classes));
   const sql = `SELECT ${versionColumns}, ${isLatest(scope)} AS is_latest FROM ${newestRows("objects")}
-    WHERE ${scope} AND ${labelCondition(p, scope, digest)}
+    WHERE ${conditions.join(" AND ")}
     ORDER BY deleted_at IS NULL DESC, published_at DESC, version_index DESC LIMIT 1`;
   const [row] = await engine.rows<VersionRow>({ sql, params: p });
   return row && versionOf(row);
 }
 
 /** As `findVersion`, but throws `not_found`; for a deleted version with its `deleted_at`. */
-export async function liveVersion(engine: Engine, wanted: VersionOf): Promise<Version> {
-  const found = await findVersion(engine, wanted);
+export async function liveVersion(engine: Engine, wanted: VersionOf, among?: Among): Promise<Version> {
+  const found = await findVersion(engine, wanted, among);
   if (found === undefined || found.deleted_at !== undefined) throw missingVersion(wanted, found?.deleted_at);
   return found;
 }
@@ -114,6 +121,12 @@ export function versionOf(row: VersionRow): Version {
     deleted_at: row.deleted_us === null ? undefined : BigInt(row.deleted_us),
     is_latest: row.is_latest === 1,
   };
+}
+
+/** Whether a version is one of those that are meant. */
+export function isAmong({ kind, base_class }: Pick<Version, "kind" | "base_class">, among: Among | undefined): boolean {
+  if (among === undefined) return true;
+  return kind === among.kind && (among.base_classes?.includes(base_class) ?? true);
 }
 
 function labelCondition(p: Parameters, scope: string, label: string): string {

@@ -5,7 +5,13 @@ import { compileCalls, planCalls } from "./call-query.js";
 const scope = {
   project_id: "e/p",
   now: 0n,
-  inFlight: { closing: () => [], hasHidden: () => false, hasNames: () => false, retentionUs: () => undefined },
+  inFlight: {
+    closing: () => [],
+    mayRun: () => true,
+    hasHidden: () => false,
+    hasNames: () => false,
+    retentionUs: () => undefined,
+  },
 };
 
 /** Length of the statement's parts for a path that leads through so many refs. */

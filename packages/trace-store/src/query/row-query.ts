@@ -57,7 +57,7 @@ const maxFields = 1000;
 /** Throws `invalid` for what is no query, sort or page, and `unprocessable` for fields that the resource lacks. */
 export function planRows(request: RowQuery, columns: RowColumns, resource: string): RowPlan {
   checkPage(request);
-  const parse = (text: string) => parseField(text, columns, resource);
+  const parse = (text: string) => parseRowField(text, columns, resource);
   const { fields, query, sort_by: sortBy, limit, offset } = request;
   if (fields !== undefined && fields.length > maxFields) {
     throw new HeddleError("invalid", `fields has more than ${maxFields} entries`, { loc: ["fields"] });
@@ -88,7 +88,8 @@ export function compileRows(
   };
 }
 
-function parseField(text: string, columns: RowColumns, resource: string): RowField {
+/** Reads the name or path of a field. Throws `unprocessable` for one that the resource lacks. */
+export function parseRowField(text: string, columns: RowColumns, resource: string): RowField {
   const excess = pathExcess(text);
   if (excess !== undefined) throw noField(excess, columns, resource);
   const [name = "", ...path] = splitPath(text);
@@ -113,7 +114,8 @@ function noField(what: string, columns: RowColumns, resource: string): HeddleErr
   });
 }
 
-function rowFields(sql: StatementSql): FieldSql<RowField> {
+/** The fields of a resource, over its columns. */
+export function rowFields(sql: StatementSql): FieldSql<RowField> {
   const column = (field: RowField) => (field.optional ? `nullIf(${field.column}, '')` : field.column);
   return {
     value: (field) => (field.json ? leafText(sql, field.column, field.path) : column(field)),

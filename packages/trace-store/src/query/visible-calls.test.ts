@@ -7,6 +7,7 @@ import { visibleCalls } from "./visible-calls.js";
 
 const quiet: InFlight = {
   closing: () => [],
+  mayRun: () => true,
   hasHidden: () => false,
   hasNames: () => false,
   retentionUs: () => undefined,
@@ -29,6 +30,10 @@ it("reads running calls first, with the columns that they lack", () => {
   const sql = build({});
   expect(sql).toMatch(/^\(SELECT id FROM \(SELECT \*, 'running' AS status, .* FROM call_parts FINAL WHERE /);
   expect(sql).toContain("FROM call_parts FINAL WHERE project_id = {p0:String} AND part = 'start') AS call_parts WHERE");
+});
+
+it("looks for running calls only in a project that may have some", () => {
+  expect(build({ mayRun: () => false })).toBe(complete(build({})).slice(1, -1));
 });
 
 it("leaves out hidden calls while some are not compacted", () => {

@@ -27,7 +27,7 @@ export interface CallSelection {
   orderBy?: string;
   /** At most this many rows of each branch. */
   limit?: number;
-  /** Leaves the running calls out, for reads that look for them otherwise. */
+  /** Leaves the running calls out, as for a project that has none. */
   onlyComplete?: boolean;
 }
 
@@ -91,7 +91,8 @@ export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSel
     [...(hidden ? [notDeleted(project), notReplaced(project)] : []), ...written.replaced],
     prewhere,
   );
-  return selection.onlyComplete === true ? complete : `(${running}) UNION ALL (${complete})`;
+  const onlyComplete = selection.onlyComplete === true || !scope.inFlight.mayRun(scope.project_id);
+  return onlyComplete ? complete : `(${running}) UNION ALL (${complete})`;
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

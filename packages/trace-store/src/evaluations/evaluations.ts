@@ -1,0 +1,52 @@
+import type { ReadOptions } from "../calls/calls.js";
+import type { Costs } from "../costs/costs.js";
+import { findRecords } from "./records.js";
+import type { EvaluationRecord, EvaluationRecordQuery, EvaluationsContext } from "./records.js";
+import { planResults } from "./results-plan.js";
+import type { EvaluationResultsQuery } from "./results-plan.js";
+import { readResults } from "./results.js";
+import type { ResultsPage, ResultsSource } from "./results.js";
+import { summarizeResults } from "./summarize.js";
+import type { RunSummary } from "./summarize.js";
+
+/** Which trials to sum up: those of the rows that a query of results selects. */
+export type ResultsSummaryQuery = Pick<
+  EvaluationResultsQuery,
+  "project_id" | "evaluation_run_ids" | "filters" | "filter_logic_operator" | "require_intersection" | "include_costs"
+>;
+
+/**
+ * Reads of evaluations, made by the service or by client libraries. All throw `invalid` or `unprocessable` for requests
+ * that cannot be carried out.
+ */
+export interface Evaluations {
+  /** Finds runs, predictions or scores, the oldest first. */
+  find(request: EvaluationRecordQuery, options?: ReadOptions): Promise<EvaluationRecord[]>;
+  /** Reads a page of rows with the trials of each run. */
+  results(request: EvaluationResultsQuery, options?: ReadOptions): Promise<ResultsPage>;
+  /** Sums up the trials of each run, in the order of the request. */
+  summarize(
+    request: ResultsSummaryQuery,
+    options?: ReadOptions,
+  ): Promise<{ row_count: number; runs: RunSummary[] }>;
+}
+
+export function openEvaluations(context: EvaluationsContext & { costs: Pick<Costs, "book"> }): Evaluations {
+  const sourceOf = (projectId: string, { signal }: ReadOptions = {}): ResultsSource => ({
+    engine: context.engine,
+    scope: () => ({ project_id: projectId, now: context.now(), inFlight: context.inFlight }),
+    costs: context.costs,
+    signal,
+  });
+  return {
+    find: async (request, options) => await findRecords(context, request, options),
+    results: async (request, options) =>
+      await readResults(sourceOf(request.project_id, options), planResults(request), request),
+    summarize: async (request, options) =>
+      await summarizeResults(
+        sourceOf(request.project_id, options),
+        planResults(request),
+        request.include_costs === true,
+      ),
+  };
+}

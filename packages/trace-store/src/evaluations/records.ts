@@ -1,0 +1,152 @@
+import { HeddleError } from "@heddle/errors";
+import type { ReadOptions } from "../calls/calls.js";
+import type { Engine } from "../engine/engine.js";
+import { Parameters } from "../engine/parameters.js";
+import type { InFlight } from "../ingest/in-flight.js";
+import { checkPage, pageClause } from "../query/page.js";
+import type { Page } from "../query/page.js";
+import { visibleCalls } from "../query/visible-calls.js";
+import type { CallScope } from "../query/visible-calls.js";
+import { selectPredictions, selectTrialCalls } from "./trial-sql.js";
+
+export type EvaluationRecordKind = "run" | "prediction" | "score";
+
+/** Which records; conditions that are given must all hold. */
+export interface EvaluationRecordQuery extends Page {
+  project_id: string;
+  kind: EvaluationRecordKind;
+  ids?: readonly string[];
+  /** Of predictions and scores: only those of this run. */
+  evaluation_run_id?: string;
+  /** Of predictions and scores: only those of this trial. */
+  trial_id?: string;
+  /** Of runs: refs, one of which the run has. */
+  evaluations?: readonly string[];
+  models?: readonly string[];
+}
+
+/** A call that is a run, a prediction or a score, and where it belongs. */
+export interface EvaluationRecord {
+  id: string;
+  trace_id: string;
+  /** The call around a prediction and its scores; null for runs and for what stands alone. */
+  trial_id: string | null;
+  /** The run of the trial; of a run itself its own id. */
+  evaluation_run_id: string | null;
+  /** Refs; '' where the calls name none. */
+  evaluation: string;
+  model: string;
+  /** Name of a score; '' for other kinds. */
+  scorer: string;
+}
+
+export interface EvaluationsContext {
+  engine: Engine;
+  /** Microseconds since 1970. */
+  now: () => bigint;
+  inFlight: InFlight;
+}
+
+/**
+ * Finds runs, predictions and scores, the oldest first, whoever made them. Throws `invalid` for pages and lists that
+ * cannot be.
+ */
+export async function findRecords(
+  { engine, now, inFlight }: EvaluationsContext,
+  request: EvaluationRecordQuery,
+  { signal }: ReadOptions = {},
+): Promise<EvaluationRecord[]> {
+  checkPage(request);
+  for (const name of ["ids", "evaluations", "models"] as const) {
+    if ((request[name]?.length ?? 0) > maxEntries) {
+      throw new HeddleError("invalid", `${name} has more than ${maxEntries} entries`, { loc: [name] });
+    }
+  }
+  const statement = () => {
+    const p = new Parameters();
+    const scope = { project_id: request.project_id, now: now(), inFlight };
+    const found = request.kind === "run" ? selectRuns(scope, p, request) : selectParts(scope, p, request);
+    const sql = `SELECT ${recordColumns.join(", ")} FROM (${found}) ORDER BY toInt64(us), id LIMIT 1 BY id`;
+    return { sql: `SELECT * FROM (${sql})${pageClause(p, request)}`, params: p };
+  };
+  const rows = await engine.rows<RecordRow>(statement, { signal });
+  return rows.map(({ us: _, trace, trial, run, ...row }) => ({
+    ...row,
+    trace_id: trace,
+    trial_id: trial || null,
+    evaluation_run_id: run || null,
+  }));
+}
+
+const maxEntries = 1000;
+
+interface RecordRow extends Pick<EvaluationRecord, "id" | "evaluation" | "model" | "scorer"> {
+  us: string;
+  trace: string;
+  trial: string;
+  run: string;
+}
+
+const recordColumns = ["id", "us", "trace", "trial", "run", "evaluation", "model", "scorer"] as const;
+
+const noTrial = ["trial", "run", "evaluation", "model", "scorer"].map((name) => `'' AS ${name}`);
+
+/** The first of these that is no empty text. */
+const firstOf = (...texts: string[]) => `arrayFirst(text -> text != '', [${texts.join(", ")}])`;
+
+function selectRuns(
+  scope: CallScope,
+  p: Parameters,
+  { ids, evaluations, models }: EvaluationRecordQuery,
+): string {
+  const evaluation = firstOf(
+    "JSONExtractString(attributes, 'weave', 'evaluation')",
+    "JSONExtractString(inputs, 'self')",
+    "JSONExtractString(inputs, 'this')",
+  );
+  const model = firstOf("JSONExtractString(attributes, 'weave', 'model')", "JSONExtractString(inputs, 'model')");
+  return visibleCalls(scope, p, {
+    select: [
+      "id",
+      "toUnixTimestamp64Micro(started_at) AS us",
+      "trace_id AS trace",
+      "'' AS trial",
+      "id AS run",
+      `${evaluation} AS evaluation`,
+      `${model} AS model`,
+      "'' AS scorer",
+    ],
+    prewhere: ids === undefined ? [] : [p.in("id", "String", ids)],
+    where: [
+      "endsWith(op_key, 'Evaluation.evaluate')",
+      ...(evaluations === undefined ? [] : [p.in(evaluation, "String", evaluations)]),
+      ...(models === undefined ? [] : [p.in(model, "String", models)]),
+    ],
+  });
+}
+
+function selectParts(scope: CallScope, p: Parameters, request: EvaluationRecordQuery): string {
+  const { kind, ids, evaluation_run_id: run, trial_id: trial } = request;
+  const anyId = ids === undefined ? undefined : p.in("id", "String", ids);
+  const trials = {
+    rare: [
+      ...(run === undefined ? [] : [`parent_id = ${p.bind("String", run)}`]),
+      ...(trial === undefined ? [] : [`id = ${p.bind("String", trial)}`]),
+      ...(anyId === undefined ? [] : [`id IN (${visibleCalls(scope, p, { select: ["parent_id"], prewhere: [anyId] })})`]),
+    ],
+  };
+  const calls = selectTrialCalls(scope, p, trials, ["trace_id AS call_trace"]);
+  const inTrials = kind === "prediction" ? selectPredictions(calls) : `SELECT * FROM (${calls}) WHERE is_score`;
+  const found = `SELECT call_id AS id, call_us AS us, call_trace AS trace, trial_id AS trial, run_id AS run, '' AS evaluation, model,
+    ${kind === "score" ? "scorer" : "'' AS scorer"} FROM (${inTrials})${ids === undefined ? "" : ` WHERE ${p.in("call_id", "String", ids)}`}`;
+  if (run !== undefined || trial !== undefined) return found;
+  const alone = visibleCalls(scope, p, {
+    select: ["id", "toUnixTimestamp64Micro(started_at) AS us", "trace_id AS trace", ...noTrial],
+    prewhere: anyId === undefined ? [] : [anyId],
+    where: [
+      `JSONExtractString(attributes, 'weave', '${kind}') = 'true'`,
+      "JSONExtractString(attributes, 'weave', 'evaluation_run_id') = ''",
+    ],
+  });
+  return `(${found}) UNION ALL (${alone})`;
+}

@@ -1,0 +1,101 @@
+import { jsonType, objectEntries } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+
+/** One value of the scores of a run, over its trials. */
+export interface ScoreStats {
+  scorer_key: string;
+  /** Where the value is in the score; empty for the score itself. */
+  path: readonly string[];
+  /** What the value mostly is; null for lists. */
+  value_type: "binary" | "continuous" | "text" | null;
+  numeric_count: number;
+  numeric_mean: number | null;
+  pass_true_count: number;
+  pass_known_count: number;
+  pass_rate: number | null;
+}
+
+interface Sums {
+  path: readonly string[];
+  numbers: number;
+  sum: number;
+  trues: number;
+  booleans: number;
+  texts: number;
+}
+
+/** Scores may have any keys; more values than these are not summed up. */
+const maxValues = 10_000;
+
+/** Sums up the scores of trials by scorer and path. */
+export class ScoreSums {
+  readonly #sums = new Map<string, Sums>();
+  /** Whether there were more values than are summed up. */
+  isCut = false;
+
+  /** Adds the scores of `count` trials that have equal ones: an object by the names of scorers. */
+  add(scores: JsonText, count: number): void {
+    this.#addMembers(scores, [], count);
+  }
+
+  /** By scorer and path, in the order of their code units. */
+  stats(): ScoreStats[] {
+    const all = Array.from(this.#sums.values(), statsOf);
+    const key = ({ scorer_key, path }: ScoreStats) => [scorer_key, ...path].join("\u0000");
+    return all.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+  }
+
+  #addMembers(object: JsonText, path: readonly string[], count: number): void {
+    // Of repeated keys the last one counts, as JSON parsers do.
+    const members = new Map(objectEntries(object).map(({ key, value }) => [key, value]));
+    for (const [key, value] of members) this.#add(value, [...path, key], count);
+  }
+
+  #add(value: JsonText, path: readonly string[], count: number): void {
+    const type = jsonType(value);
+    if (type === "null") return;
+    if (type === "object") {
+      this.#addMembers(value, path, count);
+      return;
+    }
+    const sums = this.#at(path);
+    if (sums === undefined) return;
+    if (type === "boolean") {
+      sums.booleans += count;
+      if (value.trim() === "true") sums.trues += count;
+    } else if (type === "number" && Number.isFinite(Number(value))) {
+      sums.numbers += count;
+      sums.sum += Number(value) * count;
+    } else if (type === "string") sums.texts += count;
+  }
+
+  #at(path: readonly string[]): Sums | undefined {
+    const key = JSON.stringify(path);
+    let sums = this.#sums.get(key);
+    if (sums === undefined) {
+      if (this.#sums.size === maxValues) {
+        this.isCut = true;
+        return undefined;
+      }
+      sums = { path, numbers: 0, sum: 0, trues: 0, booleans: 0, texts: 0 };
+      this.#sums.set(key, sums);
+    }
+    return sums;
+  }
+}
+
+function statsOf({ path: [scorer = "", ...path], ...sums }: Sums): ScoreStats {
+  const { numbers, booleans, texts } = sums;
+  const most = Math.max(numbers, booleans, texts);
+  const type = most === booleans ? "binary" : most === numbers ? "continuous" : "text";
+  return {
+    scorer_key: scorer,
+    path,
+    value_type: most === 0 ? null : type,
+    numeric_count: numbers,
+    numeric_mean: numbers === 0 ? null : sums.sum / numbers,
+    pass_true_count: sums.trues,
+    pass_known_count: booleans,
+    pass_rate: booleans === 0 ? null : sums.trues / booleans,
+  };
+}

@@ -1,0 +1,147 @@
+import { addCosts, totalCost } from "../costs/cost-of.js";
+import { Parameters } from "../engine/parameters.js";
+import { UsageCosts, tokenSums } from "../stats/usage-costs.js";
+import type { TokenSums } from "../stats/usage-costs.js";
+import type { ResultsPlan } from "./results-plan.js";
+import { resultsSettings } from "./results.js";
+import type { ResultsSource } from "./results.js";
+import { selectRows, selectTrialFields } from "./results-sql.js";
+import { ScoreSums } from "./score-stats.js";
+import type { ScoreStats } from "./score-stats.js";
+import { selectPredictions, selectTrialCalls } from "./trial-sql.js";
+
+/** Sums and means of one run. */
+export interface RunSummary {
+  evaluation_run_id: string;
+  trial_count: number;
+  scorer_stats: ScoreStats[];
+  /** Whether the scores have more different values than are summed up. */
+  is_cut: boolean;
+  /** Of outputs that are numbers. */
+  output_mean: number | null;
+  predict_total_tokens: number | null;
+  predict_total_cost: number | null;
+}
+
+/** The number of rows that a plan selects, and sums of their trials for each of its runs. */
+export async function summarizeResults(
+  source: ResultsSource,
+  plan: ResultsPlan,
+  withCosts: boolean,
+): Promise<{ row_count: number; runs: RunSummary[] }> {
+  if (plan.runs.length === 0) return { row_count: 0, runs: [] };
+  const [rowCount, scores, predictions, costs] = await Promise.all([
+    countRows(source, plan),
+    sumScores(source, plan),
+    sumPredictions(source, plan),
+    withCosts ? sumCosts(source, plan) : undefined,
+  ]);
+  const runs = plan.runs.map((id): RunSummary => {
+    const { trials = 0, sums = new ScoreSums() } = scores.get(id) ?? {};
+    const predicted = predictions.get(id);
+    return {
+      evaluation_run_id: id,
+      trial_count: trials,
+      scorer_stats: sums.stats(),
+      is_cut: sums.isCut,
+      output_mean: predicted?.output_mean ?? null,
+      predict_total_tokens: predicted?.tokens === undefined || predicted.tokens === null ? null : Number(predicted.tokens),
+      predict_total_cost: costs?.get(id) ?? null,
+    };
+  });
+  return { row_count: rowCount, runs };
+}
+
+async function countRows({ engine, scope, signal }: ResultsSource, plan: ResultsPlan): Promise<number> {
+  const statement = () => {
+    const p = new Parameters();
+    return { sql: `SELECT count() AS total FROM (${selectRows(scope(), p, plan).sql})`, params: p };
+  };
+  const [row] = await engine.rows<{ total: string }>(statement, { signal, settings: resultsSettings });
+  return Number(row?.total ?? 0);
+}
+
+/** The condition that a trial is of a row of the plan; empty for all trials. */
+function ofRows(source: ResultsSource, p: Parameters, plan: ResultsPlan): string {
+  if (!plan.intersection && plan.filters.length === 0) return "";
+  const { sql } = selectRows(source.scope(), p, { ...plan, sort: [] });
+  return ` WHERE row_digest IN (SELECT row_digest FROM (${sql}))`;
+}
+
+/** Trials with equal scores arrive as one. */
+async function sumScores(source: ResultsSource, plan: ResultsPlan) {
+  const { engine, scope, signal } = source;
+  const statement = () => {
+    const p = new Parameters();
+    const trials = selectTrialFields(scope(), p, plan.runs, new Set(["scores"]));
+    const sql = `SELECT run_id, scores, count() AS trials FROM (${trials})${ofRows(source, p, plan)} GROUP BY run_id, scores`;
+    return { sql, params: p };
+  };
+  const found = new Map<string, { trials: number; sums: ScoreSums }>();
+  type Row = { run_id: string; scores: string; trials: string };
+  for await (const { run_id, scores, trials } of engine.stream<Row>(statement, { signal, settings: resultsSettings })) {
+    const run = found.get(run_id) ?? { trials: 0, sums: new ScoreSums() };
+    run.trials += Number(trials);
+    run.sums.add(scores, Number(trials));
+    found.set(run_id, run);
+  }
+  return found;
+}
+
+interface PredictionSums {
+  run_id: string;
+  tokens: string | null;
+  output_mean: number | null;
+}
+
+async function sumPredictions(source: ResultsSource, plan: ResultsPlan): Promise<Map<string, PredictionSums>> {
+  const { engine, scope, signal } = source;
+  const statement = () => {
+    const p = new Parameters();
+    const trials = { rare: [p.in("parent_id", "String", plan.runs)] };
+    const calls = selectTrialCalls(scope(), p, trials, [
+      "if(empty(`usage.model`), NULL, toNullable(arraySum(`usage.total_tokens`))) AS tokens",
+      "if(JSONType(output) IN ('Int64', 'UInt64', 'Double'), toFloat64OrNull(output), NULL) AS output_number",
+    ]);
+    const sql = `SELECT run_id, sum(tokens) AS tokens, avg(output_number) AS output_mean
+      FROM (SELECT run_id, tokens, output_number FROM (${selectPredictions(calls)})${ofRows(source, p, plan)}) GROUP BY run_id`;
+    return { sql, params: p };
+  };
+  const rows = await engine.rows<PredictionSums>(statement, { signal, settings: resultsSettings });
+  return new Map(rows.map((row) => [row.run_id, row]));
+}
+
+/** Before every call that can be stored. */
+const firstUs = -2_208_988_800_000_000n;
+
+/** What the predictions of each run cost; runs without a price are missing. */
+async function sumCosts(source: ResultsSource, plan: ResultsPlan): Promise<Map<string, number>> {
+  const { engine, scope, signal } = source;
+  const book = await source.costs.book(plan.project_id, signal);
+  const costs = new UsageCosts(book, { start: firstUs, end: scope().now });
+  const counts = ["prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_creation_tokens"] as const;
+  const statement = () => {
+    const p = new Parameters();
+    const trials = { rare: [p.in("parent_id", "String", plan.runs)] };
+    const calls = selectTrialCalls(scope(), p, trials, [
+      "`usage.model` AS models",
+      ...counts.map((name) => `\`usage.${name}\` AS all_${name}`),
+    ]);
+    const sql = `SELECT run_id AS bucket, model_used AS model, ${costs.periodOf(p, "toInt64(call_us)")} AS period, ${tokenSums.join(", ")}
+      FROM (SELECT run_id, call_us, ${["models", ...counts.map((name) => `all_${name}`)].join(", ")}
+        FROM (${selectPredictions(calls)})${ofRows(source, p, plan)})
+      ARRAY JOIN models AS model_used, ${counts.map((name) => `all_${name} AS ${name}`).join(", ")} GROUP BY bucket, model, period`;
+    return { sql, params: p };
+  };
+  const models = new Map<string, Set<string>>();
+  for (const row of await engine.rows<TokenSums>(statement, { signal, settings: resultsSettings })) {
+    costs.add(row);
+    models.set(row.bucket, (models.get(row.bucket) ?? new Set()).add(row.model ?? ""));
+  }
+  const totals = new Map<string, number>();
+  for (const [run, used] of models) {
+    const priced = Array.from(used, (model) => costs.of(run, model)).filter((cost) => cost !== undefined);
+    if (priced.length > 0) totals.set(run, totalCost(priced.reduce(addCosts)));
+  }
+  return totals;
+}

@@ -1,0 +1,104 @@
+import type { Parameters } from "../engine/parameters.js";
+import { opNamePart } from "../query/call-columns.js";
+import { visibleCalls } from "../query/visible-calls.js";
+import type { CallScope } from "../query/visible-calls.js";
+
+/*
+ * SQL of what evaluations consist of. A trial is a call with the op `<evaluation>.predict_and_score`: its parent is the
+ * run, and its children are a prediction and scores. Clients mark these calls in different ways, or not at all, so the
+ * tree and the names decide; see `callKinds`.
+ */
+
+/** Which trials, as conditions over the columns of `calls`; `rare` ones are those that few calls meet. */
+interface TrialConditions {
+  rare?: readonly string[];
+  where?: readonly string[];
+}
+
+/** What `callKinds` needs to know of a trial. */
+const trialFacts = [
+  "JSONExtractString(inputs, 'model') AS model",
+  "JSONExtractKeys(output, 'scores') AS score_names",
+  "JSONExtractString(attributes, 'weave', 'predict_call_id') AS predict_call_id",
+  "isNull(latency_us) AS is_running",
+];
+
+/**
+ * SELECT of trials, each once: `trial_id`, `run_id`, `trial_us`, `row_digest` and further columns, which are SQL over the
+ * columns of `calls` with names of their own.
+ */
+export function selectTrials(
+  scope: CallScope,
+  p: Parameters,
+  { rare = [], where = [] }: TrialConditions,
+  columns: readonly string[] = [],
+): string {
+  const union = visibleCalls(scope, p, {
+    select: [
+      "id AS trial_id",
+      "parent_id AS run_id",
+      "version AS trial_version",
+      "toUnixTimestamp64Micro(started_at) AS trial_us",
+      "example_digest AS row_digest",
+      ...columns,
+    ],
+    prewhere: rare,
+    where: [...where, "example_digest != ''"],
+  });
+  return `SELECT * EXCEPT trial_version FROM (${union}) ORDER BY trial_version DESC LIMIT 1 BY trial_id`;
+}
+
+/**
+ * SELECT of the calls below trials, each once: `call_id`, `call_us`, the columns of `selectTrials`, what `callKinds` adds,
+ * and further columns, which are SQL over the columns of `calls`.
+ */
+export function selectTrialCalls(
+  scope: CallScope,
+  p: Parameters,
+  trials: TrialConditions,
+  columns: readonly string[] = [],
+): string {
+  const children = visibleCalls(scope, p, {
+    select: [
+      "id AS call_id",
+      "parent_id AS call_parent",
+      "version AS call_version",
+      "toUnixTimestamp64Micro(started_at) AS call_us",
+      "toString(op_name) AS call_op",
+      `${opNamePart} AS call_name`,
+      "if(JSONHas(inputs, 'self'), JSONExtractString(inputs, 'self'), JSONExtractString(inputs, 'this')) AS call_self",
+      "JSONExtractString(attributes, 'weave', 'score') = 'true' AS is_recorded",
+      "JSONExtractBool(attributes, '_weave_eval_meta', 'score') AS is_logged",
+      "JSONExtractString(attributes, 'weave', 'scorer') AS call_scorer",
+      ...columns,
+    ],
+    prewhere: [`parent_id IN (SELECT trial_id FROM (${selectTrials(scope, p, trials)}))`],
+  });
+  return `SELECT *, ${callKinds} FROM (SELECT * EXCEPT call_version FROM (${children}) ORDER BY call_version DESC LIMIT 1 BY call_id) AS children
+    INNER JOIN (${selectTrials(scope, p, trials, trialFacts)}) AS trials ON call_parent = trial_id`;
+}
+
+/** The name of the object or op that a ref leads to; '' for other text. */
+const refName = (ref: string) =>
+  `decodeURLComponent(extract(${ref}, '^weave:///[^/]+/[^/]+/(?:object|op)/([^:/]+)'))`;
+
+/**
+ * What the calls below a trial are. `is_score`: marked as a score, named like one, or named like one of the scores in the
+ * output of the trial, and not the model. `scorer`: the name of the score. `is_added`: the output of the trial does not
+ * have the score, because the trial is running or the score came later. `model_rank`: of the other calls of a trial the
+ * one with the least value is the prediction.
+ */
+const callKinds = `
+  arrayFilter(name -> name != '', [${refName("call_scorer")}, ${refName("call_self")},
+    replaceRegexpOne(call_name, '\\\\.(score|invoke)$', ''), call_name]) AS names,
+  arrayFirst(name -> has(score_names, name), names) AS known_name,
+  (call_id = predict_call_id OR call_op = model OR (call_self != '' AND call_self = model)) AS is_model,
+  (NOT is_model AND (is_recorded OR is_logged OR endsWith(call_name, '.score') OR known_name != '')) AS is_score,
+  if(known_name = '', names[1], known_name) AS scorer,
+  (is_score AND known_name = '' AND (is_recorded OR is_running)) AS is_added,
+  multiIf(call_id = predict_call_id, 0, call_op = model, 1, is_model, 2, match(call_name, '(?i)predict|invoke'), 3, 4) AS model_rank`;
+
+/** SELECT of the prediction of each trial, from what `selectTrialCalls` gives. */
+export function selectPredictions(trialCalls: string): string {
+  return `SELECT * FROM (${trialCalls}) WHERE NOT is_score ORDER BY trial_id, model_rank, call_us, call_id LIMIT 1 BY trial_id`;
+}

@@ -1,0 +1,66 @@
+import { keyText } from "./call-key.js";
+import type { CallKey } from "./call-key.js";
+import { KeyTable } from "./key-table.js";
+
+export const hasStart = 1;
+export const hasEnd = 2;
+
+/** Every call with an open side: started_at of the start (0 for a lone end), and which sides. */
+export class OpenSides {
+  readonly #table = new KeyTable();
+  /** Open starts of each project that has any. */
+  readonly #starts = new Map<string, number>();
+  #loaded = false;
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  has(key: string): boolean {
+    return this.#table.has(key);
+  }
+
+  time(key: string): bigint | undefined {
+    return this.#table.time(key);
+  }
+
+  /** `hasStart`, `hasEnd`, both or 0. */
+  flags(key: string): number {
+    return this.#table.flags(key);
+  }
+
+  set(call: CallKey, time: bigint, flags: number): void {
+    const key = keyText(call);
+    this.#count(call.project_id, (flags & hasStart) - (this.#table.flags(key) & hasStart));
+    this.#table.set(key, time, flags);
+  }
+
+  delete(call: CallKey): void {
+    const key = keyText(call);
+    this.#count(call.project_id, -(this.#table.flags(key) & hasStart));
+    this.#table.delete(key);
+  }
+
+  /** True while the project may have running calls: always, until what was forgotten is loaded again. */
+  mayRun(projectId: string): boolean {
+    return !this.#loaded || this.#starts.has(projectId);
+  }
+
+  /** Everything is to be loaded. */
+  clear(): void {
+    this.#loaded = false;
+    this.#table.clear();
+    this.#starts.clear();
+  }
+
+  loaded(): void {
+    this.#loaded = true;
+  }
+
+  #count(projectId: string, change: number): void {
+    if (change === 0) return;
+    const starts = (this.#starts.get(projectId) ?? 0) + change;
+    if (starts > 0) this.#starts.set(projectId, starts);
+    else this.#starts.delete(projectId);
+  }
+}

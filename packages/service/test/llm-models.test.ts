@@ -44,15 +44,15 @@ afterAll(async () => {
 let names = 0;
 
 /** Stores an object and returns its ref. */
-async function stored(val: object, builtinClass?: string, project_id = projectId): Promise<string> {
-  const object_id = `object-${names++}`;
-  const obj = { project_id, object_id, val, builtin_object_class: builtinClass };
+async function stored(val: object, builtinClass?: string, project = projectId): Promise<string> {
+  const name = `object-${names++}`;
+  const obj = { project_id: project, object_id: name, val, builtin_object_class: builtinClass };
   const { digest } = await service.tracing().objCreate({ obj });
-  return `weave:///${project_id}/object/${object_id}:${digest}`;
+  return `weave:///${project}/object/${name}:${digest}`;
 }
 
-const storedModel = async (default_params: object, more: object = {}) =>
-  stored({ llm_model_id: "acme/loom-8b", default_params, ...more }, "LLMStructuredCompletionModel");
+const storedModel = async (params: object) =>
+  stored({ llm_model_id: "acme/loom-8b", default_params: params }, "LLMStructuredCompletionModel");
 
 async function predict(ref: string, row: unknown, signal = new AbortController().signal) {
   const model = await loadModel(service.services, projectId, ref);
@@ -191,8 +191,8 @@ describe("the column user_input", () => {
       [user("Hi"), { role: "assistant", content: "Yes?" }],
       [user("Hi"), { role: "assistant", content: "Yes?" }],
     ],
-  ])("%j follows the template", async (user_input, messages) => {
-    await predict(await storedModel({ messages_template: [system] }), { user_input });
+  ])("%j follows the template", async (input, messages) => {
+    await predict(await storedModel({ messages_template: [system] }), { user_input: input });
     expect(sent()["messages"]).toEqual([system, ...messages]);
   });
 
@@ -218,8 +218,8 @@ describe("a model that returns garbage", () => {
     ["deep JSON", `${"[".repeat(1000)}${"]".repeat(1000)}`, undefined, /is none/],
     ["no text", null, undefined, /without a text/],
     ["the key", `my key is ${secret}`, undefined, /my key is \*\*\*/],
-  ])("%s is an error", async (_, content, finish_reason, text) => {
-    reply = { message: { role: "assistant", content }, ...(finish_reason && { finish_reason }) };
+  ])("%s is an error", async (_, content, finishReason, text) => {
+    reply = { message: { role: "assistant", content }, ...(finishReason && { finish_reason: finishReason }) };
     const ref = await storedModel({ messages_template: [user("Hi")], response_format: "json" });
     expect(await failure(predict(ref, {}))).toEqual(["failed", expect.stringMatching(text)]);
   });
@@ -273,8 +273,8 @@ describe("refs that cannot be loaded say why", () => {
   test("of objects that do not exist or were deleted", async () => {
     expect((await load(`weave:///${projectId}/object/none:latest`))[0]).toBe("not_found");
     const ref = await storedModel({});
-    const object_id = ref.split("/").at(-1)?.split(":")[0] ?? "";
-    await service.tracing().objDelete({ project_id: projectId, object_id });
+    const name = ref.split("/").at(-1)?.split(":")[0] ?? "";
+    await service.tracing().objDelete({ project_id: projectId, object_id: name });
     expect((await load(ref))[0]).toBe("not_found");
   });
 
@@ -291,8 +291,8 @@ describe("refs that cannot be loaded say why", () => {
     ["pictures/loom-8b", /llm_model_id "pictures\/loom-8b": no provider is configured for chat-completions/],
     ["gpt-4o", /llm_model_id "gpt-4o": no provider is configured/],
     ["keyless/x", /the provider keyless has no API key: set HEDDLE_TEST_NO_SUCH_KEY/],
-  ])("of the model %s", async (llm_model_id, text) => {
-    const ref = await stored({ llm_model_id }, "LLMStructuredCompletionModel");
+  ])("of the model %s", async (name, text) => {
+    const ref = await stored({ llm_model_id: name }, "LLMStructuredCompletionModel");
     expect(await load(ref)).toEqual(["invalid", expect.stringMatching(text)]);
   });
 });

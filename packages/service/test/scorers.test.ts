@@ -39,10 +39,10 @@ afterAll(async () => {
 let names = 0;
 
 async function stored(val: object, builtinClass?: string): Promise<string> {
-  const object_id = `object-${names++}`;
-  const obj = { project_id: projectId, object_id, val, builtin_object_class: builtinClass };
+  const name = `object-${names++}`;
+  const obj = { project_id: projectId, object_id: name, val, builtin_object_class: builtinClass };
   const { digest } = await service.tracing().objCreate({ obj });
-  return `weave:///${projectId}/object/${object_id}:${digest}`;
+  return `weave:///${projectId}/object/${name}:${digest}`;
 }
 
 const asClass = (name: string) => ({ _type: name, _class_name: name, _bases: ["Scorer", "Object", "BaseModel"] });
@@ -84,7 +84,7 @@ test("a scorer has the name of the object, and scores a row", async () => {
 });
 
 describe("column_map", () => {
-  const withMap = async (column_map: object) => stored({ column_map }, "ExactMatchScorer");
+  const withMap = async (map: object) => stored({ column_map: map }, "ExactMatchScorer");
 
   test("names the column that holds the expected value", async () => {
     const ref = await withMap({ expected: "answer" });
@@ -121,8 +121,7 @@ describe("a judge", () => {
   const judge = async (val: object) => stored({ model, ...val }, "LLMAsAJudgeScorer");
 
   test("is asked with the columns, the inputs and the output", async () => {
-    const scoring_prompt = "{question} {inputs} {output.text}: right?";
-    const ref = await judge({ scoring_prompt });
+    const ref = await judge({ scoring_prompt: "{question} {inputs} {output.text}: right?" });
     const scored = { row: { question: "2+2?" }, inputs: { q: 1 }, output: { text: "4 {question}" } };
     expect(await score(ref, scored)).toBe("good");
     expect(prompt()).toEqual(['2+2? {"q":1} 4 {question}: right?']);
@@ -138,18 +137,18 @@ describe("a judge", () => {
   });
 
   test("returns what the schema asks for", async () => {
-    const response_schema = {
+    const schema = {
       type: "object",
       properties: { score: { type: "number", maximum: 1 }, reason: { type: "string" } },
       required: ["score", "reason"],
     };
-    const ref = await judge({ scoring_prompt: "{output}", response_schema });
+    const ref = await judge({ scoring_prompt: "{output}", response_schema: schema });
     judgement = '{"score": 0.5, "reason": "half"}';
     expect(await score(ref, { output: "x" })).toEqual({ score: 0.5, reason: "half" });
     expect(JSON.parse(upstream.received.at(-1)?.body ?? "")).toMatchObject({
       model: "loom-8b",
       temperature: 0,
-      response_format: { type: "json_schema", json_schema: { schema: response_schema } },
+      response_format: { type: "json_schema", json_schema: { schema } },
     });
     for (const [text, message] of [
       ["I would say 0.5", /asked for JSON and returned a text that is none: "I would say 0.5"/],

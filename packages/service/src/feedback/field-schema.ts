@@ -25,7 +25,7 @@ export class FieldSchemas {
     const timeout = Math.ceil(Math.min(valueMs, requestMs - this.#spentMs));
     if (timeout < 1) return "the values of this request take too long to check: send fewer at once";
     try {
-      return schemaFault(schema, value, timeout)?.message;
+      return schemaFault(schema, value, timeout);
     } catch (error) {
       if (!(error instanceof HeddleError)) throw error;
       if (error.code === "too_large") return "takes too long to check against the field_schema";

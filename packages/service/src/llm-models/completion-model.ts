@@ -1,11 +1,12 @@
 import { HeddleError } from "@heddle/errors";
 import type { JsonText } from "@heddle/trace-model";
 import type { ChatCompletion, ChatModel } from "../providers/chat-completions.js";
+import { withinTime } from "../time-limit.js";
 import type { LlmModel, Prediction } from "./llm-model.js";
+import { isMembers } from "./members.js";
+import type { Members } from "./members.js";
 import { TemplateFiller } from "./template.js";
 import { columnsOf, jsonIn, Variables } from "./variables.js";
-
-export type Members = Readonly<Record<string, unknown>>;
 
 /** What a model object says, checked. */
 export interface ModelSettings {
@@ -21,6 +22,8 @@ export interface ModelSettings {
 /** The column that holds messages of the user, which follow those of the template. */
 const userInput = "user_input";
 const maxExcerpt = 200;
+/** Many paths into large values take long. */
+const fillMs = 500;
 
 /** A model object with the chat model that it names. */
 export class CompletionModel implements LlmModel {
@@ -36,9 +39,8 @@ export class CompletionModel implements LlmModel {
 
   async predict(row: JsonText, signal: AbortSignal): Promise<Prediction> {
     const variables = new Variables(columnsOf(row));
-    const filler = new TemplateFiller(variables);
-    const messages = this.#settings.template.map((message) => filledMessage(message, filler));
-    const usesInput = [...filler.used].some((path) => path.split(".")[0] === userInput);
+    const { messages, used } = filledMessages(this.#settings.template, variables);
+    const usesInput = [...used].some((path) => path.split(".")[0] === userInput);
     const input = usesInput ? undefined : variables.find(userInput);
     if (input !== undefined) messages.push(...messagesOf(input));
     if (messages.length === 0) {
@@ -70,9 +72,20 @@ export class CompletionModel implements LlmModel {
   }
 }
 
-/** A message with its variables filled. */
-export function filledMessage(message: Members, filler: TemplateFiller): Members {
-  return "content" in message ? { ...message, content: filler.fill(message["content"]) } : message;
+/**
+ * Fills the content of messages. Throws as `TemplateFiller` does. `used` has the names and paths that were filled in.
+ */
+export function filledMessages(
+  template: readonly Members[],
+  variables: Variables,
+): { messages: Members[]; used: ReadonlySet<string> } {
+  const filler = new TemplateFiller(variables);
+  const messages = withinTime(fillMs, () =>
+    template.map((message) => {
+      return "content" in message ? { ...message, content: filler.fill(message["content"]) } : message;
+    }),
+  );
+  return { messages, used: filler.used };
 }
 
 function messagesOf(input: JsonText): Members[] {
@@ -101,8 +114,4 @@ function outputOf({ message, finishReason }: ChatCompletion, asJson: boolean): J
   const excerpt = JSON.stringify(content.slice(0, maxExcerpt));
   const reason = finishReason === "length" ? ", and was cut at max_tokens" : "";
   throw new HeddleError("failed", `the model was asked for JSON and returned a text that is none${reason}: ${excerpt}`);
-}
-
-export function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import { referencedObject } from "../referenced-object.js";
 import type { Services } from "../services.js";
-import { isMembers } from "./completion-model.js";
-import type { Members } from "./completion-model.js";
+import { isMembers } from "./members.js";
+import type { Members } from "./members.js";
 
 /** The messages of a prompt object of the project. Throws as `referencedObject` does, and `invalid` for other objects. */
 export async function loadPrompt(

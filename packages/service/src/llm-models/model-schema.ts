@@ -29,9 +29,10 @@ export const modelSchema: JsonText = JSON.stringify({
         functions: objects,
         tools: objects,
         response_format: {
-          if: { type: "string" },
-          then: { enum: ["json", "json_object", "text"] },
-          else: { type: "object", required: ["type"], properties: { type: { type: "string" } } },
+          anyOf: [
+            { enum: ["json", "json_object", "text"] },
+            { type: "object", required: ["type"], properties: { type: { type: "string" } } },
+          ],
         },
         stream: { const: false },
       },

@@ -5,9 +5,11 @@ import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
 import { chatModel } from "../providers/chat-completions.js";
 import type { Services } from "../services.js";
-import { CompletionModel, isMembers } from "./completion-model.js";
-import type { Members, ModelSettings } from "./completion-model.js";
+import { CompletionModel } from "./completion-model.js";
+import type { ModelSettings } from "./completion-model.js";
 import { loadPrompt } from "./load-prompt.js";
+import { isMembers } from "./members.js";
+import type { Members } from "./members.js";
 import { modelSchema } from "./model-schema.js";
 
 export const modelClass = "LLMStructuredCompletionModel";
@@ -27,8 +29,8 @@ export async function modelOf(
   val: JsonText,
   objectId: string,
 ): Promise<CompletionModel> {
-  const { llm_model_id: modelId, default_params: settings, name } = settingsOf(val);
-  const { messages_template, prompt, response_format, ...rest } = settings;
+  const { llm_model_id: modelId, params, name } = settingsOf(val);
+  const { messages_template, prompt, response_format, ...rest } = params;
   const template = prompt === undefined ? (messages_template ?? []) : await loadPrompt(services, projectId, prompt);
   const found: ModelSettings = {
     name: name ?? objectId,
@@ -43,23 +45,35 @@ export async function modelOf(
   return new CompletionModel(found, chat);
 }
 
-interface StoredSettings {
+interface StoredModel {
   name?: string;
   llm_model_id: string;
-  default_params: {
-    messages_template?: readonly Members[];
-    prompt?: string;
-    response_format?: string | Members;
-    [parameter: string]: unknown;
-  };
+  default_params?: StoredParameters;
 }
 
-function settingsOf(val: JsonText): StoredSettings {
+interface StoredParameters {
+  messages_template?: readonly Members[];
+  prompt?: string;
+  response_format?: string | Members;
+  [parameter: string]: unknown;
+}
+
+function settingsOf(val: JsonText): StoredModel & { params: StoredParameters } {
   if (jsonType(val) !== "object") throw new HeddleError("invalid", `a value of class ${modelClass} must be an object`);
-  const stored = withoutEmpty(JSON.parse(val)) as Members;
+  const stored = setMembers(JSON.parse(val) as Members);
+  if (isMembers(stored["default_params"])) {
+    const params = setMembers(stored["default_params"]);
+    const messages = params["messages_template"];
+    if (Array.isArray(messages)) {
+      params["messages_template"] = messages.map((message: unknown) =>
+        isMembers(message) ? setMembers(message) : message,
+      );
+    }
+    stored["default_params"] = params;
+  }
   const fault = schemaFault(modelSchema, JSON.stringify(stored), checkMs);
-  if (fault !== undefined) throw new HeddleError("invalid", [fault.path, fault.message].filter(Boolean).join(": "));
-  const { name, llm_model_id, default_params = {} } = stored as unknown as StoredSettings;
+  if (fault !== undefined) throw new HeddleError("invalid", fault);
+  const { name, llm_model_id, default_params } = stored as unknown as StoredModel;
   if (llm_model_id.startsWith("weave:///")) {
     const text =
       'llm_model_id must be text as "<provider>/<model>": the operator configures providers (HEDDLE_PROVIDERS)';
@@ -68,19 +82,16 @@ function settingsOf(val: JsonText): StoredSettings {
   // Providers refuse empty lists; of several choices, only the first would be used.
   const isUsed = ([key, member]: [string, unknown]) =>
     key !== "n_times" && !(Array.isArray(member) && member.length === 0);
-  const params = Object.fromEntries(Object.entries(default_params).filter(isUsed));
-  return { ...(typeof name === "string" && name !== "" && { name }), llm_model_id, default_params: params };
-}
-
-/** Without what SDKs add to each object: nulls for what is not set, and members about its class. */
-function withoutEmpty(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutEmpty);
-  if (!isMembers(value)) return value;
-  const kept = Object.entries(value).filter(([key, member]) => member !== null && !classMembers.has(key));
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutEmpty(member)]));
+  const params = Object.fromEntries(Object.entries(default_params ?? {}).filter(isUsed));
+  return { ...(typeof name === "string" && name !== "" && { name }), llm_model_id, params };
 }
 
 const classMembers = new Set(["_type", "_class_name", "_bases"]);
+
+/** Without what SDKs add to each object: nulls for what is not set, and members about its class. */
+function setMembers(members: Members): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([key, value]) => value !== null && !classMembers.has(key)));
+}
 
 /** SDKs store the type alone. */
 function wireFormat(format: string | Members): Members {

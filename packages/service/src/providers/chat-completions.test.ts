@@ -110,10 +110,10 @@ describe("a failure that may pass is tried again", () => {
     expect(upstream.received.length).toBe(5);
   });
 
-  test("only within two timeouts", async () => {
+  test("but a timeout only once", async () => {
     const stalled = complete([() => {}], { timeoutMs: 100 });
     expect(await failure(stalled)).toEqual(["busy", expect.stringMatching(/^acme: .* did not respond within 0.1 s$/)]);
-    expect(upstream.received.length).toBeLessThanOrEqual(2);
+    expect(upstream.received.length).toBe(2);
   });
 });
 
@@ -182,9 +182,16 @@ describe("a failure that does not pass is an error at once", () => {
   });
 });
 
+test("a usage that is no count is left out", async () => {
+  const completed = await complete([{ ...hello, usage: { tokens: "9".repeat(20_000) } }]);
+  expect(completed.usage).toBeUndefined();
+});
+
 test("a key that the server repeats is not part of a completion", async () => {
-  const completed = await complete([completion({ role: "assistant", content: `your key is ${secret}` })]);
-  expect(completed.message["content"]).toBe("your key is ***");
+  const escaped = secret.replace("s", String.raw`\u0073`);
+  const route: Route = (response) =>
+    response.end(`{"choices":[{"message":{"content":"your key is ${secret}, that is ${escaped}"}}]}`);
+  expect((await complete([route])).message["content"]).toBe("your key is ***, that is ***");
 });
 
 describe("cancelling ends", () => {

@@ -16,7 +16,7 @@ export interface ChatCompletion {
   message: Readonly<Record<string, unknown>>;
   /** Why the server stopped: `length` for a text that was cut at the limit of tokens. */
   finishReason: string | undefined;
-  /** As the server counted the tokens. */
+  /** As the server counted the tokens; absent when it is too large to be a count. */
   usage: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -41,10 +41,12 @@ export interface RetryTimes {
 
 const usualTimes: RetryTimes = { firstMs: 500, maxMs: 10_000, maxRetryAfterMs: 60_000 };
 const maxAttempts = 5;
-/** No attempt begins later than this many timeouts of the provider after the first. */
-const maxTimeouts = 2;
+/** Attempts end when together they have taken this many timeouts of the provider: a timeout is tried again once. */
+const maxTimeouts = 1.5;
 /** Of text: an output must fit into a call. */
 const maxResponseBytes = 8 * 1024 * 1024;
+/** Characters of JSON: it is kept with every call. */
+const maxUsage = 10_000;
 
 /**
  * The model of a name: `<provider>/<model>`, or a name that a configured provider lists. Throws `invalid` with the setting
@@ -54,7 +56,7 @@ export function chatModel(providers: Providers, name: string, times: RetryTimes 
   const { provider, model } = providers.forModel("chat-completions", name);
   return {
     async complete(request, signal) {
-      const response = await sendPatiently(provider, { ...request, model }, signal, times);
+      const response = await sendWithRetries(provider, { ...request, model }, signal, times);
       if (response.status < 200 || response.status > 299) throw refused(provider, response);
       return completionOf(provider, response);
     },
@@ -62,20 +64,20 @@ export function chatModel(providers: Providers, name: string, times: RetryTimes 
 }
 
 /** Repeats a request that the server did not answer for reasons that may pass. */
-async function sendPatiently(
+async function sendWithRetries(
   provider: ConnectedProvider,
   body: unknown,
   signal: AbortSignal,
   times: RetryTimes,
 ): Promise<OutgoingResponse> {
-  const began = performance.now();
+  let spentMs = 0;
   for (let attempt = 1; ; attempt++) {
+    const began = performance.now();
     const outcome = await send(provider, body, signal);
+    spentMs += performance.now() - began;
     const pauseMs = outcome.retryAfterMs ?? Math.random() * Math.min(times.maxMs, times.firstMs * 2 ** (attempt - 1));
     const isLast =
-      attempt === maxAttempts ||
-      pauseMs > times.maxRetryAfterMs ||
-      performance.now() + pauseMs - began > maxTimeouts * provider.timeoutMs;
+      attempt === maxAttempts || pauseMs > times.maxRetryAfterMs || spentMs > maxTimeouts * provider.timeoutMs;
     if (!outcome.mayPass || isLast) {
       if (outcome.response !== undefined) return outcome.response;
       throw outcome.error;
@@ -128,19 +130,18 @@ function refused(provider: ConnectedProvider, response: OutgoingResponse): Heddl
 
 function completionOf(provider: ConnectedProvider, response: OutgoingResponse): ChatCompletion {
   const fault = (reason: string) => new HeddleError("failed", `${provider.name}: ${reason}`);
-  const text = provider.withoutKey(response.body.toString("utf8"));
-  const { choices, usage, error } = withPrefix(provider.name, () =>
-    jsonObject({ ...response, body: Buffer.from(text) }),
-  );
+  const parsed = withPrefix(provider.name, () => jsonObject(response));
   // Some servers report errors with status 200.
-  if (isObject(error)) throw fault(errorText({ ...response, body: Buffer.from(text) }, provider));
+  if (isObject(parsed["error"])) throw fault(errorText(response, provider));
+  // Written again, so that no escape hides the key.
+  const { choices, usage } = JSON.parse(provider.withoutKey(JSON.stringify(parsed))) as typeof parsed;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   if (!isObject(choice) || !isObject(choice["message"])) throw fault("the response has no choice with a message");
   const { message, finish_reason } = choice;
   return {
     message,
     finishReason: typeof finish_reason === "string" ? finish_reason : undefined,
-    usage: isObject(usage) ? usage : undefined,
+    usage: isObject(usage) && JSON.stringify(usage).length <= maxUsage ? usage : undefined,
   };
 }
 

@@ -2,6 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { arrayItems, jsonType } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import { textOf } from "../llm-models/variables.js";
+import { withinTime } from "../time-limit.js";
 import type { ScorerClass } from "./scorer-class.js";
 
 interface ContainsParameters {
@@ -11,6 +12,8 @@ interface ContainsParameters {
 }
 
 const maxValues = 1000;
+/** For many texts in a large output. */
+const searchMs = 250;
 const maxListed = 5;
 const maxListedLength = 60;
 
@@ -23,7 +26,7 @@ export const contains: ScorerClass = {
       type: "array",
       items: { type: "string", minLength: 1 },
       maxItems: maxValues,
-      description: `The texts, at most ${maxValues}. Without them, \`expected\` of the row is the text or the list of texts.`,
+      description: `The texts, at most ${maxValues.toLocaleString("en")}. Without them, \`expected\` of the row is the text or the list of texts.`,
     },
     require: {
       type: "string",
@@ -44,8 +47,9 @@ export const contains: ScorerClass = {
     return (variables) => {
       const output = cased(textOf(variables.need("output", "the scorer")));
       const texts = values ?? textsOf(variables.need("expected", "the scorer without `values`"));
-      const found = texts.filter((text) => output.includes(cased(text)));
-      const missing = texts.filter((text) => !found.includes(text));
+      const found = withinTime(searchMs, () => texts.filter((text) => output.includes(cased(text))));
+      const isFound = new Set(found);
+      const missing = texts.filter((text) => !isFound.has(text));
       const passed = { all: missing.length === 0, any: found.length > 0, none: found.length === 0 }[require];
       const reason = require === "none" ? `found: ${listed(found)}` : `missing: ${listed(missing)}`;
       return { passed, score: found.length / texts.length, ...(!passed && { reason }) };

@@ -1,4 +1,5 @@
 import { stringValue } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
 import { jsonIn } from "../llm-models/variables.js";
@@ -31,13 +32,12 @@ export const jsonSchemaMatch: ScorerClass = {
       const text = stringValue(output);
       const json = text === undefined ? output : jsonIn(text)?.text;
       if (json === undefined) return { passed: false, reason: "the output is no JSON" };
-      const fault = faultOf(schema, json);
-      if (fault === undefined) return { passed: true };
-      return { passed: false, reason: [fault.path, fault.message].filter(Boolean).join(": ") };
+      const reason = faultOf(schema, json);
+      return reason === undefined ? { passed: true } : { passed: false, reason };
     };
   },
 };
 
-function faultOf(schema: unknown, value: string) {
+function faultOf(schema: unknown, value: JsonText): string | undefined {
   return withPrefix("schema", () => schemaFault(JSON.stringify(schema), value, checkMs));
 }

@@ -1,13 +1,14 @@
 import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
+import type { JsonText } from "@heddle/trace-model";
 import { withPrefix } from "../error-prefix.js";
 import { schemaFault } from "../json-schema.js";
-import { filledMessage } from "../llm-models/completion-model.js";
-import type { CompletionModel, Members } from "../llm-models/completion-model.js";
+import { filledMessages } from "../llm-models/completion-model.js";
+import type { CompletionModel } from "../llm-models/completion-model.js";
 import { loadModel } from "../llm-models/load-model.js";
 import { loadPrompt } from "../llm-models/load-prompt.js";
-import { modelClass, modelOf } from "../llm-models/model-value.js";
-import { TemplateFiller } from "../llm-models/template.js";
+import type { Members } from "../llm-models/members.js";
+import { checkModelValue, modelClass, modelOf } from "../llm-models/model-value.js";
 import type { ScorerClass, ScorerContext } from "./scorer-class.js";
 
 interface JudgeParameters {
@@ -53,10 +54,11 @@ export const llmJudge: ScorerClass = {
   },
   isSdkClass: true,
   check(parameters) {
-    const { scoring_prompt, scoring_prompt_ref, response_schema } = parameters as unknown as JudgeParameters;
+    const { model, scoring_prompt, scoring_prompt_ref, response_schema } = parameters as unknown as JudgeParameters;
     if (scoring_prompt === undefined && scoring_prompt_ref === undefined) {
       throw new HeddleError("invalid", "scoring_prompt or scoring_prompt_ref is required");
     }
+    if (typeof model !== "string") withPrefix("model", () => checkModelValue(JSON.stringify(model)));
     if (response_schema !== undefined) faultOf(response_schema, "null");
   },
   async open(parameters, context) {
@@ -64,8 +66,7 @@ export const llmJudge: ScorerClass = {
     const [model, prompt] = await Promise.all([modelFor(rest.model, context), promptFor(rest, context)]);
     const settings = schema === undefined ? {} : { response_format: formatOf(schema) };
     return async (variables, signal) => {
-      const filler = new TemplateFiller(variables);
-      const messages = prompt.map((message) => filledMessage(message, filler));
+      const { messages } = filledMessages(prompt, variables);
       const { output } = await model.complete(messages, signal, settings);
       if (schema !== undefined) checkJudgement(schema, output);
       return rawJson(output);
@@ -96,13 +97,11 @@ function formatOf(schema: Members): Members {
   return { type: "json_schema", json_schema: { name: "judgement", schema } };
 }
 
-function checkJudgement(schema: Members, output: string): void {
+function checkJudgement(schema: Members, output: JsonText): void {
   const fault = faultOf(schema, output);
-  if (fault === undefined) return;
-  const reason = [fault.path, fault.message].filter(Boolean).join(": ");
-  throw new HeddleError("failed", `the judgement does not fit response_schema: ${reason}`);
+  if (fault !== undefined) throw new HeddleError("failed", `the judgement does not fit response_schema: ${fault}`);
 }
 
-function faultOf(schema: Members, value: string) {
+function faultOf(schema: Members, value: JsonText): string | undefined {
   return withPrefix("response_schema", () => schemaFault(JSON.stringify(schema), value, checkMs));
 }

@@ -8,10 +8,14 @@ import { withPrefix } from "../error-prefix.js";
 import { columnsOf, Variables } from "../llm-models/variables.js";
 import { referencedObject } from "../referenced-object.js";
 import type { Services } from "../services.js";
+import { withinTime } from "../time-limit.js";
 import type { ScorerClass } from "./scorer-class.js";
 import { scorerClasses, scorerClassOf } from "./scorer-classes.js";
 import { scorerSettings } from "./scorer-value.js";
 import type { Scored, Scorer } from "./scorer.js";
+
+/** Many paths into large values take long. */
+const readMs = 250;
 
 /**
  * Loads a scorer object of the project that this service can run. Throws `invalid` for a ref of another project, for an
@@ -32,7 +36,10 @@ export async function loadScorer(
     return {
       name,
       async score(scored, signal) {
-        const result = await withPrefix(name, async () => score(variablesOf(scored, columnMap), signal));
+        const result = await withPrefix(name, async () => {
+          const variables = withinTime(readMs, () => variablesOf(scored, columnMap));
+          return score(variables, signal);
+        });
         // Scorers compute at once; many of them must not hold up requests.
         await setImmediate();
         return result instanceof RawJson ? result.text : JSON.stringify(result);

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
+import { limitedText } from "./limited-text.js";
 import type { ScorerClass } from "./scorer-class.js";
 
 interface NumericParameters {
@@ -10,6 +11,7 @@ interface NumericParameters {
 }
 type Find = "whole" | "first" | "last";
 
+const maxText = 1_000_000;
 const numbers = /[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?/g;
 const wholeNumber = new RegExp(`^${numbers.source}$`);
 
@@ -30,7 +32,7 @@ export const numericTolerance: ScorerClass = {
       type: "string",
       enum: ["whole", "first", "last"],
       default: "whole",
-      description: "Where a text has the number: the whole text is one, or the first or last number in it counts.",
+      description: `Where a text has the number: the whole text is one, or the first or last number in it counts. Texts may have ${maxText.toLocaleString("en")} characters.`,
     },
   },
   result: {
@@ -41,9 +43,9 @@ export const numericTolerance: ScorerClass = {
   open(parameters) {
     const { absolute, relative, find } = parameters as unknown as NumericParameters;
     return (variables) => {
-      const expected = numberIn(variables.need("expected", "the scorer"), "whole");
+      const expected = numberIn(limitedText(variables.need("expected", "the scorer"), maxText, "expected"), "whole");
       if (expected === undefined) throw new HeddleError("invalid", '"expected" must be a number');
-      const output = numberIn(variables.need("output", "the scorer"), find);
+      const output = numberIn(limitedText(variables.need("output", "the scorer"), maxText, "output"), find);
       if (output === undefined) return { passed: false, reason: "the output has no number" };
       const difference = output - expected;
       return { passed: Math.abs(difference) <= Math.max(absolute, relative * Math.abs(expected)), difference };

@@ -26,7 +26,7 @@ export const regularExpression: ScorerClass = {
       type: "string",
       minLength: 1,
       maxLength: maxPattern,
-      description: `In RE2 syntax, at most ${maxPattern} characters: without backreferences and look-around. Texts may have ${maxText} characters.`,
+      description: `In RE2 syntax, at most ${maxPattern.toLocaleString("en")} characters: without backreferences and look-around. Texts may have ${maxText.toLocaleString("en")} characters.`,
     },
     ignore_case: { type: "boolean", default: false, description: "Whether upper and lower case are the same." },
     full_match: {

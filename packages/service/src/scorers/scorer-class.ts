@@ -18,7 +18,7 @@ export interface ParameterSchema {
 export type Parameters = Readonly<Record<string, unknown>>;
 
 /** Returns a value for `JSON.stringify`, or the JSON text itself as `RawJson`; throws as `Scorer.score` does. */
-export type Score = (variables: Variables, signal: AbortSignal) => unknown;
+type Score = (variables: Variables, signal: AbortSignal) => unknown;
 
 export interface ScorerContext {
   services: Pick<Services, "store" | "providers">;

@@ -44,7 +44,7 @@ export function scorerSettings(scorerClass: ScorerClass, val: JsonText): ScorerS
     properties: { ...commonSchemas, ...schemas },
   };
   const fault = schemaFault(JSON.stringify(schema), JSON.stringify(members), checkMs);
-  if (fault !== undefined) throw new HeddleError("invalid", [fault.path, fault.message].filter(Boolean).join(": "));
+  if (fault !== undefined) throw new HeddleError("invalid", fault);
 
   const { name, description: _, column_map = {}, ...given } = members;
   const defaults = Object.entries(schemas).flatMap(([key, { default: value }]) =>

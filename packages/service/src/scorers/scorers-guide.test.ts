@@ -12,14 +12,14 @@ function described({ name, description, reads, parameters, required = [], result
     ([key, schema]) =>
       `| \`${key}\` | ${typeOf(schema)} | ${defaultOf(schema, required.includes(key))} | ${schema.description} |`,
   );
-  const results = Object.entries(result).map(([key, text]) => `${/^\w+$/.test(key) ? `\`${key}\`` : key}: ${text}`);
+  const results = Object.entries(result).map(([key, text]) => `- ${/^\w+$/.test(key) ? `\`${key}\`` : key}: ${text}`);
   return [
     `### ${name}`,
     `${description} Reads ${reads.map((one) => (/^\w+$/.test(one) ? `\`${one}\`` : one)).join(", ")}.`,
     ...(rows.length === 0
       ? ["It has no parameters."]
       : [["| Parameter | Type | Default | Meaning |", "| --- | --- | --- | --- |", ...rows].join("\n")]),
-    `Result: ${results.join("; ")}.`,
+    ["Result:", "", ...results].join("\n"),
   ].join("\n\n");
 }
 
@@ -30,7 +30,11 @@ function typeOf({ type, enum: values, items }: ParameterSchema): string {
 }
 
 const defaultOf = ({ default: value }: ParameterSchema, isRequired: boolean) =>
-  isRequired ? "required" : value === undefined ? "none" : `\`${String(value)}\``;
+  isRequired
+    ? "required"
+    : value === undefined
+      ? "none"
+      : `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 
 test("the guide describes every class as it is: run with -u to write it", async () => {
   const guide = readFileSync(path, "utf8");

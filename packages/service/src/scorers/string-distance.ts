@@ -22,7 +22,7 @@ export const stringDistance: ScorerClass = {
   },
   result: {
     score: "1 minus the distance divided by the length of the longer text, 0 to 1; 1 for equal texts",
-    distance: `insertions, deletions and replacements of UTF-16 units; texts may have ${maxText}`,
+    distance: `insertions, deletions and replacements of UTF-16 units; texts may have ${maxText.toLocaleString("en")}`,
     ...thresholdResult,
   },
   open(parameters) {

@@ -29,7 +29,10 @@ export const tokenSimilarity: ScorerClass = {
     },
     threshold: thresholdParameter,
   },
-  result: { score: `similarity, 0 to 1; texts may have ${maxText} characters`, ...thresholdResult },
+  result: {
+    score: `similarity, 0 to 1; texts may have ${maxText.toLocaleString("en")} characters`,
+    ...thresholdResult,
+  },
   open(parameters) {
     const { measure, threshold } = parameters as unknown as SimilarityParameters;
     return (variables) => {

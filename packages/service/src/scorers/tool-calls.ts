@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { HeddleError } from "@heddle/errors";
-import { isMembers } from "../llm-models/completion-model.js";
+import { isMembers } from "../llm-models/members.js";
 import { jsonIn } from "../llm-models/variables.js";
 
 /** A call of a tool in any of the forms that models and SDKs use. */

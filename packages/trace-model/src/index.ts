@@ -1,5 +1,13 @@
 export { type JsonText } from "./json/scan.js";
-export { arrayItems, jsonType, type JsonType, memberOf, objectEntries, stringMember, stringValue } from "./json/members.js";
+export {
+  arrayItems,
+  jsonType,
+  type JsonType,
+  memberOf,
+  objectEntries,
+  stringMember,
+  stringValue,
+} from "./json/members.js";
 export { withMembers } from "./json/edit.js";
 export { canonicalJson } from "./json/canonical.js";
 export { pythonFloat } from "./json/python-number.js";

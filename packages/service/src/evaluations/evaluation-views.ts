@@ -78,4 +78,3 @@ function scorerRef(call: StoredCall): string {
 function isRecorded(call: StoredCall): boolean {
   return textOf(marksOf(call), "score") === "true";
 }
-

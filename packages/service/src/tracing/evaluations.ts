@@ -79,7 +79,8 @@ async function checkParts(
   const checks = await Promise.allSettled([
     withLoc(["dataset"], async () => {
       const { base_object_class } = await requireVersion(store, projectId, dataset);
-      if (base_object_class !== "Dataset") throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
+      if (base_object_class !== "Dataset")
+        throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
     }),
     ...scorers.map(async (ref, index) => {
       await withLoc(["scorers", index], async () => {

@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
+import { runProgram } from "./run-program.js";
 
 let service: TestService;
 let url: string;
@@ -12,9 +10,6 @@ beforeAll(async () => {
   url = await service.listen();
 });
 afterAll(() => service.close());
-
-const run = promisify(execFile);
-const program = fileURLToPath(new URL("weave-program.ts", import.meta.url));
 
 interface Report {
   roots: string[];
@@ -27,20 +22,6 @@ interface Report {
   foundEvaluation: unknown;
 }
 
-async function runProgram(...args: string[]): Promise<Report> {
-  const { stdout } = await run(process.execPath, ["--import", "tsx", program, ...args], {
-    env: {
-      PATH: process.env["PATH"],
-      HOME: "/nonexistent",
-      WF_TRACE_SERVER_URL: url,
-      WANDB_API_KEY: service.owner_key,
-      WEAVE_PRINT_CALL_LINK: "false",
-    },
-    timeout: 25_000,
-  });
-  return JSON.parse(stdout.slice(stdout.indexOf('{"roots"'))) as Report;
-}
-
 test("the weave SDK traces, publishes, evaluates and scores unmodified", async () => {
   const projectId = newProject();
   const tracing = service.tracing();
@@ -50,7 +31,8 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   const made = await tracing.datasetCreate({ ...at, name: "not by the SDK", rows });
   const ref = `weave:///${projectId}/object/not_by_the_sdk:${made.digest}`;
   const { evaluation_ref } = await tracing.evaluationCreate({ ...at, name: "own", dataset: ref });
-  const report = await runProgram(projectId, ref, evaluation_ref);
+  const program = { url, key: service.owner_key, args: [projectId, ref, evaluation_ref], start: '{"roots"' };
+  const report = (await runProgram("weave-program.ts", program)) as Report;
 
   const calls: Awaited<ReturnType<typeof tracing.callsQuery>>["calls"] = [];
   for await (const call of tracing.callsQueryStream({ project_id: projectId })) calls.push(call);

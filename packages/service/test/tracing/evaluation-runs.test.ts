@@ -24,7 +24,7 @@ function tenant(projectId = newProject()) {
     run: async (model = "model", more: object = {}) =>
       (await tracing.evaluationRunCreate({ ...path, evaluation: ref("exam"), model: ref(model), ...more }))
         .evaluation_run_id,
-    predict: async (run: string | undefined, inputs: object, output: unknown, more: object = {}) =>
+    predict: async (run: string | undefined, inputs: Record<string, unknown>, output: unknown, more: object = {}) =>
       (
         await tracing.predictionCreate({
           ...path,
@@ -115,7 +115,12 @@ test("runs, predictions and scores are read and listed, in pages, the oldest fir
   const tracing = service.tracing();
   const [first, second] = [await write.run("a"), await write.run("b", { source_evaluation_run_id: "elsewhere" })];
   const predictions = [];
-  for (const [run, n] of [[first, 1], [first, 2], [second, 3], [undefined, 4]] as const) {
+  for (const [run, n] of [
+    [first, 1],
+    [first, 2],
+    [second, 3],
+    [undefined, 4],
+  ] as const) {
     predictions.push(await write.predict(run, { n }, n * 10));
   }
   const scores = [];
@@ -226,29 +231,25 @@ test("what is finished can be finished again, and keeps its time", async () => {
 test("a request that is repeated with its retry id writes nothing twice", async () => {
   const { path, ref, ...write } = tenant();
   const tracing = service.tracing();
-  const twice = async (send: (headers: { "X-Weave-Retry-Id": string }) => Promise<object>, id: string) => {
-    const [first, again] = [await send({ "X-Weave-Retry-Id": id }), await send({ "X-Weave-Retry-Id": id })];
+  const twice = async (send: (retry: { retryId: string }) => Promise<object>, retryId: string) => {
+    const [first, again] = [await send({ retryId }), await send({ retryId })];
     expect(again).toEqual(first);
     return Object.values(first)[0] as string;
   };
   const run = await twice(
-    (retry) => tracing.evaluationRunCreate({ ...path, ...retry, evaluation: ref("e"), model: ref("m") }),
+    (retry) => tracing.evaluationRunCreate({ ...path, evaluation: ref("e"), model: ref("m") }, retry),
     "1",
   );
   const prediction = await twice(
     (retry) =>
-      tracing.predictionCreate({
-        ...path,
-        ...retry,
-        model: ref("m"),
-        inputs: { n: 1 },
-        output: 1,
-        evaluation_run_id: run,
-      }),
+      tracing.predictionCreate(
+        { ...path, model: ref("m"), inputs: { n: 1 }, output: 1, evaluation_run_id: run },
+        retry,
+      ),
     "2",
   );
   await twice(
-    (retry) => tracing.scoreCreate({ ...path, ...retry, prediction_id: prediction, scorer: ref("s"), value: 1 }),
+    (retry) => tracing.scoreCreate({ ...path, prediction_id: prediction, scorer: ref("s"), value: 1 }, retry),
     "3",
   );
   expect(await write.calls()).toHaveLength(4);
@@ -294,7 +295,14 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     const { path, ref, ...write } = tenant();
     const tracing = service.tracing();
     const foreign = tenant(newProject("rival")).ref("exam");
-    for (const bad of [foreign, "exam", "", `weave:///${write.projectId}/call/x`, `${ref("exam")}/attr/rows`, `weave:///${write.projectId}/object/exam:*`]) {
+    for (const bad of [
+      foreign,
+      "exam",
+      "",
+      `weave:///${write.projectId}/call/x`,
+      `${ref("exam")}/attr/rows`,
+      `weave:///${write.projectId}/object/exam:*`,
+    ]) {
       const refused = bad === "" ? status(422, /evaluation/) : status(400, /evaluation: must be the ref of a version/);
       await expect(tracing.evaluationRunCreate({ ...path, evaluation: bad, model: ref("m") })).rejects.toEqual(refused);
     }
@@ -316,14 +324,24 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     const prediction = await write.predict(run, {}, 1);
     const other = tenant();
     for (const id of ["missing", prediction]) {
-      await expect(write.predict(id, {}, 1)).rejects.toEqual(status(404, /evaluation_run_id: there is no evaluation run/));
-      await expect(tracing.evaluationRunRead({ ...path, evaluation_run_id: id })).rejects.toEqual(status(404, /there is no/));
-      await expect(tracing.evaluationRunFinish({ ...path, evaluation_run_id: id })).rejects.toEqual(status(404, /there is no/));
+      await expect(write.predict(id, {}, 1)).rejects.toEqual(
+        status(404, /evaluation_run_id: there is no evaluation run/),
+      );
+      await expect(tracing.evaluationRunRead({ ...path, evaluation_run_id: id })).rejects.toEqual(
+        status(404, /there is no/),
+      );
+      await expect(tracing.evaluationRunFinish({ ...path, evaluation_run_id: id })).rejects.toEqual(
+        status(404, /there is no/),
+      );
     }
     await expect(write.score(run, "s", 1)).rejects.toEqual(status(404, /prediction_id: there is no prediction/));
     await expect(tracing.predictionFinish({ ...path, prediction_id: run })).rejects.toEqual(status(404, /there is no/));
-    await expect(tracing.scoreRead({ ...path, score_id: prediction })).rejects.toEqual(status(404, /there is no score/));
-    await expect(tracing.predictionRead({ ...other.path, prediction_id: prediction })).rejects.toEqual(status(404, /there is no/));
+    await expect(tracing.scoreRead({ ...path, score_id: prediction })).rejects.toEqual(
+      status(404, /there is no score/),
+    );
+    await expect(tracing.predictionRead({ ...other.path, prediction_id: prediction })).rejects.toEqual(
+      status(404, /there is no/),
+    );
     await expect(write.score(prediction, "s", 1, { evaluation_run_id: await write.run() })).rejects.toEqual(
       status(400, /evaluation_run_id: the prediction .* is not part of this run/),
     );
@@ -335,7 +353,9 @@ describe("a request that cannot be is refused with the field that is wrong", () 
     const many = Array.from({ length: 1001 }, (_, index) => `id-${index}`);
     await expect(collect(tracing.evaluationRunList({ ...path, limit: -1 }))).rejects.toEqual(status(400, /limit/));
     await expect(collect(tracing.scoreList({ ...path, offset: -1 }))).rejects.toEqual(status(400, /offset/));
-    await expect(collect(tracing.evaluationRunList({ ...path, evaluation_run_ids: many }))).rejects.toEqual(status(400, /evaluation_run_ids/));
+    await expect(collect(tracing.evaluationRunList({ ...path, evaluation_run_ids: many }))).rejects.toEqual(
+      status(400, /evaluation_run_ids/),
+    );
     await expect(tracing.scoreDelete({ ...path, score_ids: many })).rejects.toEqual(status(413, /score_ids/));
     await expect(tracing.scoreDelete({ ...path, score_ids: [] })).rejects.toEqual(status(422, /score_ids/));
   });

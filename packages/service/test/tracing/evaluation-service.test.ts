@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { jobKinds } from "../../src/jobs/job-kinds.js";
-import { JobRunner } from "../../src/jobs/runner.js";
+import type { JobRunner } from "../../src/jobs/runner.js";
 import { startChatServer } from "../chat-server.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
@@ -20,12 +20,15 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), "heddle-evaluations-"));
   chat = await startChatServer();
   const provider = { baseUrl: `${chat.url}/v1`, allowPrivate: true, kinds: ["chat-completions"], models: ["loom-*"] };
-  const file = writeProviders(directory, { acme: { ...provider, apiKey: secret, timeoutSeconds: 0.4 } });
+  const file = writeProviders(directory, {
+    acme: { ...provider, apiKey: secret, timeoutSeconds: 60 },
+    hasty: { ...provider, apiKey: secret, timeoutSeconds: 1 },
+  });
   service = await openTestService({
     HEDDLE_PROVIDERS: file,
     HEDDLE_JOB_CONCURRENCY: "2",
     HEDDLE_EVALUATION_CONCURRENCY: "16",
-    HEDDLE_EVALUATION_TIMEOUT: "5",
+    HEDDLE_EVALUATION_TIMEOUT: "60",
   });
 });
 afterAll(async () => {
@@ -89,6 +92,8 @@ const post = async (path: string, retryId: string, body: object) => {
 };
 const statusOf = async (callId: string) =>
   (await service.tracing().evaluationStatus({ project_id: project, call_id: callId })).status;
+
+const tracingOf = () => service.tracing();
 
 /** Resolves with the status once the run has ended. */
 const ended = async (callId: string) =>
@@ -204,7 +209,7 @@ test("what fails for a row is recorded on its calls, the run goes on, and no key
     { prompt: "say: not scored" },
     { prompt: "say: x", expected: "x" },
   ];
-  const id = await evaluate(await evaluation(rows), await model());
+  const id = await evaluate(await evaluation(rows), await model("{prompt}", { llm_model_id: "hasty/loom-8b" }));
   expect(await ended(id)).toMatchObject({ code: "complete", output: { exact: { passed: { true_count: 4 } } } });
   const { all, of } = await callsOf();
   const text = JSON.stringify(all);
@@ -223,7 +228,7 @@ test("what fails for a row is recorded on its calls, the run goes on, and no key
     item: expect.stringMatching(reason),
     output: { output: null, scores: {}, model_latency: { mean: null } },
   });
-  expect(reasonOf("stall: x")).toEqual(failed(/did not respond within 0.4 s/));
+  expect(reasonOf("stall: x")).toEqual(failed(/did not respond within 1 s/));
   expect(reasonOf("garbage: x")).toEqual(failed(/no JSON/));
   expect(reasonOf("fail: x")).toEqual(failed(/status 500: out of memory/));
   expect(reasonOf("refuse: x")).toEqual(failed(/bad key Bearer \*\*\*/));
@@ -392,15 +397,12 @@ test("a run goes on after the service has stopped, and finished rows are not pre
     { timeout: 5000 },
   );
   const { services } = service;
-  const before = services.jobs as JobRunner;
-  await before.stop();
-  expect(await services.control.jobs.get(project, id)).toMatchObject({
-    state: "queued",
-    attempts: 0,
-    progress: { completed: 20, total: 60 },
-  });
+  const runner = services.jobs as JobRunner;
+  await runner.stop();
+  const stopped = await services.control.jobs.get(project, id);
   open();
-  before.start(jobKinds(services, (error) => service.unexpected.push(error)));
+  runner.start(jobKinds(services, (error) => service.unexpected.push(error)));
+  expect(stopped).toMatchObject({ state: "queued", attempts: 0, progress: { completed: 20, total: 60 } });
   expect(await ended(id)).toMatchObject({
     code: "complete",
     output: { exact: { passed: { true_count: 60, true_fraction: 1 } } },
@@ -422,6 +424,62 @@ test("a repeated request returns the same run", async () => {
   expect(await ended(id)).toMatchObject({ code: "complete" });
   expect(await send()).toBe(id);
   expect((await callsOf()).of("Evaluation.evaluate")).toHaveLength(1);
+});
+
+test("results of a run of the service are those of its calls, whether its objects were made through v2 or not", async () => {
+  const [entity = "", name = ""] = project.split("/");
+  const at = { entity, project: name };
+  const rows = [
+    { prompt: "say: the warp", expected: "the warp" },
+    { prompt: "say: a loom", expected: "a shuttle" },
+    { prompt: "garbage: x", expected: "x" },
+  ];
+  const { object_id: objectId } = await tracingOf().datasetCreate({ ...at, name: "Weaving questions", rows });
+  const named = await stored("named", { name: "names the warp!", values: ["warp"] }, "ContainsScorer");
+  const { evaluation_ref: evaluationRef } = await tracingOf().evaluationCreate({
+    ...at,
+    name: "Weaving",
+    dataset: `weave:///${project}/object/${objectId}:latest`,
+    scorers: [await exact(), named],
+    trials: 2,
+  });
+  const modelRef = await model();
+  const id = await evaluate(evaluationRef, modelRef);
+  expect(await ended(id)).toMatchObject({ code: "complete", output: { exact: { passed: { true_fraction: 0.5 } } } });
+
+  expect(await tracingOf().evaluationRunRead({ ...at, evaluation_run_id: id })).toMatchObject({
+    status: "completed",
+    evaluation: evaluationRef,
+    model: modelRef,
+  });
+  const {
+    rows: found,
+    summary,
+    total_rows: total,
+  } = await tracingOf().evalResultsQuery({
+    ...at,
+    evaluation_run_ids: [id],
+    include_summary: true,
+  });
+  expect(total).toBe(3);
+  for (const row of found) {
+    const trials = (row.evaluations ?? []).flatMap((one) => one.trials ?? []);
+    expect(trials).toHaveLength(2);
+    for (const trial of trials) {
+      expect(trial.predict_call_id).toEqual(expect.any(String));
+      const scorers = Object.keys(trial.scorer_call_ids ?? {});
+      if (trial.model_output === null) expect(scorers).toEqual([]);
+      else expect(scorers.toSorted()).toEqual(["exact", "names the warp!"]);
+    }
+  }
+  const stats = summary?.evaluations?.[0]?.scorer_stats;
+  expect(stats).toContainEqual(
+    expect.objectContaining({ scorer_key: "exact", path: "passed", pass_true_count: 2, pass_known_count: 4 }),
+  );
+  expect(new Set(stats?.map(({ scorer_key }) => scorer_key))).toEqual(new Set(["exact", "names the warp!"]));
+
+  expect(await tracingOf().evaluationRunDelete({ ...at, evaluation_run_ids: [id] })).toEqual({ num_deleted: 1 });
+  expect(await statusOf(id)).toEqual({ code: "not_found" });
 });
 
 test("an empty dataset is evaluated at once", async () => {

@@ -20,7 +20,10 @@ function place() {
 
 /** The value of a version, as `/obj/read` has it. */
 async function valueOf(projectId: string, { object_id, digest }: { object_id: string; digest: string }) {
-  return (await service.tracing().objRead({ project_id: projectId, object_id, digest })).obj.val as Record<string, string>;
+  return (await service.tracing().objRead({ project_id: projectId, object_id, digest })).obj.val as Record<
+    string,
+    string
+  >;
 }
 
 async function textOf(projectId: string, digest: string): Promise<string> {
@@ -33,9 +36,15 @@ describe("ops", () => {
     const source = 'def café():\n    return "\u{1f9f6}"\n';
     const op = await tracing.opCreate({ ...at, name: "café".replace("é", "e"), source_code: source });
     const val: unknown = await valueOf(projectId, op);
-    expect(val).toEqual({ _type: "CustomWeaveType", weave_type: { type: "Op" }, files: { "obj.py": expect.any(String) } });
+    expect(val).toEqual({
+      _type: "CustomWeaveType",
+      weave_type: { type: "Op" },
+      files: { "obj.py": expect.any(String) },
+    });
     expect(await textOf(projectId, (val as { files: Record<string, string> }).files["obj.py"] ?? "")).toBe(source);
-    expect(await tracing.opRead({ ...at, object_id: "cafe", digest: "latest", eager: true })).toMatchObject({ code: source });
+    expect(await tracing.opRead({ ...at, object_id: "cafe", digest: "latest", eager: true })).toMatchObject({
+      code: source,
+    });
     const { objs } = await tracing.objsQuery({ project_id: projectId, filter: { is_op: true } });
     expect(objs.map(({ digest }) => digest)).toEqual([op.digest]);
   });
@@ -55,10 +64,18 @@ describe("ops", () => {
 describe("datasets", () => {
   test("are the object and the table that client libraries make of the same rows", async () => {
     const { projectId, at, tracing } = place();
-    const rows = [{ question: "2+2?", answer: 4 }, { question: "café", answer: 1.5 }, { question: "2+2?", answer: 4 }];
+    const rows = [
+      { question: "2+2?", answer: 4 },
+      { question: "café", answer: 1.5 },
+      { question: "2+2?", answer: 4 },
+    ];
     const made = await tracing.datasetCreate({ ...at, name: "Sums", description: "two", rows });
     const read = await tracing.datasetRead({ ...at, object_id: "sums", digest: made.digest });
-    expect(read).toMatchObject({ name: "Sums", description: "two", rows: expect.stringMatching(/\/table\/[0-9a-f]{64}$/) });
+    expect(read).toMatchObject({
+      name: "Sums",
+      description: "two",
+      rows: expect.stringMatching(/\/table\/[0-9a-f]{64}$/),
+    });
     const table = read.rows.slice(read.rows.lastIndexOf("/") + 1);
     const stored = (await tracing.tableQuery({ project_id: projectId, digest: table })).rows;
     expect(stored.map(({ val }) => val)).toEqual(rows);
@@ -93,7 +110,7 @@ describe("datasets", () => {
       body: JSON.stringify({ project_id: projectId, digest: rows.split("/").at(-1) }),
     });
     expect(await response.text()).toContain(row);
-    for (const wrong of ['[1]', '"rows"', "null", "[[]]"]) expect((await send(wrong)).status).toBe(422);
+    for (const wrong of ["[1]", '"rows"', "null", "[[]]"]) expect((await send(wrong)).status).toBe(422);
   });
 
   test("of thirty thousand rows are one request and one table", async () => {
@@ -115,7 +132,12 @@ describe("scorers", () => {
     expect(made.scorer).toBe(`weave:///${projectId}/object/exact_match:${made.digest}`);
     const read = await tracing.scorerRead({ ...at, object_id: "exact_match", digest: "latest" });
     const val = await valueOf(projectId, made);
-    expect(val).toMatchObject({ _type: "Scorer", score: read.score_op, column_map: null, _bases: ["Object", "BaseModel"] });
+    expect(val).toMatchObject({
+      _type: "Scorer",
+      score: read.score_op,
+      column_map: null,
+      _bases: ["Object", "BaseModel"],
+    });
     const [file] = (await tracing.refsReadBatch({ refs: [`${read.score_op}/key/files/key/obj.py`] })).vals;
     expect(await textOf(projectId, file as string)).toBe("score = 1");
     const ops: string[] = [];
@@ -151,7 +173,13 @@ describe("models", () => {
     const { digest } = await tracing.opCreate({ ...at, name: "MyModel.predict", source_code: "return 4" });
     const predict = `weave:///${projectId}/op/mymodel.predict:${digest}`;
     const publish = async (object_id: string, members: object) => {
-      const val = { _type: "MyModel", name: null, ...members, _class_name: "MyModel", _bases: ["Model", "Object", "BaseModel"] };
+      const val = {
+        _type: "MyModel",
+        name: null,
+        ...members,
+        _class_name: "MyModel",
+        _bases: ["Model", "Object", "BaseModel"],
+      };
       await tracing.objCreate({ obj: { project_id: projectId, object_id, val } });
       return tracing.modelRead({ ...at, object_id, digest: "latest" });
     };

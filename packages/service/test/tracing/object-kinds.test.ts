@@ -48,7 +48,12 @@ async function operationsOf(kind: Kind, projectId: string) {
     list: async (query = "") => {
       const { status, headers, text } = await send("GET", query);
       expect([status, headers.get("content-type")]).toEqual([200, "application/jsonl"]);
-      return text === "" ? [] : text.trimEnd().split("\n").map((line) => JSON.parse(line) as Listed);
+      return text === ""
+        ? []
+        : text
+            .trimEnd()
+            .split("\n")
+            .map((line) => JSON.parse(line) as Listed);
     },
     read: async (objectId: string, version: string) => {
       const { status, text } = await send("GET", `/${objectId}/versions/${version}`);
@@ -68,7 +73,8 @@ async function datasetOf(projectId: string): Promise<string> {
   return `weave:///${projectId}/object/${object_id}:${digest}`;
 }
 
-const versions = (listed: readonly Version[]) => listed.map(({ object_id, version_index }) => [object_id, version_index]);
+const versions = (listed: readonly Version[]) =>
+  listed.map(({ object_id, version_index }) => [object_id, version_index]);
 
 describe.concurrent.each(kinds)("%s", (kind) => {
   test("are versioned by content, listed, and read by digest, number, alias and latest", async () => {
@@ -91,11 +97,21 @@ describe.concurrent.each(kinds)("%s", (kind) => {
     // What is listed is what is read. An op is listed in its latest version only.
     const listed = await list();
     expect(listed).toContainEqual(latest);
-    expect(versions(listed)).toEqual(kind === "ops" ? [["my_thing_x", 1]] : [["my_thing_x", 0], ["my_thing_x", 1]]);
+    expect(versions(listed)).toEqual(
+      kind === "ops"
+        ? [["my_thing_x", 1]]
+        : [
+            ["my_thing_x", 0],
+            ["my_thing_x", 1],
+          ],
+    );
 
     expect((await read("my_thing_x", "v2")).status).toBe(404);
     expect((await remove("my_thing_x", "?digests=v1")).body).toEqual({ num_deleted: 1 });
-    expect(await read("my_thing_x", second.digest)).toMatchObject({ status: 404, body: { deleted_at: expect.any(String) } });
+    expect(await read("my_thing_x", second.digest)).toMatchObject({
+      status: 404,
+      body: { deleted_at: expect.any(String) },
+    });
     expect((await read("my_thing_x", "latest")).body).toMatchObject(first);
   });
 
@@ -131,7 +147,10 @@ describe.concurrent.each(kinds)("%s", (kind) => {
       expect(await send("GET", query)).toMatchObject({ status, text: expect.stringMatching(/query.*(limit|offset)/) });
     }
     const many = Array.from({ length: 101 }, (_, at) => `digests=v${at}`).join("&");
-    expect(await send("DELETE", `/a?${many}`)).toMatchObject({ status: 400, text: expect.stringMatching(/query.digests/) });
+    expect(await send("DELETE", `/a?${many}`)).toMatchObject({
+      status: 400,
+      text: expect.stringMatching(/query.digests/),
+    });
   });
 });
 
@@ -145,7 +164,11 @@ test("versions are listed in the order of their creation, in pages", async () =>
   ] as const) {
     await create(name, content);
   }
-  const all = [["b", 0], ["a", 0], ["b", 1]];
+  const all = [
+    ["b", 0],
+    ["a", 0],
+    ["b", 1],
+  ];
   expect(versions(await list())).toEqual(all);
   expect(versions(await list("?limit=1"))).toEqual(all.slice(0, 1));
   expect(versions(await list("?limit=5&offset=1"))).toEqual(all.slice(1));
@@ -177,7 +200,11 @@ test("equal content that is sent at the same time becomes one version", async ()
   expect(made).toEqual(Array.from({ length: 20 }, () => made[0]));
   const others = await Promise.all(Array.from({ length: 8 }, async (_, at) => create("race", `other ${at % 2}`)));
   expect(new Set(others.map(({ version_index }) => version_index))).toEqual(new Set([1, 2]));
-  expect(versions(await list())).toEqual([["race", 0], ["race", 1], ["race", 2]]);
+  expect(versions(await list())).toEqual([
+    ["race", 0],
+    ["race", 1],
+    ["race", 2],
+  ]);
 });
 
 test("what one project has, no other shows", async () => {

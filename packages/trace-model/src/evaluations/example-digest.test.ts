@@ -13,6 +13,8 @@ describe("the row of a trial", () => {
       exampleDigest(op("Evaluation.predict_and_score"), inputs),
     );
     digests.push(exampleDigest(op("Evaluation.predictAndScore"), JSON.stringify({ example: ref })));
+    const inTable = `weave:///acme/demo/table/abc/id/${digest}`;
+    digests.push(exampleDigest(op("Evaluation.predict_and_score"), JSON.stringify({ example: inTable })));
     digests.push(exampleDigest("MyEvaluation.predict_and_score", `{"example":${row}}`));
     expect(new Set(digests)).toEqual(new Set([digest]));
   });

@@ -5,11 +5,12 @@ import type { JsonText } from "../json/scan.js";
 import { opNamePart } from "../refs/op-name.js";
 
 const predictAndScore = /\.(?:predict_and_score|predictAndScore)$/;
-const rowRef = /\/attr\/rows\/id\/([^/]+)$/;
+/** The row of a dataset, or of a table itself. */
+const rowRef = /^weave:\/\/\/.*\/(?:attr\/rows|table\/[^/]+)\/id\/([^/]+)$/;
 
 /**
  * Returns the digest of the row of data that a call with the op `<evaluation>.predict_and_score` is about, '' for any
- * other call. A ref to a row of a dataset has it at its end; a row that is an input itself has the digest that a table
+ * other call. A ref to a row of a dataset or table has it at its end; a row that is an input itself has the digest that a table
  * gives it. So trials of one row have one digest, whichever form their client used.
  */
 export function exampleDigest(opName: string, inputs: JsonText): string {

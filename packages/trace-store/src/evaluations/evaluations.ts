@@ -25,10 +25,7 @@ export interface Evaluations {
   /** Reads a page of rows with the trials of each run. */
   results(request: EvaluationResultsQuery, options?: ReadOptions): Promise<ResultsPage>;
   /** Sums up the trials of each run, in the order of the request. */
-  summarize(
-    request: ResultsSummaryQuery,
-    options?: ReadOptions,
-  ): Promise<{ row_count: number; runs: RunSummary[] }>;
+  summarize(request: ResultsSummaryQuery, options?: ReadOptions): Promise<{ row_count: number; runs: RunSummary[] }>;
 }
 
 export function openEvaluations(context: EvaluationsContext & { costs: Pick<Costs, "book"> }): Evaluations {

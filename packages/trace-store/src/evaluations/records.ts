@@ -62,10 +62,23 @@ export async function findRecords(
       throw new HeddleError("invalid", `${name} has more than ${maxEntries} entries`, { loc: [name] });
     }
   }
+  const scopeNow = () => ({ project_id: request.project_id, now: now(), inFlight });
+  const { kind, ids, trial_id } = request;
+  let trialIds = trial_id === undefined ? undefined : [trial_id];
+  if (kind !== "run" && ids !== undefined && trialIds === undefined) {
+    const parents = () => {
+      const p = new Parameters();
+      const sql = visibleCalls(scopeNow(), p, { select: ["parent_id"], prewhere: [p.in("id", "String", ids)] });
+      return { sql, params: p };
+    };
+    const rows = await engine.rows<{ parent_id: string }>(parents, { signal });
+    trialIds = [...new Set(rows.map(({ parent_id }) => parent_id))];
+    if (trialIds.length === 0) return [];
+  }
   const statement = () => {
     const p = new Parameters();
-    const scope = { project_id: request.project_id, now: now(), inFlight };
-    const found = request.kind === "run" ? selectRuns(scope, p, request) : selectParts(scope, p, request);
+    const scope = scopeNow();
+    const found = kind === "run" ? selectRuns(scope, p, request) : selectParts(scope, p, request, trialIds);
     const sql = `SELECT ${recordColumns.join(", ")} FROM (${found}) ORDER BY toInt64(us), id LIMIT 1 BY id`;
     return { sql: `SELECT * FROM (${sql})${pageClause(p, request)}`, params: p };
   };
@@ -94,11 +107,7 @@ const noTrial = ["trial", "run", "evaluation", "model", "scorer"].map((name) => 
 /** The first of these that is no empty text. */
 const firstOf = (...texts: string[]) => `arrayFirst(text -> text != '', [${texts.join(", ")}])`;
 
-function selectRuns(
-  scope: CallScope,
-  p: Parameters,
-  { ids, evaluations, models }: EvaluationRecordQuery,
-): string {
+function selectRuns(scope: CallScope, p: Parameters, { ids, evaluations, models }: EvaluationRecordQuery): string {
   const evaluation = firstOf(
     "JSONExtractString(attributes, 'weave', 'evaluation')",
     "JSONExtractString(inputs, 'self')",
@@ -125,16 +134,15 @@ function selectRuns(
   });
 }
 
-function selectParts(scope: CallScope, p: Parameters, request: EvaluationRecordQuery): string {
+/** `trialIds`: of which trials, where that is known. */
+function selectParts(
+  scope: CallScope,
+  p: Parameters,
+  request: EvaluationRecordQuery,
+  trialIds: readonly string[] | undefined,
+): string {
   const { kind, ids, evaluation_run_id: run, trial_id: trial } = request;
-  const anyId = ids === undefined ? undefined : p.in("id", "String", ids);
-  const trials = {
-    rare: [
-      ...(run === undefined ? [] : [`parent_id = ${p.bind("String", run)}`]),
-      ...(trial === undefined ? [] : [`id = ${p.bind("String", trial)}`]),
-      ...(anyId === undefined ? [] : [`id IN (${visibleCalls(scope, p, { select: ["parent_id"], prewhere: [anyId] })})`]),
-    ],
-  };
+  const trials = { rare: run === undefined ? [] : [`parent_id = ${p.bind("String", run)}`], ids: trialIds };
   const calls = selectTrialCalls(scope, p, trials, ["trace_id AS call_trace"]);
   const inTrials = kind === "prediction" ? selectPredictions(calls) : `SELECT * FROM (${calls}) WHERE is_score`;
   const found = `SELECT call_id AS id, call_us AS us, call_trace AS trace, trial_id AS trial, run_id AS run, '' AS evaluation, model,
@@ -142,7 +150,7 @@ function selectParts(scope: CallScope, p: Parameters, request: EvaluationRecordQ
   if (run !== undefined || trial !== undefined) return found;
   const alone = visibleCalls(scope, p, {
     select: ["id", "toUnixTimestamp64Micro(started_at) AS us", "trace_id AS trace", ...noTrial],
-    prewhere: anyId === undefined ? [] : [anyId],
+    prewhere: ids === undefined ? [] : [p.in("id", "String", ids)],
     where: [
       `JSONExtractString(attributes, 'weave', '${kind}') = 'true'`,
       "JSONExtractString(attributes, 'weave', 'evaluation_run_id') = ''",

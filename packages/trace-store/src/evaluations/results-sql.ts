@@ -50,7 +50,10 @@ export function selectTrialFields(
         FROM (${calls}) WHERE is_added GROUP BY trial_id, scorer) GROUP BY added_to) AS late_scores ON added_to = trial_id`);
   }
   if (columns.has("model_latency_seconds") || columns.has("total_tokens")) {
-    const calls = selectTrialCalls(scope, p, trials, ["latency_us AS prediction_us", `${predictionTokens} AS total_tokens`]);
+    const calls = selectTrialCalls(scope, p, trials, [
+      "latency_us AS prediction_us",
+      `${predictionTokens} AS total_tokens`,
+    ]);
     joins.push(`LEFT JOIN (SELECT trial_id AS predicted_in, prediction_us, total_tokens FROM (${selectPredictions(calls)}))
       AS predictions ON predicted_in = trial_id`);
   }
@@ -111,7 +114,10 @@ function sortValue(sql: StatementSql, { field }: ResultsSort): { text: string; n
     return { text: `CAST(toString(${field.column}), 'Nullable(String)')`, number };
   }
   const leaf = sql.named(leafOrNull(sql, field.column, field.path));
-  return { text: leaf.first, number: `multiIf(${leaf.again} = 'true', 1, ${leaf.again} = 'false', 0, ${numeric(leaf.again)})` };
+  return {
+    text: leaf.first,
+    number: `multiIf(${leaf.again} = 'true', 1, ${leaf.again} = 'false', 0, ${numeric(leaf.again)})`,
+  };
 }
 
 function rowKeys({ mode }: ResultsSort, index: number): string[] {

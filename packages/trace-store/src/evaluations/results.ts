@@ -114,14 +114,21 @@ async function readKeys({ engine, scope, signal }: ResultsSource, plan: ResultsP
   const statement = (clause: (p: Parameters) => string, columns: string) => () => {
     const p = new Parameters();
     const { sql, orderBy } = selectRows(scope(), p, plan);
-    return { sql: `SELECT ${columns} FROM (${sql}) ${columns === count ? "" : `ORDER BY ${orderBy}`}${clause(p)}`, params: p };
+    return {
+      sql: `SELECT ${columns} FROM (${sql}) ${columns === count ? "" : `ORDER BY ${orderBy}`}${clause(p)}`,
+      params: p,
+    };
   };
   const options = { signal, settings: resultsSettings };
   const rows = statement((p) => pageClause(p, page), "row_digest, evaluations, count() OVER () AS total");
   const keys = await engine.rows<RowKey>(rows, options);
-  if (keys.length > 0 || (page.offset ?? 0) === 0 && page.limit !== 0) return { keys, total: Number(keys[0]?.total ?? 0) };
+  if (keys.length > 0 || ((page.offset ?? 0) === 0 && page.limit !== 0))
+    return { keys, total: Number(keys[0]?.total ?? 0) };
   // A page without rows does not say how many there are.
-  const [counted] = await engine.rows<{ total: string }>(statement(() => "", count), options);
+  const [counted] = await engine.rows<{ total: string }>(
+    statement(() => "", count),
+    options,
+  );
   return { keys, total: Number(counted?.total ?? 0) };
 }
 
@@ -186,13 +193,18 @@ async function readTrialCalls(
 ): Promise<Map<string, TrialCall[]>> {
   const statement = () => {
     const p = new Parameters();
-    const calls = selectTrialCalls(scope(), p, { rare: at(p, located) }, [
-      `${exactly("output")} AS call_output`,
-      "latency_us AS call_latency",
-      "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",
-      "`usage.model` AS models",
-      `arrayZip(${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}) AS counts`,
-    ]);
+    const calls = selectTrialCalls(
+      scope(),
+      p,
+      { rare: [p.inTimes("started_at", located.started_at)], ids: located.ids },
+      [
+        `${exactly("output")} AS call_output`,
+        "latency_us AS call_latency",
+        "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",
+        "`usage.model` AS models",
+        `arrayZip(${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}) AS counts`,
+      ],
+    );
     const columns = `call_id, trial_id, call_us AS us, scorer, is_score, is_added, model_rank, call_latency, spans, models, counts,
       if(is_added OR (is_running AND NOT is_score), call_output, '') AS shown_output`;
     return { sql: `SELECT ${columns} FROM (${calls}) ORDER BY toInt64(us), call_id`, params: p };
@@ -285,7 +297,12 @@ async function resolveRows({ engine, scope, signal }: ResultsSource, rows: reado
   for (let from = 0; from < refs.length; from += readTrials) {
     const some = refs.slice(from, from + readTrials);
     const { project_id } = scope();
-    const found = await readRows(engine, project_id, some.map(({ row_digest }) => row_digest), signal);
+    const found = await readRows(
+      engine,
+      project_id,
+      some.map(({ row_digest }) => row_digest),
+      signal,
+    );
     for (const row of some) {
       const value = found.get(row.row_digest);
       if (value === undefined) missing.push(row.row_digest);

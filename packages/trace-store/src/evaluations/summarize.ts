@@ -45,7 +45,8 @@ export async function summarizeResults(
       scorer_stats: sums.stats(),
       is_cut: sums.isCut,
       output_mean: predicted?.output_mean ?? null,
-      predict_total_tokens: predicted?.tokens === undefined || predicted.tokens === null ? null : Number(predicted.tokens),
+      predict_total_tokens:
+        predicted?.tokens === undefined || predicted.tokens === null ? null : Number(predicted.tokens),
       predict_total_cost: costs?.get(id) ?? null,
     };
   });

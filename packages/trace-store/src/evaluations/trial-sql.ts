@@ -9,10 +9,11 @@ import type { CallScope } from "../query/visible-calls.js";
  * tree and the names decide; see `callKinds`.
  */
 
-/** Which trials, as conditions over the columns of `calls`; `rare` ones are those that few calls meet. */
-interface TrialConditions {
+/** Which trials: all conditions over the columns of `calls` must hold. Few calls meet them. */
+export interface TrialConditions {
   rare?: readonly string[];
-  where?: readonly string[];
+  /** The ids of the trials, where they are known: the calls below them are then found without looking for the trials. */
+  ids?: readonly string[];
 }
 
 /** What `callKinds` needs to know of a trial. */
@@ -30,7 +31,7 @@ const trialFacts = [
 export function selectTrials(
   scope: CallScope,
   p: Parameters,
-  { rare = [], where = [] }: TrialConditions,
+  { rare = [], ids }: TrialConditions,
   columns: readonly string[] = [],
 ): string {
   const union = visibleCalls(scope, p, {
@@ -42,8 +43,8 @@ export function selectTrials(
       "example_digest AS row_digest",
       ...columns,
     ],
-    prewhere: rare,
-    where: [...where, "example_digest != ''"],
+    prewhere: ids === undefined ? rare : [p.in("id", "String", ids), ...rare],
+    where: ["example_digest != ''"],
   });
   return `SELECT * EXCEPT trial_version FROM (${union}) ORDER BY trial_version DESC LIMIT 1 BY trial_id`;
 }
@@ -72,15 +73,18 @@ export function selectTrialCalls(
       "JSONExtractString(attributes, 'weave', 'scorer') AS call_scorer",
       ...columns,
     ],
-    prewhere: [`parent_id IN (SELECT trial_id FROM (${selectTrials(scope, p, trials)}))`],
+    prewhere: [
+      trials.ids === undefined
+        ? `parent_id IN (SELECT trial_id FROM (${selectTrials(scope, p, trials)}))`
+        : p.in("parent_id", "String", trials.ids),
+    ],
   });
   return `SELECT *, ${callKinds} FROM (SELECT * EXCEPT call_version FROM (${children}) ORDER BY call_version DESC LIMIT 1 BY call_id) AS children
     INNER JOIN (${selectTrials(scope, p, trials, trialFacts)}) AS trials ON call_parent = trial_id`;
 }
 
 /** The name of the object or op that a ref leads to; '' for other text. */
-const refName = (ref: string) =>
-  `decodeURLComponent(extract(${ref}, '^weave:///[^/]+/[^/]+/(?:object|op)/([^:/]+)'))`;
+const refName = (ref: string) => `decodeURLComponent(extract(${ref}, '^weave:///[^/]+/[^/]+/(?:object|op)/([^:/]+)'))`;
 
 /**
  * What the calls below a trial are. `is_score`: marked as a score, named like one, or named like one of the scores in the

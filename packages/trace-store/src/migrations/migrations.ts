@@ -23,8 +23,8 @@ const tableRowSize =
  * it; '' for other calls. Calls that were stored before have the digest of the text of their example.
  */
 const exampleDigest = `example_digest String DEFAULT if(match(op_key, '\\\\.(predict_and_score|predictAndScore)$'),
-  if(match(JSONExtractString(inputs, 'example'), '/attr/rows/id/[^/]+$'),
-    extract(JSONExtractString(inputs, 'example'), '/attr/rows/id/([^/]+)$'), lower(hex(SHA256(JSONExtractRaw(inputs, 'example'))))),
+  if(match(JSONExtractString(inputs, 'example'), '^weave:///.*/(attr/rows|table/[^/]+)/id/[^/]+$'),
+    extract(JSONExtractString(inputs, 'example'), '/id/([^/]+)$'), lower(hex(SHA256(JSONExtractRaw(inputs, 'example'))))),
   '') CODEC(ZSTD(1))`;
 const exampleDigests = ["calls", "call_parts"].map(
   (table) => `ALTER TABLE {DB}.${table} {OC} ADD COLUMN IF NOT EXISTS ${exampleDigest}`,

@@ -3,7 +3,7 @@ import { integerOf, textOf } from "../database.js";
 import { originalText } from "../stored-text.js";
 
 const states = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-export type JobState = (typeof states)[number];
+type JobState = (typeof states)[number];
 
 /** The states that a job never leaves. */
 export type JobOutcome = "succeeded" | "failed" | "cancelled";

@@ -11,13 +11,13 @@ import type { Scorer } from "../scorers/scorer.js";
 import type { Services } from "../services.js";
 
 /** A stored object that the service runs, with the ref of its version. */
-export interface Runnable {
+interface Runnable {
   ref: string;
   /** Object id. */
   object_id: string;
 }
 
-export interface RunnableModel extends Runnable {
+interface RunnableModel extends Runnable {
   model: LlmModel;
 }
 

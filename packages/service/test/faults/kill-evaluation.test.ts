@@ -164,8 +164,9 @@ async function faultsOf(client: Wire, projectId: string, id: string): Promise<st
   for (const item of items) {
     const children = calls
       .filter(({ parent_id }) => parent_id === item.id)
-      .map(({ op_name: op }) => /op\/([^:]+)/.exec(op)?.[1]);
-    if (children.toSorted().join() !== "digits.score,exact.score,model.predict")
+      .map(({ op_name: op }) => /op\/([^:]+)/.exec(op)?.[1] ?? op)
+      .toSorted((a, b) => (a < b ? -1 : 1));
+    if (children.join() !== "digits.score,exact.score,model.predict")
       faults.push(`${item.id}: ${children.join()}`);
   }
   for (const { id: callId, ended_at, exception } of calls) {

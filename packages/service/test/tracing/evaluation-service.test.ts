@@ -165,7 +165,7 @@ test("a run is recorded like one of a client library: predictions, scores, a sum
     expect(item.inputs).toMatchObject({ self: evaluationRef, model: modelRef });
     const example = String(item.inputs["example"]);
     const { vals } = await service.tracing().refsReadBatch({ refs: [example] });
-    const row = vals[0] as unknown as { prompt: string; expected: string };
+    const row = vals[0] as { prompt: string; expected: string };
     expect(rows).toContainEqual(row);
     const text = row.prompt.split(" ").slice(1).join(" ");
     const [predict] = of("short-answers.predict", item.id);
@@ -419,7 +419,7 @@ test("a repeated request returns the same run", async () => {
   const request = { project_id: project, evaluation_ref: evaluationRef, model_ref: await model() };
   const retryId = randomUUID();
   const send = async () => (await post("/evaluations/evaluate_model", retryId, request))["call_id"] ?? "";
-  const [id = "", again] = await Promise.all([send(), send()]);
+  const [id, again] = await Promise.all([send(), send()]);
   expect(again).toBe(id);
   expect(await ended(id)).toMatchObject({ code: "complete" });
   expect(await send()).toBe(id);

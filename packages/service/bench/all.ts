@@ -43,6 +43,7 @@ const benches: Bench[] = [
     subject: "reads, compared with the same statements and the bare table",
     args: calls,
   },
+  { file: "trace-store/bench/eval-results.ts", subject: "results of evaluations, compared with bare SQL" },
   { file: "control-plane/bench/annotation-queues.ts", subject: "annotation queues, compared with bare SQL" },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
   { file: "training-engine/bench/train.ts", subject: "training steps, compared with the matmul peak of this machine" },

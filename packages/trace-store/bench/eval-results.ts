@@ -15,7 +15,7 @@ import type { EvaluationResultsQuery } from "../src/evaluations/results-plan.js"
 import { openTraceStore } from "../src/store.js";
 
 const rowCount = process.argv[2] === "--rows" ? Number(process.argv[3]) : 10_000;
-const rounds = 30;
+const rounds = 15;
 const databaseName = "bench_eval_results";
 const projectId = "acme/bench";
 const scorers = ["exact", "points", "judge"];

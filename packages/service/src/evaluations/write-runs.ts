@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { derivedId, externalRefs } from "@heddle/trace-model";
 import type { CallPart, JsonText, ProjectOf } from "@heddle/trace-model";
-import type { EvaluationRecord, RunSummary } from "@heddle/trace-store";
+import type { EvaluationRecord, ScoreStats } from "@heddle/trace-store";
 import type { RawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
 import { versionRef } from "./evaluation-refs.js";
@@ -42,13 +42,13 @@ export async function finishRun(
 ): Promise<void> {
   const { store } = writes.services;
   const { projectId } = context;
-  const [run, { runs }] = await Promise.all([
+  const [run, { runs }, outputMean] = await Promise.all([
     store.calls.read({ project_id: projectId, id: runId }),
     store.evaluations.summarize({ project_id: projectId, evaluation_run_ids: [runId] }),
+    store.evaluations.meanOutput({ project_id: projectId, evaluation_run_id: runId }),
   ]);
   if (run === undefined) throw new HeddleError("not_found", `there is no evaluation run ${runId}`);
-  const [sums] = runs;
-  const output = sums === undefined ? "{}" : meansOf(sums);
+  const output = meansOf(runs[0]?.scorer_stats ?? [], outputMean);
   const summary = given === undefined ? run.summary : externalRefs(given.text, context.projectOf);
   const now = nowUs();
   const summarizeId = derivedId(projectId, runId, 0, "summarize");
@@ -84,7 +84,7 @@ export async function finishRun(
 type Means = Map<string, Means | number>;
 
 /** `{"mean": …}` for each value of the scores, at its path, and for outputs that are numbers. */
-function meansOf({ scorer_stats: stats, output_mean: outputMean }: RunSummary): JsonText {
+function meansOf(stats: readonly ScoreStats[], outputMean: number | null): JsonText {
   const means: Means = new Map();
   if (outputMean !== null) setMean(means, ["output"], outputMean);
   for (const { scorer_key, path, value_type, numeric_mean, pass_rate } of stats) {

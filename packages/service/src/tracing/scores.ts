@@ -14,6 +14,13 @@ export function scoreHandlers(services: Services): TracingHandlers<Caller>["scor
   const scores = new EvaluationCalls(services, scoreView);
   const writes = new EvaluationWrites(services);
 
+  /** Ends a trial anew, if it has ended, without scores that are gone. */
+  async function refreshTrial(projectId: string, trialId: string): Promise<void> {
+    const request = { project_id: projectId, kind: "prediction", trial_id: trialId } as const;
+    const [prediction] = await store.evaluations.find(request);
+    if (prediction !== undefined) await refreshPrediction(writes, projectId, prediction);
+  }
+
   return {
     async scoreCreate({ params, body, headers }, caller) {
       const projectId = projectOfPath(params);
@@ -37,15 +44,8 @@ export function scoreHandlers(services: Services): TracingHandlers<Caller>["scor
       if (ids.length === 0) return { num_deleted: 0 };
       await store.calls.delete(projectId, ids, caller.user_id);
       await purgeScoreFeedback(writes, projectId, ids);
-      for (const trialId of new Set(found.map(({ trial_id }) => trial_id))) {
-        if (trialId === null) continue;
-        const [prediction] = await store.evaluations.find({
-          project_id: projectId,
-          kind: "prediction",
-          trial_id: trialId,
-        });
-        if (prediction !== undefined) await refreshPrediction(writes, projectId, prediction);
-      }
+      const trialIds = new Set(found.map(({ trial_id }) => trial_id).filter((id) => id !== null));
+      await Promise.all(Array.from(trialIds, (trialId) => refreshTrial(projectId, trialId)));
       return { num_deleted: ids.length };
     },
   };

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 /** Runs a program of this folder that uses the npm package `weave`, and returns the JSON that it prints last. */
 export async function runProgram(
   name: string,
-  { url, key, args, start }: { url: string; key: string; args: readonly string[]; start: string },
+  { url, key, args, start }: { url: string; key: string; args: string[]; start: string },
 ): Promise<unknown> {
   const program = fileURLToPath(new URL(name, import.meta.url));
   const { stdout } = await run(process.execPath, ["--import", "tsx", program, ...args], {

@@ -6,7 +6,7 @@ import { planResults } from "./results-plan.js";
 import type { EvaluationResultsQuery } from "./results-plan.js";
 import { readResults } from "./results.js";
 import type { ResultsPage, ResultsSource } from "./results.js";
-import { summarizeResults } from "./summarize.js";
+import { meanOutput, summarizeResults } from "./summarize.js";
 import type { RunSummary } from "./summarize.js";
 
 /** Which trials to sum up: those of the rows that a query of results selects. */
@@ -26,6 +26,8 @@ export interface Evaluations {
   results(request: EvaluationResultsQuery, options?: ReadOptions): Promise<ResultsPage>;
   /** Sums up the trials of each run, in the order of the request. */
   summarize(request: ResultsSummaryQuery, options?: ReadOptions): Promise<{ row_count: number; runs: RunSummary[] }>;
+  /** Returns the mean of the outputs of a run that are numbers; null if none is. */
+  meanOutput(request: { project_id: string; evaluation_run_id: string }): Promise<number | null>;
 }
 
 export function openEvaluations(context: EvaluationsContext & { costs: Pick<Costs, "book"> }): Evaluations {
@@ -45,5 +47,6 @@ export function openEvaluations(context: EvaluationsContext & { costs: Pick<Cost
         planResults(request),
         request.include_costs === true,
       ),
+    meanOutput: async ({ project_id, evaluation_run_id }) => await meanOutput(sourceOf(project_id), evaluation_run_id),
   };
 }

@@ -7,7 +7,7 @@ import { StatementSql } from "../query/statement-sql.js";
 import type { CallScope } from "../query/visible-calls.js";
 import { allRows } from "../schema/read-table.js";
 import type { ResultsPlan, ResultsSort, TrialColumn } from "./results-plan.js";
-import { selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";
+import { mayBeAdded, selectPredictions, selectTrialCalls, selectTrials } from "./trial-sql.js";
 
 /** What a trial says itself of each field; '' or NULL where it says nothing. */
 const ownColumns: Partial<Record<TrialColumn, string>> = {
@@ -44,7 +44,7 @@ export function selectTrialFields(
   const own = wanted.flatMap((name) => ownColumns[name] ?? []);
   const joins: string[] = [];
   if (columns.has("scores")) {
-    const calls = selectTrialCalls(scope, p, trials, ["output AS call_output"]);
+    const calls = selectTrialCalls(scope, p, trials, ["output AS call_output"], [mayBeAdded(scope, p, trials)]);
     joins.push(`LEFT JOIN (SELECT added_to, groupArray((added_name, added_value)) AS added FROM
       (SELECT trial_id AS added_to, scorer AS added_name, argMax(call_output, (call_us, call_id)) AS added_value
         FROM (${calls}) WHERE is_added GROUP BY trial_id, scorer) GROUP BY added_to) AS late_scores ON added_to = trial_id`);

@@ -91,10 +91,11 @@ export async function readResults(
       readPayloads(source, located, request.include_raw_data_rows === true),
       children || book !== undefined ? readTrialCalls(source, located) : new Map<string, TrialCall[]>(),
     ]);
+    const outputs = await readOutputs(source, [...calls.values()].flat());
     for (const { id, into, row } of some) {
       const payload = payloads.get(id);
       if (payload === undefined) continue;
-      into.push(trialOf(payload, calls.get(id) ?? [], { book, children }));
+      into.push(trialOf(payload, calls.get(id) ?? [], { book, children, outputs }));
       if (row !== undefined && payload.inputs !== "") row.raw_data_row = memberOf(payload.inputs, "example") ?? "null";
     }
   }
@@ -178,8 +179,7 @@ interface TrialCall {
   is_score: boolean;
   is_added: boolean;
   model_rank: number;
-  /** Only of added scores, and of predictions of running trials. */
-  shown_output: JsonText;
+  is_running: boolean;
   call_latency: string | null;
   spans: JsonText;
   models: string[];
@@ -198,15 +198,14 @@ async function readTrialCalls(
       p,
       { rare: [p.inTimes("started_at", located.started_at)], ids: located.ids },
       [
-        `${exactly("output")} AS call_output`,
         "latency_us AS call_latency",
         "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",
         "`usage.model` AS models",
         `arrayZip(${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}) AS counts`,
       ],
     );
-    const columns = `call_id, trial_id, call_us AS us, scorer, is_score, is_added, model_rank, call_latency, spans, models, counts,
-      if(is_added OR (is_running AND NOT is_score), call_output, '') AS shown_output`;
+    const columns = `call_id, trial_id, call_us AS us, scorer, is_score, is_added, is_running, model_rank, call_latency,
+      spans, models, counts`;
     return { sql: `SELECT ${columns} FROM (${calls}) ORDER BY toInt64(us), call_id`, params: p };
   };
   const found = new Map<string, TrialCall[]>();
@@ -216,6 +215,14 @@ async function readTrialCalls(
     else siblings.push(row);
   }
   return found;
+}
+
+/** Outputs that trials do not have themselves: those of added scores, and of predictions of running trials. */
+async function readOutputs(source: ResultsSource, calls: readonly TrialCall[]): Promise<Map<string, Payload>> {
+  const wanted = calls.filter(({ is_added, is_running, is_score }) => is_added || (is_running && !is_score));
+  if (wanted.length === 0) return new Map();
+  const located = { ids: wanted.map(({ call_id }) => call_id), started_at: wanted.map(({ us }) => BigInt(us)) };
+  return await readPayloads(source, located, false);
 }
 
 const usageCounts = [
@@ -229,25 +236,29 @@ const usageCounts = [
 function trialOf(
   { trial_id, output }: Payload,
   calls: readonly TrialCall[],
-  { book, children }: { book: PriceBook | undefined; children: boolean },
+  {
+    book,
+    children,
+    outputs,
+  }: { book: PriceBook | undefined; children: boolean; outputs: ReadonlyMap<string, Payload> },
 ): ResultsTrial {
   const others = calls.filter(({ is_score }) => !is_score);
   const least = Math.min(...others.map(({ model_rank }) => model_rank));
   const prediction = others.find(({ model_rank }) => model_rank === least);
   const scores = new Map(objectEntries(memberOf(output, "scores") ?? "{}").map(({ key, value }) => [key, value]));
   const scoreIds = new Map<string, string>();
-  for (const { call_id, scorer, is_score, is_added, shown_output } of children ? calls : []) {
+  const outputOf = (id: string | undefined) => (id === undefined ? undefined : outputs.get(id)?.output) ?? "null";
+  for (const { call_id, scorer, is_score, is_added } of children ? calls : []) {
     if (!is_score) continue;
     scoreIds.set(scorer, call_id);
-    if (is_added) scores.set(scorer, shown_output);
+    if (is_added) scores.set(scorer, outputOf(call_id));
   }
   const usage = prediction === undefined ? [] : usageOfCall(prediction);
   const latency = prediction?.call_latency ?? null;
   return {
     trial_id,
     prediction_id: children ? (prediction?.call_id ?? null) : null,
-    model_output:
-      memberOf(output, "output") ?? memberOf(output, "model_output") ?? (prediction?.shown_output || "null"),
+    model_output: memberOf(output, "output") ?? memberOf(output, "model_output") ?? outputOf(prediction?.call_id),
     scores,
     score_ids: scoreIds,
     model_latency_seconds: latency === null ? ownLatency(output) : Number(latency) / 1e6,

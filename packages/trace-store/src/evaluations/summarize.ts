@@ -8,7 +8,7 @@ import type { ResultsSource } from "./results.js";
 import { selectRows, selectTrialFields } from "./results-sql.js";
 import { ScoreSums } from "./score-stats.js";
 import type { ScoreStats } from "./score-stats.js";
-import { selectPredictions, selectTrialCalls } from "./trial-sql.js";
+import { selectPredictions, selectTrialCalls, usedTokens } from "./trial-sql.js";
 
 /** Sums and means of one run. */
 export interface RunSummary {
@@ -17,8 +17,6 @@ export interface RunSummary {
   scorer_stats: ScoreStats[];
   /** Whether the scores have more different values than are summed up. */
   is_cut: boolean;
-  /** Of outputs that are numbers. */
-  output_mean: number | null;
   predict_total_tokens: number | null;
   predict_total_cost: number | null;
 }
@@ -30,23 +28,20 @@ export async function summarizeResults(
   withCosts: boolean,
 ): Promise<{ row_count: number; runs: RunSummary[] }> {
   if (plan.runs.length === 0) return { row_count: 0, runs: [] };
-  const [rowCount, scores, predictions, costs] = await Promise.all([
+  const [rowCount, scores, tokens, costs] = await Promise.all([
     countRows(source, plan),
     sumScores(source, plan),
-    sumPredictions(source, plan),
+    sumTokens(source, plan),
     withCosts ? sumCosts(source, plan) : undefined,
   ]);
   const runs = plan.runs.map((id): RunSummary => {
     const { trials = 0, sums = new ScoreSums() } = scores.get(id) ?? {};
-    const predicted = predictions.get(id);
     return {
       evaluation_run_id: id,
       trial_count: trials,
       scorer_stats: sums.stats(),
       is_cut: sums.isCut,
-      output_mean: predicted?.output_mean ?? null,
-      predict_total_tokens:
-        predicted?.tokens === undefined || predicted.tokens === null ? null : Number(predicted.tokens),
+      predict_total_tokens: tokens.get(id) ?? null,
       predict_total_cost: costs?.get(id) ?? null,
     };
   });
@@ -89,27 +84,32 @@ async function sumScores(source: ResultsSource, plan: ResultsPlan) {
   return found;
 }
 
-interface PredictionSums {
-  run_id: string;
-  tokens: string | null;
-  output_mean: number | null;
-}
-
-async function sumPredictions(source: ResultsSource, plan: ResultsPlan): Promise<Map<string, PredictionSums>> {
+/** Tokens that the predictions of each run used; runs without any are missing. */
+async function sumTokens(source: ResultsSource, plan: ResultsPlan): Promise<Map<string, number>> {
   const { engine, scope, signal } = source;
   const statement = () => {
     const p = new Parameters();
     const trials = { rare: [p.in("parent_id", "String", plan.runs)] };
-    const calls = selectTrialCalls(scope(), p, trials, [
-      "if(empty(`usage.model`), NULL, toNullable(arraySum(`usage.total_tokens`))) AS tokens",
-      "if(JSONType(output) IN ('Int64', 'UInt64', 'Double'), toFloat64OrNull(output), NULL) AS output_number",
-    ]);
-    const sql = `SELECT run_id, sum(tokens) AS tokens, avg(output_number) AS output_mean
-      FROM (SELECT run_id, tokens, output_number FROM (${selectPredictions(calls)})${ofRows(source, p, plan)}) GROUP BY run_id`;
+    const calls = selectTrialCalls(scope(), p, trials, ["arraySum(`usage.total_tokens`) AS tokens"], [usedTokens]);
+    const sql = `SELECT run_id, sum(tokens) AS total FROM (${selectPredictions(calls)})${ofRows(source, p, plan)} GROUP BY run_id`;
     return { sql, params: p };
   };
-  const rows = await engine.rows<PredictionSums>(statement, { signal, settings: resultsSettings });
-  return new Map(rows.map((row) => [row.run_id, row]));
+  const rows = await engine.rows<{ run_id: string; total: string }>(statement, { signal, settings: resultsSettings });
+  return new Map(rows.map(({ run_id, total }) => [run_id, Number(total)]));
+}
+
+/** The mean of the outputs of a run that are numbers; null if none is. */
+export async function meanOutput({ engine, scope, signal }: ResultsSource, runId: string): Promise<number | null> {
+  const statement = () => {
+    const p = new Parameters();
+    const trials = { rare: [`parent_id = ${p.bind("String", runId)}`] };
+    const calls = selectTrialCalls(scope(), p, trials, [
+      "if(JSONType(output) IN ('Int64', 'UInt64', 'Double'), toFloat64OrNull(output), NULL) AS output_number",
+    ]);
+    return { sql: `SELECT avg(output_number) AS mean FROM (${selectPredictions(calls)})`, params: p };
+  };
+  const [row] = await engine.rows<{ mean: number | null }>(statement, { signal, settings: resultsSettings });
+  return row?.mean ?? null;
 }
 
 /** Before every call that can be stored. */
@@ -124,10 +124,13 @@ async function sumCosts(source: ResultsSource, plan: ResultsPlan): Promise<Map<s
   const statement = () => {
     const p = new Parameters();
     const trials = { rare: [p.in("parent_id", "String", plan.runs)] };
-    const calls = selectTrialCalls(scope(), p, trials, [
-      "`usage.model` AS models",
-      ...counts.map((name) => `\`usage.${name}\` AS all_${name}`),
-    ]);
+    const calls = selectTrialCalls(
+      scope(),
+      p,
+      trials,
+      ["`usage.model` AS models", ...counts.map((name) => `\`usage.${name}\` AS all_${name}`)],
+      [usedTokens],
+    );
     const sql = `SELECT run_id AS bucket, model_used AS model, ${costs.periodOf(p, "toInt64(call_us)")} AS period, ${tokenSums.join(", ")}
       FROM (SELECT run_id, call_us, ${["models", ...counts.map((name) => `all_${name}`)].join(", ")}
         FROM (${selectPredictions(calls)})${ofRows(source, p, plan)})

@@ -31,33 +31,44 @@ const trialFacts = [
 export function selectTrials(
   scope: CallScope,
   p: Parameters,
-  { rare = [], ids }: TrialConditions,
+  trials: TrialConditions,
   columns: readonly string[] = [],
 ): string {
-  const union = visibleCalls(scope, p, {
-    select: [
-      "id AS trial_id",
-      "parent_id AS run_id",
-      "version AS trial_version",
-      "toUnixTimestamp64Micro(started_at) AS trial_us",
-      "example_digest AS row_digest",
-      ...columns,
-    ],
+  const union = visibleTrials(scope, p, trials, [
+    "id AS trial_id",
+    "parent_id AS run_id",
+    "version AS trial_version",
+    "toUnixTimestamp64Micro(started_at) AS trial_us",
+    "example_digest AS row_digest",
+    ...columns,
+  ]);
+  return `SELECT * EXCEPT trial_version FROM (${union}) ORDER BY trial_version DESC LIMIT 1 BY trial_id`;
+}
+
+/** SELECT of trials; one that ends meanwhile may be there twice. */
+function visibleTrials(
+  scope: CallScope,
+  p: Parameters,
+  { rare = [], ids }: TrialConditions,
+  select: readonly string[],
+): string {
+  return visibleCalls(scope, p, {
+    select,
     prewhere: ids === undefined ? rare : [p.in("id", "String", ids), ...rare],
     where: ["example_digest != ''"],
   });
-  return `SELECT * EXCEPT trial_version FROM (${union}) ORDER BY trial_version DESC LIMIT 1 BY trial_id`;
 }
 
 /**
  * SELECT of the calls below trials, each once: `call_id`, `call_us`, the columns of `selectTrials`, what `callKinds` adds,
- * and further columns, which are SQL over the columns of `calls`.
+ * and further columns, which are SQL over the columns of `calls`. `only` are conditions on the calls.
  */
 export function selectTrialCalls(
   scope: CallScope,
   p: Parameters,
   trials: TrialConditions,
   columns: readonly string[] = [],
+  only: readonly string[] = [],
 ): string {
   const children = visibleCalls(scope, p, {
     select: [
@@ -75,8 +86,9 @@ export function selectTrialCalls(
     ],
     prewhere: [
       trials.ids === undefined
-        ? `parent_id IN (SELECT trial_id FROM (${selectTrials(scope, p, trials)}))`
+        ? `parent_id IN (${visibleTrials(scope, p, trials, ["id"])})`
         : p.in("parent_id", "String", trials.ids),
+      ...only,
     ],
   });
   return `SELECT *, ${callKinds} FROM (SELECT * EXCEPT call_version FROM (${children}) ORDER BY call_version DESC LIMIT 1 BY call_id) AS children
@@ -101,6 +113,20 @@ const callKinds = `
   if(known_name = '', names[1], known_name) AS scorer,
   (is_score AND known_name = '' AND (is_recorded OR is_running)) AS is_added,
   multiIf(call_id = predict_call_id, 0, call_op = model, 1, is_model, 2, match(call_name, '(?i)predict|invoke'), 3, 4) AS model_rank`;
+
+/**
+ * The condition on calls below trials that they may be added scores, see `callKinds`. It reads little of the many calls that
+ * are not, those of finished trials of client libraries.
+ */
+export function mayBeAdded(scope: CallScope, p: Parameters, trials: TrialConditions): string {
+  const recorded = "JSONExtractString(attributes, 'weave', 'score') = 'true'";
+  if (!scope.inFlight.mayRun(scope.project_id)) return recorded;
+  const running = visibleTrials(scope, p, { ...trials, rare: [...(trials.rare ?? []), "isNull(latency_us)"] }, ["id"]);
+  return `(${recorded} OR parent_id IN (${running}))`;
+}
+
+/** The condition on calls below trials that they used tokens. */
+export const usedTokens = "notEmpty(`usage.model`)";
 
 /** SELECT of the prediction of each trial, from what `selectTrialCalls` gives. */
 export function selectPredictions(trialCalls: string): string {

@@ -4,8 +4,8 @@ import type { StoredObject } from "@heddle/trace-store";
 import type { Services } from "./services.js";
 
 /**
- * Reads the object that a ref names. Throws `invalid` for a text that is no ref of an object of this project, and
- * `not_found` for a version that does not exist or was deleted.
+ * Reads the version of an object or op that a ref names. Throws `invalid` for a text that is no such ref, or one of another
+ * project, and `not_found` for a version that does not exist or was deleted.
  */
 export async function referencedObject(
   { store }: Pick<Services, "store">,
@@ -13,18 +13,15 @@ export async function referencedObject(
   ref: string,
 ): Promise<StoredObject> {
   const parsed = parseRef(ref);
-  if (parsed === undefined || (parsed.kind !== "object" && parsed.kind !== "op") || parsed.edges.length > 0) {
+  const shown = JSON.stringify(ref.slice(0, 200));
+  const isVersion = (parsed?.kind === "object" || parsed?.kind === "op") && parsed.digest !== "*";
+  if (!isVersion || parsed.edges.length > 0) {
     const form = `weave:///${projectId}/object/<name>:<digest>`;
-    throw new HeddleError("invalid", `${JSON.stringify(ref.slice(0, 200))} is no ref of an object: write ${form}`);
+    throw new HeddleError("invalid", `${shown} is no ref of an object: write ${form}`, { loc: [] });
   }
   if (projectIdOf(parsed) !== projectId) {
-    throw new HeddleError("invalid", `${ref} is a ref of another project than ${projectId}`);
+    throw new HeddleError("invalid", `${shown} is a ref of another project than ${projectId}`, { loc: [] });
   }
-  const found = await store.objects.read({
-    project_id: projectId,
-    object_id: parsed.name,
-    digest: parsed.digest,
-  });
-  if (found.kind === parsed.kind) return found;
-  throw new HeddleError("not_found", `${ref} does not exist: the name belongs to an ${found.kind}`);
+  const { kind, name, digest } = parsed;
+  return await store.objects.read({ project_id: projectId, object_id: name, digest }, { kind });
 }

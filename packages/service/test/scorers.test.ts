@@ -206,10 +206,6 @@ describe("a scorer that only an SDK can run says what works", () => {
     [asClass("MyScorer"), /is an object of class MyScorer, which only an SDK can run. .*: LLMAsAJudgeScorer, Exact/],
     [{ ...asClass("ExactMatchScorer"), score: "weave:///a/b/op/x:y" }, /is a scorer with code of its own/],
     [{ plain: 1 }, /is an object without a class/],
-    [
-      { _type: "CustomWeaveType", weave_type: { type: "Op" }, files: { "obj.py": "x" } },
-      /(is an op, which only an SDK can run|does not exist: the name belongs to an op)/,
-    ],
   ])("%j", async (val, message) => {
     expect((await failure(load(await stored(val))))[1]).toMatch(message);
   });
@@ -218,6 +214,8 @@ describe("a scorer that only an SDK can run says what works", () => {
     const ref = await stored({ _type: "CustomWeaveType", weave_type: { type: "Op" }, files: {} });
     const [code, message] = await failure(load(ref.replace("/object/", "/op/")));
     expect([code, message]).toEqual(["invalid", expect.stringMatching(/is an op, which only an SDK can run/)]);
+    // An op is no object of that name.
+    expect(await failure(load(ref))).toEqual(["not_found", expect.stringMatching(/^Object object-\d+:\w+ not found/)]);
   });
 });
 

@@ -3,12 +3,12 @@ import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { arrayItems, memberOf, stringMember, stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { TraceStore } from "@heddle/trace-store";
-import { requireVersion } from "../object-kinds/find-version.js";
 import { checkFree } from "../object-kinds/free-members.js";
 import { kindHandlers } from "../object-kinds/kind-handlers.js";
 import { objectIdOf } from "../object-kinds/object-id.js";
 import { instanceOf, textOrNull } from "../object-kinds/object-kind.js";
 import type { ObjectKind } from "../object-kinds/object-kind.js";
+import { referencedObject } from "../referenced-object.js";
 import type { Caller, Services } from "../services.js";
 
 type CreateBody = Schemas["EvaluationCreateBody"];
@@ -16,9 +16,18 @@ type CreateBody = Schemas["EvaluationCreateBody"];
 const className = "Evaluation";
 const suffixes = { evaluate: ".evaluate", predict_and_score: ".predict_and_score", summarize: ".summarize" };
 const ownMembers = [
-  ...["name", "description", "dataset", "scorers", "trials", "evaluation_name"],
-  ...Object.keys(suffixes),
-  ...["_type", "_class_name", "_bases"],
+  "name",
+  "description",
+  "dataset",
+  "scorers",
+  "trials",
+  "evaluation_name",
+  "evaluate",
+  "predict_and_score",
+  "summarize",
+  "_type",
+  "_class_name",
+  "_bases",
 ];
 /** What the value of an evaluation has where the user gives nothing. */
 const defaults = { metadata: "null", preprocess_model_input: "null", on_complete: "null" };
@@ -27,7 +36,7 @@ const evaluations: ObjectKind<CreateBody, Schemas["EvaluationCreateRes"], Schema
   among: { kind: "object", base_classes: [className] },
 
   async create(writer, body, store) {
-    const { name, description = null, trials = 1, evaluation_name = null, eval_attributes } = body;
+    const { name, description = null, trials, evaluation_name = null, eval_attributes } = body;
     const objectId = objectIdOf(name, Object.values(suffixes));
     checkFree("eval_attributes", eval_attributes, ownMembers);
     const dataset = writer.storedRef(body.dataset);
@@ -78,13 +87,13 @@ async function checkParts(
 ): Promise<void> {
   const checks = await Promise.allSettled([
     withLoc(["dataset"], async () => {
-      const { base_object_class } = await requireVersion(store, projectId, dataset);
+      const { base_object_class } = await referencedObject({ store }, projectId, dataset);
       if (base_object_class !== "Dataset")
         throw new HeddleError("invalid", "must be the ref of a dataset", { loc: [] });
     }),
     ...scorers.map(async (ref, index) => {
       await withLoc(["scorers", index], async () => {
-        const { kind, base_object_class } = await requireVersion(store, projectId, ref);
+        const { kind, base_object_class } = await referencedObject({ store }, projectId, ref);
         if (kind === "op" || base_object_class === "Scorer") return;
         throw new HeddleError("invalid", "must be the ref of a scorer or of an op", { loc: [] });
       });

@@ -1,15 +1,16 @@
+import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas, TracingHandlers } from "@heddle/server-stub/tracing";
 import { objectEntries, stringMember } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject, TraceStore } from "@heddle/trace-store";
 import { checkFree } from "../object-kinds/free-members.js";
-import { findVersion } from "../object-kinds/find-version.js";
 import { kindHandlers } from "../object-kinds/kind-handlers.js";
 import { objectIdOf } from "../object-kinds/object-id.js";
 import { instanceOf } from "../object-kinds/object-kind.js";
 import type { ObjectKind } from "../object-kinds/object-kind.js";
 import { sourceDigest, sourceFile } from "../object-kinds/source-digest.js";
+import { referencedObject } from "../referenced-object.js";
 import type { Caller, Services } from "../services.js";
 
 const className = "Model";
@@ -51,8 +52,13 @@ const predictMembers = ["predict", "invoke", "infer", "forward"];
 /** Returns the op that a stored model predicts with, if it has one in its project. */
 async function findPredictOp(store: TraceStore, projectId: string, val: JsonText): Promise<StoredObject | undefined> {
   for (const member of predictMembers) {
-    const op = await findVersion(store, projectId, stringMember(val, member) ?? "");
-    if (op?.kind === "op") return op;
+    try {
+      const found = await referencedObject({ store }, projectId, stringMember(val, member) ?? "");
+      if (found.kind === "op") return found;
+    } catch (error) {
+      const leadsNowhere = error instanceof HeddleError && (error.code === "invalid" || error.code === "not_found");
+      if (!leadsNowhere) throw error;
+    }
   }
   return undefined;
 }

@@ -166,8 +166,7 @@ async function faultsOf(client: Wire, projectId: string, id: string): Promise<st
       .filter(({ parent_id }) => parent_id === item.id)
       .map(({ op_name: op }) => /op\/([^:]+)/.exec(op)?.[1] ?? op)
       .toSorted((a, b) => (a < b ? -1 : 1));
-    if (children.join() !== "digits.score,exact.score,model.predict")
-      faults.push(`${item.id}: ${children.join()}`);
+    if (children.join() !== "digits.score,exact.score,model.predict") faults.push(`${item.id}: ${children.join()}`);
   }
   for (const { id: callId, ended_at, exception } of calls) {
     if (ended_at === null || exception !== null) faults.push(`${callId}: ${exception ?? "not ended"}`);

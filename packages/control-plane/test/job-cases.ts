@@ -5,7 +5,7 @@ import type { ClaimedJob, ControlPlane, Job, Jobs } from "../src/index.js";
 
 const project = "acme/demo";
 const second = 1_000_000n;
-const lease_us = 10n * second;
+const leaseUs = 10n * second;
 
 /** What a runner and a user may expect of jobs on any back end. `make` gives the URL of an empty database. */
 export function jobCases(backEnd: string, make: () => Promise<string>): void {
@@ -24,7 +24,7 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
     const { project_id = project, kind = "evaluate", serial_key, payload = "{}" } = more;
     await jobs.add({ id, project_id, kind, payload, serial_key: serial_key ?? undefined });
   };
-  const claim = async (jobs: Jobs, kinds = ["evaluate"]) => await jobs.claim({ kinds, lease_us });
+  const claim = async (jobs: Jobs, kinds = ["evaluate"]) => await jobs.claim({ kinds, lease_us: leaseUs });
   const claimed = async (jobs: Jobs): Promise<ClaimedJob> => {
     const job = await claim(jobs);
     if (job === undefined) throw new Error("no job to claim");
@@ -118,16 +118,16 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       const { jobs, clock } = await open();
       await add(jobs, "job");
       const first = await claimed(jobs);
-      clock.now += lease_us - 1n;
-      expect(await jobs.renew(first, { lease_us, progress })).toBe("held");
+      clock.now += leaseUs - 1n;
+      expect(await jobs.renew(first, { lease_us: leaseUs, progress })).toBe("held");
       expect(await jobs.get(project, "job")).toMatchObject({ progress });
-      clock.now += lease_us - 1n;
+      clock.now += leaseUs - 1n;
       expect(await claim(jobs)).toBeUndefined();
       expect(await jobs.nextDue(["evaluate"])).toBe(clock.now + 1n);
       clock.now += 1n;
       const next = await claimed(jobs);
       expect(next).toMatchObject({ id: "job", attempts: 2, progress });
-      expect(await jobs.renew(first, { lease_us, progress: { completed: 0, total: null } })).toBe("lost");
+      expect(await jobs.renew(first, { lease_us: leaseUs, progress: { completed: 0, total: null } })).toBe("lost");
       expect(await jobs.giveBack(first, { delay_us: 0n, counted: true })).toBe(false);
       expect(await jobs.finish(first, "failed", "late")).toBe(false);
       expect(await jobs.get(project, "job")).toMatchObject({ state: "running", error: null, progress });
@@ -174,7 +174,7 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       expect(await jobs.cancel(project, ["waiting", "running", "unknown"])).toEqual(["running"]);
       expect(await jobs.get(project, "waiting")).toMatchObject({ state: "cancelled" });
       expect(await jobs.get(project, "running")).toMatchObject({ state: "running" });
-      expect(await jobs.renew(job, { lease_us, progress })).toBe("cancelled");
+      expect(await jobs.renew(job, { lease_us: leaseUs, progress })).toBe("cancelled");
       expect(await jobs.finish(job, "cancelled")).toBe(true);
       expect(await claim(jobs)).toBeUndefined();
     });
@@ -188,7 +188,7 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       expect(await jobs.giveBack(job, { delay_us: 60n * second, counted: true })).toBe(true);
       const next = await claimed(jobs);
       expect(next).toMatchObject({ id: "given back", cancel_requested: true });
-      clock.now += lease_us;
+      clock.now += leaseUs;
       expect(await claimed(jobs)).toMatchObject({ id: "given back", cancel_requested: true });
     });
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createTracingClient } from "@heddle/client";
 
 const at = { entity: "local", project: "examples" };
-const project_id = "local/examples";
+const projectId = "local/examples";
 const model = process.env.HEDDLE_MODEL ?? "acme/loom-8b";
 const tracing = createTracingClient({
   baseUrl: process.env.HEDDLE_URL ?? "http://127.0.0.1:4680",
@@ -13,9 +13,10 @@ const tracing = createTracingClient({
 });
 
 /** Stores an object of a class that the service runs. */
-async function store(object_id: string, builtin_object_class: string, val: Record<string, unknown>): Promise<string> {
-  const { digest } = await tracing.objCreate({ obj: { project_id, object_id, builtin_object_class, val } });
-  return `weave:///${project_id}/object/${object_id}:${digest}`;
+async function store(objectId: string, className: string, val: Record<string, unknown>): Promise<string> {
+  const obj = { project_id: projectId, object_id: objectId, builtin_object_class: className, val };
+  const { digest } = await tracing.objCreate({ obj });
+  return `weave:///${projectId}/object/${objectId}:${digest}`;
 }
 
 const dataset = await tracing.datasetCreate({
@@ -29,14 +30,14 @@ const dataset = await tracing.datasetCreate({
 const { evaluation_ref } = await tracing.evaluationCreate({
   ...at,
   name: "Weaving",
-  dataset: `weave:///${project_id}/object/${dataset.object_id}:${dataset.digest}`,
+  dataset: `weave:///${projectId}/object/${dataset.object_id}:${dataset.digest}`,
   scorers: [
     await store("names-it", "ContainsScorer", { ignore_case: true }),
     await store("in-one-word", "RegexScorer", { pattern: "^\\w+[.]?$" }),
   ],
   trials: 2,
 });
-const model_ref = await store("one-word-answers", "LLMStructuredCompletionModel", {
+const modelRef = await store("one-word-answers", "LLMStructuredCompletionModel", {
   llm_model_id: model,
   default_params: {
     messages_template: [{ role: "user", content: "Answer with one word. {question}" }],
@@ -44,9 +45,9 @@ const model_ref = await store("one-word-answers", "LLMStructuredCompletionModel"
   },
 });
 
-const { call_id } = await tracing.evaluateModel({ project_id, evaluation_ref, model_ref });
+const { call_id } = await tracing.evaluateModel({ project_id: projectId, evaluation_ref, model_ref: modelRef });
 for (;;) {
-  const { status } = await tracing.evaluationStatus({ project_id, call_id });
+  const { status } = await tracing.evaluationStatus({ project_id: projectId, call_id });
   if (status.code === "running") console.log(`${status.completed_rows} of ${status.total_rows} rows`);
   if (status.code === "complete") console.log(JSON.stringify(status.output, null, 2));
   if (status.code === "failed") console.error(status.error);

@@ -8,23 +8,20 @@ export async function forEachConcurrently<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const iterator = items[Symbol.asyncIterator]();
-  let failed = false;
+  const state = { failed: false };
   const worker = async () => {
-    while (!failed) {
-      const next = await iterator.next();
-      if (next.done === true) return;
-      await work(next.value);
-    }
-  };
-  const workers = Array.from({ length: limit }, async () => {
     try {
-      await worker();
+      while (!state.failed) {
+        const next = await iterator.next();
+        if (next.done === true) return;
+        await work(next.value);
+      }
     } catch (error) {
-      failed = true;
+      state.failed = true;
       throw error;
     }
-  });
-  const results = await Promise.allSettled(workers);
-  if (failed) await iterator.return?.();
+  };
+  const results = await Promise.allSettled(Array.from({ length: limit }, worker));
+  if (state.failed) await iterator.return?.();
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }

@@ -87,18 +87,22 @@ export class JobRunner {
       this.#claimAgain = true;
       return;
     }
-    this.#claiming = this.#claimAll()
-      .catch((error: unknown) => {
-        this.#options.onError(error);
-        return outageDelayMs;
-      })
-      .then((waitMs) => {
-        this.#claiming = undefined;
-        if (this.#stopped) return;
-        if (this.#claimAgain) return this.#wake();
-        this.#timer = setTimeout(() => this.#wake(), waitMs);
-        this.#timer.unref();
-      });
+    this.#claiming = this.#claimAndWait();
+  }
+
+  async #claimAndWait(): Promise<void> {
+    const waitMs = await this.#claimAll().catch((error: unknown) => {
+      this.#options.onError(error);
+      return outageDelayMs;
+    });
+    this.#claiming = undefined;
+    if (this.#stopped) return;
+    if (this.#claimAgain) {
+      this.#wake();
+    } else {
+      this.#timer = setTimeout(() => this.#wake(), waitMs);
+      this.#timer.unref();
+    }
   }
 
   /** Claims jobs until none is left or all slots are taken; returns how long to wait for the next one. */

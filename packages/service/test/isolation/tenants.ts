@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
+import { storeRunnable } from "./runnable-objects.js";
 
 /** What the samples of the spec name, under other names: one project with everything they make in it. */
 export interface Tenant {
@@ -63,6 +64,7 @@ export async function seededTenant(
   const tenant = tenantOf(projectId, randomUUID().slice(0, 8), digest, (found) =>
     remembered(names, found, () => look(found)),
   );
+  if (group === undefined || group === "evaluationService") await storeRunnable(service, tenant, digests);
   const groups = group === undefined ? undefined : [group, ...(builtOn[group] ?? [])];
   const seeds = operations.filter(
     (operation) => writes(operation) && !operation.destructive && (groups?.includes(operation.group) ?? true),

@@ -1,6 +1,6 @@
 import { operations } from "../spec-requests.js";
+import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
-import type { Tenant } from "./tenants.js";
 
 /**
  * Stores what the samples of the evaluation service name and no sample makes: objects that the service can run. Their
@@ -8,7 +8,7 @@ import type { Tenant } from "./tenants.js";
  */
 export async function storeRunnable(
   service: TestService,
-  tenant: Pick<Tenant, "project_id" | "request">,
+  tenant: { project_id: string; request(operation: SpecOperation): RequestParts },
   digests: Map<string, string>,
 ): Promise<void> {
   const tracing = service.tracing();

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import { access, mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import { checkDigest, sha256Of } from "./digest.js";
@@ -126,6 +126,11 @@ export async function openDirectory(root: string): Promise<BlobStore> {
     list: () => listDirectory(root),
     // There are no older ones: opening the directory has removed those of crashed writes.
     discardDrafts: async () => {},
+    async check() {
+      await access(temporary, constants.R_OK | constants.W_OK).catch((error: unknown) => {
+        throw new HeddleError("busy", "the directory of the blob store cannot be used", { cause: error });
+      });
+    },
     close: async () => {},
   };
 }

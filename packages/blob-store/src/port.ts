@@ -21,6 +21,8 @@ export interface BlobStore {
   list(): AsyncIterable<BlobEntry>;
   /** Deletes the drafts of uploads that were begun before a time (microseconds since 1970) and never completed. */
   discardDrafts(begunBefore: bigint): Promise<void>;
+  /** Rejects with `busy` while the store does not respond or cannot be written. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 

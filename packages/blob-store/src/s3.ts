@@ -194,6 +194,9 @@ export async function openS3(
 
     discardDrafts,
 
+    async check() {
+      textOf(await send({ method: "GET", key: "", query: { prefix, "max-keys": "1" } }), bucket);
+    },
     close: async () => {},
   };
 }

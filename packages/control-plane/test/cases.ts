@@ -172,7 +172,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 1n, name: "foundation" },
         { version: 2n, name: "leases" },
         { version: 3n, name: "annotation-queues" },
-        { version: 5n, name: "jobs" },
+        { version: 4n, name: "jobs" },
       ]);
     });
 

@@ -1,4 +1,4 @@
-import { BodyTooLarge } from "./http.js";
+import { BodyTooLarge, Overloaded } from "./http.js";
 import type { Encoding, HttpRequest } from "./http.js";
 import { Problem } from "./problem.js";
 
@@ -27,7 +27,7 @@ async function inflate(request: HttpRequest, encoding: Encoding, sent: Uint8Arra
   try {
     return await request.inflate(encoding, sent, limit);
   } catch (error) {
-    if (error instanceof BodyTooLarge) throw error;
+    if (error instanceof BodyTooLarge || error instanceof Overloaded) throw error;
     throw new Problem(400, `the body is not ${encoding === "gzip" ? "gzip" : "deflate"} data`);
   }
 }

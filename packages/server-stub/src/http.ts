@@ -53,3 +53,17 @@ export class BodyTooLarge extends Error {
 export class ClientDisconnected extends Error {
   override readonly name = "ClientDisconnected";
 }
+
+/** Thrown by adapters that have no memory left for a body; the server responds with 503, and the client may try again. */
+export class Overloaded extends Error {
+  override readonly name = "Overloaded";
+}
+
+/** Thrown by adapters when no byte of a body has come for `stallMs`; the server responds with 408. */
+export class BodyStalled extends Error {
+  override readonly name = "BodyStalled";
+
+  constructor(stallMs: number) {
+    super(`The rest of the body did not come: no byte within ${stallMs / 1000} s`);
+  }
+}

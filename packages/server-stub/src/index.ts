@@ -4,15 +4,18 @@ export { type Credentials, readCredentials } from "./credentials.js";
 export type { Definition, OperationEntry } from "./definition.js";
 export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf } from "./handlers.js";
 export {
+  BodyStalled,
   BodyTooLarge,
   ClientDisconnected,
   type Encoding,
   type HttpRequest,
   type HttpResponse,
   type HttpServer,
+  Overloaded,
   type Sink,
   type StreamBody,
 } from "./http.js";
+export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { readBody } from "./body.js";
 export { writeJson } from "./json-write.js";
 export type { FilePart } from "./multipart.js";

@@ -1,38 +1,73 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gunzip, inflate, inflateRaw } from "node:zlib";
+import type { BodiesInFlight, Body } from "./bodies-in-flight.js";
 import { BodyTooLarge, ClientDisconnected } from "./http.js";
 import type { Encoding } from "./http.js";
 
-/** `data` and `end` events: `for await` on the message costs 7 µs more per request. */
-export function readBytes(incoming: IncomingMessage, outgoing: ServerResponse, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    if (Number(incoming.headers["content-length"] ?? 0) > limit) return reject(new BodyTooLarge());
-    if (incoming.headers.expect?.toLowerCase() === "100-continue") outgoing.writeContinue();
-    const chunks: Buffer[] = [];
-    let size = 0;
-    incoming.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else {
-        chunks.length = 0;
-        reject(new BodyTooLarge());
-      }
+/** The body of one request, as it arrives and is inflated. Its memory counts until it is released. */
+export class NodeBody {
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  readonly #bodies: BodiesInFlight;
+  #body: Body | undefined;
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, bodies: BodiesInFlight) {
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+    this.#bodies = bodies;
+  }
+
+  /** `data` and `end` events: `for await` on the message costs 7 µs more per request. */
+  read(limit: number): Promise<Uint8Array> {
+    const incoming = this.#incoming;
+    return new Promise((resolve, reject) => {
+      if (Number(incoming.headers["content-length"] ?? 0) > limit) return reject(new BodyTooLarge());
+      if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
+      let chunks: Buffer[] | undefined = [];
+      const drop = (reason: Error): void => {
+        chunks = undefined;
+        reject(reason);
+      };
+      const body = this.#bodies.open(drop);
+      this.#body = body;
+      incoming.on("data", (chunk: Buffer) => {
+        if (chunks === undefined) return;
+        chunks.push(chunk);
+        this.#bodies.arrived(body, chunk.length);
+        if (body.bytes <= limit) return;
+        this.release();
+        drop(new BodyTooLarge());
+      });
+      incoming.on("end", () => {
+        this.#bodies.complete(body);
+        if (chunks !== undefined) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+        chunks = undefined;
+      });
+      const lost = () => {
+        // Every request closes; an error made for each would cost more than all the rest here.
+        if (!incoming.readableEnded) drop(new ClientDisconnected("the client disconnected"));
+      };
+      incoming.on("error", lost);
+      incoming.on("close", lost);
     });
-    incoming.on("end", () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    const lost = () => {
-      // Every request closes; an error made for each would cost more than all the rest here.
-      if (!incoming.readableEnded) reject(new ClientDisconnected("the client disconnected"));
-    };
-    incoming.on("error", lost);
-    incoming.on("close", lost);
-  });
+  }
+
+  async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
+    const inflated = await inflateBytes(encoding, bytes, limit);
+    if (this.#body !== undefined) this.#bodies.inflated(this.#body, inflated.length);
+    return inflated;
+  }
+
+  release(): void {
+    if (this.#body !== undefined) this.#bodies.release(this.#body);
+  }
 }
 
 const decoders = { gzip: promisify(gunzip), zlib: promisify(inflate), "deflate-raw": promisify(inflateRaw) };
 
 /** Undoes a content encoding with zlib, off the main thread. */
-export async function inflateBytes(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
+async function inflateBytes(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
   try {
     return await decoders[encoding](bytes, { maxOutputLength: limit });
   } catch (error) {

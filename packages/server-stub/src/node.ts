@@ -1,14 +1,26 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { BodiesInFlight } from "./bodies-in-flight.js";
+import type { BodyLimits } from "./bodies-in-flight.js";
+import { Connections } from "./connections.js";
 import { ClientDisconnected } from "./http.js";
-import type { HttpRequest, HttpResponse, HttpServer } from "./http.js";
+import type { Encoding, HttpRequest, HttpResponse, HttpServer } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
-import { inflateBytes, readBytes } from "./node-body.js";
+import { NodeBody } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
 import { NodeSink } from "./node-sink.js";
 
-export interface ListenOptions {
+export interface ListenOptions extends BodyLimits {
+  /**
+   * Most connections at once; default 4096. Beyond it those without a request in progress are closed, and new requests
+   * get 503, on up to twice as many connections more. Choose a sixth of the files that the process may open.
+   */
+  maxConnections?: number;
+  /** Milliseconds until the headers of a request must be complete; the connection is closed then. Default 10,000. */
+  headersMs?: number;
+  /** What the operator changes for more connections, for the message of the 503. Default: `maxConnections`. */
+  connectionsSetting?: string;
   /** 0 picks a free one. */
   port?: number;
   /** Default: this machine only. */
@@ -30,16 +42,36 @@ export interface Listening {
 /** Serves over `node:http`. Rejects when the port is taken. */
 export async function listen(
   server: HttpServer,
-  { port = 0, host = "127.0.0.1" }: ListenOptions = {},
+  {
+    port = 0,
+    host = "127.0.0.1",
+    maxConnections = 4096,
+    headersMs = 10_000,
+    connectionsSetting = "maxConnections",
+    ...options
+  }: ListenOptions = {},
 ): Promise<Listening> {
-  const respondTo = toNodeListener(server);
+  const bodies = new BodiesInFlight(options);
+  const respondTo = nodeListener(server, bodies);
+  const refusal = overloadResponse(`Too many connections: at most ${maxConnections} at once (${connectionsSetting})`);
+  const refuse = nodeListener(async () => refusal, bodies);
   const running = new Set<ServerResponse>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { socket } = incoming;
+    const isAccepted = connections.begin(socket);
     running.add(outgoing);
-    outgoing.once("close", () => running.delete(outgoing));
-    respondTo(incoming, outgoing);
+    outgoing.once(drainsBody, () => connections.responded(socket));
+    outgoing.once("close", () => {
+      running.delete(outgoing);
+      connections.end(socket);
+    });
+    (isAccepted ? respondTo : refuse)(incoming, outgoing);
   };
-  const http = createServer(listener);
+  const http = createServer(
+    { headersTimeout: headersMs, connectionsCheckingInterval: Math.min(1000, headersMs) },
+    listener,
+  );
+  const connections = new Connections(http, maxConnections, () => bodies.refuseOldest());
   // With a listener of our own `100 Continue` is sent only when the body is read: a 413 comes before the upload.
   http.on("checkContinue", listener);
   await new Promise<void>((resolve, reject) => {
@@ -60,16 +92,34 @@ export async function listen(
 }
 
 /** A listener for `node:http`, Express, Fastify and whatever else calls `(request, response)`. */
-export function toNodeListener(server: HttpServer): (request: IncomingMessage, response: ServerResponse) => void {
+export function toNodeListener(server: HttpServer, limits?: BodyLimits): NodeListener {
+  return nodeListener(server, new BodiesInFlight(limits));
+}
+
+type NodeListener = (request: IncomingMessage, response: ServerResponse) => void;
+
+function nodeListener(server: HttpServer, bodies: BodiesInFlight): NodeListener {
   return (incoming, outgoing) => {
-    server(requestOf(incoming, outgoing)).then(
-      (response) => respond(incoming, outgoing, response),
-      () => outgoing.destroy(),
-    );
+    const body = new NodeBody(incoming, outgoing, bodies);
+    server(requestOf(incoming, outgoing, body))
+      .finally(() => body.release())
+      .then(
+        (response) => respond(incoming, outgoing, response),
+        () => outgoing.destroy(),
+      );
   };
 }
 
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): HttpRequest {
+function overloadResponse(message: string): HttpResponse {
+  return {
+    status: 503,
+    headers: { "content-type": "application/json", "retry-after": "1", connection: "close" },
+    body: JSON.stringify({ reason: message, detail: message }),
+    drain: true,
+  };
+}
+
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: NodeBody): HttpRequest {
   let controller: AbortController | undefined;
   const request = {
     method: incoming.method ?? "GET",
@@ -80,8 +130,8 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): HttpReq
       const value = incoming.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
     },
-    bytes: (limit: number) => readBytes(incoming, outgoing, limit),
-    inflate: inflateBytes,
+    bytes: (limit: number) => body.read(limit),
+    inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),
   };
   return withSignal(request, () => (controller ??= abortWithClient(outgoing)).signal);
 }
@@ -118,6 +168,7 @@ function respond(
   if (!drain || incoming.complete) outgoing.end(body);
   else {
     outgoing.write(body ?? "");
+    outgoing.emit(drainsBody);
     endAfterDraining(incoming, outgoing);
   }
 }
@@ -128,6 +179,8 @@ function withLength(headers: Record<string, string>, body: string | Uint8Array):
 }
 
 const drainMs = 10_000;
+/** Event of a response that is complete while the rest of the request's body is thrown away. */
+const drainsBody = Symbol("drains body");
 
 /**
  * The response is complete for a client that listens while it sends. Closing now would reset the connection under one

@@ -12,13 +12,14 @@ import type { Validator } from "./validation.js";
 
 type Validators = Readonly<Record<string, Validator>> | undefined;
 
-const security = {
+/** A browser neither guesses the type of a response with these, nor runs, frames or keeps it. */
+export const securityHeaders = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cache-control": "no-store",
 } as const;
 
-const jsonHeaders = { "content-type": "application/json", ...security };
+const jsonHeaders = { "content-type": "application/json", ...securityHeaders };
 const streamTypes = { jsonl: "application/jsonl", sse: "text/event-stream" } as const;
 
 /** Turns what a handler returned into a response. */
@@ -46,7 +47,7 @@ export function responseOf(
     const headers = bytesHeaders(response, own);
     return openStream(body, encoder, request).then((stream) => ({ status, headers, body: stream }));
   }
-  if (!response.json && body === undefined) return { status, headers: { ...security, ...own } };
+  if (!response.json && body === undefined) return { status, headers: { ...securityHeaders, ...own } };
   check(id, body, validatorOf(checked, response.validator));
   return { status, headers: own ? { ...jsonHeaders, ...own } : jsonHeaders, body: writeJson(body) };
 }
@@ -55,16 +56,17 @@ export function responseOf(
 export function problemResponse(problem: Problem, kind: "tracing" | "training"): HttpResponse {
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
-  const tooLarge = problem.status === 413;
-  if (tooLarge) headers["connection"] = "close";
+  // The rest of the body is not read.
+  const unread = problem.status === 413 || problem.status === 408;
+  if (unread) headers["connection"] = "close";
   const body = writeJson(problemBody(problem, kind));
-  return { status: problem.status, headers, body, ...(tooLarge && { drain: true }) };
+  return { status: problem.status, headers, body, ...((unread || problem.status === 503) && { drain: true }) };
 }
 
 const octets = "application/octet-stream";
 
 function headersOf(mediaType: string, own: Record<string, string> | undefined): Record<string, string> {
-  return { "content-type": mediaType, ...security, ...own };
+  return { "content-type": mediaType, ...securityHeaders, ...own };
 }
 
 /** Bytes are whatever a client once sent: a browser that opens them saves a file instead of showing a page. */

@@ -4,7 +4,7 @@ import { responseOf, problemResponse } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
-import { ClientDisconnected } from "./http.js";
+import { BodyStalled, ClientDisconnected, Overloaded } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import { linkPlans } from "./json-plan.js";
 import { withSignal } from "./lazy-signal.js";
@@ -99,7 +99,7 @@ export function createServer<Caller>(
   function problemOf(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): Problem {
     if (error instanceof Problem) return error;
     if (error instanceof ClientDisconnected) return disconnected;
-    return options.onError?.(error, request, entry) ?? unexpected;
+    return options.onError?.(error, request, entry) ?? refusalOf(error) ?? unexpected;
   }
 
   /** Reports an error after the first item of a stream to `onError`. The response has begun and cannot carry it. */
@@ -136,6 +136,13 @@ export function createServer<Caller>(
 const none = Object.freeze({});
 const disconnected = new Problem(400, "the client disconnected");
 const unexpected = new Problem(500, "Internal server error");
+
+/** What the adapter refuses for want of memory or time, where `onError` knows nothing better. */
+function refusalOf(error: unknown): Problem | undefined {
+  if (error instanceof Overloaded)
+    return new Problem(503, error.message, { headers: { "retry-after": "1", connection: "close" } });
+  return error instanceof BodyStalled ? new Problem(408, error.message) : undefined;
+}
 
 function list(value: string | undefined): string[] {
   return value === undefined ? [] : [value];

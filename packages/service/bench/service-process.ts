@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ export async function startServiceProcess({ env, nodeArguments = [] }: ServiceOp
   const agent = new Agent(socketOf(join(directory, "clickhouse", "engine.sock")));
   return {
     url: field("listening on"),
-    key: field("API key"),
+    key: readFileSync(join(directory, "api-key"), "utf8").trim(),
     pid,
     enginePid: () => childrenOf(pid)[0] ?? 0,
     engine: (sql, body, settings) => askEngine(agent, sql, body, settings),

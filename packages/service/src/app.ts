@@ -1,3 +1,5 @@
+import { HeddleError } from "@heddle/errors";
+import { guardOrigins } from "@heddle/server-stub";
 import type { HttpRequest, HttpServer, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
@@ -5,6 +7,7 @@ import { authenticate } from "./access/authenticate.js";
 import { authorize, recordProject } from "./access/authorize.js";
 import { graphqlRoute } from "./compat/graphql-route.js";
 import { docsSite } from "./docs-site.js";
+import { firstLine } from "./outages.js";
 import { problemOf } from "./problems.js";
 import type { Caller, Services } from "./services.js";
 import { tracingHandlers } from "./tracing/handlers.js";
@@ -17,7 +20,7 @@ export interface AppOptions {
   validateResponses?: boolean;
   /** Called with each error that becomes a 500. */
   onUnexpected?: (error: unknown) => void;
-  /** Called with each error of a store that becomes a 503. */
+  /** Called with each error of a store that becomes a 503, or a 500 for data that is corrupt. */
   onOutage?: (error: Error) => void;
 }
 
@@ -28,8 +31,9 @@ export function createApp(
 ): HttpServer {
   const onError = (error: unknown, _request?: HttpRequest, operation?: OperationEntry): Problem | undefined => {
     const problem = problemOf(error, operation);
+    if (error instanceof HeddleError && error.code === "corrupt") reportCorrupt(services, error, operation);
     if (problem === undefined) onUnexpected?.(error);
-    else if (problem.status === 503 && error instanceof Error) onOutage?.(error);
+    else if (problem.status >= 500 && error instanceof Error) onOutage?.(error);
     return problem;
   };
   const options: ServerOptions<Caller> = {
@@ -43,7 +47,15 @@ export function createApp(
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const api = graphqlRoute(services, onError, interfaces);
-  return docsDir === undefined ? api : docsSite(docsDir, api);
+  const all = docsDir === undefined ? api : docsSite(docsDir, onError, api);
+  return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
+}
+
+/** The bytes of files are the only stored data outside of the tracing database that a request can meet. */
+function reportCorrupt({ losses }: Services, { message, cause }: HeddleError, operation?: OperationEntry): void {
+  const detail = cause instanceof Error ? firstLine(cause.message) : undefined;
+  if (operation?.group === "files") losses.report("blobs", "Bytes of files are lost or corrupt", detail ?? message);
+  else losses.report("traces", message, detail);
 }
 
 /** Every path of the training interface begins with /v1, however many slashes a client put in front. */

@@ -1,14 +1,32 @@
 export interface ReadyBanner {
   url: string;
-  apiKey: string;
+  /** The owner key, or what says where it is. */
+  key: ShownKey;
   /** A project that the pasteable lines write into. */
   projectId: string;
   readyMs: number;
 }
 
+export interface ShownKey {
+  /** Printed as the API key. */
+  text: string;
+  /** The key inside double quotes of a shell. */
+  shell: string;
+}
+
+/**
+ * How the owner key is printed. The key itself is printed on a terminal only: other output is kept in logs. `file` is
+ * undefined for a configured key.
+ */
+export function shownKey(apiKey: string, file: string | undefined, isTerminal: boolean): ShownKey {
+  if (file === undefined) return { text: "as in HEDDLE_API_KEY", shell: "$HEDDLE_API_KEY" };
+  const quoted = `'${file.replaceAll("'", `'\\''`)}'`;
+  return { text: isTerminal ? apiKey : `in ${file}`, shell: `$(cat ${quoted})` };
+}
+
 /** What a start prints: where it listens, the key, and three lines that work when pasted into a shell. */
-export function banner({ url, apiKey, projectId, readyMs }: ReadyBanner): string {
-  const curl = `curl -s -u api:${apiKey} ${url}`;
+export function banner({ url, key, projectId, readyMs }: ReadyBanner): string {
+  const curl = `curl -s -u "api:${key.shell}" ${url}`;
   const call = JSON.stringify({
     batch: [
       {
@@ -42,7 +60,7 @@ export function banner({ url, apiKey, projectId, readyMs }: ReadyBanner): string
   return `Heddle is ready (${(readyMs / 1000).toFixed(1)} s)
 
   listening on  ${url}
-  API key       ${apiKey}
+  API key       ${key.text}
   docs          ${url}/docs
 
 Send a trace, read it back, open the docs:

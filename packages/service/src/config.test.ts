@@ -9,6 +9,10 @@ test("defaults work without any variable", () => {
     apiKey: undefined,
     defaultEntity: "local",
     clickhouseUrl: undefined,
+    bodyMemoryBytes: 134_217_728,
+    headersTimeoutMs: 10_000,
+    bodyTimeoutMs: 20_000,
+    corsOrigins: [],
     engineMemoryBytes: undefined,
     databaseUrl: undefined,
     otlpSessionThreads: true,
@@ -28,6 +32,11 @@ test("an empty variable means unset", () => {
 test("the engine's memory is given with its unit", () => {
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1.5GB" }).engineMemoryBytes).toBe(1_500_000_000);
   expect(readConfig({ HEDDLE_ENGINE_MEMORY: "1024 MiB" }).engineMemoryBytes).toBe(2 ** 30);
+});
+
+test("origins of pages are separated by commas", () => {
+  const origins = ["https://app.example.com", "http://localhost:3000"];
+  expect(readConfig({ HEDDLE_CORS_ORIGINS: origins.join(" , ") }).corsOrigins).toEqual(origins);
 });
 
 test("sessions of OpenTelemetry are threads until that is switched off", () => {
@@ -60,6 +69,12 @@ test.each([
   [{ HEDDLE_API_KEY: `${"a".repeat(40)}-` }, /at least 40/],
   [{ HEDDLE_DEFAULT_ENTITY: "a/b" }, /HEDDLE_DEFAULT_ENTITY/],
   [{ HEDDLE_CLICKHOUSE_URL: "clickhouse:8123" }, /http or https URL/],
+  [{ HEDDLE_MAX_CONNECTIONS: "3" }, /HEDDLE_MAX_CONNECTIONS must be a whole number of at least 10, not "3"/],
+  [{ HEDDLE_BODY_MEMORY: "1MB" }, /HEDDLE_BODY_MEMORY must be at least 64MB/],
+  [{ HEDDLE_BODY_TIMEOUT: "soon" }, /HEDDLE_BODY_TIMEOUT must be seconds/],
+  [{ HEDDLE_CORS_ORIGINS: "*" }, /HEDDLE_CORS_ORIGINS must be origins such as https:\/\/app.example.com/],
+  [{ HEDDLE_CORS_ORIGINS: "https://app.example.com/" }, /without a path, not "https:\/\/app.example.com\/"/],
+  [{ HEDDLE_CORS_ORIGINS: "null" }, /HEDDLE_CORS_ORIGINS/],
   [{ HEDDLE_ENGINE_MEMORY: "2000000000" }, /HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB/],
   [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
   [{ HEDDLE_JOB_CONCURRENCY: "0" }, /HEDDLE_JOB_CONCURRENCY must be a whole number from 1 to 64/],

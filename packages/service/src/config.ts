@@ -21,6 +21,28 @@ export const variables = {
     default: "the embedded engine",
     meaning: "http(s) URL of a ClickHouse server or cluster that keeps the traces",
   },
+  HEDDLE_MAX_CONNECTIONS: {
+    default: "a sixth of the files that the process may open, at most 4096",
+    meaning:
+      "connections at once; beyond it, idle ones and those without a complete request are closed, and then requests get 503",
+  },
+  HEDDLE_BODY_MEMORY: {
+    default: "128MiB",
+    meaning:
+      "memory for request bodies that arrive or are worked on; beyond it, stalled uploads get 503. At least 64MB",
+  },
+  HEDDLE_HEADERS_TIMEOUT: {
+    default: "10",
+    meaning: "seconds in which the headers of a request must arrive",
+  },
+  HEDDLE_BODY_TIMEOUT: {
+    default: "20",
+    meaning: "seconds that a request body may arrive without a new byte; then it gets 408",
+  },
+  HEDDLE_CORS_ORIGINS: {
+    default: "none",
+    meaning: "origins whose web pages may use the service, separated by commas: https://app.example.com",
+  },
   HEDDLE_ENGINE_MEMORY: {
     default: "half of the machine's",
     meaning: "memory the embedded engine may use, as 2GB or 900MB; queries that want more fail. At least 800MB",
@@ -71,6 +93,14 @@ export interface Config {
   apiKey: string | undefined;
   defaultEntity: string;
   clickhouseUrl: string | undefined;
+  /** Most connections at once; undefined = by the files that the process may open. */
+  maxConnections: number | undefined;
+  /** Memory for the bodies of requests. */
+  bodyMemoryBytes: number;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  /** Origins whose pages may use the service, as browsers send them. */
+  corsOrigins: readonly string[];
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
   /** Database of keys, users, projects, annotation queues and jobs; undefined = in the data directory. */
@@ -132,7 +162,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     apiKey,
     defaultEntity,
     clickhouseUrl: httpUrl("HEDDLE_CLICKHOUSE_URL", get("HEDDLE_CLICKHOUSE_URL")),
-    engineMemoryBytes: engineMemory(get("HEDDLE_ENGINE_MEMORY")),
+    maxConnections: count("HEDDLE_MAX_CONNECTIONS", get("HEDDLE_MAX_CONNECTIONS"), 10),
+    bodyMemoryBytes: memory("HEDDLE_BODY_MEMORY", get("HEDDLE_BODY_MEMORY"), 64e6) ?? 128 * 2 ** 20,
+    headersTimeoutMs: seconds("HEDDLE_HEADERS_TIMEOUT", get("HEDDLE_HEADERS_TIMEOUT")),
+    bodyTimeoutMs: seconds("HEDDLE_BODY_TIMEOUT", get("HEDDLE_BODY_TIMEOUT")),
+    corsOrigins: corsOrigins(get("HEDDLE_CORS_ORIGINS")),
+    engineMemoryBytes: memory("HEDDLE_ENGINE_MEMORY", get("HEDDLE_ENGINE_MEMORY"), smallestEngineBytes),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
@@ -152,6 +187,19 @@ function httpUrl(name: Variable, text: string | undefined): string | undefined {
   return text;
 }
 
+/** A wildcard is no origin: every page that a user of the service opens could then use it. */
+function corsOrigins(text: string | undefined): string[] {
+  const origins = (text ?? "").split(",").map((origin) => origin.trim());
+  return origins.filter(Boolean).map((origin) => {
+    if (URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).origin === origin) {
+      return origin;
+    }
+    throw new ConfigError(
+      `HEDDLE_CORS_ORIGINS must be origins such as https://app.example.com, without a path, not "${origin}".`,
+    );
+  });
+}
+
 function pathIn(directory: string, path: string | undefined): string | undefined {
   return path === undefined ? undefined : resolve(directory, path);
 }
@@ -159,13 +207,30 @@ function pathIn(directory: string, path: string | undefined): string | undefined
 /** Below this the engine's own start takes nearly all of it. */
 const smallestEngineBytes = 800e6;
 
-function engineMemory(text: string | undefined): number | undefined {
+function memory(
+  name: "HEDDLE_ENGINE_MEMORY" | "HEDDLE_BODY_MEMORY",
+  text: string | undefined,
+  smallest: number,
+): number | undefined {
   if (text === undefined) return undefined;
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([MG]i?B)$/.exec(text) ?? [];
   const units: Record<string, number> = { MB: 1e6, GB: 1e9, MiB: 2 ** 20, GiB: 2 ** 30 };
   const bytes = Math.floor(Number(number) * (units[unit] ?? 0));
-  if (bytes >= smallestEngineBytes) return bytes;
-  throw new ConfigError(`HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB or 1500MB, not "${text}".`);
+  if (bytes >= smallest) return bytes;
+  throw new ConfigError(`${name} must be at least ${smallest / 1e6}MB, for example 2GB or 1500MB, not "${text}".`);
+}
+
+function count(name: Variable, text: string | undefined, smallest: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,7}$/.test(text) && Number(text) >= smallest) return Number(text);
+  throw new ConfigError(`${name} must be a whole number of at least ${smallest}, not "${text}".`);
+}
+
+/** Milliseconds of a setting in seconds. */
+function seconds(name: "HEDDLE_HEADERS_TIMEOUT" | "HEDDLE_BODY_TIMEOUT", text: string | undefined): number {
+  const value = Number(text ?? variables[name].default);
+  if (value >= 0.1 && value <= 3600) return value * 1000;
+  throw new ConfigError(`${name} must be seconds from 0.1 to 3600, not "${text}".`);
 }
 
 function databaseUrl(text: string | undefined): string | undefined {

@@ -17,15 +17,16 @@ export const restoreMark = "restoring";
  * Creates the directory if needed and locks it for this process.
  *
  * The lock is an exclusive SQLite transaction on a file of its own: the kernel drops it with the process, so a crash
- * never leaves a stale lock behind. Throws {@link ConfigError} when another process holds it or nothing can be written.
+ * never leaves a stale lock behind. Throws {@link ConfigError} when another process holds it or nothing can be written,
+ * and, unless `restoring`, when a restore into it did not finish.
  */
-export function openDataDirectory(path: string): DataDirectory {
+export function openDataDirectory(path: string, { restoring = false } = {}): DataDirectory {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new ConfigError(`cannot create the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
   }
-  if (existsSync(join(path, restoreMark))) {
+  if (!restoring && existsSync(join(path, restoreMark))) {
     throw new ConfigError(`a restore into ${path} did not finish. Empty the directory and restore again.`);
   }
   const holder = join(path, "heddle.pid");
@@ -47,6 +48,9 @@ export function openDataDirectory(path: string): DataDirectory {
   return { path, release: () => lock.close() };
 }
 
+/** Name of the file with the owner key that was made at the first start. */
+export const keyFile = "api-key";
+
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 /**
@@ -55,7 +59,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
  */
 export function ownerKey(directory: DataDirectory, configured: string | undefined): string {
   if (configured !== undefined) return configured;
-  const file = join(directory.path, "api-key");
+  const file = join(directory.path, keyFile);
   const kept = readText(file)?.trim();
   if (kept) return kept;
   let key = "";

@@ -1,5 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { extname, join, normalize, sep } from "node:path";
+import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 
 const mediaTypes: Record<string, string> = {
@@ -14,8 +15,15 @@ const mediaTypes: Record<string, string> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Serves the built documentation under `/docs`; everything else goes on to `next`. */
-export function docsSite(directory: string, next: HttpServer): HttpServer {
+/**
+ * Serves the built documentation under `/docs`; everything else goes on to `next`. An error becomes the problem that
+ * `onError` returns, or a 500.
+ */
+export function docsSite(
+  directory: string,
+  onError: (error: unknown) => Problem | undefined,
+  next: HttpServer,
+): HttpServer {
   return async (request) => {
     const path = request.target.split("?", 1)[0] ?? "";
     if (path !== "/docs" && !path.startsWith("/docs/")) return next(request);
@@ -24,7 +32,10 @@ export function docsSite(directory: string, next: HttpServer): HttpServer {
     }
     // Relative links of the pages need the slash.
     if (path === "/docs") return textResponse(308, "See /docs/", { location: "/docs/" });
-    return sendFile(directory, path.slice("/docs/".length), request);
+    return await sendFile(directory, path.slice("/docs/".length), request).catch((error: unknown) => {
+      const problem = onError(error) ?? new Problem(500, "Internal server error");
+      return textResponse(problem.status, problem.message, problem.headers);
+    });
   };
 }
 

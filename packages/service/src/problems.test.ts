@@ -53,7 +53,23 @@ test.each(["busy", "denied", "aborted", "rate_limited"] as const)(
   },
 );
 
-test.each<ErrorCode>(["failed", "corrupt", "incompatible"])("%s is a 500 without its message", (code) => {
+test("corrupt data is a 500 with its message, which clients do not send again", () => {
+  const problem = problemOf(new HeddleError("corrupt", "the part x cannot be read", { cause: "/data/x" }));
+  expect(problem).toMatchObject({
+    status: 500,
+    message: "the part x cannot be read",
+    headers: { "x-should-retry": "false" },
+  });
+});
+
+test("a process without a free file is busy, also where fetch hides the reason", () => {
+  const noFile = Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: "EMFILE" });
+  for (const error of [noFile, new TypeError("fetch failed", { cause: noFile })]) {
+    expect(problemOf(error)).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+  }
+});
+
+test.each<ErrorCode>(["failed", "incompatible"])("%s is a 500 without its message", (code) => {
   expect(problemOf(new HeddleError(code, "the stored bytes differ"))).toBeUndefined();
 });
 

@@ -1,9 +1,12 @@
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode, Loc } from "@heddle/errors";
-import { Problem, requestLoc } from "@heddle/server-stub";
+import { BodyStalled, Overloaded, Problem, requestLoc } from "@heddle/server-stub";
 import type { Detail, OperationEntry } from "@heddle/server-stub";
 
-/** The one table from code to status. An error that becomes 500 is logged; the response does not give its reason. */
+/**
+ * The one table from code to status. An error that becomes 500 is logged; the response does not give its reason, except
+ * that stored data is corrupt or lost.
+ */
 const statuses: Record<ErrorCode, number> = {
   invalid: 400,
   unprocessable: 422,
@@ -30,9 +33,11 @@ const retryAfter = "1";
  */
 export function problemOf(error: unknown, operation?: OperationEntry): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (!(error instanceof HeddleError)) return undefined;
+  if (!(error instanceof HeddleError)) return refusalOf(error);
   const { code, message, details } = error;
   const status = statuses[code];
+  // Trying again does not bring the data back.
+  if (code === "corrupt") return new Problem(status, message, { headers: { "x-should-retry": "false" } });
   if (status === 500) return undefined;
   const loc = error.loc && requestLoc(operation, error.loc);
   if (status === 422) return Problem.invalid([{ loc: loc ?? ["body"], msg: message, type: "value_error" }]);
@@ -40,6 +45,24 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
     extras: { ...details },
     headers: status === 429 || status === 503 ? { "retry-after": retryAfter } : {},
   });
+}
+
+/** What the HTTP server refuses, and what fails because the process has no file left to open. */
+function refusalOf(error: unknown): Problem | undefined {
+  if (error instanceof BodyStalled) return new Problem(408, `${error.message} (HEDDLE_BODY_TIMEOUT)`);
+  const headers = { "retry-after": retryAfter };
+  if (error instanceof Overloaded) {
+    return new Problem(503, `${error.message} (HEDDLE_BODY_MEMORY)`, { headers: { ...headers, connection: "close" } });
+  }
+  return hasNoFileLeft(error)
+    ? new Problem(503, "The service has too many files and connections open", { headers })
+    : undefined;
+}
+
+/** Of the process (EMFILE) or of the machine (ENFILE); `fetch` has the error as the cause of its own. */
+function hasNoFileLeft(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ("code" in error && (error.code === "EMFILE" || error.code === "ENFILE")) || hasNoFileLeft(error.cause);
 }
 
 /**

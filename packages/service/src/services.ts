@@ -3,6 +3,7 @@ import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { JobQueue } from "./jobs/runner.js";
 import type { Config } from "./config.js";
+import type { LossLog } from "./losses/loss-log.js";
 import type { Providers } from "./providers/providers.js";
 
 /** What the handlers use. */
@@ -11,6 +12,7 @@ export interface Services {
   control: ControlPlane;
   store: TraceStore;
   blobs: BlobStore;
+  losses: LossLog;
   /** The model servers of others. */
   providers: Providers;
   /** Work that is done after the response. */

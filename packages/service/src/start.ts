@@ -5,19 +5,26 @@ import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
 import { listen } from "@heddle/server-stub/node";
+import type { ListenOptions } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
 import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
-import { openDataDirectory, ownerKey } from "./data-directory.js";
+import { keyFile, openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
+import { defaultMaxConnections } from "./max-connections.js";
+import { findLosses } from "./losses/find-losses.js";
+import { openLossLog } from "./losses/loss-log.js";
+import { checkControlPlaneExists } from "./losses/missing-control-plane.js";
+import { keepInventory } from "./losses/part-inventory.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { cancelWithCalls } from "./jobs/cancel-with-calls.js";
 import { jobKinds } from "./jobs/job-kinds.js";
 import { JobRunner } from "./jobs/runner.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
+import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
@@ -25,6 +32,8 @@ import { takeWriterLease } from "./writer-lease.js";
 export interface Running {
   url: string;
   apiKey: string;
+  /** The file with the owner key; undefined for a configured one. */
+  keyFile: string | undefined;
   /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
   /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
@@ -59,6 +68,8 @@ export async function startService(
     const directory = openDataDirectory(config.dataDir);
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
+    checkControlPlaneExists(config);
+    const losses = openLossLog(config.dataDir, log);
 
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
@@ -82,6 +93,7 @@ export async function startService(
       controlPlaneId: control.identity,
       mayWrite: () => lease.mayWrite(),
       prices,
+      onLoss: (lost) => losses.report("traces", lost),
     });
     store = opened;
     closing.push(() => opened.close());
@@ -93,6 +105,15 @@ export async function startService(
       );
     }
 
+    // Not earlier: a start that is refused says why, and nothing else.
+    for (const line of readableByOthers(config)) log(line);
+    losses.logEarlier();
+    await findLosses(config, { control, store: opened, blobs }, losses);
+    if (host !== undefined) {
+      const inventory = keepInventory(config.dataDir, opened);
+      closing.push(() => inventory.stop());
+    }
+
     const providers = openProviders(config.providers);
     const onUnexpected = (error: unknown) => log(describe(error));
     const onOutage = outageLog(log);
@@ -102,9 +123,9 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
     const written = cancelWithCalls(opened, jobs);
-    const services: Services = { config, control, store: written, blobs, providers, jobs, version };
+    const services: Services = { config, control, store: written, blobs, losses, providers, jobs, version };
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
-    const server = await listen(app.server, { host: config.host, port: config.port }).catch((error: unknown) => {
+    const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
       throw listenError(error, config);
     });
     jobs.start(jobKinds(services, onUnexpected));
@@ -112,7 +133,13 @@ export async function startService(
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await server.close(cutMs);
     });
-    return { url: server.url, apiKey, replaced: lease.replaced, close };
+    return {
+      url: server.url,
+      apiKey,
+      keyFile: config.apiKey === undefined ? join(config.dataDir, keyFile) : undefined,
+      replaced: lease.replaced,
+      close,
+    };
   } catch (error) {
     await close();
     throw error instanceof HeddleError ? new ConfigError(operatorLine(error)) : error;
@@ -129,6 +156,18 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
   });
   started = true;
   return host;
+}
+
+function listenOptions(config: Config): ListenOptions {
+  return {
+    host: config.host,
+    port: config.port,
+    maxConnections: config.maxConnections ?? defaultMaxConnections(),
+    maxBodyBytesInFlight: config.bodyMemoryBytes,
+    headersMs: config.headersTimeoutMs,
+    bodyStallMs: config.bodyTimeoutMs,
+    connectionsSetting: "HEDDLE_MAX_CONNECTIONS",
+  };
 }
 
 function listenError(error: unknown, { host, port }: Config): unknown {

@@ -15,6 +15,7 @@ import { controlPlaneUrl, readConfig } from "../src/config.js";
 import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/jobs/job-kinds.js";
 import { JobRunner } from "../src/jobs/runner.js";
+import { openLossLog } from "../src/losses/loss-log.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
@@ -46,13 +47,14 @@ export async function openTestService(env: Record<string, string> = {}) {
   });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
+  const losses = openLossLog(config.dataDir, () => {});
   const unexpected: unknown[] = [];
   const jobs = new JobRunner(control.jobs, {
     concurrency: config.jobConcurrency,
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);
-  const services: Services = { config, control, store, blobs, providers, jobs, version: "1.2.3" };
+  const services: Services = { config, control, store, blobs, losses, providers, jobs, version: "1.2.3" };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
   const app = createApp(services, {

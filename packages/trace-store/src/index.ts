@@ -1,5 +1,7 @@
 export { openTraceStore } from "./store.js";
 export type { TraceStore, TraceStoreOptions } from "./store.js";
+export { missingParts } from "./engine/stored-parts.js";
+export type { StoredPart } from "./engine/stored-parts.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";
 export type { CallCount, CallRead, CallReads, CallsQuery, ReadOptions } from "./calls/calls.js";

@@ -7,6 +7,8 @@ import type { BrokenParts } from "./engine/broken-parts.js";
 import { connectEngine } from "./engine/engine.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
 import { StatementError } from "./engine/statement-error.js";
+import { listDetached, listParts } from "./engine/stored-parts.js";
+import type { StoredPart } from "./engine/stored-parts.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
 import type { Ingest } from "./ingest/ingest.js";
@@ -59,6 +61,8 @@ export interface TraceStoreOptions {
    * it is true again, {@link TraceStore.engineRestarted} must have been called before.
    */
   mayWrite?: () => boolean;
+  /** Called with one sentence for stored data that is given up because it cannot be read. */
+  onLoss?: (lost: string) => void;
   /** Wraps the engine, for tests. */
   wrapEngine?: (engine: Engine) => Engine;
 }
@@ -88,6 +92,12 @@ export interface TraceStore {
   /** Counts and sizes of what a project has. */
   projectStats(request: ProjectStatsRequest, options?: ReadOptions): Promise<ProjectStats>;
   costs: Omit<Costs, "book">;
+  /** Whether the database belonged to no control plane before: it was created now, or has lost everything. */
+  isNew: boolean;
+  /** What the engine has on its disk, to compare with what it had; see {@link missingParts}. */
+  parts(): Promise<StoredPart[]>;
+  /** What is left of parts that the engine does not read, by the end of their names. */
+  detachedParts(): Promise<Array<{ table: string; name: string }>>;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
   /** Rejects, with the reason, while writes do not work. */
@@ -117,9 +127,10 @@ export async function openTraceStore(options: TraceStoreOptions): Promise<TraceS
 async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const placement = { database: options.database ?? defaultDatabase, cluster: options.cluster };
   const bootstrap = connectEngine(options.client, "default");
+  let isNew: boolean;
   try {
     // The database of another control plane is left as it is.
-    await claimDatabase(bootstrap, placement, options.controlPlaneId);
+    isNew = await claimDatabase(bootstrap, placement, options.controlPlaneId);
     await migrate(bootstrap, placement);
   } finally {
     await bootstrap.close();
@@ -132,10 +143,12 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
   const clock = versionClock(now);
   const context = { engine: limitReads(engine, readSlots), clock, now };
   const lookups = limitReads(engine, lookupSlots);
-  const ingest = await openIngest({ engine, clock, now }, options.limits).catch(async (error: unknown) => {
-    await connected.close();
-    throw error;
-  });
+  const ingest = await openIngest({ engine, clock, now }, options.limits, options.onLoss).catch(
+    async (error: unknown) => {
+      await connected.close();
+      throw error;
+    },
+  );
   const inFlight = guardReads(ingest.inFlight, mayWrite);
   const { prices = [] } = options;
   const objects = guardObjects(openObjects(context), mayWrite);
@@ -163,6 +176,9 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     retention: openRetention(context, ingest),
     projectStats: (request, options) => projectStats({ ...context, inFlight }, request, options?.signal),
     costs: openCosts(context, prices),
+    isNew,
+    parts: () => listParts(engine),
+    detachedParts: () => listDetached(engine),
     brokenParts: () => brokenParts(engine),
     checkWrites: () => ingest.check(),
     engineRestarted() {

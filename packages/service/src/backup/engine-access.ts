@@ -21,9 +21,9 @@ export interface EngineAccess {
 export const engineBackups = ({ dataDir }: Config): string => join(dataDir, "clickhouse", "backups");
 
 /** Talks to the engine host of the running service over its socket; starts one when no service runs. */
-export async function reachEngine(config: Config): Promise<EngineAccess> {
+export async function reachEngine(config: Config, options: { restoring?: boolean } = {}): Promise<EngineAccess> {
   const directory = join(config.dataDir, "clickhouse");
-  const held = holdUnlessRunning(config.dataDir);
+  const held = holdUnlessRunning(config.dataDir, options);
   if (held === undefined) {
     const socket = join(directory, "engine.sock");
     if (!existsSync(socket)) {
@@ -48,9 +48,9 @@ export async function reachEngine(config: Config): Promise<EngineAccess> {
   }
 }
 
-function holdUnlessRunning(path: string): { release(): void } | undefined {
+function holdUnlessRunning(path: string, options: { restoring?: boolean }): { release(): void } | undefined {
   try {
-    return openDataDirectory(path);
+    return openDataDirectory(path, options);
   } catch (error) {
     if (error instanceof ConfigError && error.message.includes("in use by process")) return undefined;
     throw error;

@@ -10,6 +10,7 @@ import type { Part } from "../backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
+import { keyFile } from "../data-directory.js";
 import { version } from "../version.js";
 import { UsageError } from "./usage.js";
 
@@ -46,8 +47,8 @@ export async function backupCommand(args: string[], config: Config, print: (line
     print("keys, users, projects and annotation queues");
     parts.push("control-plane");
   }
-  const key = join(config.dataDir, "api-key");
-  if (existsSync(key)) copyFileSync(key, join(to, "api-key"));
+  const key = join(config.dataDir, keyFile);
+  if (existsSync(key)) copyFileSync(key, join(to, keyFile));
   printExternalParts(config, print);
   await writeChecksums(to);
   await syncTree(to);

@@ -8,7 +8,7 @@ import { readManifest } from "../backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
-import { restoreMark } from "../data-directory.js";
+import { keyFile, restoreMark } from "../data-directory.js";
 import { UsageError } from "./usage.js";
 
 export const restoreUsage = `heddle restore FROM
@@ -30,12 +30,14 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   print(`backup of ${made_at}, made by Heddle ${heddle}`);
   print(`checked: ${await verifyChecksums(from)} files`);
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const mark = join(config.dataDir, restoreMark);
+  // On the disk before anything else: a directory with half of a backup must not pass for a whole one.
+  writeFileSync(mark, "", { flush: true });
+  await syncTree(config.dataDir);
 
   if (parts.includes("traces") && config.clickhouseUrl === undefined) {
     print(`traces: ${await restoreTraces(config, join(from, "traces"))} tables`);
   }
-  const mark = join(config.dataDir, restoreMark);
-  writeFileSync(mark, "");
   const files = filesDirectory(config);
   if (parts.includes("files") && files !== undefined) {
     print(`files: ${await copyFiles(join(from, "files", "sha256"), join(files, "sha256"))}`);
@@ -46,7 +48,7 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
     copyFileSync(join(from, "control.db"), controlPlane);
     print("keys, users, projects and annotation queues");
   }
-  if (existsSync(join(from, "api-key"))) copyFileSync(join(from, "api-key"), join(config.dataDir, "api-key"));
+  if (existsSync(join(from, keyFile))) copyFileSync(join(from, keyFile), join(config.dataDir, keyFile));
   printExternalParts(config, print);
   await syncTree(config.dataDir);
   rmSync(mark);
@@ -54,10 +56,9 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
 }
 
 async function restoreTraces(config: Config, from: string): Promise<number> {
-  const engine = await reachEngine(config);
+  const engine = await reachEngine(config, { restoring: true });
   const copy = join(engineBackups(config), "restore");
   try {
-    writeFileSync(join(config.dataDir, restoreMark), "");
     cpSync(from, copy, { recursive: true, mode: constants.COPYFILE_FICLONE });
     return await restoreTables(engine.run, "restore", readdirSync(from).toSorted());
   } finally {

@@ -44,6 +44,8 @@ const isSystemError = (error: unknown): error is Error => error instanceof Error
 
 /** Runs a command of `heddle` and returns its exit code. Errors go to stderr as one line where a line is enough. */
 export async function runCommand(args: string[], options: ServeOptions = {}): Promise<number> {
+  // Databases, files and backups are for this user alone, whatever directory they are created in.
+  process.umask(0o077);
   try {
     await run(args, options);
     return 0;

@@ -1,5 +1,5 @@
 import { docsDirectory } from "@heddle/docs";
-import { banner } from "../banner.js";
+import { banner, shownKey } from "../banner.js";
 import { ConfigError } from "../config.js";
 import type { Config } from "../config.js";
 import { startService } from "../start.js";
@@ -21,7 +21,7 @@ export async function serveCommand(config: Config, started: number, options: Ser
   process.stdout.write(
     banner({
       url: running.url,
-      apiKey: running.apiKey,
+      key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
       projectId: `${config.defaultEntity}/demo`,
       readyMs: performance.now() - started,
     }),

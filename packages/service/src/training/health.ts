@@ -1,5 +1,6 @@
 import { reply } from "@heddle/server-stub";
 import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
+import type { StoringPart } from "../losses/loss-log.js";
 import type { Caller, Services } from "../services.js";
 
 type Check = Schemas["QueueCheck"];
@@ -12,16 +13,30 @@ const cacheMs = 2000;
 /** The checks read a project that is never written to. */
 const checkedProject = { entity: "heddle", name: "system-check" };
 
-export function healthHandlers({ control, store }: Services): TrainingHandlers<Caller>["health"] {
+export function healthHandlers(services: Services): TrainingHandlers<Caller>["health"] {
+  const { control, store, blobs } = services;
   let cached: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
 
   async function check(): Promise<Schemas["SystemCheckRes"]> {
-    const [database, cpuQueue] = await Promise.all([
+    const [database, traces, files, lost] = await Promise.all([
       timed(() => control.projects.get(checkedProject.entity, checkedProject.name)),
       timed(() => readsAndWrites(store)),
+      timed(() => blobs.check()),
+      whatIsLost(services),
     ]);
     const gpuQueue = { success: false, duration: 0, error: "this version has no training engine" };
-    return { api: true, database: database.success, cpu_queue: cpuQueue, gpu_queue: gpuQueue };
+    return {
+      api: true,
+      database: database.success,
+      cpu_queue: queueCheck(traces),
+      gpu_queue: gpuQueue,
+      parts: {
+        traces: partOf(traces, lost.traces),
+        control_plane: partOf(database, lost.control_plane),
+        blobs: partOf(files, lost.blobs),
+        training_engine: { status: "absent", latency: 0, error: gpuQueue.error, lost: [] },
+      },
+    };
   }
 
   return {
@@ -33,10 +48,33 @@ export function healthHandlers({ control, store }: Services): TrainingHandlers<C
       const now = performance.now();
       if (cached === undefined || cached.until < now) cached = { until: now + cacheMs, result: check() };
       const result = await cached.result;
-      // Only parts that this version has can fail the check.
-      return reply(result.database && result.cpu_queue.success ? 200 : 503, result);
+      const failed = Object.values(result.parts).some(({ status }) => status === "failed");
+      return reply(failed ? 503 : 200, result);
     },
   };
+}
+
+const queueCheck = ({ success, duration, error }: Check): Check => ({ success, duration, error });
+
+function partOf({ success, duration, error }: Check, lost: string[]): Schemas["PartCheck"] {
+  const status = !success ? "failed" : lost.length > 0 ? "degraded" : "ok";
+  return { status, latency: duration, error, lost: lost.slice(0, mostLost) };
+}
+
+const mostLost = 100;
+
+/** Losses that were noticed, and parts of tables that the engine put aside and nobody has removed. */
+async function whatIsLost({ store, losses }: Services): Promise<Record<StoringPart, string[]>> {
+  const lost: Record<StoringPart, string[]> = { traces: [], control_plane: [], blobs: [] };
+  for (const loss of losses.list()) lost[loss.part].push(loss.lost);
+  // An engine that does not respond is reported by its own check.
+  const broken = await timed(() => store.brokenParts());
+  for (const { table, parts } of broken.value ?? []) {
+    lost.traces.push(
+      `The table ${table} lacks the rows of ${parts} part(s) that are corrupt, unless a power loss cut them short`,
+    );
+  }
+  return lost;
 }
 
 async function readsAndWrites(store: Services["store"]): Promise<void> {
@@ -44,15 +82,15 @@ async function readsAndWrites(store: Services["store"]): Promise<void> {
   await Promise.all([store.calls.count({ project_id: projectId, limit: 1 }), store.checkWrites()]);
 }
 
-async function timed(task: () => Promise<unknown>): Promise<Check> {
+async function timed<T>(task: () => Promise<T>): Promise<Check & { value?: T }> {
   const started = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs);
   });
   try {
-    await Promise.race([task(), tooLong]);
-    return { success: true, duration: seconds(started), error: null };
+    const value = await Promise.race([task(), tooLong]);
+    return { success: true, duration: seconds(started), error: null, value };
   } catch (error) {
     return {
       success: false,

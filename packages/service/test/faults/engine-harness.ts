@@ -13,7 +13,7 @@ import { openHeddle } from "./heddle-process.js";
  * A real service whose engine host belongs to the test: everything between the two passes through here, so that an
  * response can be lost, or held back, at exactly one statement.
  */
-export async function openHarness(options: { memoryBytes?: number } = {}) {
+export async function openHarness({ openFiles, ...options }: { memoryBytes?: number; openFiles?: number } = {}) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-harness-"));
   const host = await startCompiledEngineHost({ directory, ...options });
   const socketPath = host.socketPath ?? "";
@@ -51,7 +51,10 @@ export async function openHarness(options: { memoryBytes?: number } = {}) {
   await once(proxy, "listening");
   const address = proxy.address();
   if (address === null || typeof address === "string") throw new Error("no port");
-  const heddle = await openHeddle({ env: { HEDDLE_CLICKHOUSE_URL: `http://127.0.0.1:${address.port}` } });
+  const heddle = await openHeddle({
+    env: { HEDDLE_CLICKHOUSE_URL: `http://127.0.0.1:${address.port}` },
+    ...(openFiles !== undefined && { openFiles }),
+  });
 
   return {
     heddle,

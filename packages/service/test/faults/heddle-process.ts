@@ -45,19 +45,24 @@ export interface HeddleOptions extends ServeOptions {
   data?: string;
   /** Directory of the compiled service; default the one compiled for this test run. */
   dist?: string;
+  /** Most files that the process may have open. */
+  openFiles?: number;
 }
 
 interface SpawnOptions extends ServeOptions {
   uid?: number;
   dist?: string;
+  openFiles?: number;
 }
 
 export type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** One `heddle …` of compiled code; nothing of this process's own settings reaches it. */
 export function heddle(args: readonly string[], env: Record<string, string>, options: SpawnOptions = {}): Child {
-  const { uid, dist = join(inject("compiled"), "@heddle/service/dist"), ...serveOptions } = options;
-  return spawn(process.execPath, programOf(dist, args, serveOptions), {
+  const { uid, dist = join(inject("compiled"), "@heddle/service/dist"), openFiles, ...serveOptions } = options;
+  const command = [process.execPath, ...programOf(dist, args, serveOptions)];
+  const limit = openFiles === undefined ? "" : `ulimit -n ${openFiles}; `;
+  return spawn("sh", ["-c", `${limit}exec "$@"`, "sh", ...command], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "pipe"],
     uid,
@@ -83,7 +88,7 @@ export async function finished(child: Child): Promise<{ code: number | null; out
   return { code, out, err };
 }
 
-export async function openHeddle({ env = {}, data, dist, ...options }: HeddleOptions = {}): Promise<HeddleProcess> {
+export async function openHeddle({ env = {}, data, ...options }: HeddleOptions = {}): Promise<HeddleProcess> {
   const directory = data ?? mkdtempSync(join(tmpdir(), "heddle-faults-"));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -92,7 +97,7 @@ export async function openHeddle({ env = {}, data, dist, ...options }: HeddleOpt
 
   async function start(): Promise<void> {
     const settings = { HEDDLE_DATA_DIR: directory, HEDDLE_PORT: String(port), HEDDLE_API_KEY: ownerKey, ...env };
-    const life = heddle(["serve"], settings, { ...(dist !== undefined && { dist }), ...options });
+    const life = heddle(["serve"], settings, options);
     child = life;
     life.stderr.on("data", (chunk: Buffer) => (log += chunk.toString()));
     await new Promise<void>((resolve, reject) => {

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { check } from "./check.js";
@@ -66,6 +68,7 @@ test.each(Object.keys(victims))(
       wrong: [],
       hung: 0,
     });
+    expect(existsSync(join(heddle.data, "losses.jsonl"))).toBe(false);
   },
   60_000 + rounds * 60_000,
 );

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
@@ -79,6 +79,14 @@ export async function seededTenant(
     expect([seed.id, response.status, response.text]).toEqual([seed.id, 200, expect.anything()]);
     if (response.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(response.text), { digests, names });
   }
+  // What runs in the background must not change the project while it is compared.
+  await vi.waitFor(
+    async () => {
+      const due = await service.services.control.jobs.nextDue(["evaluate", "rescore", "score-calls"]);
+      expect(due).toBeUndefined();
+    },
+    { timeout: 20_000, interval: 50 },
+  );
   return tenant;
 }
 

@@ -6,7 +6,7 @@ import type { CallPlan, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
-import { visibleCalls } from "../query/visible-calls.js";
+import { visibleCalls, visibleSelects } from "../query/visible-calls.js";
 import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 export interface CallSource {
@@ -131,9 +131,12 @@ async function fetchWhere(
   const { engine, scope, select, signal } = source;
   const statement = () => {
     const p = new Parameters();
-    const union = visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) });
-    const columns = columnNames(select).join(", ");
-    return { sql: `SELECT ${columns} FROM (${union}) ORDER BY version DESC LIMIT 1 BY id`, params: p };
+    const selects = visibleSelects(scope(), p, { select: ["version", ...select], ...which(p) });
+    const all =
+      selects.length === 1
+        ? selects.join("")
+        : `SELECT ${columnNames(select).join(", ")} FROM (${selects.join(" UNION ALL ")})`;
+    return { sql: `${all} ORDER BY version DESC LIMIT 1 BY id`, params: p };
   };
   const rows = await engine.rows<CallRow>(statement, { signal, settings: listSettings });
   return new Map(rows.map((row) => [row.id, row]));

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import { corruptData } from "./corrupt-data.js";
 import { StatementError } from "./statement-error.js";
 
 /** ClickHouse errors after which the same statement may work later. */
@@ -56,6 +57,8 @@ export function engineFailure(error: unknown, signal?: AbortSignal): unknown {
       cause: error,
     });
   }
+  const corrupt = corruptData(number, error.message, error);
+  if (corrupt !== undefined) return corrupt;
   const type = "type" in error && typeof error.type === "string" ? error.type : "UNKNOWN";
   return new StatementError(error.message, number, type, error);
 }

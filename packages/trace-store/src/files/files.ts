@@ -20,6 +20,8 @@ export interface Files {
   get(request: { project_id: string; digest: string }): Promise<StoredFile | undefined>;
   /** Those of the files that the project has, by digest. */
   find(request: { project_id: string; digests: readonly string[] }): Promise<Map<string, StoredFile>>;
+  /** Whether any project has a file. */
+  exist(): Promise<boolean>;
   /** Bytes of all files of the project. */
   totalSize(projectId: string): Promise<number>;
 }
@@ -60,6 +62,9 @@ export function openFiles({ engine }: StoreContext): Files {
     },
     get,
     find,
+    async exist() {
+      return (await engine.rows({ sql: `SELECT 1 FROM ${allRows("files")} LIMIT 1` })).length > 0;
+    },
     async totalSize(projectId) {
       const p = new Parameters();
       const sql = `SELECT sum(size_bytes) AS total FROM ${newestRows("files")} WHERE project_id = ${p.bind("String", projectId)}`;

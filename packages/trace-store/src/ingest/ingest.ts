@@ -59,9 +59,13 @@ export interface Ingest {
 }
 
 /** Opens the committer of a tracing database and repairs what a crash may have left. */
-export async function openIngest(store: StoreContext, limits: Partial<IngestLimits> = {}): Promise<Ingest> {
+export async function openIngest(
+  store: StoreContext,
+  limits: Partial<IngestLimits> = {},
+  onLoss?: IngestContext["onLoss"],
+): Promise<Ingest> {
   const state = new IngestState({ ...defaultLimits, ...limits });
-  const context: IngestContext = { ...store, state };
+  const context: IngestContext = { ...store, state, onLoss };
   const queue = groupCommits<WriteRequest>(commit);
   /** Why the last write failed. */
   let failure: { error: unknown } | undefined;
@@ -90,6 +94,11 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
       await commitParts(context, requests);
       failure = undefined;
     } catch (error) {
+      // Only the request that concerns what cannot be read fails for it.
+      if (requests.length > 1 && isCorrupt(error)) {
+        for (const request of requests) await commit([request]);
+        return;
+      }
       failure = { error };
       for (const { reject } of requests) reject(error);
     }
@@ -169,6 +178,8 @@ export async function openIngest(store: StoreContext, limits: Partial<IngestLimi
     },
   };
 }
+
+const isCorrupt = (error: unknown): boolean => error instanceof HeddleError && error.code === "corrupt";
 
 /** Parts are prepared this long before others get to run. */
 const sliceMs = 2;

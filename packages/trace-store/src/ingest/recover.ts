@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.js";
 import { StatementError } from "../engine/statement-error.js";
 import { seedClock } from "../version-clock.js";
 import { closeOpenSides } from "./delete-calls.js";
+import { putAsideCorrupt } from "./put-aside.js";
 import { loadState } from "./load-state.js";
 import { findAndRepair } from "./repair.js";
 import type { IngestContext } from "./write-calls.js";
@@ -11,9 +12,19 @@ const repairReachUs = 600_000_000n;
 
 /**
  * Makes memory and database consistent again: at start, after the engine came back, and after an insert of unknown
- * outcome. Nothing else is written before it has succeeded.
+ * outcome. Nothing else is written before it has succeeded. Parts of `calls` that it cannot read are put aside.
  */
 export async function recover(context: IngestContext): Promise<void> {
+  for (;;) {
+    try {
+      return await recoverOnce(context);
+    } catch (error) {
+      if (!(await putAsideCorrupt(context, error))) throw error;
+    }
+  }
+}
+
+async function recoverOnce(context: IngestContext): Promise<void> {
   const { engine, clock, state } = context;
   // Cleared first: the engine may restart once more while this runs.
   state.needsRecovery = false;

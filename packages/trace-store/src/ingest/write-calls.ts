@@ -17,6 +17,8 @@ export interface IngestContext {
   clock: VersionClock;
   state: IngestState;
   now: () => bigint;
+  /** Called with one sentence for stored data that is given up because it cannot be read. */
+  onLoss?: ((lost: string) => void) | undefined;
 }
 
 export interface NameChange extends CallKey {

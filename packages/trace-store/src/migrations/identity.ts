@@ -7,13 +7,14 @@ import type { Placement } from "./ddl.js";
 
 /**
  * Binds the database to one control plane: the first one owns it from then on, any other is refused (`incompatible`).
- * Two services that claim an empty database at once agree on the earlier claim.
+ * Two services that claim an empty database at once agree on the earlier claim. Returns whether it had no owner before.
  */
-export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<void> {
+export async function claimDatabase(engine: Engine, placement: Placement, controlPlaneId: string): Promise<boolean> {
   await engine.command({ sql: ddl("CREATE DATABASE IF NOT EXISTS {DB} {OC}", placement) });
   await engine.command({ sql: ddl(createTable("control_plane"), placement) });
   let owner = await ownerOf(engine, placement);
-  if (owner === undefined) {
+  const isNew = owner === undefined;
+  if (isNew) {
     const row = new RowWriter();
     await engine.insert(`${placement.database}.control_plane`, ["id"], [row.rowOf(() => row.text(controlPlaneId))]);
     owner = await ownerOf(engine, placement);
@@ -21,9 +22,10 @@ export async function claimDatabase(engine: Engine, placement: Placement, contro
   if (owner !== controlPlaneId) {
     throw new HeddleError(
       "incompatible",
-      `The tracing database "${placement.database}" belongs to another Heddle (control plane ${owner}): use a database of its own for this one`,
+      `The tracing database "${placement.database}" belongs to another Heddle (control plane ${owner}): use a database of its own for this one, or restore the control plane that it belongs to`,
     );
   }
+  return isNew;
 }
 
 async function ownerOf(engine: Engine, { database }: Placement): Promise<string | undefined> {

@@ -1,0 +1,52 @@
+import { open, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { StoredPart, TraceStore } from "@heddle/trace-store";
+
+const fileName = "trace-parts.json";
+const everyMs = 5000;
+
+/** What the embedded engine had on its disk when it was last looked at; undefined when it never was. */
+export async function readInventory(dataDir: string): Promise<StoredPart[] | undefined> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, fileName), "utf8")) as StoredPart[];
+  } catch {
+    // Missing, or cut short by a crash of the file system.
+    return undefined;
+  }
+}
+
+export async function writeInventory(dataDir: string, parts: readonly StoredPart[]): Promise<void> {
+  const draft = join(dataDir, `${fileName}.tmp`);
+  const file = await open(draft, "w", 0o600);
+  try {
+    await file.writeFile(JSON.stringify(parts));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, join(dataDir, fileName));
+}
+
+/** Keeps the inventory up to date, and once more when it is stopped. */
+export function keepInventory(dataDir: string, store: TraceStore): { stop(): Promise<void> } {
+  let written = "";
+  let writing = Promise.resolve();
+  const update = async () => {
+    // An engine that does not respond, or a full disk: the next time will do.
+    const parts = await store.parts().catch(() => undefined);
+    const names = JSON.stringify(parts?.map(({ table, name }) => [table, name]));
+    if (parts === undefined || names === written) return;
+    await writeInventory(dataDir, parts).then(
+      () => (written = names),
+      () => {},
+    );
+  };
+  const next = () => (writing = writing.then(update));
+  const timer = setInterval(() => void next(), everyMs).unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await next();
+    },
+  };
+}

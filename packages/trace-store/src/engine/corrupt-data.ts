@@ -1,0 +1,28 @@
+import { dirname } from "node:path";
+import { HeddleError } from "@heddle/errors";
+
+/** ClickHouse errors of stored bytes that are not what was written, or no longer there. */
+const corruptErrors = new Set([27, 32, 33, 40, 49, 107, 117, 226, 246, 271, 432]);
+
+/**
+ * The error of a statement that met stored data which cannot be read: `corrupt`, with the part in the message. Undefined
+ * for any other error.
+ */
+export function corruptData(number: number, message: string, cause: unknown): HeddleError | undefined {
+  if (!corruptErrors.has(number) && !/corrupted data/i.test(message)) return undefined;
+  const path = corruptPath(message);
+  if (path === undefined) return undefined;
+  const name = /([^/]+)\/$/.exec(path)?.[1] ?? path;
+  const table = / in table [^ .]+\.([A-Za-z_]\w*) \(/.exec(message)?.[1];
+  const where = table === undefined ? `the part ${name}` : `the table ${table}, part ${name},`;
+  return new HeddleError("corrupt", `The stored data of ${where} cannot be read: an operator has to restore it`, {
+    cause,
+  });
+}
+
+/** The directory of the part that a statement could not read, with a slash at the end. */
+export function corruptPath(message: string): string | undefined {
+  const part = /while reading from part (\/.+?\/) in table /.exec(message)?.[1];
+  const file = /While reading or decompressing (\/.+?) \(position: /.exec(message)?.[1];
+  return part ?? (file && `${dirname(file)}/`);
+}

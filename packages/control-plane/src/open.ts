@@ -4,12 +4,15 @@ import type { Caller } from "./callers.js";
 import { ensureIdentity } from "./identity.js";
 import { createKey, listKeys, revokeKey } from "./keys.js";
 import type { ApiKey, NewApiKey } from "./keys.js";
+import { openJobs } from "./jobs/jobs.js";
+import type { Jobs } from "./jobs/jobs.js";
 import { openLeases } from "./leases.js";
 import type { Leases } from "./leases.js";
 import { migrate } from "./migrate.js";
 import { foundation } from "./migrations/0001-foundation.js";
 import { leases } from "./migrations/0002-leases.js";
 import { annotationQueues } from "./migrations/0003-annotation-queues.js";
+import { jobs } from "./migrations/0004-jobs.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
@@ -24,6 +27,7 @@ export interface ControlPlane {
   users: Users;
   projects: Projects;
   annotationQueues: AnnotationQueues;
+  jobs: Jobs;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -54,7 +58,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation, leases, annotationQueues], now);
+    await migrate(database, [foundation, leases, annotationQueues, jobs], now);
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -63,6 +67,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       users,
       projects: openProjects(database, now),
       annotationQueues: openAnnotationQueues(database, now),
+      jobs: openJobs(database, now),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
+import { jobCases } from "../test/job-cases.js";
 import { openControlPlane } from "./index.js";
 import { openSqlite } from "./sqlite.js";
 
@@ -22,6 +23,7 @@ async function path(): Promise<string> {
 
 controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
 annotationQueueCases("SQLite", async () => pathToFileURL(await path()).href);
+jobCases("SQLite", async () => pathToFileURL(await path()).href);
 
 test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());

@@ -180,6 +180,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 1n, name: "foundation" },
         { version: 2n, name: "leases" },
         { version: 3n, name: "annotation-queues" },
+        { version: 4n, name: "jobs" },
       ]);
     });
 
@@ -197,7 +198,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 4n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 5n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

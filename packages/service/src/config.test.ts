@@ -21,6 +21,9 @@ test("defaults work without any variable", () => {
     blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
     providers: [],
+    jobConcurrency: 4,
+    evaluationConcurrency: 8,
+    evaluationTimeoutMs: 300_000,
   });
 });
 
@@ -90,6 +93,9 @@ test.each([
   [{ HEDDLE_OTLP_MAX_SPANS: "many" }, /HEDDLE_OTLP_MAX_SPANS/],
   [{ HEDDLE_ENGINE_MEMORY: "2000000000" }, /HEDDLE_ENGINE_MEMORY must be at least 800MB, for example 2GB/],
   [{ HEDDLE_ENGINE_MEMORY: "500MB" }, /at least 800MB/],
+  [{ HEDDLE_JOB_CONCURRENCY: "0" }, /HEDDLE_JOB_CONCURRENCY must be a whole number from 1 to 64/],
+  [{ HEDDLE_EVALUATION_CONCURRENCY: "2.5" }, /HEDDLE_EVALUATION_CONCURRENCY must be a whole number/],
+  [{ HEDDLE_EVALUATION_TIMEOUT: "1m" }, /HEDDLE_EVALUATION_TIMEOUT must be a whole number/],
   [{ HEDDLE_OTLP_SESSION_THREADS: "false" }, /HEDDLE_OTLP_SESSION_THREADS must be on or off/],
   [{ HEDDLE_DATABASE_URL: "mysql://host/heddle" }, /postgres: or file: URL/],
   [{ HEDDLE_DATABASE_URL: "/var/lib/heddle.db" }, /postgres: or file: URL/],

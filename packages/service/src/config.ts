@@ -52,7 +52,7 @@ export const variables = {
   HEDDLE_DATABASE_URL: {
     default: "SQLite in the data directory",
     meaning:
-      "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects and annotation queues",
+      "postgres: URL of a database, or file: URL of another SQLite file, that keeps keys, users, projects, annotation queues and jobs",
   },
   HEDDLE_OTLP_SESSION_THREADS: {
     default: "on",
@@ -93,6 +93,18 @@ export const variables = {
     meaning:
       "JSON file, or the JSON itself, that configures the model servers of others, for chat completions, images and lists of models",
   },
+  HEDDLE_JOB_CONCURRENCY: {
+    default: "4",
+    meaning: "jobs that run at the same time, such as evaluation runs: 1 to 64",
+  },
+  HEDDLE_EVALUATION_CONCURRENCY: {
+    default: "8",
+    meaning: "rows that a job predicts and scores at the same time: 1 to 256",
+  },
+  HEDDLE_EVALUATION_TIMEOUT: {
+    default: "300",
+    meaning: "seconds that one prediction or score of a job may take, its retries included: 1 to 86400",
+  },
   HEDDLE_PRICES_FILE: {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
@@ -118,7 +130,7 @@ export interface Config {
   corsOrigins: readonly string[];
   /** What the embedded engine's process may use; undefined = half of what the machine or its container has. */
   engineMemoryBytes: number | undefined;
-  /** Database of keys, users, projects and annotation queues; undefined = in the data directory. */
+  /** Database of keys, users, projects, annotation queues and jobs; undefined = in the data directory. */
   databaseUrl: string | undefined;
   /** What one key, or one request, may use. */
   limits: Limits;
@@ -129,6 +141,12 @@ export interface Config {
   s3: S3Access | undefined;
   /** The model servers of others that requests may go to. */
   providers: readonly Provider[];
+  /** Jobs that run at the same time. */
+  jobConcurrency: number;
+  /** Rows that a job predicts and scores at the same time. */
+  evaluationConcurrency: number;
+  /** For one prediction or score. */
+  evaluationTimeoutMs: number;
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
 }
@@ -184,6 +202,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
+    jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),
+    evaluationConcurrency: wholeNumber("HEDDLE_EVALUATION_CONCURRENCY", get("HEDDLE_EVALUATION_CONCURRENCY"), 256),
+    evaluationTimeoutMs: 1000 * wholeNumber("HEDDLE_EVALUATION_TIMEOUT", get("HEDDLE_EVALUATION_TIMEOUT"), 86_400),
     providers: providersOf(get("HEDDLE_PROVIDERS"), env, cwd),
   };
 }
@@ -261,6 +282,12 @@ function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined):
   throw new ConfigError(`${name} must be on or off, not "${value}".`);
 }
 
+function wholeNumber(name: Variable, text: string | undefined, most: number): number {
+  const value = Number(text ?? variables[name].default);
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new ConfigError(`${name} must be a whole number from 1 to ${most}, not "${text}".`);
+}
+
 function blobsLocation(
   text: string | undefined,
   env: NodeJS.ProcessEnv,
@@ -307,6 +334,6 @@ function providersOf(setting: string | undefined, env: NodeJS.ProcessEnv, cwd: s
   }
 }
 
-/** URL of the database of keys, users, projects and annotation queues. */
+/** URL of the database of keys, users, projects, annotation queues and jobs. */
 export const controlPlaneUrl = (config: Config): string =>
   config.databaseUrl ?? pathToFileURL(join(config.dataDir, "control.db")).href;

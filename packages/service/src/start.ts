@@ -20,6 +20,9 @@ import { checkControlPlaneExists } from "./losses/missing-control-plane.js";
 import { keepInventory } from "./losses/part-inventory.js";
 import { engineShares } from "./limits/shares.js";
 import { operatorLine, outageLog } from "./outages.js";
+import { cancelWithCalls } from "./jobs/cancel-with-calls.js";
+import { jobKinds } from "./jobs/job-kinds.js";
+import { JobRunner } from "./jobs/runner.js";
 import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import { readableByOthers } from "./readable-by-others.js";
@@ -44,6 +47,8 @@ export interface StartOptions {
   log: (line: string) => void;
   /** How long another service waits for the lease of one that does not renew it; default 12 s. */
   leaseMs?: number;
+  /** How long a job waits for a service that does not renew its claim; default 15 s. */
+  jobLeaseMs?: number;
 }
 
 /** When the service stops: time for requests that were accepted, and then for the last bytes of their responses. */
@@ -51,7 +56,10 @@ const drainMs = 4000;
 const cutMs = 1000;
 
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
-export async function startService(config: Config, { docsDir, log, leaseMs }: StartOptions): Promise<Running> {
+export async function startService(
+  config: Config,
+  { docsDir, log, leaseMs, jobLeaseMs }: StartOptions,
+): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
     for (const step of closing.splice(0).toReversed()) await step();
@@ -109,14 +117,22 @@ export async function startService(config: Config, { docsDir, log, leaseMs }: St
     }
 
     const providers = openProviders(config.providers);
-    const services: Services = { config, control, store: opened, blobs, losses, providers, version };
     const onUnexpected = (error: unknown) => log(describe(error));
-    const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage: outageLog(log) }));
+    const onOutage = outageLog(log);
+    const jobs = new JobRunner(control.jobs, {
+      concurrency: config.jobConcurrency,
+      leaseMs: jobLeaseMs,
+      onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
+    });
+    const written = cancelWithCalls(opened, jobs);
+    const services: Services = { config, control, store: written, blobs, losses, providers, jobs, version };
+    const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
     const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
       throw listenError(error, config);
     });
+    jobs.start(jobKinds(services, onUnexpected));
     closing.push(async () => {
-      await app.drain(drainMs);
+      await Promise.all([app.drain(drainMs), jobs.stop()]);
       await server.close(cutMs);
     });
     return {

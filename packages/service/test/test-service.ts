@@ -12,6 +12,9 @@ import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
+import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
+import { jobKinds } from "../src/jobs/job-kinds.js";
+import { JobRunner } from "../src/jobs/runner.js";
 import { openLossLog } from "../src/losses/loss-log.js";
 import { engineShares } from "../src/limits/shares.js";
 import { openProviders } from "../src/providers/providers.js";
@@ -39,7 +42,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     owner: { secret: ownerKey, entity: config.defaultEntity },
   });
   const database = testDatabase();
-  const store = await database.open({
+  const opened = await database.open({
     controlPlaneId: control.identity,
     prices: loadPrices(config.pricesFile),
     shares: engineShares(config.limits),
@@ -47,8 +50,14 @@ export async function openTestService(env: Record<string, string> = {}) {
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
   const losses = openLossLog(config.dataDir, () => {});
-  const services: Services = { config, control, store, blobs, losses, providers, version: "1.2.3" };
   const unexpected: unknown[] = [];
+  const jobs = new JobRunner(control.jobs, {
+    concurrency: config.jobConcurrency,
+    onError: (error) => unexpected.push(error),
+  });
+  const store = cancelWithCalls(opened, jobs);
+  const services: Services = { config, control, store, blobs, losses, providers, jobs, version: "1.2.3" };
+  jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
   const app = createApp(services, {
     validateResponses: true,
@@ -80,6 +89,7 @@ export async function openTestService(env: Record<string, string> = {}) {
       return listening.url;
     },
     async close(): Promise<void> {
+      await jobs.stop();
       for (const step of closing) await step();
       await database.drop();
       await blobs.close();

@@ -6,7 +6,7 @@ import { claimItem } from "./progress.js";
 import { requireQueue } from "./queues.js";
 import { itemColumns, itemOf } from "./records.js";
 import type { AnnotationQueueItem } from "./records.js";
-import { Parameters } from "./select.js";
+import { Parameters } from "../parameters.js";
 import type { AnnotationState } from "./states.js";
 
 export interface ClaimRequest {

@@ -5,7 +5,8 @@ import { checkName, isStorable, isTooLong } from "../names.js";
 import { storedText } from "../stored-text.js";
 import { queueColumns, queueOf } from "./records.js";
 import type { AnnotationQueue } from "./records.js";
-import { batches, orderBy, pageOf, Parameters } from "./select.js";
+import { batches, Parameters } from "../parameters.js";
+import { orderBy, pageOf } from "./select.js";
 import type { SortKey } from "./select.js";
 
 export interface NewQueue {

@@ -6,7 +6,7 @@ import { startService } from "../start.js";
 import type { StartOptions } from "../start.js";
 
 /** For tests; the defaults are those of a service. */
-export type ServeOptions = Pick<StartOptions, "leaseMs">;
+export type ServeOptions = Pick<StartOptions, "leaseMs" | "jobLeaseMs">;
 
 /** A stop that takes longer than this is cut off: only requests without a response are lost. */
 const stopMs = 9000;

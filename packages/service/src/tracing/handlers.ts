@@ -4,6 +4,7 @@ import { annotationQueueHandlers } from "./annotation-queues.js";
 import { callHandlers } from "./calls.js";
 import { completeCallHandlers } from "./complete-calls.js";
 import { costHandlers } from "./costs.js";
+import { evaluationServiceHandlers } from "./evaluation-service.js";
 import { datasetHandlers } from "./datasets.js";
 import { evalResultHandlers } from "./eval-results.js";
 import { evaluationRunHandlers } from "./evaluation-runs.js";
@@ -32,6 +33,7 @@ export function tracingHandlers(services: Services): TracingHandlers<Caller> {
     calls: callHandlers(services),
     completeCalls: completeCallHandlers(services),
     costs: costHandlers(services),
+    evaluationService: evaluationServiceHandlers(services),
     datasets: datasetHandlers(services),
     evalResults: evalResultHandlers(services),
     evaluationRuns: evaluationRunHandlers(services),

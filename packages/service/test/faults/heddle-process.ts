@@ -40,7 +40,7 @@ export interface HeddleProcess {
   remove(): Promise<void>;
 }
 
-export interface HeddleOptions {
+export interface HeddleOptions extends ServeOptions {
   env?: Record<string, string>;
   data?: string;
   /** Directory of the compiled service; default the one compiled for this test run. */

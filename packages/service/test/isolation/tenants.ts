@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
+import { storeRunnable } from "./runnable-objects.js";
 
 /** What the samples of the spec name, under other names: one project with everything they make in it. */
 export interface Tenant {
@@ -63,6 +64,7 @@ export async function seededTenant(
   const tenant = tenantOf(projectId, randomUUID().slice(0, 8), digest, (found) =>
     remembered(names, found, () => look(found)),
   );
+  if (group === undefined || group === "evaluationService") await storeRunnable(service, tenant, digests);
   const groups = group === undefined ? undefined : [group, ...(builtOn[group] ?? [])];
   const seeds = operations.filter(
     (operation) => writes(operation) && !operation.destructive && (groups?.includes(operation.group) ?? true),
@@ -77,6 +79,14 @@ export async function seededTenant(
     expect([seed.id, response.status, response.text]).toEqual([seed.id, 200, expect.anything()]);
     if (response.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(response.text), { digests, names });
   }
+  // What runs in the background must not change the project while it is compared.
+  await vi.waitFor(
+    async () => {
+      const due = await service.services.control.jobs.nextDue(["evaluate", "rescore", "score-calls"]);
+      expect(due).toBeUndefined();
+    },
+    { timeout: 20_000, interval: 50 },
+  );
   return tenant;
 }
 

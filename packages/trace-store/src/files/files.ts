@@ -43,10 +43,7 @@ export function openFiles({ engine, writes }: StoreContext): Files {
   // Clients upload the same source file for every op instance. Files never go away, so what was seen stays true.
   const seen = new Set<string>();
 
-  async function find(
-    by: Engine,
-    { project_id, digests }: FilesOf,
-  ): Promise<Map<string, StoredFile>> {
+  async function find(by: Engine, { project_id, digests }: FilesOf): Promise<Map<string, StoredFile>> {
     if (digests.length === 0) return new Map();
     const p = new Parameters();
     const sql = `SELECT digest, name, size_bytes, mime, blob_key FROM ${allRows("files")}

@@ -318,13 +318,18 @@ test("among the versions of one kind and class, others of the name are neither r
   const models = { kind: "object", base_classes: ["Scorer", "Model"] } as const;
   const twin = { project_id: projectId, object_id: "twin" };
   for (const label of ["latest", "v0", digest]) {
-    expect(await store.objects.read({ ...twin, digest: label }, { among: models })).toMatchObject({ digest, kind: "object" });
+    expect(await store.objects.read({ ...twin, digest: label }, { among: models })).toMatchObject({
+      digest,
+      kind: "object",
+    });
   }
   await store.objects.setAliases({ ...twin, digest, aliases: ["prod"] });
   const others = [{ kind: "op" }, { kind: "object", base_classes: ["Dataset"] }] as const;
   for (const among of others) {
     for (const label of ["prod", digest]) {
-      await expect(store.objects.read({ ...twin, digest: label }, { among })).rejects.toMatchObject({ code: "not_found" });
+      await expect(store.objects.read({ ...twin, digest: label }, { among })).rejects.toMatchObject({
+        code: "not_found",
+      });
       await expect(store.objects.delete({ ...twin, digests: [label] }, among)).rejects.toMatchObject({
         code: "not_found",
       });

@@ -83,11 +83,7 @@ async function findVersion(
 }
 
 /** As `findVersion`, but throws `not_found`; for a deleted version with its `deleted_at`. */
-export async function liveVersion(
-  engine: Engine,
-  wanted: VersionOf,
-  options: VersionOptions = {},
-): Promise<Version> {
+export async function liveVersion(engine: Engine, wanted: VersionOf, options: VersionOptions = {}): Promise<Version> {
   const found = await findVersion(engine, wanted, options);
   if (found === undefined || found.deleted_at !== undefined) throw missingVersion(wanted, found?.deleted_at);
   return found;

@@ -1,0 +1,104 @@
+import { jsonType, memberOf, objectEntries } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+
+/** Statistics of the values at one path. */
+interface Leaf {
+  /** Of numbers that are finite, and of booleans as 0 and 1. */
+  sum: number;
+  count: number;
+  trues: number;
+  booleans: number;
+}
+
+interface Node extends Leaf {
+  children: Map<string, Node>;
+}
+
+/** Paths of one summary. Scores with more, such as keys made of data, are summarized as far as this. */
+const maxPaths = 1000;
+const maxDepth = 10;
+
+/**
+ * Summarizes the outputs of predictions and their scores: the mean at each path, where booleans are 0 and 1, and how many
+ * booleans are true. The shape is that of the client libraries, which leave out the mean of booleans.
+ */
+export class ScoreSummary {
+  readonly #scores = newNode();
+  readonly #output = newNode();
+  readonly #latency = newNode();
+  #paths = 0;
+
+  /** Adds one prediction: an object with `output`, `scores` and `model_latency.mean`. */
+  add(predicted: JsonText): void {
+    const scores = memberOf(predicted, "scores");
+    if (scores !== undefined) this.#collect(this.#scores, scores, 0);
+    const output = memberOf(predicted, "output");
+    if (output !== undefined) this.#collect(this.#output, output, 0);
+    const latency = memberOf(memberOf(predicted, "model_latency") ?? "{}", "mean");
+    if (latency !== undefined) this.#collect(this.#latency, latency, 0);
+  }
+
+  /** One member per scorer, and `output` and `model_latency` where they have numbers or booleans. */
+  text(): JsonText {
+    const members = new Map([
+      ["output", summaryOf(this.#output)],
+      ["model_latency", summaryOf(this.#latency)],
+    ]);
+    for (const [name, node] of this.#scores.children) members.set(name, summaryOf(node));
+    const known = [...members].filter(([, summary]) => summary !== undefined);
+    return `{${known.map(([name, summary]) => `${JSON.stringify(name)}:${JSON.stringify(summary)}`).join(",")}}`;
+  }
+
+  #collect(node: Node, value: JsonText, depth: number): void {
+    switch (jsonType(value)) {
+      case "number": {
+        const number = Number(value);
+        if (!Number.isFinite(number)) return;
+        node.sum += number;
+        node.count += 1;
+        return;
+      }
+      case "boolean":
+        node.booleans += 1;
+        node.count += 1;
+        if (value.trim() === "true") {
+          node.trues += 1;
+          node.sum += 1;
+        }
+        return;
+      case "object":
+        if (depth >= maxDepth) return;
+        for (const entry of objectEntries(value)) {
+          const child = this.#child(node, entry.key);
+          if (child !== undefined) this.#collect(child, entry.value, depth + 1);
+        }
+        return;
+      default:
+    }
+  }
+
+  #child(node: Node, key: string): Node | undefined {
+    const known = node.children.get(key);
+    if (known !== undefined || this.#paths >= maxPaths) return known;
+    this.#paths += 1;
+    const made = newNode();
+    node.children.set(key, made);
+    return made;
+  }
+}
+
+function newNode(): Node {
+  return { sum: 0, count: 0, trues: 0, booleans: 0, children: new Map() };
+}
+
+function summaryOf(node: Node): Record<string, unknown> | undefined {
+  const members: Array<[string, unknown]> = [];
+  if (node.count > 0) members.push(["mean", node.sum / node.count]);
+  if (node.booleans > 0) members.push(["true_count", node.trues], ["true_fraction", node.trues / node.booleans]);
+  for (const [key, child] of node.children) {
+    const summary = summaryOf(child);
+    if (summary !== undefined) members.push([key, summary]);
+  }
+  // Keys are data: `__proto__` is one like any other.
+  return members.length === 0 ? undefined : Object.fromEntries(members);
+}

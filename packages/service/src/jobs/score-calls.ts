@@ -1,0 +1,128 @@
+import type { ClaimedJob } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { writeJson } from "@heddle/server-stub";
+import { checkFeedback, derivedId, formatRef, memberOf, stringValue } from "@heddle/trace-model";
+import type { JsonText } from "@heddle/trace-model";
+import type { NewFeedback, StoredCall } from "@heddle/trace-store";
+import { splitProject } from "../access/project-id.js";
+import { forEachConcurrently } from "../evaluation-runs/for-each-concurrently.js";
+import { loadScorers } from "../evaluation-runs/plan-run.js";
+import type { ScoreOutcome } from "../evaluation-runs/run-calls.js";
+import type { RunRecorder } from "../evaluation-runs/run-recorder.js";
+import type { Services } from "../services.js";
+import { wireCall } from "../wire/call.js";
+import type { JobAttempt, JobKind } from "./job-kind.js";
+
+export const scoreCallsKind = "score-calls";
+
+export interface ScoreCallsPayload {
+  call_ids: readonly string[];
+  scorer_refs: readonly string[];
+  user_id: string;
+}
+
+/** Calls that are read at a time. */
+const pageSize = 20;
+
+/** Applies scorers to calls; the results are feedback on the calls. */
+export function scoreCallsJobs(services: Services, recorder: RunRecorder): JobKind {
+  return {
+    name: scoreCallsKind,
+    async run(job, attempt) {
+      await scoreCalls(services, recorder, job, attempt);
+      return "succeeded";
+    },
+    // Nobody waits for the job: what was scored is feedback.
+    fail: async () => {},
+    cancel: async () => {},
+  };
+}
+
+async function scoreCalls(
+  services: Services,
+  recorder: RunRecorder,
+  job: ClaimedJob,
+  attempt: JobAttempt,
+): Promise<void> {
+  const payload = JSON.parse(job.payload) as ScoreCallsPayload;
+  const callIds = [...new Set(payload.call_ids)];
+  const scorers = await loadScorers(services, job.project_id, payload.scorer_refs);
+  let completed = 0;
+  const source = callsOf(services, job.project_id, callIds, attempt.signal);
+  await forEachConcurrently(source, services.config.evaluationConcurrency, async (call) => {
+    const idOf = (scorerRef: string) => derivedId(job.project_id, job.id, 0, JSON.stringify([call.id, scorerRef]));
+    const done = await storedFeedback(
+      services,
+      job.project_id,
+      scorers.map(({ ref }) => idOf(ref)),
+    );
+    const left = scorers.filter(({ ref }) => !done.has(idOf(ref)));
+    const scored = { inputs: call.inputs, output: call.output, call: writeJson(wireCall(call)) };
+    const scores = await recorder.score(attempt, left, scored);
+    attempt.checkHeld();
+    await services.store.feedback.createBatch(
+      scores.map((score) => feedbackOf(job.project_id, call, score, { id: idOf(score.scorer.ref), ...payload })),
+    );
+    completed += 1;
+    attempt.report({ completed, total: callIds.length });
+  });
+}
+
+/** Those of the calls that exist and have ended. */
+async function* callsOf(
+  { store }: Pick<Services, "store">,
+  projectId: string,
+  ids: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<StoredCall> {
+  for (let from = 0; from < ids.length; from += pageSize) {
+    const calls: StoredCall[] = [];
+    const request = { project_id: projectId, filter: { call_ids: ids.slice(from, from + pageSize) } };
+    // All of a page are read before the first is scored, so that no statement stays open meanwhile.
+    for await (const call of store.calls.query(request, { signal })) if (call.ended_at !== null) calls.push(call);
+    yield* calls;
+  }
+}
+
+async function storedFeedback(
+  { store }: Pick<Services, "store">,
+  projectId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const literals = ids.map((id) => ({ $literal: id }));
+  const { result } = await store.feedback.query({
+    project_id: projectId,
+    fields: ["id"],
+    query: { $expr: { $in: [{ $getField: "id" }, literals] } },
+  });
+  return new Set(result.map((row) => stringValue(memberOf(row, "id") ?? "null") ?? ""));
+}
+
+function feedbackOf(
+  projectId: string,
+  call: StoredCall,
+  { scorer, value, error }: ScoreOutcome,
+  { id, user_id }: { id: string; user_id: string },
+): NewFeedback {
+  const { entity = "", project = "" } = splitProject(projectId) ?? {};
+  const output: JsonText = value ?? "null";
+  const feedback = {
+    project_id: projectId,
+    id,
+    weave_ref: formatRef({ kind: "call", entity, project, id: call.id, edges: [] }),
+    feedback_type: `wandb.runnable.${scorer.object_id}`,
+    runnable_ref: scorer.ref,
+    payload: error === undefined ? `{"output":${output}}` : `{"output":null,"error":${JSON.stringify(error)}}`,
+  };
+  return { ...feedback, payload: payloadOf(feedback), wb_user_id: user_id };
+}
+
+/** A score that is too large for feedback is replaced by the reason. */
+function payloadOf(feedback: Parameters<typeof checkFeedback>[0]): JsonText {
+  try {
+    return checkFeedback(feedback).payload;
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== "too_large") throw error;
+    return JSON.stringify({ output: null, error: `the score is too large: ${error.message}` });
+  }
+}

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { json, startUpstream } from "./upstream.js";
+import type { Received } from "./upstream.js";
 
 interface ChatRequest {
   model: string;
@@ -18,15 +19,15 @@ export async function startChatServer() {
   const gate: { closed: Promise<void> | undefined; waiting: number } = { closed: undefined, waiting: 0 };
 
   const server = await startUpstream({
-    "POST /v1/chat/completions": (response, { body, headers }) => {
+    "POST /v1/chat/completions": (response, { body, headers }: Received) => {
       const { messages } = JSON.parse(body) as ChatRequest;
       const text = messages.at(-1)?.content ?? "";
       const times = (asked.get(text) ?? 0) + 1;
       asked.set(text, times);
       const [word = "", ...rest] = text.split(" ");
-      const answer = () => json(response, { choices: [{ index: 0, message: { content: rest.join(" ") } }], usage });
+      const complete = () => json(response, { choices: [{ index: 0, message: { content: rest.join(" ") } }], usage });
       const limit = (retryAfter: string | undefined) => {
-        if (times > 1) return answer();
+        if (times > 1) return complete();
         response.writeHead(429, retryAfter === undefined ? {} : { "retry-after": retryAfter }).end("{}");
       };
       switch (word) {
@@ -48,13 +49,13 @@ export async function startChatServer() {
           return limit("3600");
         case "wait:":
           gate.waiting += 1;
-          void (gate.closed ?? Promise.resolve()).then(answer);
+          void (gate.closed ?? Promise.resolve()).then(complete);
           return;
         case "slow:":
-          void delay(15).then(answer);
+          void delay(15).then(complete);
           return;
         default:
-          answer();
+          complete();
       }
     },
   });

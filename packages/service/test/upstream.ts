@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 /** What a server of others received. */
-interface Received {
+export interface Received {
   method: string;
   /** With its query. */
   path: string;

@@ -61,12 +61,15 @@ function asCaller(credentials: { secret: string }): { secret: string } {
   return credentials;
 }
 
+const samplesOfTypes: Record<string, unknown> = { string: "sample", boolean: true };
+const sampleOf = (type: string): unknown => samplesOfTypes[type] ?? 1;
+
 /** The one input object of an operation, made of the samples of its parts. */
 function inputOf({ params, body }: Operation, sample: unknown) {
   const values = Object.fromEntries(
     params
       .filter(({ name }) => name !== "X-Weave-Retry-Id")
-      .map(({ name, type }) => [name, name === "ip" ? "192.0.2.7" : type === "string" ? "sample" : 1]),
+      .map(({ name, type, array }) => [name, name === "ip" ? "192.0.2.7" : array ? [sampleOf(type)] : sampleOf(type)]),
   );
   if ("project_id" in values) values.project_id = "acme/demo";
   if (body?.kind === "raw") return { input: { ...values, body: bytes }, params: values };

@@ -64,7 +64,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
       "the control plane does not respond: no response from the Postgres server at 127.0.0.1:9/heddle: connect ECONNREFUSED 127.0.0.1:9",
     );
     await refused(
-      { HEDDLE_DATABASE_URL: `file://${directory}/no/such/control.db` },
+      { HEDDLE_DATA_DIR: join(directory, "new"), HEDDLE_DATABASE_URL: `file://${directory}/no/such/control.db` },
       `the control-plane database ${directory}/no/such/control.db cannot be opened: ConnectionFailed("Unable to open connection to local database ${directory}/no/such/control.db: 14")`,
     );
   });

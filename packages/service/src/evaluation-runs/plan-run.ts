@@ -99,14 +99,14 @@ export async function readEvaluation({ store }: Pick<Services, "store">, project
   };
 }
 
-/** Loads scorers. Throws `invalid` for two with one name, because scores are kept by name. */
+/** Loads scorers, equal refs once. Throws `invalid` for two with one name, because scores are kept by name. */
 export async function loadScorers(
   services: Services,
   projectId: string,
   refs: readonly string[],
 ): Promise<RunnableScorer[]> {
   const scorers: RunnableScorer[] = [];
-  for (const ref of refs) {
+  for (const ref of new Set(refs)) {
     const version = await referencedObject(services, projectId, ref);
     const scorer = await loadScorer(services, projectId, ref);
     if (scorers.some((other) => other.scorer.name === scorer.name)) {
@@ -160,7 +160,7 @@ export async function located<T>(loc: readonly string[], work: () => Promise<T>)
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof HeddleError) || error.loc !== undefined) throw error;
+    if (!(error instanceof HeddleError) || (error.loc ?? []).length > 0) throw error;
     const { code, message, details, cause } = error;
     throw new HeddleError(code, message, { loc, details, cause });
   }

@@ -145,8 +145,9 @@ export function wordsOf(
     if (/digests?$/.test(name)) return digest;
     const shown = samples.get(name);
     const sampled = shown === undefined ? [] : [fc.constantFrom(...shown)];
-    // In the path, where only one of them leads anywhere.
-    if (shown !== undefined && /^(queue|item)_id$/.test(name)) return mostly(fc.constantFrom(...shown), "none");
+    // Only one of them leads anywhere.
+    if (shown !== undefined && /^((queue|item)_id|scorer_refs)$/.test(name))
+      return mostly(fc.constantFrom(...shown), "none");
     if (/(^|_)ids?$/.test(name)) return fc.oneof(...sampled, id);
     if (/refs?$/.test(name)) return fc.oneof(...sampled, ref);
     return sampled[0];

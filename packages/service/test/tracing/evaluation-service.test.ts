@@ -328,7 +328,10 @@ describe("what cannot be run is refused before a run exists", () => {
       "two scorers of one name",
       400,
       /two scorers have the name exact/,
-      async () => [await evaluation(ok, { scorers: [await exact(), await exact()] }), await model()],
+      async () => {
+        const other = await stored("exact", { ...matches, description: "another version" }, "ExactMatchScorer");
+        return [await evaluation(ok, { scorers: [await exact(), other] }), await model()];
+      },
     ],
     ["no trials", 400, /trials/, async () => [await evaluation(ok, { trials: 0 }), await model()]],
     [

@@ -181,8 +181,8 @@ test("calls from 1900 to 2299 are kept, others are refused one by one", async ()
     times.map((startedAt) => completePart({ project_id: projectId, started_at: startedAt }, { ended_at: startedAt })),
   );
   expect(rejected).toEqual([
-    { index: 0, message: "started_at must lie between the years 1900 and 2299" },
-    { index: 4, message: "started_at must lie between the years 1900 and 2299" },
+    { index: 0, field: "started_at", message: "started_at must lie between the years 1900 and 2299" },
+    { index: 4, field: "started_at", message: "started_at must lie between the years 1900 and 2299" },
   ]);
   const seen = await visibleCalls(db.engine, projectId);
   expect(seen.map(({ us }) => us)).toEqual(times.slice(1, 4).map(String));
@@ -195,10 +195,14 @@ test("steps that no column can hold are refused one by one", async () => {
   const ends = steps.map((wbRunStepEnd) =>
     endPart({ project_id: projectId, id: newId(), wb_run_step_end: wbRunStepEnd }),
   );
-  const message = (name: string) => `${name} must be a whole number from 0 to 2^53 - 1`;
+  const refused = (field: string) => (index: number) => ({
+    index,
+    field,
+    message: `${field} must be a whole number from 0 to 2^53 - 1`,
+  });
   expect(await store.ingest([...starts, ...ends])).toEqual([
-    ...[1, 2, 3].map((index) => ({ index, message: message("wb_run_step") })),
-    ...[6, 7, 8].map((index) => ({ index, message: message("wb_run_step_end") })),
+    ...[1, 2, 3].map(refused("wb_run_step")),
+    ...[6, 7, 8].map(refused("wb_run_step_end")),
   ]);
   expect(await visibleCalls(db.engine, projectId)).toHaveLength(2);
 });

@@ -42,8 +42,11 @@ test("what becomes free goes to whoever holds the least, not to who came first",
   const order: string[] = [];
   const waiting = [ann, ann, eve].map((sharer) => noted(order, shared, sharer));
   releases[1]?.();
-  await waiting[2];
+  const last = await waiting[2];
   expect(order).toEqual(["eve"]);
+  for (const release of [last, releases[0], releases[2]]) release?.();
+  await Promise.all(waiting);
+  expect(order).toEqual(["eve", "ann", "ann"]);
 });
 
 test("a request that waits too long learns whose share is used up", async () => {

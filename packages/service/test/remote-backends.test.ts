@@ -54,7 +54,9 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
 
   test("says in one line at the start what is wrong with its backends", async () => {
     const refused = async (env: Record<string, string>, line: string) =>
-      await expect(startService(settings(env), { log })).rejects.toThrow(new ConfigError(line));
+      await expect(
+        startService(settings({ ...env, HEDDLE_DATA_DIR: join(directory, "new") }), { log }),
+      ).rejects.toThrow(new ConfigError(line));
     await refused(
       { HEDDLE_BLOBS_URL: "s3://no-such-bucket" },
       'the file store refuses this service: S3 has no bucket "no-such-bucket": create it, or correct HEDDLE_BLOBS_URL',
@@ -64,7 +66,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
       "the control plane does not respond: no response from the Postgres server at 127.0.0.1:9/heddle: connect ECONNREFUSED 127.0.0.1:9",
     );
     await refused(
-      { HEDDLE_DATA_DIR: join(directory, "new"), HEDDLE_DATABASE_URL: `file://${directory}/no/such/control.db` },
+      { HEDDLE_DATABASE_URL: `file://${directory}/no/such/control.db` },
       `the control-plane database ${directory}/no/such/control.db cannot be opened: ConnectionFailed("Unable to open connection to local database ${directory}/no/such/control.db: 14")`,
     );
   });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { HeddleError } from "@heddle/errors";
 import { loadModel } from "../src/llm-models/load-model.js";
+import { referencedObject } from "../src/referenced-object.js";
 import { newProject, openTestService } from "./test-service.js";
 import type { TestService } from "./test-service.js";
 import { json, startUpstream, writeProviders } from "./upstream.js";
@@ -54,8 +55,11 @@ async function stored(val: object, builtinClass?: string, project = projectId): 
 const storedModel = async (params: object) =>
   stored({ llm_model_id: "acme/loom-8b", default_params: params }, "LLMStructuredCompletionModel");
 
+const loaded = async (ref: string) =>
+  loadModel(service.services, await referencedObject(service.services, projectId, ref));
+
 async function predict(ref: string, row: unknown, signal = new AbortController().signal) {
-  const model = await loadModel(service.services, projectId, ref);
+  const model = await loaded(ref);
   return model.predict(typeof row === "string" ? row : JSON.stringify(row), signal);
 }
 
@@ -251,7 +255,7 @@ test("cancelling ends the prediction", async () => {
 });
 
 describe("refs that cannot be loaded say why", () => {
-  const load = async (ref: string) => failure(loadModel(service.services, projectId, ref));
+  const load = async (ref: string) => failure(loaded(ref));
 
   test("of other forms and projects", async () => {
     expect(await load("gpt-4o")).toEqual([

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { HeddleError } from "@heddle/errors";
+import { referencedObject } from "../src/referenced-object.js";
 import { loadScorer } from "../src/scorers/load-scorer.js";
 import type { Scored } from "../src/scorers/scorer.js";
 import { newProject, openTestService } from "./test-service.js";
@@ -46,7 +47,8 @@ async function stored(val: object, builtinClass?: string): Promise<string> {
 }
 
 const asClass = (name: string) => ({ _type: name, _class_name: name, _bases: ["Scorer", "Object", "BaseModel"] });
-const load = async (ref: string) => loadScorer(service.services, projectId, ref);
+const load = async (ref: string) =>
+  loadScorer(service.services, await referencedObject(service.services, projectId, ref));
 
 /** Scores with a scorer object; values are given as JSON values. */
 async function score(ref: string, scored: Partial<Record<keyof Scored, unknown>>): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { HeddleError } from "@heddle/errors";
-import { arrayItems, formatRef, memberOf, parseRef, projectIdOf, stringValue } from "@heddle/trace-model";
+import { arrayItems, formatRef, memberOf, parseRef, projectIdOf, stringMember, stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
@@ -108,7 +108,7 @@ export async function loadScorers(
   const scorers: RunnableScorer[] = [];
   for (const ref of new Set(refs)) {
     const version = await referencedObject(services, projectId, ref);
-    const scorer = await loadScorer(services, projectId, ref);
+    const scorer = await loadScorer(services, version);
     if (scorers.some((other) => other.scorer.name === scorer.name)) {
       throw new HeddleError("invalid", `two scorers have the name ${scorer.name}`);
     }
@@ -122,7 +122,7 @@ async function runnableModel(services: Services, projectId: string, ref: string)
   return {
     ref: versionRef(version),
     object_id: version.object_id,
-    model: await loadModel(services, projectId, ref),
+    model: await loadModel(services, version),
   };
 }
 
@@ -152,7 +152,7 @@ function trialsOf(evaluation: JsonText): number {
 
 /** A member that is a text and not empty. */
 function textOf(object: JsonText, name: string): string | undefined {
-  return stringValue(memberOf(object, name) ?? "null") || undefined;
+  return stringMember(object, name) || undefined;
 }
 
 /** Gives errors without a loc this one. */

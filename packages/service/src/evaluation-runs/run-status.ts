@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { jsonType, memberOf, stringValue } from "@heddle/trace-model";
+import { jsonType, stringMember } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import type { Services } from "../services.js";
 import { readEvaluation } from "./plan-run.js";
@@ -29,7 +29,7 @@ export async function runStatus(
 async function totalOf({ store, control }: Pick<Services, "store" | "control">, call: StoredCall): Promise<number> {
   const job = await control.jobs.get(call.project_id, call.id);
   if (job?.progress.total !== undefined && job.progress.total !== null) return job.progress.total;
-  const inputs = ["self", "this"].map((name) => stringValue(memberOf(call.inputs, name) ?? "null"));
+  const inputs = ["self", "this"].map((name) => stringMember(call.inputs, name));
   const ref = inputs.find((text) => text !== undefined);
   if (ref === undefined) return 0;
   try {

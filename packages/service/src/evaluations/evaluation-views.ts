@@ -1,6 +1,6 @@
 import { rawJson } from "@heddle/server-stub";
 import type { Schemas } from "@heddle/server-stub/tracing";
-import { formatTime, memberOf, stringValue } from "@heddle/trace-model";
+import { formatTime, memberOf, stringMember } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import type { RecordView } from "./evaluation-calls.js";
@@ -61,7 +61,7 @@ export function marksOf({ attributes }: Pick<StoredCall, "attributes">): JsonTex
 
 /** A member that is a text, else ''. */
 function textOf(object: JsonText, name: string): string {
-  return stringValue(memberOf(object, name) ?? "null") ?? "";
+  return stringMember(object, name) ?? "";
 }
 
 /** What the model was given: a prediction that was recorded here has it as an argument of its call. */

@@ -1,6 +1,6 @@
 import type { ClaimedJob } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import { jsonType, memberOf, stringValue } from "@heddle/trace-model";
+import { jsonType, memberOf, stringMember, stringValue } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { StoredCall } from "@heddle/trace-store";
 import { forEachConcurrently } from "../evaluation-runs/for-each-concurrently.js";
@@ -96,6 +96,6 @@ function predictionOf({ output, attributes }: StoredCall) {
   return {
     output: memberOf(output, "output") ?? "null",
     latency: Number.isFinite(latency) ? latency : null,
-    predictionId: stringValue(memberOf(memberOf(attributes, "weave") ?? "{}", "predict_call_id") ?? "null"),
+    predictionId: stringMember(memberOf(attributes, "weave") ?? "{}", "predict_call_id"),
   };
 }

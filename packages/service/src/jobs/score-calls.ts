@@ -1,7 +1,7 @@
 import type { ClaimedJob } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { writeJson } from "@heddle/server-stub";
-import { checkFeedback, derivedId, formatRef, memberOf, stringValue } from "@heddle/trace-model";
+import { checkFeedback, derivedId, formatRef, stringMember } from "@heddle/trace-model";
 import type { JsonText } from "@heddle/trace-model";
 import type { NewFeedback, StoredCall } from "@heddle/trace-store";
 import { splitProject } from "../access/project-id.js";
@@ -95,7 +95,7 @@ async function storedFeedback(
     fields: ["id"],
     query: { $expr: { $in: [{ $getField: "id" }, literals] } },
   });
-  return new Set(result.map((row) => stringValue(memberOf(row, "id") ?? "null") ?? ""));
+  return new Set(result.map((row) => stringMember(row, "id") ?? ""));
 }
 
 function feedbackOf(

@@ -9,6 +9,7 @@ import { loadModel } from "../llm-models/load-model.js";
 import { loadPrompt } from "../llm-models/load-prompt.js";
 import type { Members } from "../llm-models/members.js";
 import { checkModelValue, modelClass, modelOf } from "../llm-models/model-value.js";
+import { referencedObject } from "../referenced-object.js";
 import type { ScorerClass, ScorerContext } from "./scorer-class.js";
 
 interface JudgeParameters {
@@ -77,7 +78,7 @@ export const llmJudge: ScorerClass = {
 async function modelFor(model: string | Members, { services, projectId }: ScorerContext): Promise<CompletionModel> {
   return withPrefix("model", async () =>
     typeof model === "string"
-      ? loadModel(services, projectId, model)
+      ? loadModel(services, await referencedObject(services, projectId, model))
       : modelOf(services, projectId, JSON.stringify(model), modelClass),
   );
 }

@@ -6,7 +6,6 @@ import type { JsonText } from "@heddle/trace-model";
 import type { StoredObject } from "@heddle/trace-store";
 import { withPrefix } from "../error-prefix.js";
 import { columnsOf, Variables } from "../llm-models/variables.js";
-import { referencedObject } from "../referenced-object.js";
 import type { Services } from "../services.js";
 import { withinTime } from "../time-limit.js";
 import type { ScorerClass } from "./scorer-class.js";
@@ -18,17 +17,14 @@ import type { Scored, Scorer } from "./scorer.js";
 const readMs = 250;
 
 /**
- * Loads a scorer object of the project that this service can run. Throws `invalid` for a ref of another project, for an
- * object whose code only an SDK can run and for parameters that do not fit its class, and `not_found` for a version that
- * does not exist; the message says what works.
+ * Makes a scorer of an object. Throws `invalid` for an object whose code only an SDK can run and for parameters that do
+ * not fit its class; the message says what works.
  */
 export async function loadScorer(
   services: Pick<Services, "store" | "providers">,
-  projectId: string,
-  ref: string,
+  object: StoredObject,
 ): Promise<Scorer> {
-  const object = await referencedObject(services, projectId, ref);
-  const { object_id, val } = object;
+  const { project_id: projectId, object_id, val } = object;
   const scorerClass = builtInClass(object);
   return withPrefix(object_id, async () => {
     const { name = object_id, columnMap, parameters } = scorerSettings(scorerClass, val);

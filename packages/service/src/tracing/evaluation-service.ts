@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { NewJob } from "@heddle/control-plane";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
-import { derivedId, memberOf, newId, stringValue } from "@heddle/trace-model";
+import { derivedId, newId, stringMember } from "@heddle/trace-model";
 import { loadScorers, located, planRun } from "../evaluation-runs/plan-run.js";
 import type { RunIdentity } from "../evaluation-runs/run-calls.js";
 import { newRunJob } from "../evaluation-runs/run-job.js";
@@ -66,7 +66,7 @@ export function evaluationServiceHandlers(services: Services): TracingHandlers<C
       if (source === undefined) throw new HeddleError("not_found", `there is no evaluation run ${sourceId}`, { loc });
       if (source.ended_at === null) throw new HeddleError("conflict", "the evaluation run has not ended", { loc });
       const scorers = await located(["scorer_refs"], () => loadScorers(services, project_id, scorer_refs));
-      const input = (name: string) => stringValue(memberOf(source.inputs, name) ?? "null");
+      const input = (name: string) => stringMember(source.inputs, name);
       const run: RunIdentity = {
         project_id,
         run_id: idOf(project_id, headers["X-Weave-Retry-Id"], rescoreKind),

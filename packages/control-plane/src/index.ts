@@ -1,7 +1,8 @@
 export type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
 export type { AnnotationQueue, AnnotationQueueItem, QueuedCall } from "./annotation-queues/records.js";
 export { type Caller, callerMay, hasRole, type Role } from "./callers.js";
-export type { Jobs, NewJob } from "./jobs/jobs.js";
+export type { NewJob } from "./jobs/insert.js";
+export type { Jobs } from "./jobs/jobs.js";
 export type { ClaimedJob, Job, JobOutcome, JobProgress } from "./jobs/records.js";
 export type { ApiKey, NewApiKey } from "./keys.js";
 export { isPathName } from "./names.js";

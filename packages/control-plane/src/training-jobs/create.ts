@@ -43,7 +43,9 @@ export async function createTrainingJob(
   return await database.transaction(async (statements) => {
     const known = await earlierJob(statements, job, dedupeKey);
     if (known !== undefined) return { job: known, created: false };
-    const [model] = await statements.rows("SELECT id FROM training_models WHERE id = $1", [job.model_id]);
+    const [model] = await statements.rows("SELECT id FROM training_models WHERE id = $1 AND deleted_at IS NULL", [
+      job.model_id,
+    ]);
     if (model === undefined) {
       throw new HeddleError("not_found", `there is no model ${job.model_id}`, { loc: ["model_id"] });
     }

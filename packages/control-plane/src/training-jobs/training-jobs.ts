@@ -2,6 +2,7 @@ import type { Database } from "../database.js";
 import { integerOf, textOf } from "../database.js";
 import { isStorable } from "../names.js";
 import { batches, Parameters } from "../parameters.js";
+import { originalText } from "../stored-text.js";
 import { readPage } from "../training-models/page.js";
 import type { CursorPage } from "../training-models/page.js";
 import type { Checkpoint } from "../training-models/records.js";
@@ -68,7 +69,7 @@ export function openTrainingJobs(database: Database, now: () => bigint): Trainin
       return row && trainingJobOf(row);
     },
     async page(modelId, page) {
-      const source = { table: "training_jobs", columns: trainingJobColumns, position: "sequence" };
+      const source = { table: "training_jobs", columns: trainingJobColumns, position: "sequence", keepsDeleted: false };
       const { rows, hasMore } = await readPage(database, { ...source, owner: ["model_id", modelId] }, page);
       return { jobs: rows.map(trainingJobOf), has_more: hasMore };
     },
@@ -119,7 +120,7 @@ async function blobsInUse(database: Database, keys: readonly string[]): Promise<
   // One row per model at most.
   const states = await database.rows("SELECT optimizer_files FROM training_jobs WHERE optimizer_files IS NOT NULL");
   for (const row of states) {
-    for (const { blob } of JSON.parse(textOf(row, "optimizer_files")) as { blob: string }[]) {
+    for (const { blob } of JSON.parse(originalText(textOf(row, "optimizer_files"))) as { blob: string }[]) {
       if (wanted.has(blob)) used.add(blob);
     }
   }

@@ -68,6 +68,7 @@ function readLocation(
     throw new UnsupportedSpecError(where, `"${name}" is no required parameter of the ${location}`);
   }
   if (location === "body" && steps.length > 0 && body?.schema !== undefined) {
+    if (body.streamed) throw new UnsupportedSpecError(where, "a body that the handler reads cannot name the project");
     requireText(document, body.schema, steps, where);
     return { in: "body", at: steps };
   }

@@ -8,4 +8,6 @@ export { isPathName } from "./names.js";
 export type { Lease } from "./lease-renewal.js";
 export { type ControlPlane, type ControlPlaneOptions, openControlPlane } from "./open.js";
 export type { Project, Projects } from "./projects.js";
+export type { Checkpoint, TrainingModel } from "./training-models/records.js";
+export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
 export type { User, Users } from "./users.js";

@@ -68,7 +68,8 @@ export class NodeBody {
         yield chunk;
       }
     } finally {
-      await chunks.return?.();
+      // Not awaited: it would wait for the part that a stalled sender does not send.
+      void chunks.return?.().catch(() => undefined);
     }
   }
 

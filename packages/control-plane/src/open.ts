@@ -14,10 +14,13 @@ import { leases } from "./migrations/0002-leases.js";
 import { annotationQueues } from "./migrations/0003-annotation-queues.js";
 import { jobs } from "./migrations/0004-jobs.js";
 import { trainingModels } from "./migrations/0005-training-models.js";
+import { trainingJobs } from "./migrations/0006-training-jobs.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
 import { openDatabase } from "./open-database.js";
+import { openTrainingJobs } from "./training-jobs/training-jobs.js";
+import type { TrainingJobs } from "./training-jobs/training-jobs.js";
 import { openTrainingModels } from "./training-models/training-models.js";
 import type { TrainingModels } from "./training-models/training-models.js";
 import { openUsers } from "./users.js";
@@ -32,6 +35,7 @@ export interface ControlPlane {
   annotationQueues: AnnotationQueues;
   jobs: Jobs;
   trainingModels: TrainingModels;
+  trainingJobs: TrainingJobs;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -62,7 +66,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation, leases, annotationQueues, jobs, trainingModels], now);
+    await migrate(database, [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs], now);
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -73,6 +77,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       annotationQueues: openAnnotationQueues(database, now),
       jobs: openJobs(database, now),
       trainingModels: openTrainingModels(database, now),
+      trainingJobs: openTrainingJobs(database, now),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

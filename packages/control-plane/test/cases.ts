@@ -182,6 +182,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 3n, name: "annotation-queues" },
         { version: 4n, name: "jobs" },
         { version: 5n, name: "training-models" },
+        { version: 6n, name: "training-jobs" },
       ]);
     });
 
@@ -199,7 +200,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 6n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 7n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -7,7 +7,9 @@ const project = "acme/demo";
 
 /** What the training interface may expect of models on any back end. `make` gives the URL of an empty database. */
 export function trainingModelCases(backEnd: string, make: () => Promise<string>): void {
-  async function open(services = 1): Promise<{ all: TrainingModels[]; clock: { now: bigint }; models: TrainingModels }> {
+  async function open(
+    services = 1,
+  ): Promise<{ all: TrainingModels[]; clock: { now: bigint }; models: TrainingModels }> {
     const url = await make();
     const clock = { now: 1_775_811_600_000_000n };
     const planes: ControlPlane[] = [];
@@ -109,7 +111,12 @@ export function trainingModelCases(backEnd: string, make: () => Promise<string>)
       const { model } = await create(models);
       const job = randomUUID();
       const first = await add(models, model, { job_id: job, metrics: { "train/reward": 0.5 } });
-      expect(first).toMatchObject({ step: 1, metrics: { "train/reward": 0.5 }, job_id: job, weights_digest: "weights" });
+      expect(first).toMatchObject({
+        step: 1,
+        metrics: { "train/reward": 0.5 },
+        job_id: job,
+        weights_digest: "weights",
+      });
       expect(await add(models, model, { job_id: job })).toEqual(first);
       await Promise.all(Array.from({ length: 8 }, async (_, n) => await add(all[n % 2] ?? models, model)));
       expect(await stepsOf(models, model)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);

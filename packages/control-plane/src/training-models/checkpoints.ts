@@ -48,33 +48,36 @@ export async function checkpointAtStep(
 
 /** Adds the result of a job, once: the checkpoint that the job has made before is returned as it is. */
 export async function addCheckpoint(database: Database, added: NewCheckpoint, now: bigint): Promise<Checkpoint> {
+  return await database.transaction(async (statements) => await insertCheckpoint(statements, added, now));
+}
+
+/** As `addCheckpoint`, inside of a transaction. */
+export async function insertCheckpoint(statements: Statements, added: NewCheckpoint, now: bigint): Promise<Checkpoint> {
   checkMetricCount(added.metrics);
-  return await database.transaction(async (statements) => {
-    const ofJob = `SELECT ${checkpointColumns} FROM checkpoints WHERE job_id = $1`;
-    const [existing] = await statements.rows(ofJob, [added.job_id]);
-    if (existing !== undefined) return checkpointOf(existing);
-    const [model] = await statements.rows(
-      `UPDATE training_models SET next_step = next_step + 1 WHERE id = $1 AND deleted_at IS NULL
-        RETURNING next_step - 1 AS step`,
-      [added.model_id],
-    );
-    if (model === undefined) throw new HeddleError("not_found", `no model ${added.model_id}`);
-    const [row = {}] = await statements.rows(
-      `INSERT INTO checkpoints (id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${checkpointColumns}`,
-      [
-        added.id,
-        added.model_id,
-        integerOf(model, "step"),
-        JSON.stringify(added.metrics),
-        added.artifact_version,
-        added.weights_digest,
-        added.job_id,
-        now,
-      ],
-    );
-    return checkpointOf(row);
-  });
+  const ofJob = `SELECT ${checkpointColumns} FROM checkpoints WHERE job_id = $1`;
+  const [existing] = await statements.rows(ofJob, [added.job_id]);
+  if (existing !== undefined) return checkpointOf(existing);
+  const [model] = await statements.rows(
+    `UPDATE training_models SET next_step = next_step + 1 WHERE id = $1 AND deleted_at IS NULL
+      RETURNING next_step - 1 AS step`,
+    [added.model_id],
+  );
+  if (model === undefined) throw new HeddleError("not_found", `no model ${added.model_id}`);
+  const [row = {}] = await statements.rows(
+    `INSERT INTO checkpoints (id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${checkpointColumns}`,
+    [
+      added.id,
+      added.model_id,
+      integerOf(model, "step"),
+      JSON.stringify(added.metrics),
+      added.artifact_version,
+      added.weights_digest,
+      added.job_id,
+      now,
+    ],
+  );
+  return checkpointOf(row);
 }
 
 /** Deletes checkpoints by their steps and returns them. Throws `not_found` for a model that does not exist. */

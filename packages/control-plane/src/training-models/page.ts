@@ -20,6 +20,8 @@ interface PageSource {
   position: string;
   /** The column that all items have the same value in, and that value. */
   owner: [column: string, value: string];
+  /** Whether deleted items stay as rows with `deleted_at`; default true. */
+  keepsDeleted?: boolean;
 }
 
 /**
@@ -28,11 +30,12 @@ interface PageSource {
  */
 export async function readPage(
   statements: Statements,
-  { table, columns, position, owner: [column, owner] }: PageSource,
+  { table, columns, position, owner: [column, owner], keepsDeleted = true }: PageSource,
   { after, limit, order = "asc" }: CursorPage,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
   const p = new Parameters();
-  const conditions = [`${column} = ${p.bind(owner)}`, "deleted_at IS NULL"];
+  const conditions = [`${column} = ${p.bind(owner)}`];
+  if (keepsDeleted) conditions.push("deleted_at IS NULL");
   if (after !== undefined) {
     const params: SqlValue[] = [owner, after];
     const sql = `SELECT ${position} AS position FROM ${table} WHERE ${column} = $1 AND id = $2`;

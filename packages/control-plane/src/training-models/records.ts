@@ -36,8 +36,7 @@ export interface Checkpoint {
 
 export const modelColumns = "id, project_id, name, base_model, run_id, created_at, created_by";
 
-export const checkpointColumns =
-  "id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at";
+export const checkpointColumns = "id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at";
 
 export function modelOf(row: Row): TrainingModel {
   return {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
-import type { ArtifactContent, Artifacts, NewArtifactVersion } from "../src/index.js";
+import type { ArtifactContent, Artifacts, ControlPlane, NewArtifactVersion } from "../src/index.js";
 
 const project = "acme/demo";
 const other = "acme/other";
@@ -11,7 +11,7 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
   async function open(services = 1): Promise<{ all: Artifacts[]; artifacts: Artifacts; clock: { now: bigint } }> {
     const url = await make();
     const clock = { now: 1_775_811_600_000_000n };
-    const planes = [];
+    const planes: ControlPlane[] = [];
     for (let n = 0; n < services; n++) planes.push(await openControlPlane({ url, now: () => clock.now }));
     onTestFinished(async () => void (await Promise.all(planes.map(async (plane) => await plane.close()))));
     const all = planes.map((plane) => plane.artifacts);

@@ -67,6 +67,8 @@ export function responseOf(
 export function problemResponse(problem: Problem, kind: "tracing" | "training"): HttpResponse {
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
+  // Clients of the training interface repeat a request after any 5xx.
+  if (kind === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
   // The rest of the body is not read.
   const unread = problem.status === 413 || problem.status === 408;
   if (unread) headers["connection"] = "close";

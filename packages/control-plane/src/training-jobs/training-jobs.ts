@@ -31,6 +31,8 @@ export interface TrainingJobs {
   page(modelId: string, page: CursorPage): Promise<{ jobs: TrainingJobRecord[]; has_more: boolean }>;
   /** Number of jobs of the same project that wait or run and were created before. */
   position(id: string): Promise<number>;
+  /** Whether a job of the model waits or runs. */
+  hasActive(modelId: string): Promise<boolean>;
   /** Makes a job run. Returns false for one that has ended. */
   start(id: string): Promise<boolean>;
   /** Records what a running job does now. */
@@ -81,6 +83,10 @@ export function openTrainingJobs(database: Database, now: () => bigint): Trainin
         [id],
       );
       return row === undefined ? 0 : Number(integerOf(row, "ahead"));
+    },
+    async hasActive(modelId) {
+      const sql = "SELECT id FROM training_jobs WHERE model_id = $1 AND state IN ('queued', 'running') LIMIT 1";
+      return (await database.rows(sql, [modelId])).length > 0;
     },
     async start(id) {
       const rows = await database.rows(

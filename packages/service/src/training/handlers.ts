@@ -2,6 +2,7 @@ import type { TrainingHandlers } from "@heddle/server-stub/training";
 import type { Caller, Services } from "../services.js";
 import { checkpointHandlers } from "./checkpoints.js";
 import { healthHandlers } from "./health.js";
+import { trainingJobHandlers } from "./training-jobs.js";
 import { modelHandlers } from "./models.js";
 
 /** Every operation of the training interface, by group: a group of the spec without handlers does not compile. */

@@ -19,6 +19,8 @@ export type BaseModelName = string;
 export interface WeightsRef {
   baseModel: BaseModelName;
   checkpoint?: string;
+  /** Identity of the weights by content, as `save` returns it. If given, other weights are refused with `conflict`. */
+  digest?: string;
 }
 
 export interface BaseModelInfo {
@@ -48,6 +50,8 @@ export interface TrainingEngine {
   readonly kind: "embedded" | "tinker";
   capabilities(): Promise<EngineCapabilities>;
   health(): Promise<EngineHealth>;
+  /** Returns the identity of weights by content. Weights with the same digest compute the same numbers. */
+  weightsDigest(weights: WeightsRef): Promise<string>;
   openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
   readonly sampler: Sampler;
   close(): Promise<void>;

@@ -6,7 +6,8 @@ import { openTokenizer } from "../src/text/tokenizer.js";
 import { listBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
-import { loadWeights } from "../src/weights/load-weights.js";
+import { loadWeights, weightsDigest } from "../src/weights/load-weights.js";
+import { checkpointDigest } from "../src/weights/weights-digest.js";
 
 /** An engine with the real trainer and sampler in this process, without child processes. */
 export function cpuEngine(): TrainingEngine {
@@ -22,6 +23,7 @@ export function cpuEngine(): TrainingEngine {
       sampling: [],
     }),
     health: async () => ({ ok: true }),
+    weightsDigest: (weights) => weightsDigest(models, weights),
     openTrainer,
     sampler: {
       generate: async (request, options) => {
@@ -50,7 +52,9 @@ export function cpuEngine(): TrainingEngine {
   }
 
   async function openTrainer(spec: TrainerSpec) {
-    const { base, ...loaded } = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
+    const { base, baseDigest, ...loaded } = await loadWeights(models, spec.weights, {
+      optimizer: !spec.resetOptimizer,
+    });
     const fresh = spec.adapter && {
       config: spec.adapter,
       set: initialAdapter(loaded.config, spec.adapter, spec.seed),
@@ -60,8 +64,9 @@ export function cpuEngine(): TrainingEngine {
     return {
       ...trainer,
       save: async (directory: string, options?: { optimizer?: boolean }) => {
-        await writeCheckpoint(directory, {
+        const written = await writeCheckpoint(directory, {
           baseModel: base.name,
+          baseDigest,
           baseDirectory: base.directory,
           config: loaded.config,
           seed: spec.seed,
@@ -69,7 +74,7 @@ export function cpuEngine(): TrainingEngine {
           steps: trainer.optimizer.steps,
           optimizer: options?.optimizer ? trainer.optimizer : undefined,
         });
-        return { baseModel: base.name, checkpoint: directory };
+        return { baseModel: base.name, checkpoint: directory, digest: checkpointDigest(written, baseDigest) };
       },
     };
   }

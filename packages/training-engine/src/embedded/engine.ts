@@ -5,7 +5,7 @@ import { requireTrainingMemory } from "../model/memory.js";
 import type { TrainingEngine, SamplingFeature, TrainerSpec } from "../port.js";
 import type { BaseModelSettings } from "../weights/base-models.js";
 import { listBaseModels } from "../weights/base-models.js";
-import { describeWeights } from "../weights/load-weights.js";
+import { describeWeights, weightsDigest } from "../weights/load-weights.js";
 import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
@@ -117,6 +117,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       const detail = sampler.failureReason();
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
+    weightsDigest: (weights) => weightsDigest(settings.models, weights),
     async openTrainer(spec, signal) {
       if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
@@ -155,6 +156,7 @@ function unavailableEngine(reason: string): TrainingEngine {
     kind: "embedded",
     capabilities: async () => ({ models: [], fullFineTuning: false, adapters: false, sampling: [] }),
     health: async () => ({ ok: false, detail: reason }),
+    weightsDigest: refuse,
     openTrainer: refuse,
     sampler: { generate: refuse, preload: refuse, unload: refuse },
     close: async () => undefined,

@@ -32,8 +32,16 @@ export interface OperationEntry {
 
 export interface AccessEntry {
   right: "read" | "write" | "admin";
-  /** Steps to the project in the body, or names of the parameters that form it. */
-  project: { in: "body" | "query" | "header" | "path"; at: readonly string[] } | "items" | "several" | "none";
+  /**
+   * Steps to the project in the body, or names of the parameters that form it. `entity`: the optional member of the body
+   * with the entity of the project.
+   */
+  project:
+    | { in: "body" | "query" | "header" | "path"; at: readonly string[]; entity?: string }
+    | "record"
+    | "items"
+    | "several"
+    | "none";
 }
 
 export interface ParametersEntry {
@@ -55,6 +63,8 @@ export interface BodyEntry {
   mediaTypes: readonly string[];
   /** After inflating. */
   maxBytes: number;
+  /** The handler reads the body as it arrives, and validates it. */
+  streamed?: true;
   /** `json`: index into the plans, -1 where the body is read without a plan. */
   plan?: number;
   /** Name of the validator; absent for `raw`. */

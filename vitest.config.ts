@@ -20,9 +20,10 @@ function freeBytes(directory: string): number {
 
 /** Tests that run onnxruntime in their own process. It changes how its thread rounds, which number formatting notices. */
 const withOnnxruntime = [
-  "packages/training-engine/src/{embedded,jobs}/**/*.test.ts",
-  "packages/training-engine/src/weights/agreement-*.test.ts",
-  "packages/training-engine/test/**/*.test.ts",
+  "packages/embedded-engine/src/{decode,graph,processes,trainer}/**/*.test.ts",
+  "packages/embedded-engine/src/*.test.ts",
+  "packages/embedded-engine/src/weights/agreement-*.test.ts",
+  "packages/embedded-engine/test/**/*.test.ts",
 ];
 const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 };
 

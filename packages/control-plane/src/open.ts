@@ -13,10 +13,16 @@ import { foundation } from "./migrations/0001-foundation.js";
 import { leases } from "./migrations/0002-leases.js";
 import { annotationQueues } from "./migrations/0003-annotation-queues.js";
 import { jobs } from "./migrations/0004-jobs.js";
+import { trainingModels } from "./migrations/0005-training-models.js";
+import { trainingJobs } from "./migrations/0006-training-jobs.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
 import { openDatabase } from "./open-database.js";
+import { openTrainingJobs } from "./training-jobs/training-jobs.js";
+import type { TrainingJobs } from "./training-jobs/training-jobs.js";
+import { openTrainingModels } from "./training-models/training-models.js";
+import type { TrainingModels } from "./training-models/training-models.js";
 import { openUsers } from "./users.js";
 import type { Users } from "./users.js";
 import { openVerifier } from "./verify.js";
@@ -28,6 +34,8 @@ export interface ControlPlane {
   projects: Projects;
   annotationQueues: AnnotationQueues;
   jobs: Jobs;
+  trainingModels: TrainingModels;
+  trainingJobs: TrainingJobs;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -58,7 +66,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation, leases, annotationQueues, jobs], now);
+    await migrate(database, [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs], now);
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -68,6 +76,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       projects: openProjects(database, now),
       annotationQueues: openAnnotationQueues(database, now),
       jobs: openJobs(database, now),
+      trainingModels: openTrainingModels(database, now),
+      trainingJobs: openTrainingJobs(database, now),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

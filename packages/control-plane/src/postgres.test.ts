@@ -3,6 +3,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { jobCases } from "../test/job-cases.js";
+import { trainingJobCases } from "../test/training-job-cases.js";
+import { trainingModelCases } from "../test/training-model-cases.js";
 import { postgresDatabases, postgresUrl } from "../test/postgres.js";
 import { openControlPlane } from "./index.js";
 import { openPostgres } from "./postgres.js";
@@ -15,6 +17,8 @@ if (postgresUrl !== undefined) {
   controlPlaneCases("Postgres", async () => await databases.make());
   annotationQueueCases("Postgres", async () => await databases.make());
   jobCases("Postgres", async () => await databases.make());
+  trainingJobCases("Postgres", async () => await databases.make());
+  trainingModelCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
     test("a database that Postgres does not know is refused, and the cause names the address without the password", async () => {

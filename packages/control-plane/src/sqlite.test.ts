@@ -7,6 +7,8 @@ import { afterAll, expect, test } from "vitest";
 import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { jobCases } from "../test/job-cases.js";
+import { trainingJobCases } from "../test/training-job-cases.js";
+import { trainingModelCases } from "../test/training-model-cases.js";
 import { openControlPlane } from "./index.js";
 import { openSqlite } from "./sqlite.js";
 
@@ -24,6 +26,8 @@ async function path(): Promise<string> {
 controlPlaneCases("SQLite", async () => pathToFileURL(await path()).href);
 annotationQueueCases("SQLite", async () => pathToFileURL(await path()).href);
 jobCases("SQLite", async () => pathToFileURL(await path()).href);
+trainingJobCases("SQLite", async () => pathToFileURL(await path()).href);
+trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
 
 test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());

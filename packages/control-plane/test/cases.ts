@@ -181,6 +181,8 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 2n, name: "leases" },
         { version: 3n, name: "annotation-queues" },
         { version: 4n, name: "jobs" },
+        { version: 5n, name: "training-models" },
+        { version: 6n, name: "training-jobs" },
       ]);
     });
 
@@ -198,7 +200,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 5n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 7n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

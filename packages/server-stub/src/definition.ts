@@ -34,8 +34,16 @@ export interface OperationEntry {
 
 export interface AccessEntry {
   right: "read" | "write" | "admin";
-  /** Steps to the project in the body, or names of the parameters that form it. */
-  project: { in: "body" | "query" | "header" | "path"; at: readonly string[] } | "items" | "several" | "none";
+  /**
+   * Steps to the project in the body, or names of the parameters that form it. `entity`: the optional member of the body
+   * with the entity of the project.
+   */
+  project:
+    | { in: "body" | "query" | "header" | "path"; at: readonly string[]; entity?: string }
+    | "record"
+    | "items"
+    | "several"
+    | "none";
 }
 
 export interface ParametersEntry {

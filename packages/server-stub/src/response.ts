@@ -70,6 +70,8 @@ export function problemResponse(problem: Problem, format: ErrorFormat): HttpResp
   // Clients of the OpenAI API repeat requests with these statuses by themselves.
   if (format.errorObject && (problem.status === 500 || problem.status === 501)) headers["x-should-retry"] ??= "false";
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
+  // Clients of the training interface repeat a request after any 5xx.
+  if (kind === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
   // The rest of the body is not read.
   const unread = problem.status === 413 || problem.status === 408;
   if (unread) headers["connection"] = "close";

@@ -46,9 +46,9 @@ const benches: Bench[] = [
   { file: "trace-store/bench/eval-results.ts", subject: "results of evaluations, compared with bare SQL" },
   { file: "control-plane/bench/annotation-queues.ts", subject: "annotation queues, compared with bare SQL" },
   { file: "embedded-clickhouse/bench/stream-memory.ts", subject: "memory of the engine host while it streams" },
-  { file: "training-engine/bench/train.ts", subject: "training steps, compared with the matmul peak of this machine" },
-  { file: "training-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },
-  { file: "training-engine/bench/sample.ts", subject: "sampling with 1, 8 and 64 rows" },
+  { file: "embedded-engine/bench/train.ts", subject: "training steps, compared with the matmul peak of this machine" },
+  { file: "embedded-engine/bench/steps.ts", subject: "whole SFT and RL steps, sampling and update" },
+  { file: "embedded-engine/bench/sample.ts", subject: "sampling with 1, 8 and 64 rows" },
   { file: "service/bench/memory.ts", subject: "memory of service and engine host", args: calls },
 ];
 

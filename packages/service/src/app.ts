@@ -47,7 +47,7 @@ export function createApp(
       return caller;
     },
     authorize,
-    onSuccess: (access) => recordProject(services.control, access),
+    onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
     validateResponses,
     maxResponseLength: limits.maxResponseBytes,

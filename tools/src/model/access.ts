@@ -15,12 +15,19 @@ type Right = (typeof rights)[number];
 
 /**
  * Where a request names the project that the right is needed in.
- * An object: one project, at these steps of the body or in these parameters (two are joined by a slash).
+ * An object: one project, at these steps of the body or in these parameters (two are joined by a slash). `entity` is the
+ * optional member of the body with the entity, where `at` is only the project's name; the default is the caller's entity.
+ * `record`: the id of a record names no project; the handler looks it up.
  * `items`: each item names its own; refused items do not affect the others.
  * `several`: references to any number of projects; those without the right are left out.
  * `none`: the operation belongs to no project.
  */
-type ProjectLocation = { in: "body" | "query" | "header" | "path"; at: string[] } | "items" | "several" | "none";
+type ProjectLocation =
+  | { in: "body" | "query" | "header" | "path"; at: string[]; entity?: string }
+  | "record"
+  | "items"
+  | "several"
+  | "none";
 
 const rights = ["read", "write", "admin"] as const;
 
@@ -53,7 +60,7 @@ function readLocation(
   { pointer, params, body }: { pointer: string; params: Parameter[]; body: Body | undefined },
 ): ProjectLocation {
   const where = at(pointer, "project");
-  if (text === "items" || text === "several" || text === "none") return text;
+  if (text === "record" || text === "items" || text === "several" || text === "none") return text;
   const hasParameter = (location: string, name: string) =>
     params.some((param) => param.in === location && param.name === name && param.required);
   if (text === "path") {
@@ -67,13 +74,17 @@ function readLocation(
     if (hasParameter(location, name)) return { in: location, at: steps };
     throw new UnsupportedSpecError(where, `"${name}" is no required parameter of the ${location}`);
   }
+  if (text === "body" && body?.schema !== undefined) {
+    requireText(document, body.schema, ["project"], where);
+    return { in: "body", at: ["project"], entity: "entity" };
+  }
   if (location === "body" && steps.length > 0 && body?.schema !== undefined) {
     requireText(document, body.schema, steps, where);
     return { in: "body", at: steps };
   }
   throw new UnsupportedSpecError(
     where,
-    "the project is at body.…, query.…, header.…, path, or it is items, several or none",
+    "the project is at body, body.…, query.…, header.…, path, or it is record, items, several or none",
   );
 }
 

@@ -145,7 +145,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "a project at no location",
     withOperation({ "x-heddle-access": { right: "read", project: "cookie" } }),
-    "#/paths/~1things/post/x-heddle-access/project: the project is at body.…, query.…, header.…, path, or it is items, several or none",
+    "#/paths/~1things/post/x-heddle-access/project: the project is at body, body.…, query.…, header.…, path, or it is record, items, several or none",
   ],
   [
     "a credential of another kind",

@@ -1,4 +1,3 @@
-import { HeddleError } from "@heddle/errors";
 import type { Database } from "../database.js";
 import { storedText } from "../stored-text.js";
 import { cancelJobs } from "./cancel.js";
@@ -6,18 +5,10 @@ import { claimJob, nextDue } from "./claims.js";
 import type { JobClaimRequest } from "./claims.js";
 import { finishJob, giveBackJob, renewJob } from "./held.js";
 import type { GiveBack, JobHold, JobRenewal } from "./held.js";
+import { insertJob } from "./insert.js";
+import type { NewJob } from "./insert.js";
 import { jobColumns, jobOf } from "./records.js";
 import type { ClaimedJob, Job, JobOutcome } from "./records.js";
-
-export interface NewJob {
-  /** The caller's choice; 1 to 256 characters. */
-  id: string;
-  project_id: string;
-  kind: string;
-  serial_key?: string;
-  /** JSON text. */
-  payload: string;
-}
 
 /**
  * The durable queue of work that is done in the background. A job is claimed by one runner at a time and reaches one
@@ -51,26 +42,8 @@ export interface Jobs {
 
 export function openJobs(database: Database, now: () => bigint): Jobs {
   return {
-    async add({ id, project_id, kind, serial_key, payload }) {
-      const at = now();
-      const added = await database.transaction(
-        async (statements) =>
-          await statements.rows(
-            `INSERT INTO jobs (id, sequence, project_id, kind, serial_key, payload, state, attempts, available_at,
-                cancel_requested, progress_completed, created_at)
-              SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, 'queued', 0, $6, 0, 0, $6 FROM jobs WHERE TRUE
-              ON CONFLICT (id) DO NOTHING RETURNING id`,
-            [
-              storedText(id),
-              project_id,
-              kind,
-              serial_key === undefined ? null : storedText(serial_key),
-              storedText(payload),
-              at,
-            ],
-          ),
-      );
-      if (added.length === 0) throw new HeddleError("conflict", `a job has the id ${id}`, { loc: ["id"] });
+    async add(job) {
+      await database.transaction(async (statements) => await insertJob(statements, job, now()));
     },
     async get(projectId, id) {
       const [row] = await database.rows(`SELECT ${jobColumns} FROM jobs WHERE project_id = $1 AND id = $2`, [

@@ -2,8 +2,8 @@ import type { Row } from "../database.js";
 import { integerOf, textOf } from "../database.js";
 import { originalText } from "../stored-text.js";
 
-const states = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-type JobState = (typeof states)[number];
+export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
+export type JobState = (typeof jobStates)[number];
 
 /** The states that a job never leaves. */
 export type JobOutcome = "succeeded" | "failed" | "cancelled";
@@ -47,7 +47,7 @@ export const jobColumns = `id, project_id, kind, serial_key, payload, state, err
   progress_total, created_at, ended_at, lease_token, cancel_requested`;
 
 export function jobOf(row: Row): Job {
-  const state = states.find((known) => known === row["state"]);
+  const state = jobStates.find((known) => known === row["state"]);
   if (state === undefined) throw new TypeError("column state holds no state of a job");
   return {
     id: originalText(textOf(row, "id")),

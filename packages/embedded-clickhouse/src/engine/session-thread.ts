@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Worker } from "node:worker_threads";
+import { startThread } from "@heddle/threads";
 import { ServerError } from "./server-error.js";
 import type { WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
 
@@ -14,19 +14,8 @@ export interface SessionThread {
   readonly failed: Error | undefined;
 }
 
-function startWorker(workerData: WorkerData): Worker {
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL("./session-worker.js", import.meta.url), { workerData });
-  }
-  // From source: a thread does not inherit the TypeScript loader of its process.
-  const loader = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const entry = JSON.stringify(new URL("./session-worker.ts", import.meta.url).href);
-  const script = `import(${loader}).then((tsx) => { tsx.register(); return import(${entry}); });`;
-  return new Worker(script, { eval: true, workerData });
-}
-
 export async function startSessionThread(workerData: WorkerData): Promise<SessionThread> {
-  const worker = startWorker(workerData);
+  const worker = startThread(new URL("./session-worker.ts", import.meta.url), { workerData });
   let waiting: { resolve(value: WorkerValue): void; reject(error: Error): void } | undefined;
   let failed: Error | undefined;
   let marker = newMarker();

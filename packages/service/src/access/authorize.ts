@@ -2,30 +2,37 @@ import { callerMay, hasRole } from "@heddle/control-plane";
 import type { Caller, ControlPlane, Role } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { Problem } from "@heddle/server-stub";
-import type { Access } from "@heddle/server-stub";
+import type { Access, NamedProject } from "@heddle/server-stub";
 import { projectIdRule, splitProject } from "./project-id.js";
 
 /**
  * Throws `forbidden` unless the caller has the right that the operation declares, whether or not the project exists. Called
  * before the handler, so that nothing is looked up for callers without the right.
  *
- * Operations whose items name projects need the role here; {@link ItemAccess} checks the projects.
+ * Operations whose items name projects need the role here; {@link ItemAccess} checks the projects. Those that name a record
+ * by its id need it as well; {@link loadModel} and its like check the project of the record.
  */
 export function authorize({ right, project }: Access, caller: Caller): void {
   if (typeof project === "string") {
     if (!hasRole(caller, right)) throw forbidden();
     return;
   }
-  if (splitProject(project.id) === undefined) {
+  const id = projectIdIn(project, caller);
+  if (splitProject(id) === undefined) {
     throw Problem.invalid([{ loc: [...project.loc], msg: projectIdRule, type: "value_error" }]);
   }
-  checkProject(caller, right, project.id);
+  checkProject(caller, right, id);
 }
 
 /** Makes the project of a write that succeeded. */
-export async function recordProject(control: ControlPlane, { right, project }: Access): Promise<void> {
+export async function recordProject(control: ControlPlane, { right, project }: Access, caller: Caller): Promise<void> {
   if (right === "read" || typeof project === "string") return;
-  await ensureProject(control, project.id);
+  await ensureProject(control, projectIdIn(project, caller));
+}
+
+/** Returns `entity/project`, with the entity of the caller where the request leaves it out. */
+function projectIdIn({ id, ofCaller }: NamedProject, caller: Caller): string {
+  return ofCaller === true ? `${caller.entity}/${id}` : id;
 }
 
 /** Throws `unprocessable` for text that is no project id, `forbidden` when the caller lacks the right in the project. */

@@ -92,7 +92,10 @@ describe("nothing is asked of anybody but the engine, the stores and the provide
     "blob-store",
     "embedded-clickhouse",
     "server-stub",
-    "training-engine",
+    "chat-format",
+    "embedded-engine",
+    "structured-outputs",
+    "training",
   ])("%s", (name) => {
     const directory = join(packages, name, "src");
     const lines = readdirSync(directory, { recursive: true, encoding: "utf8" })

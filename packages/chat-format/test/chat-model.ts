@@ -1,0 +1,31 @@
+import type { ChatTemplate, ChatTemplateOptions } from "../src/template.js";
+import { openChatTemplate } from "../src/template.js";
+import { openTokenizer } from "../src/tokenizer.js";
+import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "./text-models.js";
+
+/** A small tokenizer with this chat template; `<|im_end|>` ends a completion. */
+export async function openChatModel(
+  template: string,
+  tokenizer = byteLevelTokenizer(chatMerges, chatTokens),
+  options: ChatTemplateOptions = { trusted: true },
+): Promise<ChatTemplate> {
+  await using model = await temporaryModel({
+    "tokenizer.json": tokenizer,
+    "tokenizer_config.json": { bos_token: "<|begin_of_text|>", eos_token: "<|im_end|>", chat_template: template },
+  });
+  return await openChatTemplate(model.directory, await openTokenizer(model.directory), options);
+}
+
+/** The trained spans of a sequence as text. */
+export function trainedTexts(
+  { tokenizer }: ChatTemplate,
+  sequence: { tokens: Int32Array; mask: Uint8Array },
+): string[] {
+  const ranges: number[][] = [];
+  for (const [index, id] of sequence.tokens.entries()) {
+    if (!sequence.mask[index]) continue;
+    if (sequence.mask[index - 1]) ranges.at(-1)?.push(id);
+    else ranges.push([id]);
+  }
+  return ranges.map((ids) => tokenizer.decode(ids));
+}

@@ -1,0 +1,3 @@
+export { openChatModel, trainedTexts } from "./chat-model.js";
+export * from "./chat-templates.js";
+export { sentencePieceTokenizer } from "./text-models.js";

@@ -1,0 +1,94 @@
+import { HeddleError } from "@heddle/errors";
+import type { Database, Statements } from "../database.js";
+import { insertCheckpoint } from "../training-models/checkpoints.js";
+import type { NewCheckpoint } from "../training-models/checkpoints.js";
+import type { Checkpoint } from "../training-models/records.js";
+import { storedText } from "../stored-text.js";
+import { addTerminalEvent } from "./events.js";
+import type { BlobFile } from "./records.js";
+
+export interface TrainingResult {
+  checkpoint: Omit<NewCheckpoint, "job_id" | "model_id">;
+  /** State of the optimizer; that of earlier jobs of the model is forgotten. */
+  optimizer_files: readonly BlobFile[];
+  /** Data of `training_ended`; `step` and `checkpoint_id` are added. */
+  data: Readonly<Record<string, number>>;
+}
+
+export interface TrainingFailure {
+  state: "failed" | "cancelled";
+  /** For the user. */
+  error_message: string;
+  /** One word, stable enough to branch on. */
+  error_type: string;
+}
+
+/**
+ * Ends a running job: its checkpoint and `training_ended` become visible together. Returns undefined, and adds nothing,
+ * for a job that does not run any more. Throws `not_found` when its model was deleted.
+ */
+export async function succeedTrainingJob(
+  database: Database,
+  id: string,
+  { checkpoint, optimizer_files, data }: TrainingResult,
+  now: bigint,
+): Promise<Checkpoint | undefined> {
+  return await database.transaction(async (statements) => {
+    const [job] = await statements.rows(
+      `UPDATE training_jobs SET state = 'succeeded', phase = NULL, ended_at = $2, optimizer_files = $3,
+          dedupe_key = CASE WHEN kind = 'sft' THEN dedupe_key ELSE NULL END
+        WHERE id = $1 AND state = 'running' RETURNING model_id`,
+      [id, now, storedText(JSON.stringify(optimizer_files))],
+    );
+    const modelId = job?.["model_id"];
+    if (typeof modelId !== "string") return undefined;
+    const added = await insertCheckpoint(statements, { ...checkpoint, job_id: id, model_id: modelId }, now);
+    await statements.run("UPDATE training_jobs SET step = $2, checkpoint_id = $3 WHERE id = $1", [
+      id,
+      BigInt(added.step),
+      added.id,
+    ]);
+    await statements.run(
+      "UPDATE training_jobs SET optimizer_files = NULL WHERE model_id = $1 AND id <> $2 AND optimizer_files IS NOT NULL",
+      [modelId, id],
+    );
+    const ended = JSON.stringify({ ...data, step: added.step, checkpoint_id: added.id });
+    await addTerminalEvent(statements, id, { type: "training_ended", data: ended }, now);
+    return added;
+  });
+}
+
+/**
+ * Ends jobs that wait or run, each with `training_failed`. Returns the ids of those that this call has ended.
+ */
+export async function failTrainingJobs(
+  database: Database,
+  which: { id: string } | { model_id: string },
+  failure: TrainingFailure,
+  now: bigint,
+): Promise<string[]> {
+  return await database.transaction(async (statements) => await fail(statements, which, failure, now));
+}
+
+async function fail(
+  statements: Statements,
+  which: { id: string } | { model_id: string },
+  { state, error_message, error_type }: TrainingFailure,
+  now: bigint,
+): Promise<string[]> {
+  const [column, value] = "id" in which ? ["id", which.id] : ["model_id", which.model_id];
+  const rows = await statements.rows(
+    `UPDATE training_jobs SET state = $2, phase = NULL, error_message = $3, error_type = $4, ended_at = $5,
+        dedupe_key = NULL
+      WHERE ${column} = $1 AND state IN ('queued', 'running') RETURNING id`,
+    [value, state, storedText(error_message), error_type, now],
+  );
+  const ids: string[] = [];
+  for (const { id } of rows) {
+    if (typeof id !== "string") throw new HeddleError("corrupt", "a training job has no id");
+    const data = JSON.stringify({ error_message, error_type });
+    await addTerminalEvent(statements, id, { type: "training_failed", data }, now);
+    ids.push(id);
+  }
+  return ids;
+}

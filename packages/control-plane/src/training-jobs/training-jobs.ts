@@ -1,0 +1,128 @@
+import type { Database } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+import { isStorable } from "../names.js";
+import { batches, Parameters } from "../parameters.js";
+import { originalText } from "../stored-text.js";
+import { readPage } from "../training-models/page.js";
+import type { CursorPage } from "../training-models/page.js";
+import type { Checkpoint } from "../training-models/records.js";
+import { createTrainingJob } from "./create.js";
+import type { NewTrainingJob } from "./create.js";
+import { failTrainingJobs, succeedTrainingJob } from "./end.js";
+import type { TrainingFailure, TrainingResult } from "./end.js";
+import { addTrainingEvent, pageOfEvents, reportedEvents } from "./events.js";
+import type { TrainingProgress } from "./events.js";
+import { trainingJobColumns, trainingJobOf } from "./records.js";
+import type { TrainingEventRecord, TrainingJobRecord, TrainingPhase } from "./records.js";
+
+/**
+ * Training jobs and their events. A job ends once, with one terminal event: what is done with it afterwards has no
+ * effect. Ids are unique among all projects: whoever looks up a job by its id checks the caller's access to its project.
+ */
+export interface TrainingJobs {
+  /**
+   * Adds a job together with the job of the queue that does the work, or returns the job that an equal request has
+   * added. Throws `not_found` for a model that does not exist, `unprocessable` for an idempotency key that another
+   * request has used.
+   */
+  create(job: NewTrainingJob): Promise<{ job: TrainingJobRecord; created: boolean }>;
+  get(id: string): Promise<TrainingJobRecord | undefined>;
+  /** A page of the jobs of a model in the order of creation. Throws `invalid` for an unknown cursor. */
+  page(modelId: string, page: CursorPage): Promise<{ jobs: TrainingJobRecord[]; has_more: boolean }>;
+  /** Number of jobs of the same project that wait or run and were created before. */
+  position(id: string): Promise<number>;
+  /** Makes a job run. Returns false for one that has ended. */
+  start(id: string): Promise<boolean>;
+  /** Records what a running job does now. */
+  setPhase(id: string, phase: TrainingPhase): Promise<void>;
+  events: TrainingEvents;
+  /**
+   * Ends a running job: its checkpoint and `training_ended` become visible together. Returns undefined, and adds
+   * nothing, for a job that does not run. Throws `not_found` when its model was deleted.
+   */
+  succeed(id: string, result: TrainingResult): Promise<Checkpoint | undefined>;
+  /** Ends jobs that wait or run, each with `training_failed`. Returns the ids of those that this call has ended. */
+  fail(which: { id: string } | { model_id: string }, failure: TrainingFailure): Promise<string[]>;
+  /** Those of the blobs that jobs still need. */
+  blobsInUse(keys: readonly string[]): Promise<Set<string>>;
+}
+
+export interface TrainingEvents {
+  /** A page of the events of a job in their order. Throws `invalid` for an unknown cursor. */
+  page(request: { job_id: string; after?: string; limit: number }): Promise<TrainingEventRecord[]>;
+  /**
+   * Stores an event, unless an earlier attempt has stored it. Returns false, and stores nothing, for a job that does not
+   * run.
+   */
+  add(jobId: string, event: TrainingProgress): Promise<boolean>;
+  /** What earlier attempts have reported. */
+  reported(jobId: string): Promise<{ started: boolean; gradientSteps: number }>;
+}
+
+export function openTrainingJobs(database: Database, now: () => bigint): TrainingJobs {
+  return {
+    create: async (job) => await createTrainingJob(database, job, now()),
+    async get(id) {
+      if (!isStorable(id)) return undefined;
+      const sql = `SELECT ${trainingJobColumns} FROM training_jobs WHERE id = $1`;
+      const [row] = await database.rows(sql, [id]);
+      return row && trainingJobOf(row);
+    },
+    async page(modelId, page) {
+      const source = { table: "training_jobs", columns: trainingJobColumns, position: "sequence", keepsDeleted: false };
+      const { rows, hasMore } = await readPage(database, { ...source, owner: ["model_id", modelId] }, page);
+      return { jobs: rows.map(trainingJobOf), has_more: hasMore };
+    },
+    async position(id) {
+      const [row] = await database.rows(
+        `SELECT COUNT(*) AS ahead FROM training_jobs earlier JOIN training_jobs j
+            ON earlier.project_id = j.project_id AND earlier.sequence < j.sequence
+          WHERE j.id = $1 AND earlier.state IN ('queued', 'running')`,
+        [id],
+      );
+      return row === undefined ? 0 : Number(integerOf(row, "ahead"));
+    },
+    async start(id) {
+      const rows = await database.rows(
+        `UPDATE training_jobs SET state = 'running', phase = 'preparing', started_at = COALESCE(started_at, $2)
+          WHERE id = $1 AND state IN ('queued', 'running') RETURNING id`,
+        [id, now()],
+      );
+      return rows.length > 0;
+    },
+    async setPhase(id, phase) {
+      await database.run("UPDATE training_jobs SET phase = $2 WHERE id = $1 AND state = 'running'", [id, phase]);
+    },
+    events: {
+      page: async (request) => await pageOfEvents(database, request),
+      add: async (jobId, event) => await addTrainingEvent(database, jobId, event, now()),
+      reported: async (jobId) => await reportedEvents(database, jobId),
+    },
+    succeed: async (id, result) => await succeedTrainingJob(database, id, result, now()),
+    fail: async (which, failure) => await failTrainingJobs(database, which, failure, now()),
+    blobsInUse: async (keys) => await blobsInUse(database, keys),
+  };
+}
+
+/** Data of jobs that have not ended, and the optimizer states. */
+async function blobsInUse(database: Database, keys: readonly string[]): Promise<Set<string>> {
+  const wanted = new Set(keys);
+  const used = new Set<string>();
+  for (const batch of batches(keys)) {
+    const p = new Parameters();
+    const rows = await database.rows(
+      `SELECT data_blob FROM training_jobs WHERE state IN ('queued', 'running')
+        AND data_blob IN (${batch.map((key) => p.bind(key)).join(", ")})`,
+      p.values,
+    );
+    for (const row of rows) used.add(textOf(row, "data_blob"));
+  }
+  // One row per model at most.
+  const states = await database.rows("SELECT optimizer_files FROM training_jobs WHERE optimizer_files IS NOT NULL");
+  for (const row of states) {
+    for (const { blob } of JSON.parse(originalText(textOf(row, "optimizer_files"))) as { blob: string }[]) {
+      if (wanted.has(blob)) used.add(blob);
+    }
+  }
+  return used;
+}

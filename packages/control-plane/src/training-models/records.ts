@@ -1,0 +1,65 @@
+import type { Row } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+
+/** A model that is trained: a name, a base model and a series of checkpoints. Times are microseconds since 1970. */
+export interface TrainingModel {
+  /** A UUID. */
+  id: string;
+  /** `entity/project` */
+  project_id: string;
+  /** Unique among the models of the project that are not deleted. */
+  name: string;
+  base_model: string;
+  /** Id of the run that a client tracks the training in; unique in the project. */
+  run_id: string;
+  created_at: bigint;
+  /** Id of the user. */
+  created_by: string;
+}
+
+/** The weights of a model after a number of training jobs. */
+export interface Checkpoint {
+  /** A UUID. */
+  id: string;
+  model_id: string;
+  /** Number of finished jobs; 0 is the untrained model. */
+  step: number;
+  metrics: Record<string, number>;
+  /** Id of the artifact version with the weights; null for the untrained weights of the base model. */
+  artifact_version: string | null;
+  /** Identifies the weights by their content; null for the untrained weights of the base model. */
+  weights_digest: string | null;
+  /** Id of the job that made it; null for step 0. */
+  job_id: string | null;
+  created_at: bigint;
+}
+
+export const modelColumns = "id, project_id, name, base_model, run_id, created_at, created_by";
+
+export const checkpointColumns = "id, model_id, step, metrics, artifact_version, weights_digest, job_id, created_at";
+
+export function modelOf(row: Row): TrainingModel {
+  return {
+    id: textOf(row, "id"),
+    project_id: textOf(row, "project_id"),
+    name: textOf(row, "name"),
+    base_model: textOf(row, "base_model"),
+    run_id: textOf(row, "run_id"),
+    created_at: integerOf(row, "created_at"),
+    created_by: textOf(row, "created_by"),
+  };
+}
+
+export function checkpointOf(row: Row): Checkpoint {
+  const orNull = (column: string) => (row[column] === null ? null : textOf(row, column));
+  return {
+    id: textOf(row, "id"),
+    model_id: textOf(row, "model_id"),
+    step: Number(integerOf(row, "step")),
+    metrics: JSON.parse(textOf(row, "metrics")) as Record<string, number>,
+    artifact_version: orNull("artifact_version"),
+    weights_digest: orNull("weights_digest"),
+    job_id: orNull("job_id"),
+    created_at: integerOf(row, "created_at"),
+  };
+}

@@ -1,0 +1,5 @@
+export { digestFile, makeDurableDirectory, syncDirectory, writeDurableFile } from "./durable-file.js";
+export type { WrittenFile } from "./durable-file.js";
+export { readStored, systemReason, withFileErrors } from "./file-errors.js";
+export { isJsonObject, parseJsonObject, readJsonFile } from "./json-object.js";
+export type { JsonObject } from "./json-object.js";

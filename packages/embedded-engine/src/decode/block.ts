@@ -1,0 +1,96 @@
+import type { LoraConfig, LoraTarget } from "@heddle/training";
+import type { ModelConfig } from "../model/config.js";
+import type { ParameterSet } from "../model/parameters.js";
+import { adapterParameters, modelParameters, projectionShape } from "../model/parameters.js";
+import type { Graph, TensorName } from "../graph/onnx.js";
+
+/** Variants of an inference graph. */
+export interface GraphVariant {
+  config: ModelConfig;
+  /**
+   * Configuration of an adapter whose factors are graph inputs; the scale `alpha / rank` is a constant of the graph.
+   */
+  adapter?: LoraConfig;
+  /** Weights to embed in the graph, where the library repacks them for speed. Absent: weights are inputs. */
+  constants?: ParameterSet;
+}
+
+/** The parts of a transformer layer that do not attend to other positions. Activations are [positions, width]. */
+export interface Blocks {
+  embed(tokens: TensorName): TensorName;
+  firstNorm(x: TensorName): TensorName;
+  /** Queries, keys and values of layer `layer`, [positions, heads * headSize] each. */
+  attentionInputs(h: TensorName, layer: number): { q: TensorName; k: TensorName; v: TensorName };
+  /** RMS norm over the last axis of [.., headSize], for families that have it. */
+  headNorm(x: TensorName, which: "query" | "key", layer: number): TensorName;
+  /**
+   * Computes the inputs of the next layer, or of the head after the last layer, from the outputs of the attention heads
+   * [positions, heads * headSize].
+   */
+  finish(x: TensorName, attended: TensorName, layer: number): { x: TensorName; h: TensorName };
+  /** Logits [positions, vocabulary] of normalised activations. */
+  logits(h: TensorName): TensorName;
+}
+
+export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphVariant): Blocks {
+  const weights = new Map<string, TensorName>();
+  for (const { name, shape } of modelParameters(config)) {
+    const view = constants?.views.get(name);
+    weights.set(name, view ? graph.constant(view, shape) : graph.input(name, shape));
+  }
+  if (adapter) {
+    for (const { name, shape } of adapterParameters(config, adapter)) weights.set(name, graph.input(name, shape));
+  }
+  const weight = (name: string): TensorName => {
+    const value = weights.get(name);
+    if (value === undefined) throw new Error(`the graph has no weight ${name}`);
+    return value;
+  };
+  const epsilon = { float: config.normEpsilon };
+  const norm = (x: TensorName, gain: string) =>
+    graph.op("SimplifiedLayerNormalization", [x, weight(gain)], { axis: -1, epsilon, stash_type: 1 });
+  const addAndNorm = (x: TensorName, y: TensorName, gain: string) => {
+    const outputs = ["normed", "mean", "deviation", "sum"] as const;
+    const all = graph.ops("com.microsoft.SkipSimplifiedLayerNormalization", [x, y, weight(gain)], { epsilon }, outputs);
+    return { x: all.sum, h: all.normed };
+  };
+  /** Adds the adapter's product with `x` to a projection of `x`. */
+  const addAdapter = (y: TensorName, x: TensorName, layer: number, target: LoraTarget): TensorName => {
+    if (!adapter?.targets.includes(target)) return y;
+    const at = `layers.${layer}.${target}`;
+    const low = graph.op("MatMul", [x, weight(`${at}.a`)]);
+    return graph.op("Gemm", [low, weight(`${at}.b`), y], { alpha: { float: adapter.alpha / adapter.rank } });
+  };
+  const widthOf = (target: LoraTarget) => projectionShape(config, target)[1];
+
+  return {
+    embed: (tokens) => graph.op("Gather", [weight("embedding"), tokens], { axis: 0 }),
+    firstNorm: (x) => norm(x, "layers.0.attention_norm"),
+    attentionInputs(h, layer) {
+      const projection = weight(`layers.${layer}.qkv`);
+      const qkv = config.attentionBias
+        ? graph.op("Gemm", [h, projection, weight(`layers.${layer}.qkv_bias`)])
+        : graph.op("MatMul", [h, projection]);
+      const widths = graph.integers(widthOf("q"), widthOf("k"), widthOf("v"));
+      const { q, k, v } = graph.ops("Split", [qkv, widths], { axis: 1 }, ["q", "k", "v"]);
+      return { q: addAdapter(q, h, layer, "q"), k: addAdapter(k, h, layer, "k"), v: addAdapter(v, h, layer, "v") };
+    },
+    headNorm: (x, which, layer) => (config.queryKeyNorm ? norm(x, `layers.${layer}.${which}_norm`) : x),
+    finish(x, attended, layer) {
+      const at = `layers.${layer}`;
+      const output = graph.op("MatMul", [attended, weight(`${at}.attention_output`)]);
+      const middle = addAndNorm(x, addAdapter(output, attended, layer, "o"), `${at}.feed_forward_norm`);
+      const both = graph.op("MatMul", [middle.h, weight(`${at}.gate_up`)]);
+      const widths = graph.integers(config.feedForwardSize, config.feedForwardSize);
+      const split = graph.ops("Split", [both, widths], { axis: 1 }, ["gate", "up"]);
+      const gate = addAdapter(split.gate, middle.h, layer, "gate");
+      const up = addAdapter(split.up, middle.h, layer, "up");
+      const silu = graph.op("com.microsoft.QuickGelu", [gate], { alpha: { float: 1 } });
+      const active = graph.op("Mul", [silu, up]);
+      const down = addAdapter(graph.op("MatMul", [active, weight(`${at}.down`)]), active, layer, "down");
+      const next = layer + 1 < config.layers ? `layers.${layer + 1}.attention_norm` : "final_norm";
+      return addAndNorm(middle.x, down, next);
+    },
+    logits: (h) => graph.op("Gemm", [h, weight(config.tiedEmbeddings ? "embedding" : "head")], { transB: 1 }),
+  };
+}

@@ -1,0 +1,192 @@
+import type { CompletionChunk, GenerateRequest, GenerateResult, LoraConfig } from "@heddle/training";
+import type { Constraints, StructuredOutput } from "@heddle/structured-outputs";
+import { randomInt } from "node:crypto";
+import { HeddleError, withLoc } from "@heddle/errors";
+import type { ParameterSet } from "../model/parameters.js";
+import type { CompletionContext } from "../sampling/completion-sampler.js";
+import { checkSamplingRequest } from "../sampling/sampling-request.js";
+import type { CompiledConstraint } from "./compiled-constraint.js";
+import { compileConstraint } from "./compiled-constraint.js";
+import { createScheduledRequest } from "./scheduled-request.js";
+import { prepareBase } from "./prepared-weights.js";
+import type { SamplerModel } from "./sampler-model.js";
+import { createScheduler, minBytes } from "./scheduler.js";
+import type { RegisteredWeights } from "./weights-registry.js";
+import { createWeightsRegistry } from "./weights-registry.js";
+
+export interface CpuSamplerSettings {
+  /**
+   * Memory for the caches and results of running requests, in bytes. A single request that needs more is rejected with
+   * `too_large`.
+   */
+  memoryBytes: number;
+  /** Threads per graph run. Default 1. */
+  threads?: number;
+  /** Maximum number of completions decoded at the same time, over all weights. Default 64. */
+  maxRows?: number;
+  /** Maximum number of requests that have not started; more are rejected with `busy`. Default 256. */
+  maxQueued?: number;
+  /** Source of seeds for requests without one, as unsigned 32-bit integers. Default: random. */
+  newSeed?: () => number;
+}
+
+/** A request that addresses weights by registration id instead of a `WeightsRef`. */
+export type CpuGenerateRequest = Omit<GenerateRequest, "weights"> & { weights: string };
+
+export interface CpuSampler {
+  /**
+   * Registers a model. Shares `weights.flat`, which must not change while the model is registered. Rejects with
+   * `invalid` if the id exists.
+   */
+  addModel(id: string, model: SamplerModel): Promise<void>;
+  /** Registers an adapter on a registered model. Rejects with `not_found` if the model is not registered. */
+  addAdapter(id: string, baseId: string, adapter: { config: LoraConfig; set: ParameterSet }): Promise<void>;
+  /**
+   * Removes weights from the registry; new requests no longer find them. Resolves when the last running request has
+   * finished and the memory is freed. A model is freed after the adapters on it. An unknown id is ignored.
+   */
+  remove(id: string): Promise<void>;
+  /** Like `Sampler.generate`. Runs in the calling thread and yields to the event loop between steps. */
+  generate(
+    request: CpuGenerateRequest,
+    options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
+  ): Promise<GenerateResult>;
+  stats(): SamplerStats;
+  /** Rejects running requests with `aborted` and frees everything. */
+  close(): Promise<void>;
+}
+
+interface SamplerStats {
+  rows: number;
+  queued: number;
+  /** Number of prefilled prompts and of row group steps since the sampler was created. */
+  prefills: number;
+  steps: number;
+  cacheBytes: number;
+}
+
+/** Creates a sampler that serves any number of models and adapters with one scheduler and continuous batching. */
+export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
+  const { memoryBytes, threads = 1, maxRows = 64, maxQueued = 256 } = settings;
+  const newSeed = settings.newSeed ?? (() => randomInt(2 ** 32));
+  const scheduler = createScheduler({ maxRows, memoryBytes });
+  const registry = createWeightsRegistry();
+  /** Abort functions of the running requests. */
+  const running = new Set<() => void>();
+  let closed = false;
+  let [arrivals, preparing] = [0, 0];
+
+  const contextOf = (request: CpuGenerateRequest, { prepared, model }: RegisteredWeights): CompletionContext => {
+    const { vocabularySize, contextLength } = prepared.config;
+    checkSamplingRequest(request, { vocabularySize, contextLength, maxBeams: maxRows });
+    if (request.structuredOutput && !model.constraints) {
+      throw new HeddleError("unsupported", "structured output is not available for these weights", {
+        loc: ["structuredOutput"],
+      });
+    }
+    const { tokenizer } = model;
+    const seed = request.seed ?? newSeed();
+    return { request, tokenizer, eosIds: model.eosIds ?? tokenizer.eosIds, rowSize: vocabularySize, seed };
+  };
+  const compile = async (output: StructuredOutput, constraints: Constraints): Promise<CompiledConstraint> => {
+    preparing++;
+    try {
+      return await withLoc(["structuredOutput"], () => compileConstraint(constraints, output));
+    } finally {
+      preparing--;
+    }
+  };
+  const sample = async (
+    request: CpuGenerateRequest,
+    served: RegisteredWeights,
+    { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
+  ): Promise<GenerateResult> => {
+    const context = contextOf(request, served);
+    const { prepared, model } = served;
+    const minimum = minBytes({ weights: prepared, context });
+    if (minimum > memoryBytes) {
+      throw new HeddleError(
+        "too_large",
+        `the request needs ${minimum} bytes for caches and results; ${memoryBytes} are available`,
+      );
+    }
+    if (scheduler.queued + preparing >= maxQueued) {
+      throw new HeddleError("busy", `${maxQueued} requests are queued; try again later`);
+    }
+    const { structuredOutput } = request;
+    const available = structuredOutput && model.constraints;
+    const constraint = available ? await compile(structuredOutput, available) : undefined;
+    let abort: () => void = () => undefined;
+    const result = new Promise<GenerateResult>((resolve, reject) => {
+      const scheduled = createScheduledRequest({
+        weights: prepared,
+        context,
+        constraint,
+        order: arrivals++,
+        onChunk,
+        resolve,
+        reject,
+      });
+      abort = () => scheduled.fail(aborted());
+      if (closed || signal?.aborted) return abort();
+      running.add(abort);
+      signal?.addEventListener("abort", abort, { once: true });
+      scheduler.add(scheduled);
+    });
+    return result.finally(() => {
+      running.delete(abort);
+      // A signal that outlives the request would keep its weights referenced.
+      signal?.removeEventListener("abort", abort);
+    });
+  };
+
+  return {
+    async addModel(id, model) {
+      const { config, weights, mode } = model;
+      await registry.add(id, async () => {
+        const prepared = await prepareBase(config, weights, { mode, threads });
+        return { prepared, model, base: prepared, release: () => prepared.release() };
+      });
+    },
+    async addAdapter(id, baseId, { config, set }) {
+      const lease = registry.acquire(baseId);
+      await registry
+        .add(id, async () => {
+          const { base, model } = lease.served;
+          const release = async () => lease.release();
+          return { prepared: await base.adapt(config, set), model, base, release };
+        })
+        .catch((error: unknown) => {
+          lease.release();
+          throw error;
+        });
+    },
+    remove: (id) => registry.remove(id),
+    async generate(request, { onChunk, signal } = {}) {
+      const lease = registry.acquire(request.weights);
+      try {
+        if (closed || signal?.aborted) throw aborted();
+        return await sample(request, lease.served, { onChunk, signal });
+      } finally {
+        lease.release();
+      }
+    },
+    stats: () => ({
+      rows: scheduler.rows,
+      queued: scheduler.queued + preparing,
+      prefills: scheduler.prefills,
+      steps: scheduler.steps,
+      cacheBytes: scheduler.cacheBytes,
+    }),
+    async close() {
+      closed = true;
+      for (const abort of running) abort();
+      await scheduler.idle();
+      await registry.close();
+    },
+  };
+}
+
+function aborted(): HeddleError {
+  return new HeddleError("aborted", "the request was aborted");
+}

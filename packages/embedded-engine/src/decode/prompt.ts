@@ -1,0 +1,204 @@
+import type { TokenLogprob } from "@heddle/training";
+import { rawDistribution } from "../sampling/raw-distribution.js";
+import { tensor } from "../session.js";
+import type { KeyValueCache } from "./key-value-cache.js";
+import { copyRow, createCache, roundCapacity, roundRows } from "./key-value-cache.js";
+import type { PreparedWeights } from "./prepared-weights.js";
+import { rotaryRows } from "./rotary-rows.js";
+
+/** A prefilled prompt, from which completions start. */
+export interface PrefilledPrompt {
+  cache: KeyValueCache;
+  length: number;
+  /** Logits of the token after the prompt. */
+  logits: Float32Array;
+  probabilities: Float32Array;
+  logprobs?: PromptLogprobs;
+}
+
+type PromptLogprobs = ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
+
+/** Prefills a prompt in chunks, so that other requests can be decoded in between. */
+export interface PromptReader {
+  /** Prefills the next chunk. Returns the prompt after the last one. */
+  next(): Promise<PrefilledPrompt | undefined>;
+}
+
+/** Maximum number of prompt tokens per chunk. */
+export const chunkTokens = 256;
+const minChunkTokens = 16;
+/** Maximum number of logits of a chunk whose log-probabilities are requested. */
+const maxLogits = 2 ** 24;
+const maskedScore = -1e30;
+
+/**
+ * Creates a reader of a prompt. `alternatives` per prompt token, -1 for the complete vocabulary; absent: the
+ * log-probabilities of the prompt are not computed.
+ */
+export function createPromptReader(weights: PreparedWeights, prompt: Int32Array, alternatives?: number): PromptReader {
+  const { config } = weights;
+  const scored = alternatives !== undefined;
+  const scoredTokens = scored ? Math.floor(maxLogits / config.vocabularySize) : chunkTokens;
+  const maxChunk = Math.min(
+    chunkTokens,
+    Math.max(minChunkTokens, 2 ** Math.floor(Math.log2(Math.max(1, scoredTokens)))),
+  );
+  let cache = createCache(config, 1, roundCapacity(1));
+  let length = 0;
+  const logprobs: PromptLogprobs = [null];
+
+  return {
+    async next() {
+      const count = Math.min(maxChunk, prompt.length - length);
+      const selected = scored ? Array.from({ length: count }, (_, i) => i) : [count - 1];
+      const chunk = { tokens: prompt.subarray(length, length + count), start: length };
+      const { logits, probabilities, fresh, padded } = await runChunks(weights, cache, [chunk], selected);
+      cache = withCapacity(weights, cache, length, length + count);
+      writeChunk(weights, cache, fresh, { from: 0, start: length, count, padded });
+      if (scored) {
+        for (let i = 0; i < count && length + i + 1 < prompt.length; i++) {
+          logprobs.push(
+            scoreToken(logits, i * config.vocabularySize, prompt[length + i + 1]!, config.vocabularySize, alternatives),
+          );
+        }
+      }
+      length += count;
+      if (length < prompt.length) return undefined;
+      const last = (selected.length - 1) * config.vocabularySize;
+      return {
+        cache,
+        length,
+        logits: logits.slice(last, last + config.vocabularySize),
+        probabilities: probabilities.slice(last, last + config.vocabularySize),
+        logprobs: scored ? logprobs : undefined,
+      };
+    },
+  };
+}
+
+/** Returns whether a prompt of this length is prefilled together with others. */
+export function isShortPrompt({ length }: Int32Array): boolean {
+  return length <= chunkTokens / 2;
+}
+
+/** Prefills short prompts, at most `chunkTokens` tokens in total, in one run that reads the weights once. */
+export async function prefillShortPrompts(
+  weights: PreparedWeights,
+  prompts: readonly Int32Array[],
+): Promise<PrefilledPrompt[]> {
+  const { config } = weights;
+  let end = 0;
+  const ends = prompts.map(({ length }) => (end += length));
+  const chunks = prompts.map((tokens) => ({ tokens, start: 0 }));
+  const emptyCache = createCache(config, 1, roundCapacity(1));
+  const selected = ends.map((each) => each - 1);
+  const { logits, probabilities, fresh, padded } = await runChunks(weights, emptyCache, chunks, selected);
+  return prompts.map(({ length }, i) => {
+    const cache = createCache(config, 1, roundCapacity(length));
+    writeChunk(weights, cache, fresh, { from: ends[i]! - length, start: 0, count: length, padded });
+    const row = (rows: Float32Array) => rows.slice(i * config.vocabularySize, (i + 1) * config.vocabularySize);
+    return { cache, length, logits: row(logits), probabilities: row(probabilities) };
+  });
+}
+
+interface PromptChunk {
+  tokens: Int32Array;
+  /** Position of its first token, which is also the number of cached positions it attends to. */
+  start: number;
+}
+
+/** Runs prompt chunks in one pass. Each attends to itself and to the cached positions before it. */
+async function runChunks(
+  { config, prefill }: PreparedWeights,
+  cache: KeyValueCache,
+  chunks: readonly PromptChunk[],
+  selected: readonly number[],
+) {
+  const { keyValueHeads, headSize, layers, vocabularySize } = config;
+  const total = chunks.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const padded = Math.max(minChunkTokens, roundRows(total));
+  const ids = new Int32Array(padded);
+  const rotary = rotaryRows(config, padded);
+  const width = cache.capacity + padded;
+  const mask = new Float32Array(padded * width).fill(maskedScore);
+  let from = 0;
+  for (const { tokens, start } of chunks) {
+    ids.set(tokens, from);
+    for (let i = 0; i < tokens.length; i++) {
+      const row = (from + i) * width;
+      rotary.fill(from + i, start + i);
+      mask.fill(0, row, row + start);
+      mask.fill(0, row + cache.capacity + from, row + cache.capacity + from + i + 1);
+    }
+    from += tokens.length;
+  }
+  const half = headSize / 2;
+  const rows = (data: Float32Array) => tensor("float32", data, [padded, half]);
+  const past = [keyValueHeads, cache.capacity, headSize];
+  const feeds = {
+    ...prefill.weights,
+    tokens: tensor("int32", ids, [padded]),
+    start: tensor("int64", new BigInt64Array(1), [1]),
+    cos: rows(rotary.cos),
+    sin: rows(rotary.sin),
+    query_cos: rows(rotary.queryCos),
+    query_sin: rows(rotary.querySin),
+    mask: tensor("float32", mask, [padded, width]),
+    selected: tensor("int32", Int32Array.from(selected), [selected.length]),
+    ...Object.fromEntries(cache.keys.map((keys, layer) => [`keys.${layer}`, tensor("float32", keys, past)])),
+    ...Object.fromEntries(cache.values.map((values, layer) => [`values.${layer}`, tensor("float32", values, past)])),
+  };
+  const output = (dims: number[]) =>
+    tensor("float32", new Float32Array(dims.reduce((product, each) => product * each, 1)), dims);
+  const results = await prefill.session.run(feeds, {
+    logits: output([selected.length, vocabularySize]),
+    probabilities: output([selected.length, vocabularySize]),
+    fresh: output([2 * layers, keyValueHeads, padded, headSize]),
+  });
+  const dataOf = (name: "logits" | "probabilities" | "fresh") => results[name].data as Float32Array;
+  return { logits: dataOf("logits"), probabilities: dataOf("probabilities"), fresh: dataOf("fresh"), padded };
+}
+
+function withCapacity(
+  { config }: PreparedWeights,
+  cache: KeyValueCache,
+  length: number,
+  needed: number,
+): KeyValueCache {
+  if (needed <= cache.capacity) return cache;
+  const larger = createCache(config, 1, roundCapacity(needed));
+  copyRow(config, cache, 0, larger, 0, length);
+  return larger;
+}
+
+/**
+ * Copies the keys and values of a chunk, from offset `from` in [2 * layers, keyValueHeads, padded, headSize], into the
+ * cache at position `start`.
+ */
+function writeChunk(
+  { config: { keyValueHeads, headSize } }: PreparedWeights,
+  cache: KeyValueCache,
+  fresh: Float32Array,
+  { from, start, count, padded }: { from: number; start: number; count: number; padded: number },
+): void {
+  const copy = (target: Float32Array, part: number) => {
+    for (let head = 0; head < keyValueHeads; head++) {
+      const at = ((part * keyValueHeads + head) * padded + from) * headSize;
+      target.set(fresh.subarray(at, at + count * headSize), (head * cache.capacity + start) * headSize);
+    }
+  };
+  cache.keys.forEach((keys, layer) => copy(keys, 2 * layer));
+  cache.values.forEach((values, layer) => copy(values, 2 * layer + 1));
+}
+
+function scoreToken(
+  logits: Float32Array,
+  offset: number,
+  token: number,
+  vocabularySize: number,
+  alternatives: number,
+): TokenLogprob[] & { 0: TokenLogprob } {
+  const raw = rawDistribution(logits, offset, vocabularySize);
+  const others = alternatives === 0 ? [] : raw.best(alternatives).filter((other) => other.token !== token);
+  return [{ token, logprob: raw.logprob(token), rank: raw.rank(token) }, ...others];
+}

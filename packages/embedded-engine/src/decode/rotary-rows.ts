@@ -1,0 +1,41 @@
+import type { ModelConfig } from "../model/config.js";
+import { rotaryFrequencies } from "../graph/rotary.js";
+
+/** Rows [headSize / 2] of cosines and sines: unscaled for keys, times 1 / sqrt(headSize) for queries. */
+export interface RotaryRows {
+  cos: Float32Array;
+  sin: Float32Array;
+  queryCos: Float32Array;
+  querySin: Float32Array;
+  fill(row: number, position: number): void;
+}
+
+/**
+ * Creates the rotary embedding of `rows` tokens as graph inputs: a table for all positions of a long context would be a
+ * large constant. The attention scale is applied to queries, because the library multiplies a vector and a matrix
+ * fastest without a scale.
+ */
+export function rotaryRows(config: ModelConfig, rows: number): RotaryRows {
+  const frequencies = Float64Array.from(rotaryFrequencies(config));
+  const half = frequencies.length;
+  const scale = 1 / Math.sqrt(config.headSize);
+  const [cos, sin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
+  const [queryCos, querySin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
+  return {
+    cos,
+    sin,
+    queryCos,
+    querySin,
+    fill(row, position) {
+      for (let i = 0; i < half; i++) {
+        const angle = position * frequencies[i]!;
+        const at = row * half + i;
+        const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
+        cos[at] = cosine;
+        sin[at] = sine;
+        queryCos[at] = cosine * scale;
+        querySin[at] = sine * scale;
+      }
+    },
+  };
+}

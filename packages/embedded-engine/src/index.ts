@@ -1,0 +1,2 @@
+export { openEmbeddedEngine } from "./engine.js";
+export type { EmbeddedEngineSettings } from "./engine.js";

@@ -1,0 +1,103 @@
+import type { LoraConfig, LoraTarget } from "@heddle/training";
+import { loraTargets } from "@heddle/training";
+import type { ModelConfig } from "./config.js";
+
+/** A weight matrix or vector. `offset` counts elements of the flat array of all weights. */
+export interface ModelParameter {
+  name: string;
+  /** Row-major. A projection is [inputs, outputs]: activations are multiplied from the left. */
+  shape: number[];
+  offset: number;
+  size: number;
+}
+
+/** All weights of a model, or their gradients or moments, in one array with a view per parameter. */
+export interface ParameterSet {
+  parameters: ModelParameter[];
+  flat: Float32Array;
+  views: Map<string, Float32Array>;
+}
+
+/**
+ * Returns the parameters of a model in the order of the flat array. The query, key and value projections are columns of
+ * one matrix (`qkv`), and so are gate and up (`gate_up`): one multiplication each.
+ */
+export function modelParameters(config: ModelConfig): ModelParameter[] {
+  const { vocabularySize, hiddenSize, heads, keyValueHeads, headSize, feedForwardSize } = config;
+  const queries = heads * headSize;
+  const qkv = queries + 2 * keyValueHeads * headSize;
+  const shapes: [string, number[]][] = [["embedding", [vocabularySize, hiddenSize]]];
+  for (let layer = 0; layer < config.layers; layer++) {
+    const at = `layers.${layer}.`;
+    shapes.push([`${at}attention_norm`, [hiddenSize]], [`${at}qkv`, [hiddenSize, qkv]]);
+    if (config.attentionBias) shapes.push([`${at}qkv_bias`, [qkv]]);
+    if (config.queryKeyNorm) shapes.push([`${at}query_norm`, [headSize]], [`${at}key_norm`, [headSize]]);
+    shapes.push(
+      [`${at}attention_output`, [queries, hiddenSize]],
+      [`${at}feed_forward_norm`, [hiddenSize]],
+      [`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]],
+      [`${at}down`, [feedForwardSize, hiddenSize]],
+    );
+  }
+  shapes.push(["final_norm", [hiddenSize]]);
+  if (!config.tiedEmbeddings) shapes.push(["head", [vocabularySize, hiddenSize]]);
+  return layOut(shapes);
+}
+
+/** Returns the input and output width of a projection. */
+export function projectionShape(config: ModelConfig, target: LoraTarget): [inputs: number, outputs: number] {
+  const { hiddenSize, feedForwardSize } = config;
+  const queries = config.heads * config.headSize;
+  const keys = config.keyValueHeads * config.headSize;
+  const shapes: Record<LoraTarget, [number, number]> = {
+    q: [hiddenSize, queries],
+    k: [hiddenSize, keys],
+    v: [hiddenSize, keys],
+    o: [queries, hiddenSize],
+    gate: [hiddenSize, feedForwardSize],
+    up: [hiddenSize, feedForwardSize],
+    down: [feedForwardSize, hiddenSize],
+  };
+  return shapes[target];
+}
+
+/**
+ * Returns the two factors of every adapted projection, `a` [inputs, rank] before `b` [rank, outputs], layer by layer.
+ */
+export function adapterParameters(config: ModelConfig, adapter: LoraConfig): ModelParameter[] {
+  const shapes: [string, number[]][] = [];
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const target of loraTargets.filter((each) => adapter.targets.includes(each))) {
+      const [inputs, outputs] = projectionShape(config, target);
+      shapes.push([`layers.${layer}.${target}.a`, [inputs, adapter.rank]]);
+      shapes.push([`layers.${layer}.${target}.b`, [adapter.rank, outputs]]);
+    }
+  }
+  return layOut(shapes);
+}
+
+export function parameterCount(parameters: ModelParameter[]): number {
+  const last = parameters.at(-1);
+  return last ? last.offset + last.size : 0;
+}
+
+/** Creates views on `flat`, or on a new array of zeros. */
+export function parameterSet(
+  parameters: ModelParameter[],
+  flat = new Float32Array(parameterCount(parameters)),
+): ParameterSet {
+  const views = new Map(
+    parameters.map(({ name, offset, size }) => [name, flat.subarray(offset, offset + size)] as const),
+  );
+  return { parameters, flat, views };
+}
+
+function layOut(shapes: [string, number[]][]): ModelParameter[] {
+  let offset = 0;
+  return shapes.map(([name, shape]) => {
+    const size = shape.reduce((product, length) => product * length, 1);
+    const parameter = { name, shape, offset, size };
+    offset += size;
+    return parameter;
+  });
+}

@@ -1,0 +1,59 @@
+import { HeddleError, withLoc } from "@heddle/errors";
+import type { CompletionChunk } from "@heddle/training";
+import type { CpuSampler } from "../decode/cpu-sampler.js";
+import { createCpuSampler } from "../decode/cpu-sampler.js";
+import { responseLimit, maxLogprobs } from "./response-limit.js";
+import type { SamplerMethods } from "./sampler-protocol.js";
+import { serve } from "./serve.js";
+import type { ServedWeights } from "./served-weights.js";
+import { servedWeights } from "./served-weights.js";
+import { untilAborted } from "./until-aborted.js";
+
+// Entry point of the sampling process: one scheduler for the requests on all weights.
+
+/** Fraction of the process memory for the caches of running requests. The rest is for weights. */
+const cacheShare = 1 / 3;
+
+let open: { sampler: CpuSampler; weights: ServedWeights } | undefined;
+
+serve<SamplerMethods>({
+  async open({ models, memoryBytes }) {
+    const sampler = createCpuSampler({ memoryBytes: memoryBytes * cacheShare });
+    open = { sampler, weights: servedWeights(sampler, models, memoryBytes * (1 - cacheShare)) };
+  },
+  async generate({ request, stream }, { signal, emit }) {
+    const { sampler, weights } = requireOpen();
+    const loading = withLoc(["weights"], () => weights.acquire(request.weights));
+    const limit = responseLimit(maxLogprobs);
+    const onChunk = (chunk: CompletionChunk): void => {
+      limit.add(chunk);
+      if (stream) emit(chunk);
+    };
+    try {
+      const { id } = await untilAborted(loading, signal);
+      const options = { signal: AbortSignal.any([signal, limit.signal]), onChunk };
+      const result = await sampler.generate({ ...request, weights: id }, options);
+      limit.check(result);
+      return result;
+    } catch (error) {
+      limit.check();
+      throw error;
+    } finally {
+      // Also if the request was aborted while its weights were loading.
+      void loading.then(
+        (lease) => lease.release(),
+        () => undefined,
+      );
+    }
+  },
+  async preload(ref) {
+    const lease = await requireOpen().weights.acquire(ref);
+    lease.release();
+  },
+  unload: (ref) => requireOpen().weights.invalidate(ref),
+});
+
+function requireOpen(): { sampler: CpuSampler; weights: ServedWeights } {
+  if (!open) throw new HeddleError("failed", "the sampler is not open");
+  return open;
+}

@@ -1,0 +1,87 @@
+import type { LoraConfig } from "@heddle/training";
+import { availableParallelism } from "node:os";
+import type { ModelConfig } from "../model/config.js";
+import { activationBytes, trainingMemory } from "../model/memory.js";
+import { modelParameters, parameterCount } from "../model/parameters.js";
+
+/** Tokens per batch. The activations of this many fit a processor's cache; larger batches are slower per token. */
+const tokensPerBatch = 1024;
+/** Maximum bytes of logits and the arrays derived from them. */
+const headBytes = 2 ** 28;
+const maxWorkers = 16;
+/** Operations per weight and token in training: two forward, four backward. */
+const operationsPerWeight = 6;
+/** Minimum number of operations worth a thread: about 15 ms of one core. */
+const minOperations = 1e9;
+/** Maximum memory of all graphs that keep their arenas, relative to what one of them needs. */
+const arenaFactor = 2;
+const minHeadRows = 32;
+const logitArrays = 3;
+
+export interface BatchLimits {
+  /** Returns whether sequences may share a batch of this shape. */
+  fits(rows: number, time: number): boolean;
+  /**
+   * Returns whether the forward pass keeps all activations, recomputes them in the backward pass, or does not fit at
+   * all.
+   */
+  modeOf(rows: number, time: number): "keep" | "recompute" | "tooLarge";
+  /** Returns the number of workers worth starting for this number of tokens. */
+  workersFor(tokens: number): number;
+  /** Bytes available to the activations of one batch. */
+  activationBytes: number;
+  /** Returns the least bytes that the activations of a batch of this shape take. */
+  minBytes(rows: number, time: number): number;
+  /** Maximum rows of logits computed at a time. */
+  headRows: number;
+  /** Whether each graph may keep its memory arena between runs. */
+  reuseArenas: boolean;
+}
+
+/**
+ * Returns the number of threads that compute gradients: the requested number, else one per core, limited so that each
+ * has memory for a batch with all activations.
+ */
+export function workerCount(
+  config: ModelConfig,
+  adapter: LoraConfig | undefined,
+  memoryBytes: number,
+  requested = availableParallelism(),
+): number {
+  let workers = Math.max(1, Math.min(maxWorkers, Math.floor(requested)));
+  const time = Math.min(config.contextLength, tokensPerBatch);
+  while (workers > 1 && batchLimits(config, adapter, { memoryBytes, workers }).modeOf(1, time) !== "keep") workers--;
+  return workers;
+}
+
+/**
+ * Distributes the memory left by weights and moments among the batches that `workers` threads compute at the same time.
+ */
+export function batchLimits(
+  config: ModelConfig,
+  adapter: LoraConfig | undefined,
+  { memoryBytes, workers }: { memoryBytes: number; workers: number },
+): BatchLimits {
+  const { weights = 0, gradients = 0, moments = 0 } = trainingMemory(config, adapter).parts;
+  // Each worker except the first has its own weights and gradients, exchanged through shared copies.
+  const shared = workers > 1 ? weights + (workers - 1) * (moments / 2) : 0;
+  const free = Math.max(0, (memoryBytes - moments - shared) / workers - weights - gradients);
+  const parameters = parameterCount(modelParameters(config));
+  const bytesPerRow = 4 * logitArrays * config.vocabularySize;
+  const headRows = Math.max(minHeadRows, Math.floor(Math.min(headBytes, free / 4) / bytesPerRow));
+  const available = Math.max(0, free - Math.min(headRows, tokensPerBatch) * bytesPerRow);
+  const bytes = (rows: number, time: number, kept: boolean) => activationBytes(config, { rows, time, kept });
+  return {
+    fits: (rows, time) => rows * time <= tokensPerBatch && bytes(rows, time, true) <= available,
+    modeOf(rows, time) {
+      if (bytes(rows, time, true) <= available) return "keep";
+      return bytes(rows, time, false) <= available ? "recompute" : "tooLarge";
+    },
+    workersFor: (tokens) =>
+      Math.max(1, Math.min(workers, Math.floor((operationsPerWeight * parameters * tokens) / minOperations))),
+    activationBytes: available,
+    minBytes: (rows, time) => bytes(rows, time, false),
+    headRows,
+    reuseArenas: arenaFactor * bytes(1, Math.min(config.contextLength, tokensPerBatch), true) <= available,
+  };
+}

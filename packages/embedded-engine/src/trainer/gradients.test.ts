@@ -1,0 +1,150 @@
+import { loraTargets } from "@heddle/training";
+import type { CrossEntropySequence, LoraConfig } from "@heddle/training";
+import { expect, test } from "vitest";
+import { randomWeights, smallLlama, uniform } from "../../test/random-models.js";
+import type { Float64Model } from "../../test/float64-model.js";
+import { float64Logprobs, inFloat64 } from "../../test/float64-model.js";
+import type { Scalar } from "../../test/tape.js";
+import type { ModelConfig } from "../model/config.js";
+import type { ParameterSet } from "../model/parameters.js";
+import { adapterParameters, modelParameters } from "../model/parameters.js";
+import { createCpuTrainer } from "./trainer.js";
+
+const grouped: ModelConfig = { ...smallLlama, heads: 4, keyValueHeads: 2, tiedEmbeddings: false };
+const stretched: ModelConfig = {
+  ...grouped,
+  keyValueHeads: 1,
+  rotaryScaling: {
+    type: "llama3",
+    factor: 4,
+    lowFrequencyFactor: 0.5,
+    highFrequencyFactor: 2,
+    originalContextLength: 12,
+  },
+};
+const models: Record<string, ModelConfig> = {
+  "llama, tied": smallLlama,
+  "llama, grouped queries, own head": grouped,
+  "llama 3 rotation": { ...stretched, headSize: 8 },
+  "linear rotation": { ...smallLlama, rotaryScaling: { type: "linear", factor: 3 } },
+  "qwen2, biases": { ...smallLlama, family: "qwen2", heads: 4, attentionBias: true },
+  "qwen3, norm of queries and keys": { ...grouped, family: "qwen3", headSize: 6, queryKeyNorm: true },
+};
+const adapters: Record<string, [ModelConfig, LoraConfig]> = Object.fromEntries([
+  ...loraTargets.map((target) => [target, [grouped, { rank: 2, alpha: 3, targets: [target] }]] as const),
+  ["all", [models["qwen3, norm of queries and keys"]!, { rank: 3, alpha: 6, targets: [...loraTargets] }]],
+]);
+
+test.each(Object.entries(models))("every gradient of %s is that of double precision", async (_name, config) => {
+  const weights = randomWeights(modelParameters(config), 1);
+  const sequences = ragged(config);
+  const { gradient, logprobs } = await trained(config, weights, undefined, sequences);
+  checkAgainst(inFloat64(config, weights), weights, sequences, { gradient, logprobs });
+});
+
+test.each(Object.entries(adapters))(
+  "every gradient of an adapter on %s is that of double precision",
+  async (_name, [config, adapter]) => {
+    const weights = randomWeights(modelParameters(config), 2);
+    const frozen = weights.flat.slice();
+    const set = randomWeights(adapterParameters(config, adapter), 3);
+    const sequences = ragged(config);
+    const { gradient, logprobs } = await trained(config, weights, { config: adapter, set }, sequences);
+    checkAgainst(inFloat64(config, weights, { config: adapter, set }), set, sequences, { gradient, logprobs });
+    expect(weights.flat).toEqual(frozen);
+  },
+);
+
+test("the double-precision gradients are those of central differences", () => {
+  const [deep, adapter] = adapters["all"]!;
+  const config = { ...deep, layers: 1 };
+  const weights = randomWeights(modelParameters(config), 2);
+  const set = randomWeights(adapterParameters(config, adapter), 3);
+  const sequences = ragged(config).slice(1, 3);
+  const lossWith = () => {
+    const model = inFloat64(config, weights, { config: adapter, set });
+    const loss = float64Loss(model, sequences);
+    return { model, loss, value: model.tape.values[loss]! };
+  };
+  const { model, loss } = lossWith();
+  const slopes = model.tape.gradient(loss);
+  for (const [name, view] of [...weights.views, ...set.views]) {
+    const before = view[1]!;
+    // In f32, so that both points are exactly those that are evaluated.
+    const [above, below] = [Math.fround(before + 2e-4), Math.fround(before - 2e-4)];
+    view[1] = above;
+    const high = lossWith().value;
+    view[1] = below;
+    const slope = (high - lossWith().value) / (above - below);
+    view[1] = before;
+    expect(slopes[model.parameters.get(name)![1]!], name).toBeCloseTo(slope, 5);
+  }
+});
+
+/** Sequences of different lengths, weights of both signs, untrained tokens in the middle and at the end. */
+function ragged({ vocabularySize }: ModelConfig): CrossEntropySequence[] {
+  const random = uniform(7);
+  return [9, 4, 2, 13].map((length) => ({
+    tokens: Int32Array.from({ length }, () => Math.floor(random() * vocabularySize)),
+    mask: Uint8Array.from({ length }, (_, i) => (i > 0 && (length < 4 || i % 4 !== 3) ? 1 : 0)),
+    weights: Float64Array.from({ length }, () => 3 * random() - 1),
+  }));
+}
+
+const normalizer = 5;
+
+/** The gradient: with beta1 0 it equals the first moment. */
+async function trained(
+  config: ModelConfig,
+  weights: ParameterSet,
+  adapter: { config: LoraConfig; set: ParameterSet } | undefined,
+  sequences: CrossEntropySequence[],
+): Promise<{ gradient: Float32Array; logprobs: Float64Array[] }> {
+  const trainer = await createCpuTrainer({ config, weights, adapter, memoryBytes: 2 ** 30 });
+  const { logprobs } = await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer });
+  await trainer.optimStep({
+    learningRate: 0,
+    beta1: 0,
+    beta2: 0,
+    epsilon: 1,
+    weightDecay: 0,
+    maxGradientNorm: 0,
+  });
+  const gradient = trainer.optimizer.first.slice();
+  await trainer.close();
+  return { gradient, logprobs };
+}
+
+function float64Loss(model: Float64Model, sequences: CrossEntropySequence[]): Scalar {
+  const { tape } = model;
+  const terms = sequences.flatMap(({ tokens, mask, weights }) =>
+    float64Logprobs(model, tokens).flatMap((logprob, i) =>
+      mask[i] && logprob !== undefined ? [tape.scale(logprob, -weights![i]! / normalizer)] : [],
+    ),
+  );
+  return tape.sum(terms);
+}
+
+function checkAgainst(
+  model: Float64Model,
+  { parameters }: ParameterSet,
+  sequences: CrossEntropySequence[],
+  { gradient, logprobs }: { gradient: Float32Array; logprobs: Float64Array[] },
+): void {
+  const { tape } = model;
+  sequences.forEach(({ tokens, mask }, index) => {
+    float64Logprobs(model, tokens).forEach((expected, i) => {
+      const found = logprobs[index]![i]!;
+      if (mask[i]) expect(Math.abs(found - tape.values[expected!]!)).toBeLessThan(1e-5);
+      else expect(found).toBeNaN();
+    });
+  });
+  const slopes = tape.gradient(float64Loss(model, sequences));
+  for (const { name, offset } of parameters) {
+    const expected = model.parameters.get(name)!.map((number) => slopes[number]!);
+    const largest = Math.max(...expected.map(Math.abs));
+    const worst = Math.max(...expected.map((slope, i) => Math.abs(slope - gradient[offset + i]!)));
+    expect(largest, `${name} has a gradient`).toBeGreaterThan(1e-4);
+    expect(worst, name).toBeLessThan(2e-6 * Math.max(1, largest));
+  }
+}

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { smallLlama } from "../../test/random-models.js";
+import type { TokenSequence } from "@heddle/training";
+import { batchLimits, workerCount } from "./batch-limits.js";
+import { batchOf, headRowsOf, splitBySequence, planMicrobatches } from "./microbatches.js";
+
+const config = { ...smallLlama, hiddenSize: 128, headSize: 64, feedForwardSize: 512, layers: 4, contextLength: 4096 };
+const plenty = batchLimits(config, undefined, { memoryBytes: 2 ** 32, workers: 1 });
+
+function sequence(length: number, trained: number[] = [length - 1]): TokenSequence {
+  const mask = new Uint8Array(length);
+  for (const i of trained) mask[i] = 1;
+  return { tokens: Int32Array.from({ length }, (_, i) => i % 11), mask };
+}
+
+test("sequences of similar length share a batch, and each is in one", () => {
+  const lengths = [20, 900, 21, 300, 310, 18, 290, 5, 2000];
+  const batches = planMicrobatches(
+    lengths.map((length) => sequence(length)),
+    plenty,
+  );
+  expect(batches.map(({ indices, time }) => [indices, time])).toEqual([
+    [[8], 2000],
+    [[1], 912],
+    [[4, 3, 6], 320],
+    [[0, 2, 5, 7], 32],
+  ]);
+  expect(batches.every(({ recompute, worker }) => !recompute && worker === 0)).toBe(true);
+});
+
+test("tokens after the last trained one and sequences without trained tokens are omitted", () => {
+  const sequences = [sequence(400, [3, 9]), sequence(50, []), sequence(0), sequence(2)];
+  const batches = planMicrobatches(sequences, plenty);
+  expect(batches.map(({ indices, time }) => [indices, time])).toEqual([[[0, 3], 16]]);
+  const rows = headRowsOf(sequences, batches[0]!);
+  expect(rows).toEqual({ positions: Int32Array.of(2, 8, 16), targets: Int32Array.of(3, 9, 1) });
+  expect([...batchOf(sequences, batches[0]!).tokens.subarray(14, 19)]).toEqual([3, 4, 0, 0, 0]);
+  const [long, short] = splitBySequence(sequences, batches[0]!, Float32Array.of(-1, -2, -3));
+  expect(long!.indexOf(-2)).toBe(9);
+  expect([...short!]).toEqual([NaN, -3]);
+});
+
+test("work is distributed evenly if there is enough", () => {
+  const two = batchLimits(config, undefined, { memoryBytes: 2 ** 32, workers: 2 });
+  const tokensOf = (count: number) => {
+    const tokens = [0, 0];
+    for (const { indices, time, worker } of planMicrobatches(
+      Array.from({ length: count }, () => sequence(100)),
+      two,
+    )) {
+      tokens[worker]! += indices.length * time;
+    }
+    return tokens;
+  };
+  expect(tokensOf(1)).toEqual([112, 0]);
+  expect(tokensOf(16)).toEqual([896, 896]);
+});
+
+test("less memory leads to recomputation, then fewer threads, then an error", () => {
+  const modes = [1e9, 3e7, 2e7].map((memoryBytes) =>
+    batchLimits(config, undefined, { memoryBytes, workers: 1 }).modeOf(1, 256),
+  );
+  expect(modes).toEqual(["keep", "recompute", "tooLarge"]);
+  expect(workerCount(config, undefined, 2 ** 32, 8)).toBe(8);
+  expect(workerCount(config, undefined, 2 ** 29, 8)).toBeLessThan(8);
+  expect(workerCount(config, undefined, 2 ** 24, 8)).toBe(1);
+  const tight = batchLimits(config, undefined, { memoryBytes: 3e7, workers: 1 });
+  const plan = planMicrobatches([sequence(250), sequence(20), sequence(20)], tight);
+  expect(plan.map(({ indices, recompute }) => [indices, recompute])).toEqual([
+    [[0], true],
+    [[1, 2], false],
+  ]);
+});

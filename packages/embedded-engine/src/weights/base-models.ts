@@ -1,0 +1,128 @@
+import { isAbsolute, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { HeddleError } from "@heddle/errors";
+import type { ModelConfig } from "../model/config.js";
+import { modelParameters, parameterCount } from "../model/parameters.js";
+import { presets } from "../model/presets.js";
+import type { BaseModelInfo, BaseModelName } from "@heddle/training";
+import { withFileErrors } from "@heddle/durable-files";
+import { initialWeights } from "./initial-weights.js";
+import type { ModelWeights } from "./model-directory.js";
+import { loadModel, readModelConfig } from "./model-directory.js";
+import { findTensors } from "./sharded-tensors.js";
+
+/** Sent to the processes of the engine, hence JSON. */
+export interface BaseModelSettings {
+  /** Absolute Hugging Face directories by alias: `dir:<alias>`. Written by the operator, never by a client. */
+  directories?: Record<string, string>;
+}
+
+export interface BaseModel {
+  info: BaseModelInfo;
+  config: ModelConfig;
+}
+
+/** A model of the settings that cannot be used, and the reason. */
+export interface BaseModelProblem {
+  name: BaseModelName;
+  message: string;
+}
+
+/** Seed of `random:*` models: every process derives the same weights from the name. */
+const randomSeed = 1;
+
+const starter = "heddle/starter";
+const starterDirectory = fileURLToPath(new URL("../../models/starter", import.meta.url));
+
+/** Lists the base models, and those that cannot be used. Reads their configurations, not their weights. */
+export async function listBaseModels(
+  settings: BaseModelSettings,
+): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
+  const aliases = Object.keys(settings.directories ?? {});
+  const names = [
+    starter,
+    ...[...presets.keys()].map((preset) => `random:${preset}`),
+    ...aliases.map((each) => `dir:${each}`),
+  ];
+  const models: BaseModelInfo[] = [];
+  const problems: BaseModelProblem[] = [];
+  for (const name of names) {
+    try {
+      models.push((await describe(name, locate(settings, name))).info);
+    } catch (error) {
+      problems.push({ name, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { models, problems };
+}
+
+/**
+ * Describes a base model.
+ *
+ * @throws HeddleError `not_found` for an unknown name, with the loc `baseModel`; `invalid` or `unsupported` for a directory that
+ *   cannot be used.
+ */
+export async function describeBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<BaseModel> {
+  const location = locate(settings, name);
+  return withModelName(name, () => describe(name, location));
+}
+
+/** Loads the weights of a base model as f32. */
+export async function loadBaseModel(settings: BaseModelSettings, name: BaseModelName): Promise<ModelWeights> {
+  const { directory, preset } = locate(settings, name);
+  if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
+  return withModelName(name, () => loadModel(directory));
+}
+
+interface ModelLocation {
+  directory: string;
+  /** The shape of random weights. Their directory has only the tokenizer and the chat template. */
+  preset?: ModelConfig;
+}
+
+async function describe(name: BaseModelName, { directory, preset }: ModelLocation): Promise<BaseModel> {
+  if (!preset) await findTensors(directory, "model");
+  // Read for a preset as well, which needs the tokenizer in the directory.
+  const found = await readModelConfig(directory);
+  const config = preset ?? found;
+  const info = {
+    name,
+    parameters: parameterCount(modelParameters(config)),
+    vocabularySize: config.vocabularySize,
+    contextLength: config.contextLength,
+    directory,
+  };
+  return { info, config };
+}
+
+function locate(settings: BaseModelSettings, name: BaseModelName): ModelLocation {
+  if (name === starter) return { directory: starterDirectory };
+  const [, scheme, rest = ""] = /^(random|dir):(.+)$/su.exec(name) ?? [];
+  if (scheme === "random") {
+    const preset = presets.get(rest);
+    if (preset) return { directory: starterDirectory, preset };
+    throw unknown(name, `presets are ${[...presets.keys()].join(", ")}`);
+  }
+  const directories = settings.directories ?? {};
+  const directory = scheme === "dir" && Object.hasOwn(directories, rest) ? directories[rest] : undefined;
+  if (directory === undefined) throw unknown(name, `there are ${starter}, random:<preset> and dir:<alias>`);
+  if (!isAbsolute(directory)) throw new HeddleError("invalid", `the directory of ${name} must be an absolute path`);
+  return { directory: resolve(directory) };
+}
+
+function unknown(name: string, hint: string): HeddleError {
+  return new HeddleError("not_found", `there is no base model ${JSON.stringify(name.slice(0, 100))}; ${hint}`, {
+    loc: ["baseModel"],
+  });
+}
+
+/** Adds the name of the model to errors about its directory. */
+async function withModelName<T>(name: BaseModelName, read: () => Promise<T>): Promise<T> {
+  try {
+    return await withFileErrors("the model could not be read", read);
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+    const { code, message, loc, details, cause } = error;
+    throw new HeddleError(code, `${name}: ${message}`, { loc, details, cause });
+  }
+}

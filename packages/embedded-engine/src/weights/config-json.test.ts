@@ -1,0 +1,217 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { fixtures } from "../../test/weight-files.js";
+import { HeddleError } from "@heddle/errors";
+import type { ModelConfig } from "../model/config.js";
+import { presets } from "../model/presets.js";
+import { modelConfigJson, parseModelConfig } from "./config-json.js";
+import type { JsonObject } from "@heddle/durable-files";
+
+/** As published with Llama 3.2, Qwen2.5 and Qwen3 models. */
+const llama = {
+  architectures: ["LlamaForCausalLM"],
+  attention_bias: false,
+  head_dim: 64,
+  hidden_act: "silu",
+  hidden_size: 2048,
+  intermediate_size: 8192,
+  max_position_embeddings: 131072,
+  mlp_bias: false,
+  num_attention_heads: 32,
+  num_hidden_layers: 16,
+  num_key_value_heads: 8,
+  pretraining_tp: 1,
+  rms_norm_eps: 1e-5,
+  rope_scaling: {
+    factor: 32.0,
+    high_freq_factor: 4.0,
+    low_freq_factor: 1.0,
+    original_max_position_embeddings: 8192,
+    rope_type: "llama3",
+  },
+  rope_theta: 500000.0,
+  tie_word_embeddings: true,
+  vocab_size: 128256,
+};
+const qwen2 = {
+  architectures: ["Qwen2ForCausalLM"],
+  hidden_act: "silu",
+  hidden_size: 896,
+  intermediate_size: 4864,
+  max_position_embeddings: 32768,
+  max_window_layers: 21,
+  model_type: "qwen2",
+  num_attention_heads: 14,
+  num_hidden_layers: 24,
+  num_key_value_heads: 2,
+  rms_norm_eps: 1e-6,
+  rope_theta: 1000000.0,
+  sliding_window: 32768,
+  tie_word_embeddings: true,
+  use_sliding_window: false,
+  vocab_size: 151936,
+};
+const qwen3 = {
+  architectures: ["Qwen3ForCausalLM"],
+  attention_bias: false,
+  head_dim: 128,
+  hidden_act: "silu",
+  hidden_size: 1024,
+  intermediate_size: 3072,
+  max_position_embeddings: 40960,
+  max_window_layers: 28,
+  num_attention_heads: 16,
+  num_hidden_layers: 28,
+  num_key_value_heads: 8,
+  rms_norm_eps: 1e-6,
+  rope_scaling: null,
+  rope_theta: 1000000,
+  sliding_window: null,
+  tie_word_embeddings: true,
+  use_sliding_window: false,
+  vocab_size: 151936,
+};
+
+test("published configurations of the three families are read", () => {
+  expect(parseModelConfig(llama)).toEqual({
+    family: "llama",
+    vocabularySize: 128256,
+    hiddenSize: 2048,
+    layers: 16,
+    heads: 32,
+    keyValueHeads: 8,
+    headSize: 64,
+    feedForwardSize: 8192,
+    contextLength: 131072,
+    normEpsilon: 1e-5,
+    rotaryBase: 500000,
+    rotaryScaling: {
+      type: "llama3",
+      factor: 32,
+      lowFrequencyFactor: 1,
+      highFrequencyFactor: 4,
+      originalContextLength: 8192,
+    },
+    tiedEmbeddings: true,
+    queryKeyNorm: false,
+    attentionBias: false,
+  } satisfies ModelConfig);
+  expect(parseModelConfig(qwen2)).toMatchObject({
+    family: "qwen2",
+    headSize: 64,
+    attentionBias: true,
+    queryKeyNorm: false,
+  });
+  expect(parseModelConfig(qwen3)).toMatchObject({
+    family: "qwen3",
+    headSize: 128,
+    attentionBias: false,
+    queryKeyNorm: true,
+  });
+});
+
+test("absent fields have the defaults of transformers", () => {
+  const { rope_theta: _theta, rope_scaling: _scaling, head_dim: _head, tie_word_embeddings: _tie, ...rest } = llama;
+  const { num_key_value_heads: _kv, rms_norm_eps: _eps, architectures: _names, ...bare } = rest;
+  expect(parseModelConfig({ ...bare, model_type: "llama" })).toMatchObject({
+    rotaryBase: 10000,
+    headSize: 64,
+    tiedEmbeddings: false,
+    keyValueHeads: 32,
+    normEpsilon: 1e-6,
+  });
+  expect(parseModelConfig({ ...qwen3, head_dim: undefined }).headSize).toBe(128);
+});
+
+test("the old and the new form of rotary settings are equivalent", async () => {
+  const read = async (name: string) =>
+    parseModelConfig(JSON.parse(await readFile(join(fixtures, "models", name, "config.json"), "utf8")));
+  expect(await read("llama-rotary-llama3")).toEqual(await read("llama-rotary-old-spelling"));
+  const old = { ...qwen3, rope_scaling: { type: "linear", factor: 2 } };
+  const { rope_theta, rope_scaling: _, ...rest } = qwen3;
+  const now = { ...rest, rope_parameters: { rope_type: "linear", factor: 2, rope_theta } };
+  expect(parseModelConfig(now)).toEqual(parseModelConfig(old));
+  expect(parseModelConfig(now).rotaryScaling).toEqual({ type: "linear", factor: 2 });
+});
+
+const refused: [base: JsonObject, change: JsonObject, code: string, field: string, message: RegExp][] = [
+  [llama, { architectures: ["MistralForCausalLM"] }, "unsupported", "architectures", /LlamaForCausalLM, Qwen2/],
+  [llama, { architectures: undefined, model_type: "gemma" }, "unsupported", "model_type", /"gemma"/],
+  [llama, { architectures: undefined }, "unsupported", "model_type", /nothing/],
+  [llama, { hidden_act: "gelu" }, "unsupported", "hidden_act", /"gelu"/],
+  [llama, { attention_bias: true }, "unsupported", "attention_bias", /output projection/],
+  [qwen3, { attention_bias: true }, "unsupported", "attention_bias", /output projection/],
+  [llama, { mlp_bias: true }, "unsupported", "mlp_bias", /is true/],
+  [llama, { partial_rotary_factor: 0.5 }, "unsupported", "partial_rotary_factor", /whole heads/],
+  [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
+  [llama, { quantization_config: { bits: 4 } }, "unsupported", "quantization_config", /F32, F16 and BF16/],
+  [llama, { num_local_experts: 8 }, "unsupported", "num_local_experts", /experts/],
+  [qwen2, { use_sliding_window: true, sliding_window: 4096 }, "unsupported", "use_sliding_window", /whole context/],
+  [
+    qwen2,
+    { layer_types: ["full_attention", "sliding_attention"], sliding_window: 9 },
+    "unsupported",
+    "layer_types",
+    /sliding/,
+  ],
+  [llama, { rope_scaling: { rope_type: "yarn", factor: 4 } }, "unsupported", "rope_type", /"yarn"/],
+  [llama, { rope_scaling: { type: "dynamic", factor: 4 } }, "unsupported", "rope_type", /"dynamic"/],
+  [llama, { head_dim: 63 }, "unsupported", "head_dim", /even/],
+  [llama, { head_dim: undefined, hidden_size: 2050 }, "invalid", "head_dim", /64.0625/],
+  [llama, { num_key_value_heads: 7 }, "invalid", "num_key_value_heads", /does not divide/],
+  [llama, { num_key_value_heads: 64 }, "invalid", "num_key_value_heads", /from 1 to 32/],
+  [qwen2, { num_key_value_heads: undefined }, "invalid", "num_key_value_heads", /missing/],
+  [llama, { hidden_size: undefined }, "invalid", "hidden_size", /missing/],
+  [llama, { hidden_size: 0 }, "invalid", "hidden_size", /an integer/],
+  [llama, { hidden_size: 1e300 }, "invalid", "hidden_size", /an integer/],
+  [llama, { vocab_size: "32000" }, "invalid", "vocab_size", /"32000"/],
+  [llama, { num_hidden_layers: 1e6 }, "invalid", "num_hidden_layers", /from 1 to 1024/],
+  [llama, { rms_norm_eps: -1 }, "invalid", "rms_norm_eps", /above zero/],
+  [llama, { tie_word_embeddings: "yes" }, "invalid", "tie_word_embeddings", /true or false/],
+  [llama, { rope_scaling: [] }, "invalid", "rope_scaling", /not an object/],
+  [llama, { rope_scaling: { rope_type: "linear" } }, "invalid", "factor", /missing/],
+  [llama, { rope_parameters: { rope_theta: 10000 } }, "invalid", "rope_theta", /differs/],
+  [qwen3, { rope_scaling: { type: "linear", factor: 2 }, rope_parameters: {} }, "invalid", "rope_scaling", /differ/],
+];
+
+test.each(refused)("unsupported configurations are refused: %#", (base, change, code, field, message) => {
+  const read = () => parseModelConfig({ ...base, ...change });
+  expect(read).toThrow(HeddleError);
+  expect(read).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
+  expect(read).toThrow(
+    expect.objectContaining({
+      details: {
+        file: "config.json",
+        field: expect.stringMatching(new RegExp(`(^|\\.)${field}$`)),
+      },
+    }),
+  );
+});
+
+test("sliding windows that no layer uses, or that cover the whole context, are accepted", () => {
+  expect(
+    parseModelConfig({ ...qwen2, use_sliding_window: true, max_window_layers: 24, sliding_window: 9 }).layers,
+  ).toBe(24);
+  expect(parseModelConfig({ ...qwen2, use_sliding_window: true, sliding_window: 32768 }).layers).toBe(24);
+});
+
+test("a written configuration is read unchanged", () => {
+  const shapes = [...presets.values(), ...[llama, qwen2, qwen3].map((json) => parseModelConfig(json))];
+  for (const shape of shapes) expect(parseModelConfig(modelConfigJson(shape))).toEqual(shape);
+});
+
+test("any value in any field gives a configuration or a HeddleError", () => {
+  const fields = fc.constantFrom(...Object.keys({ ...llama, ...qwen2, ...qwen3, rope_parameters: 0, layer_types: 0 }));
+  fc.assert(
+    fc.property(fc.constantFrom<JsonObject>(llama, qwen2, qwen3), fields, fc.jsonValue(), (base, field, value) => {
+      try {
+        parseModelConfig({ ...base, [field]: value });
+      } catch (error) {
+        expect(error).toBeInstanceOf(HeddleError);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

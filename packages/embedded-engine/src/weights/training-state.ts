@@ -1,0 +1,101 @@
+import type { JsonObject, WrittenFile } from "@heddle/durable-files";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { HeddleError } from "@heddle/errors";
+import type { ConfigFields } from "./config-fields.js";
+import { configFields, formatValue } from "./config-fields.js";
+import { digestFile, isJsonObject, readJsonFile, readStored } from "@heddle/durable-files";
+
+export const stateFile = "training_state.json";
+
+/** Contents of a checkpoint's `training_state.json`. */
+export interface TrainingState {
+  baseModel: string;
+  /** Whether all weights were trained or a low-rank adapter. */
+  training: "full" | "adapter";
+  /** Optimizer steps so far. */
+  steps: number;
+  /** The seed that the trainer was opened with. */
+  seed: number;
+  /** Every other file of the checkpoint. */
+  files: Map<string, WrittenFile>;
+}
+
+/** Incremented when an older version could not read a checkpoint. */
+const currentFormat = 1;
+
+export function trainingStateJson(state: TrainingState): string {
+  const { baseModel, training, steps, seed } = state;
+  const files = Object.fromEntries(state.files);
+  return `${JSON.stringify({ format: currentFormat, base_model: baseModel, training, steps, seed, files }, null, 2)}\n`;
+}
+
+/**
+ * @throws HeddleError `not_found` when the directory is no checkpoint, `corrupt` when its state cannot be read, `incompatible`
+ *   when it has a newer format.
+ */
+export async function readTrainingState(directory: string): Promise<TrainingState> {
+  return readStored(async () => parseTrainingState(await readJsonFile(directory, stateFile)));
+}
+
+function parseTrainingState(json: JsonObject): TrainingState {
+  const fields = configFields(json, stateFile);
+  const format = fields.count("format", Number.MAX_SAFE_INTEGER);
+  if (format !== currentFormat) {
+    throw new HeddleError("incompatible", `${stateFile}: format is ${format}; this version reads ${currentFormat}`, {
+      details: { file: stateFile, field: "format" },
+    });
+  }
+  const training = fields.text("training");
+  if (training !== "full" && training !== "adapter") {
+    throw fields.invalid("training", `is ${formatValue(training)}, neither "full" nor "adapter"`);
+  }
+  const baseModel = fields.text("base_model");
+  if (baseModel === undefined) throw fields.invalid("base_model", "is missing");
+  return {
+    baseModel,
+    training,
+    steps: nonNegativeInteger(fields, "steps"),
+    seed: nonNegativeInteger(fields, "seed"),
+    files: readFiles(fields),
+  };
+}
+
+/**
+ * Compares files of a checkpoint with their recorded sizes and digests.
+ *
+ * @throws HeddleError `corrupt`, naming the file.
+ */
+export async function verifyFiles(directory: string, state: TrainingState, names: Iterable<string>): Promise<void> {
+  for (const name of names) {
+    const written = state.files.get(name);
+    const fail = (what: string) =>
+      new HeddleError("corrupt", `the checkpoint is corrupt: ${name} ${what}`, { details: { file: name } });
+    if (!written) throw fail(`is not listed in ${stateFile}`);
+    const found = await stat(join(directory, name)).catch(() => undefined);
+    if (!found?.isFile()) throw fail("is missing");
+    if (found.size !== written.bytes) throw fail(`has ${found.size} bytes instead of ${written.bytes}`);
+    const { sha256 } = await digestFile(join(directory, name));
+    if (sha256 !== written.sha256) throw fail("has other contents than were written");
+  }
+}
+
+function readFiles(fields: ConfigFields): Map<string, WrittenFile> {
+  const listed = fields.value("files");
+  if (!isJsonObject(listed)) throw fields.invalid("files", "is missing");
+  const files = new Map<string, WrittenFile>();
+  for (const [name, entry] of Object.entries(listed)) {
+    const { bytes, sha256 } = isJsonObject(entry) ? entry : {};
+    if (typeof bytes !== "number" || typeof sha256 !== "string" || !/^[\w.-]+$/u.test(name)) {
+      throw fields.invalid("files", `has ${formatValue(entry)} for ${formatValue(name)}`);
+    }
+    files.set(name, { bytes, sha256 });
+  }
+  return files;
+}
+
+function nonNegativeInteger(fields: ConfigFields, name: string): number {
+  const value = fields.value(name);
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw fields.invalid(name, `is ${formatValue(value)}, not an integer of at least 0`);
+}

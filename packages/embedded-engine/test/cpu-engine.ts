@@ -1,0 +1,80 @@
+import { createCpuSampler } from "../src/decode/cpu-sampler.js";
+import { createCpuTrainer } from "../src/trainer/trainer.js";
+import { HeddleError } from "@heddle/errors";
+import type { TrainingEngine, TrainerSpec, WeightsRef } from "@heddle/training";
+import { openTokenizer } from "@heddle/chat-format";
+import { listBaseModels } from "../src/weights/base-models.js";
+import { writeCheckpoint } from "../src/weights/checkpoint.js";
+import { initialAdapter } from "../src/weights/initial-weights.js";
+import { loadWeights } from "../src/weights/load-weights.js";
+
+/** An engine with the real trainer and sampler in this process, without child processes. */
+export function cpuEngine(): TrainingEngine {
+  const models = {};
+  const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
+  const served = new Map<string, Promise<void>>();
+  return {
+    kind: "embedded",
+    capabilities: async () => ({
+      models: (await listBaseModels(models)).models,
+      fullFineTuning: true,
+      adapters: true,
+      sampling: [],
+    }),
+    health: async () => ({ ok: true }),
+    openTrainer,
+    sampler: {
+      generate: async (request, options) => {
+        await serve(request.weights);
+        return sampler.generate({ ...request, weights: idOf(request.weights) }, options);
+      },
+      preload: serve,
+      unload: async (weights) => {
+        served.delete(idOf(weights));
+        await sampler.remove(idOf(weights));
+      },
+    },
+    close: () => sampler.close(),
+  };
+
+  function serve(ref: WeightsRef): Promise<void> {
+    const loading = served.get(idOf(ref)) ?? load(ref);
+    served.set(idOf(ref), loading);
+    return loading;
+  }
+
+  async function load(ref: WeightsRef): Promise<void> {
+    const { base, adapter, ...model } = await loadWeights(models, ref);
+    if (adapter) throw new HeddleError("unsupported", "Adapters are sampled from by the engine with processes.");
+    await sampler.addModel(idOf(ref), { ...model, tokenizer: await openTokenizer(base.directory) });
+  }
+
+  async function openTrainer(spec: TrainerSpec) {
+    const { base, ...loaded } = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
+    const fresh = spec.adapter && {
+      config: spec.adapter,
+      set: initialAdapter(loaded.config, spec.adapter, spec.seed),
+    };
+    const adapter = loaded.adapter ?? fresh;
+    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes: 2 ** 30 });
+    return {
+      ...trainer,
+      save: async (directory: string, options?: { optimizer?: boolean }) => {
+        await writeCheckpoint(directory, {
+          baseModel: base.name,
+          baseDirectory: base.directory,
+          config: loaded.config,
+          seed: spec.seed,
+          trained: adapter ? { adapter } : { weights: trainer.weights },
+          steps: trainer.optimizer.steps,
+          optimizer: options?.optimizer ? trainer.optimizer : undefined,
+        });
+        return { baseModel: base.name, checkpoint: directory };
+      },
+    };
+  }
+}
+
+function idOf({ baseModel, checkpoint = "" }: WeightsRef): string {
+  return `${baseModel} ${checkpoint}`;
+}

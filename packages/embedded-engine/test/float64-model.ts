@@ -1,0 +1,169 @@
+import type { LoraConfig, LoraTarget } from "@heddle/training";
+import type { ModelConfig } from "../src/model/config.js";
+import type { ParameterSet } from "../src/model/parameters.js";
+import { projectionShape } from "../src/model/parameters.js";
+import type { Scalar } from "./tape.js";
+import { Tape } from "./tape.js";
+
+// A reference implementation of the model in double precision, which graphs are compared with. Computes one sequence
+// at a time, token by token. It shares only the layout of the weights with the engine.
+
+type Vector = Scalar[];
+
+export interface Float64Model {
+  config: ModelConfig;
+  tape: Tape;
+  /** Numbers of each parameter, also of the adapter's factors. */
+  parameters: Map<string, Vector>;
+  adapter?: LoraConfig;
+}
+
+export function inFloat64(
+  config: ModelConfig,
+  weights: ParameterSet,
+  adapter?: { config: LoraConfig; set: ParameterSet },
+): Float64Model {
+  const tape = new Tape();
+  const views = [...weights.views, ...(adapter?.set.views ?? [])];
+  const parameters = new Map(views.map(([name, view]) => [name, tape.constants(view)]));
+  return { config, tape, parameters, adapter: adapter?.config };
+}
+
+/** Entry i is of tokens[i], given those before it; undefined for the first. */
+export function float64Logprobs(model: Float64Model, tokens: ArrayLike<number>): (Scalar | undefined)[] {
+  const { tape } = model;
+  const logits = float64Logits(model, tokens);
+  return Array.from(tokens, (token, i) => {
+    const before = logits[i - 1];
+    if (!before) return undefined;
+    const total = tape.log(tape.sum(before.map((each) => tape.exp(each))));
+    return tape.add(before[token]!, tape.scale(total, -1));
+  });
+}
+
+/** Logits after each token. */
+export function float64Logits(model: Float64Model, tokens: ArrayLike<number>): Vector[] {
+  const { config } = model;
+  const width = config.hiddenSize;
+  const embedding = numbers(model, "embedding");
+  let stream = Array.from(tokens, (token) => embedding.slice(token * width, (token + 1) * width));
+  for (let layer = 0; layer < config.layers; layer++) {
+    stream = attention(model, layer, stream);
+    stream = feedForward(model, layer, stream);
+  }
+  const head = numbers(model, config.tiedEmbeddings ? "embedding" : "head");
+  return stream.map((x) => {
+    const y = norm(model, x, "final_norm");
+    return Array.from({ length: config.vocabularySize }, (_, token) =>
+      dot(model, y, head.slice(token * width, (token + 1) * width)),
+    );
+  });
+}
+
+function attention(model: Float64Model, layer: number, stream: Vector[]): Vector[] {
+  const { tape, config } = model;
+  const { heads, keyValueHeads, headSize, queryKeyNorm, attentionBias } = config;
+  const at = `layers.${layer}.`;
+  const queries = heads * headSize;
+  const keys = keyValueHeads * headSize;
+  const y = stream.map((x) => norm(model, x, `${at}attention_norm`));
+  /** Heads of every token. */
+  const part = (target: "q" | "k" | "v", from: number, width: number, gain: string): Vector[][] =>
+    y.map((x, position) => {
+      let out = product(model, x, numbers(model, `${at}qkv`), queries + 2 * keys).slice(from, from + width);
+      if (attentionBias) out = out.map((value, i) => tape.add(value, numbers(model, `${at}qkv_bias`)[from + i]!));
+      out = adapted(model, layer, target, x, out);
+      const split = Array.from({ length: width / headSize }, (_, i) => out.slice(i * headSize, (i + 1) * headSize));
+      if (target === "v") return split;
+      return split.map((head) => rotate(model, queryKeyNorm ? norm(model, head, at + gain) : head, position));
+    });
+  const q = part("q", 0, queries, "query_norm");
+  const k = part("k", queries, keys, "key_norm");
+  const v = part("v", queries + keys, keys, "");
+  return stream.map((x, t) => {
+    const mixed = q[t]!.flatMap((query, head) => {
+      const shared = Math.floor(head / (heads / keyValueHeads));
+      const seen = stream.slice(0, t + 1).map((_, u) => u);
+      const scores = seen.map((u) => tape.exp(tape.scale(dot(model, query, k[u]![shared]!), 1 / Math.sqrt(headSize))));
+      const inverse = tape.power(tape.sum(scores), -1);
+      return query.map((_, i) =>
+        tape.sum(seen.map((u) => tape.multiply(tape.multiply(scores[u]!, inverse), v[u]![shared]![i]!))),
+      );
+    });
+    const out = product(model, mixed, numbers(model, `${at}attention_output`), x.length);
+    return adapted(model, layer, "o", mixed, out).map((value, i) => tape.add(value, x[i]!));
+  });
+}
+
+function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vector[] {
+  const { tape, config } = model;
+  const at = `layers.${layer}.`;
+  return stream.map((x) => {
+    const y = norm(model, x, `${at}feed_forward_norm`);
+    const both = product(model, y, numbers(model, `${at}gate_up`), 2 * config.feedForwardSize);
+    const gate = adapted(model, layer, "gate", y, both.slice(0, config.feedForwardSize));
+    const up = adapted(model, layer, "up", y, both.slice(config.feedForwardSize));
+    const active = gate.map((value, i) => {
+      const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(value, -1)), 1, 1), -1);
+      return tape.multiply(tape.multiply(value, sigmoid), up[i]!);
+    });
+    const out = product(model, active, numbers(model, `${at}down`), x.length);
+    return adapted(model, layer, "down", active, out).map((value, i) => tape.add(value, x[i]!));
+  });
+}
+
+function adapted(model: Float64Model, layer: number, target: LoraTarget, x: Vector, out: Vector): Vector {
+  const { tape, config, adapter } = model;
+  if (!adapter?.targets.includes(target)) return out;
+  const low = product(model, x, numbers(model, `layers.${layer}.${target}.a`), adapter.rank);
+  const [, outputs] = projectionShape(config, target);
+  const change = product(model, low, numbers(model, `layers.${layer}.${target}.b`), outputs);
+  return out.map((value, i) => tape.add(value, tape.scale(change[i]!, adapter.alpha / adapter.rank)));
+}
+
+function numbers({ parameters }: Float64Model, name: string): Vector {
+  const found = parameters.get(name);
+  if (!found) throw new Error(`no parameter ${name}`);
+  return found;
+}
+
+function dot({ tape }: Float64Model, x: Vector, y: Vector): Scalar {
+  return tape.sum(x.map((value, i) => tape.multiply(value, y[i]!)));
+}
+
+/** x W, W row by row. */
+function product(model: Float64Model, x: Vector, matrix: Vector, outputs: number): Vector {
+  return Array.from({ length: outputs }, (_, j) => {
+    const column = x.map((_, i) => matrix[i * outputs + j]!);
+    return dot(model, x, column);
+  });
+}
+
+function norm(model: Float64Model, x: Vector, gain: string): Vector {
+  const { tape, config } = model;
+  const scale = tape.power(tape.scale(dot(model, x, x), 1 / x.length, config.normEpsilon), -0.5);
+  return x.map((value, i) => tape.multiply(tape.multiply(value, scale), numbers(model, gain)[i]!));
+}
+
+/** Turns the pairs (i, i + half) by position times their frequency. */
+function rotate({ tape, config }: Float64Model, head: Vector, position: number): Vector {
+  const half = head.length / 2;
+  return head.map((value, i) => {
+    const angle = position * frequency(config, i % half);
+    const other = i < half ? tape.scale(head[i + half]!, -1) : head[i - half]!;
+    return tape.add(tape.scale(value, Math.cos(angle)), tape.scale(other, Math.sin(angle)));
+  });
+}
+
+/** Frequencies of Llama 3, scaled by wavelength. */
+function frequency({ rotaryBase, headSize, rotaryScaling }: ModelConfig, pair: number): number {
+  const plain = 1 / rotaryBase ** ((2 * pair) / headSize);
+  if (!rotaryScaling) return plain;
+  if (rotaryScaling.type === "linear") return plain / rotaryScaling.factor;
+  const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContextLength } = rotaryScaling;
+  const wave = (2 * Math.PI) / plain;
+  if (wave < originalContextLength / high) return plain;
+  if (wave > originalContextLength / low) return plain / factor;
+  const smooth = (originalContextLength / wave - low) / (high - low);
+  return (1 - smooth) * (plain / factor) + smooth * plain;
+}

@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cpuEngine } from "../cpu-engine.js";
+import type { SftJob, TrainingJobEvent } from "@heddle/training";
+import { runSftJob } from "@heddle/training";
+
+let directory: string;
+let events: TrainingJobEvent[];
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "heddle-sft-"));
+  events = [];
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const example = (question: string, answer: string) => ({
+  messages: [
+    { role: "user", content: question },
+    { role: "assistant", content: answer },
+  ],
+});
+const conversation = {
+  messages: [...example("a cat?", "meow").messages, ...example("a dog?", "woof").messages],
+};
+
+const run = (rows: unknown[], change: Partial<SftJob> = {}) =>
+  runSftJob({
+    engine: cpuEngine(),
+    from: { baseModel: "random:tiny" },
+    directory: join(directory, "checkpoint"),
+    seed: 3,
+    onEvent: (event) => void events.push(event),
+    rows: rows.map((row, at) => ({ line: at + 1, row })),
+    ...change,
+  });
+const steps = () => events.filter(({ type }) => type === "gradient_step").map((event) => event.data);
+
+describe("a supervised job", () => {
+  it("goes from rows to a checkpoint, and learns them", async () => {
+    const rows = Array.from({ length: 30 }, () => example("what does a cat say?", "meow"));
+    const result = await run(rows, { config: { learning_rate: 3e-3, later: true } });
+    expect(events[0]).toMatchObject({ data: { num_sequences: 15, batch_size: 2, unknown_settings: ["later"] } });
+    expect(steps()).toHaveLength(15);
+    expect(steps()[14]?.["loss"]).toBeLessThan(Number(steps()[0]?.["loss"]) / 3);
+    expect(result.weights.checkpoint).toBe(join(directory, "checkpoint"));
+  });
+
+  it("trains only the last answer if configured", async () => {
+    await run([conversation]);
+    const all = steps()[0]?.["num_trainable_tokens"];
+    events = [];
+    await run([conversation], { directory: join(directory, "last"), config: { assistant_turns: "last" } });
+    const last = steps()[0]?.["num_trainable_tokens"];
+    expect(last).toBeGreaterThan(0);
+    expect(last).toBeLessThan(Number(all));
+  });
+
+  it("drops rows longer than the context, and counts them", async () => {
+    await run([example("why?".repeat(2000), "so"), example("a cat?", "meow")], { config: { batch_size: 1 } });
+    expect(steps()[0]).toMatchObject({ num_dropped_trajectories: 1, loss: 0, grad_norm: 0 });
+    expect(steps()[1]).toMatchObject({ num_dropped_trajectories: 0 });
+  });
+
+  it("names the line of a bad row before the first event", async () => {
+    await expect(run([conversation, { messages: [{ role: "robot" }] }])).rejects.toMatchObject({
+      code: "invalid",
+      message: expect.stringMatching(/^line 2: /u),
+      loc: ["rows", 1, "row", "messages"],
+    });
+    await expect(run([conversation], { config: { learning_rate: [1, 1] } })).rejects.toMatchObject({
+      loc: ["config", "learning_rate"],
+    });
+    expect(events).toEqual([]);
+  });
+
+  it("of an empty file ends with a checkpoint", async () => {
+    await run([]);
+    expect(events.map(({ type }) => type)).toEqual(["training_started", "training_ended"]);
+  });
+});

@@ -1,0 +1,133 @@
+import type { StructuredOutput } from "./structured-output.js";
+import type { Loc } from "@heddle/errors";
+import { HeddleError } from "@heddle/errors";
+import { checkFields } from "./constraint-fields.js";
+import type { GrammarBuilder } from "./ebnf.js";
+import { characterClass, literal, alternation, grammarBuilder } from "./ebnf.js";
+import { textWriter, regexExpression } from "./regex/regex-grammar.js";
+import { jsonGrammar } from "./schema/json-grammar.js";
+import { schemaRule } from "./schema/schema-grammar.js";
+import { structuralTagSource } from "./structural-tag.js";
+import { userGrammarSource } from "./user-grammar.js";
+
+const maxGrammarCharacters = 2_000_000;
+const maxChoices = 1_024;
+
+/** Input of xgrammar, and the schema that the finished text must satisfy. */
+export type ConstraintSource = ({ grammar: string } | { structuralTag: string }) & { schema?: unknown };
+
+/**
+ * Translates a constraint. JSON schemas and regular expressions are translated to grammars here, because xgrammar
+ * ignores what it does not support. Throws `invalid` or `too_large` with the location.
+ */
+export function constraintSource(output: StructuredOutput): ConstraintSource {
+  checkFields(output);
+  switch (output.type) {
+    case "json_schema": {
+      const spacing = spacingOf(output);
+      const grammar = grammarOf((builder) => schemaRule(output.schema, builder, jsonGrammar(builder, ...spacing)));
+      return { grammar, schema: output.schema };
+    }
+    case "json_object":
+      return {
+        grammar: grammarOf((builder) => jsonGrammar(builder, ...jsonWhitespace).object()),
+        schema: { type: "object" },
+      };
+    case "regex":
+      return { grammar: regexGrammar(output.regex, ["regex"]) };
+    case "choice":
+      return { grammar: grammarOf(() => choiceExpression(output.choices)) };
+    case "grammar":
+      return { grammar: userGrammarSource(output.grammar, ["grammar"]) };
+    default:
+      return {
+        structuralTag: structuralTagSource(output.tag, {
+          jsonSchema: taggedSchema,
+          regex: regexGrammar,
+          grammar: userGrammarSource,
+        }),
+      };
+  }
+}
+
+function grammarOf(root: (builder: GrammarBuilder) => string): string {
+  const builder = grammarBuilder(maxGrammarCharacters);
+  builder.define("root", root(builder));
+  return builder.text();
+}
+
+function regexGrammar(regex: string, loc: Loc): string {
+  return grammarOf((builder) => regexExpression(regex, loc, textWriter(builder)));
+}
+
+function taggedSchema(schema: unknown, loc: Loc): string {
+  return withSchemaLoc(loc, () =>
+    grammarOf((builder) => schemaRule(schema, builder, jsonGrammar(builder, ...jsonWhitespace))),
+  );
+}
+
+/** Replaces the first step of an error's location, `schema`, by the location of the schema. */
+function withSchemaLoc<Result>(loc: Loc, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error;
+    throw new HeddleError(error.code, error.message, { loc: [...loc, ...(error.loc ?? []).slice(1)] });
+  }
+}
+
+function choiceExpression(choices: unknown): string {
+  if (!Array.isArray(choices) || choices.length === 0) {
+    throw new HeddleError("invalid", "A choice needs at least one text.", { loc: ["choices"] });
+  }
+  if (choices.length > maxChoices) {
+    const sizes = `${choices.length} are given, ${maxChoices} are allowed`;
+    throw new HeddleError("too_large", `The choice has too many texts: ${sizes}.`, { loc: ["choices"] });
+  }
+  const texts = choices.map((choice: unknown, index) => {
+    if (typeof choice === "string") return choice;
+    throw new HeddleError("invalid", "Every choice must be text.", { loc: ["choices", index] });
+  });
+  return alternation(texts.map(literal));
+}
+
+type Spacing = [space: string, separators: Parameters<typeof jsonGrammar>[2]];
+
+function separated(space: string): Spacing {
+  return [space, [`${space} "," ${space}`, `${space} ":" ${space}`]];
+}
+const jsonWhitespace = separated(String.raw`[ \n\r\t]*`);
+const pythonSeparators: Spacing = ['""', ['", "', '": "']];
+
+const jsonSpaces = new Set([0x09, 0x0a, 0x0d, 0x20]);
+
+function spacingOf(output: Extract<StructuredOutput, { type: "json_schema" }>): Spacing {
+  const { whitespace, whitespacePattern } = output;
+  if (whitespacePattern === undefined) return whitespace === false ? pythonSeparators : jsonWhitespace;
+  if (whitespace === false) {
+    throw new HeddleError("invalid", "A whitespace pattern requires whitespace to be allowed.", {
+      loc: ["whitespacePattern"],
+    });
+  }
+  const space = regexExpression(whitespacePattern, ["whitespacePattern"], {
+    set(ranges) {
+      const inside = ranges.every(([first, last]) => {
+        for (let codePoint = first; codePoint <= last; codePoint++) if (!jsonSpaces.has(codePoint)) return false;
+        return true;
+      });
+      if (!inside) throw invalidWhitespace();
+      return characterClass(ranges);
+    },
+    grammar(text) {
+      if (!/^[ \t\n\r]*$/.test(text)) throw invalidWhitespace();
+      return literal(text);
+    },
+  });
+  return separated(space);
+}
+
+function invalidWhitespace(): HeddleError {
+  const reason =
+    "A whitespace pattern may match only spaces, tabs and line breaks, the white space of JSON (\\s matches more).";
+  return new HeddleError("invalid", reason, { loc: ["whitespacePattern"] });
+}

@@ -1,0 +1,3 @@
+export { openConstraints } from "./constraints.js";
+export type { ConstraintSession, Constraints, NextTokens } from "./constraints.js";
+export type { StructuredOutput } from "./structured-output.js";

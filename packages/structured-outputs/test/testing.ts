@@ -1,0 +1,1 @@
+export { allowedTokens, randomWalk, seededRandom } from "./random-walk.js";

@@ -1,0 +1,27 @@
+import { HeddleError } from "@heddle/errors";
+import { isBundledModel } from "../objective/optimizer-defaults.js";
+import type { BaseModelInfo } from "../port.js";
+import type { ChatTemplate } from "@heddle/chat-format";
+import { openChatTemplate, openTokenizer } from "@heddle/chat-format";
+import type { TrainingJob } from "./training-job.js";
+
+/**
+ * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for
+ * an unknown name.
+ */
+export async function openBaseModel({
+  engine,
+  from,
+}: Pick<TrainingJob, "engine" | "from">): Promise<{ info: BaseModelInfo; template: ChatTemplate }> {
+  const name = from.baseModel;
+  const { models } = await engine.capabilities();
+  const info = models.find((model) => model.name === name);
+  if (!info) {
+    const known = models.map((model) => model.name).join(", ") || "none";
+    throw new HeddleError("not_found", `There is no base model ${name}; known models: ${known}.`, {
+      loc: ["from", "baseModel"],
+    });
+  }
+  const tokenizer = await openTokenizer(info.directory);
+  return { info, template: await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) }) };
+}

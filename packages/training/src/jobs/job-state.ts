@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { HeddleError } from "@heddle/errors";
+import { readJsonFile, readStored, syncDirectory, writeDurableFile } from "@heddle/durable-files";
+
+/** Progress of a job, stored so that it can resume after its process has ended. */
+export interface JobState {
+  /** Whether an earlier run of the same job has left its state. */
+  readonly resumed: boolean;
+  readonly completedSteps: number;
+  /** Checkpoint after `completedSteps`. Absent: the weights that the job starts from. */
+  readonly checkpoint?: string;
+  /** Returns the arrays saved under a name by this or an earlier run. */
+  readArrays(name: string): Promise<Float64Array[] | undefined>;
+  saveArrays(name: string, arrays: Float64Array[]): Promise<void>;
+  /** Saves a checkpoint with `save` and makes it the state after `completedSteps`. */
+  advance(completedSteps: number, save: (directory: string) => Promise<unknown>): Promise<void>;
+  /** Removes the state; called when the job has ended. */
+  clear(): Promise<void>;
+}
+
+interface Progress {
+  version: 1;
+  fingerprint: string;
+  completedSteps: number;
+  /** File name in the directory. */
+  checkpoint: string | null;
+}
+
+const progressFile = "job.json";
+
+/**
+ * Opens the state of the job with this fingerprint in `directory`, which is created if it does not exist. If
+ * `directory` is undefined, the state is kept in memory only. Throws `invalid` if the directory contains the state of
+ * another job.
+ */
+export async function openJobState(directory: string | undefined, fingerprint: string): Promise<JobState> {
+  if (directory === undefined) return inMemoryState();
+  await mkdir(directory, { recursive: true });
+  const found = await readProgress(directory, fingerprint);
+  let progress: Progress = found ?? { version: 1, fingerprint, completedSteps: 0, checkpoint: null };
+  if (!found) await writeProgress(directory, progress);
+  await removeLeftovers(directory, progress);
+
+  return {
+    resumed: found !== undefined,
+    get completedSteps() {
+      return progress.completedSteps;
+    },
+    get checkpoint() {
+      return progress.checkpoint === null ? undefined : join(directory, progress.checkpoint);
+    },
+    async readArrays(name) {
+      const bytes = await readFile(join(directory, `${name}.numbers`)).catch(() => undefined);
+      return bytes && decodeArrays(bytes);
+    },
+    async saveArrays(name, arrays) {
+      await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
+    },
+    async advance(completedSteps, save) {
+      const checkpoint = `step-${completedSteps}`;
+      await save(join(directory, checkpoint));
+      const before = progress.checkpoint;
+      progress = { ...progress, completedSteps, checkpoint };
+      await writeProgress(directory, progress);
+      if (before !== null) await rm(join(directory, before), { recursive: true, force: true });
+    },
+    async clear() {
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Returns a hash of everything that affects the bits of a job's result. Parts are JSON values or bytes. */
+export function fingerprintOf(parts: unknown[]): string {
+  const hash = createHash("sha256");
+  for (const temporaryPath of parts) {
+    const bytes = ArrayBuffer.isView(temporaryPath)
+      ? new Uint8Array(temporaryPath.buffer, temporaryPath.byteOffset, temporaryPath.byteLength)
+      : new TextEncoder().encode(JSON.stringify(temporaryPath) ?? "undefined");
+    hash.update(`${bytes.length}:`).update(bytes);
+  }
+  return hash.digest("hex");
+}
+
+function inMemoryState(): JobState {
+  const kept = new Map<string, Float64Array[]>();
+  return {
+    resumed: false,
+    completedSteps: 0,
+    readArrays: async (name) => kept.get(name),
+    saveArrays: async (name, arrays) => void kept.set(name, arrays),
+    advance: async () => undefined,
+    clear: async () => kept.clear(),
+  };
+}
+
+async function readProgress(directory: string, fingerprint: string): Promise<Progress | undefined> {
+  const entries = await readdir(directory);
+  if (!entries.includes(progressFile)) {
+    if (entries.every((name) => name.endsWith(temporarySuffix))) return undefined;
+    throw new HeddleError("conflict", "The work directory is not empty and contains no job state.", {
+      loc: ["workDirectory"],
+    });
+  }
+  const { version, completedSteps, checkpoint, ...found } = await readStored(() =>
+    readJsonFile(directory, progressFile),
+  );
+  if (version !== 1 || found["fingerprint"] !== fingerprint) {
+    throw new HeddleError("conflict", "The work directory belongs to another job.", { loc: ["workDirectory"] });
+  }
+  if (typeof completedSteps !== "number" || !(checkpoint === null || isCheckpointName(checkpoint))) {
+    throw new HeddleError("corrupt", "The job state in the work directory is corrupt.", {
+      details: { file: progressFile },
+    });
+  }
+  return { version: 1, fingerprint, completedSteps, checkpoint };
+}
+
+function isCheckpointName(name: unknown): name is string {
+  return typeof name === "string" && /^step-\d+$/u.test(name);
+}
+
+async function writeProgress(directory: string, progress: Progress): Promise<void> {
+  await replaceFile(directory, progressFile, `${JSON.stringify(progress)}\n`);
+}
+
+/** Removes files of a run that was interrupted before it recorded them. */
+async function removeLeftovers(directory: string, progress: Progress): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const isCurrent = name === progressFile || name === progress.checkpoint || name.endsWith(".numbers");
+    if (!isCurrent) await rm(join(directory, name), { recursive: true, force: true });
+  }
+}
+
+const temporarySuffix = ".part";
+
+async function replaceFile(directory: string, name: string, content: string | Uint8Array): Promise<void> {
+  const temporaryPath = join(directory, `${name}${temporarySuffix}`);
+  await rm(temporaryPath, { force: true });
+  await writeDurableFile(temporaryPath, content);
+  await rename(temporaryPath, join(directory, name));
+  await syncDirectory(directory);
+}
+
+/**
+ * Format: SHA-256 of the rest, then as float64 in host byte order the number of arrays, their lengths, and their
+ * values.
+ */
+function encodeArrays(arrays: Float64Array[]): Uint8Array {
+  const values = new Float64Array(1 + arrays.length + arrays.reduce((sum, { length }) => sum + length, 0));
+  values[0] = arrays.length;
+  let at = 1 + arrays.length;
+  for (const [index, array] of arrays.entries()) {
+    values[1 + index] = array.length;
+    values.set(array, at);
+    at += array.length;
+  }
+  const body = new Uint8Array(values.buffer);
+  return Buffer.concat([createHash("sha256").update(body).digest(), body]);
+}
+
+/** Returns undefined for a corrupt file, whose contents are computed again. */
+function decodeArrays(bytes: Uint8Array): Float64Array[] | undefined {
+  const body = new Uint8Array(bytes.subarray(32));
+  const isIntact = createHash("sha256").update(body).digest().equals(bytes.subarray(0, 32));
+  if (!isIntact || body.length < 8) return undefined;
+  const values = new Float64Array(body.buffer);
+  let at = 1 + (values[0] ?? 0);
+  return Array.from(values.subarray(1, at), (length) => values.slice(at, (at += length)));
+}

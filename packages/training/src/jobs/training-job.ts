@@ -1,0 +1,58 @@
+import { setImmediate } from "node:timers/promises";
+import { HeddleError } from "@heddle/errors";
+import type { LoraConfig } from "../lora-config.js";
+import type { TrainingEngine, WeightsRef } from "../port.js";
+
+/** Input of every training job. */
+export interface TrainingJob {
+  engine: TrainingEngine;
+  /** The weights to start from. A checkpoint's optimizer state is continued. */
+  from: WeightsRef;
+  /** As in `TrainerSpec`. */
+  adapter?: LoraConfig;
+  /** Starts with zero moments, because the checkpoint's come from another kind of training. */
+  resetOptimizer?: boolean;
+  /** Absolute path of the new checkpoint, which must not exist. */
+  directory: string;
+  /**
+   * Absolute path of the job's state. Removed when the job has ended, not when it has failed. A job that runs again
+   * with the same input and work directory resumes where it was interrupted, and produces the same bits as without the
+   * interruption. Absent: an interrupted job starts over.
+   */
+  workDirectory?: string;
+  /** Number of optimizer steps between internal checkpoints in `workDirectory`. Default 25. */
+  stepsPerCheckpoint?: number;
+  /** Seed of every random choice of the job. Unsigned 32-bit integer. */
+  seed: number;
+  signal?: AbortSignal;
+  /**
+   * Receives the events in order: `training_started`, one `gradient_step` per step, `training_ended` after the
+   * checkpoint is written. Each call is awaited.
+   */
+  onEvent: (event: TrainingJobEvent) => void | Promise<void>;
+  /** Events that earlier, interrupted runs of this job have reported; they are not reported again. */
+  reported?: { started: boolean; gradientSteps: number };
+}
+
+/** Events of a job. Numbers are finite. `num_sequences` is the number of `gradient_step` events. */
+export type TrainingJobEvent =
+  | { type: "training_started"; data: { num_sequences: number } & Record<string, number | string | string[]> }
+  | { type: "gradient_step"; data: Record<string, number> }
+  | { type: "training_ended"; data: Record<string, number> };
+
+export interface TrainingJobResult {
+  /** Reference to the new checkpoint. */
+  weights: WeightsRef;
+  gradientSteps: number;
+  trainedTokens: number;
+}
+
+/** Yields to the event loop. Throws `aborted` if the job has been cancelled. */
+export async function yieldToEventLoop(signal: AbortSignal | undefined): Promise<void> {
+  await setImmediate();
+  throwIfAborted(signal);
+}
+
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new HeddleError("aborted", "The training job was cancelled.");
+}

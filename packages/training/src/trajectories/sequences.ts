@@ -1,0 +1,77 @@
+import { HeddleError } from "@heddle/errors";
+import type { ChatTemplate } from "@heddle/chat-format";
+import type { History, Trajectory } from "./groups.js";
+import { templateSequence } from "./template-sequence.js";
+import type { SequenceBuilder, TrainingSequence } from "./training-sequence.js";
+import { sequenceBuilder } from "./training-sequence.js";
+import type { Reason, Turn } from "./turns.js";
+import { readTurns } from "./turns.js";
+
+export interface SequenceOptions {
+  template: ChatTemplate;
+  /** Rows of the model's output. Default: number of tokens of the tokenizer. */
+  vocabularySize?: number;
+  /** Longer sequences are flagged. Default: no limit. */
+  contextLength?: number;
+  /** Train assistant turns without log-probabilities as well. */
+  allowTrainingWithoutLogprobs?: boolean;
+  /** Variables for the chat template. */
+  kwargs?: unknown;
+}
+
+/**
+ * Returns the trained turns of a trajectory as token sequences, each turn once. If every trained turn of a history has
+ * the recorded token ids of its prompt, those are used, and turns whose prompt extends the previous sequence share one
+ * sequence. Otherwise the chat template is rendered. `reasons` lists what cannot be trained, with locations. Rejects
+ * with `invalid` and the location for wrong token ids, numbers of log-probabilities and messages.
+ */
+export async function trajectorySequences(
+  { histories }: Pick<Trajectory, "histories">,
+  options: SequenceOptions,
+): Promise<{ sequences: TrainingSequence[]; reasons: Reason[] }> {
+  const { template, vocabularySize = 0, contextLength = Number.POSITIVE_INFINITY } = options;
+  const known = { tokenizer: template.tokenizer, vocabularySize };
+  const reasons: Reason[] = [];
+  const builders: SequenceBuilder[] = [];
+  let current: SequenceBuilder | undefined;
+  for (const history of histories) {
+    const read = readTurns(history, known, { withoutLogprobs: options.allowTrainingWithoutLogprobs ?? false });
+    reasons.push(...read.reasons);
+    if (read.turns.length === 0) continue;
+    const trained = read.turns.flatMap(({ loc, trained }) => (trained ? [{ loc, ...trained }] : []));
+    if (trained.every(({ promptIds }) => promptIds)) {
+      for (const { loc, tokens, promptIds = new Int32Array() } of trained) {
+        if (!current?.isPrefixOf(promptIds)) {
+          current = sequenceBuilder(loc);
+          builders.push(current);
+        }
+        current.context(promptIds.subarray(current.length));
+        current.trained(tokens.ids, tokens.logprobs);
+      }
+    } else {
+      const rendered = await renderSequence(read.turns, history, options);
+      if ("code" in rendered) reasons.push(rendered);
+      else builders.push(rendered);
+    }
+  }
+  const sequences = builders.map((sequence) => sequence.build(contextLength));
+  for (const { exceedsContext, tokens, loc } of sequences) {
+    const message = `${tokens.length} tokens; the model's context has ${contextLength}`;
+    if (exceedsContext) reasons.push({ code: "too_long", loc, message });
+  }
+  return { sequences: sequences.filter(({ mask }) => mask.includes(1)), reasons };
+}
+
+async function renderSequence(
+  turns: Turn[],
+  { loc, tools }: History,
+  { template, kwargs }: SequenceOptions,
+): Promise<SequenceBuilder | Reason> {
+  try {
+    return await templateSequence(turns, { template, tools, kwargs, loc });
+  } catch (error) {
+    // A failure of the engine is not a property of the trajectory.
+    if (!(error instanceof HeddleError) || error.code === "failed") throw error;
+    return { code: "template", loc: error.loc ?? loc, message: error.message };
+  }
+}

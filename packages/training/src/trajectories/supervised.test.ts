@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { locOf } from "@heddle/errors/testing";
+import {
+  brackets,
+  chatMl,
+  headers,
+  openChatModel,
+  sentencePieceTokenizer,
+  thinking,
+  trainedTexts,
+} from "@heddle/chat-format/testing";
+import { supervisedSequence } from "./supervised.js";
+
+const user = (content: string) => ({ role: "user", content });
+const assistant = (content: unknown, more: object = {}) => ({ role: "assistant", content, ...more });
+const twoTurns = [user("hello"), assistant("yes"), user("hello\n\nhello"), assistant("no")];
+
+async function trained(template: string, messages: unknown[], assistantTurns: "all" | "last", more: object = {}) {
+  const model = await openChatModel(template);
+  const sequence = await supervisedSequence({ messages, ...more }, { template: model, assistantTurns });
+  return { texts: trainedTexts(model, sequence), whole: model.tokenizer.decode(sequence.tokens), model, sequence };
+}
+
+describe("every turn of the assistant is trained, its end included", () => {
+  test.each([
+    ["ChatML", chatMl, "<|im_end|>"],
+    ["headers", headers, "<|eot_id|>"],
+    ["brackets", brackets, " <|im_end|>"],
+  ])("%s", async (_, template, end) => {
+    const { texts, whole, model } = await trained(template, twoTurns, "all");
+    expect(texts).toEqual([`yes${end}`, `no${end}`]);
+    expect(whole).toBe(await model.renderText({ messages: twoTurns, addGenerationPrompt: false }));
+  });
+
+  test("reasoning where the template includes it", async () => {
+    const messages = [
+      user("a"),
+      assistant("A", { reasoning_content: "old" }),
+      user("b"),
+      assistant("<think>\nnew\n</think>\n\nB"),
+    ];
+    const { texts } = await trained(thinking, messages, "all");
+    expect(texts).toEqual(["A<|im_end|>", "<think>\nnew\n</think>\n\nB<|im_end|>"]);
+  });
+
+  test("tool calls, and not the results of tools", async () => {
+    const toolCalls = [{ function: { name: "f", arguments: '{"a":1}' } }];
+    const messages = [
+      user("a"),
+      assistant(null, { tool_calls: toolCalls }),
+      { role: "tool", content: "3" },
+      { role: "tool", content: "4" },
+      assistant("", { tool_calls: toolCalls }),
+      { role: "tool", content: "5" },
+      assistant("no"),
+    ];
+    const { texts } = await trained(chatMl, messages, "all", { tools: [{ name: "f" }] });
+    const call = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call><|im_end|>';
+    expect(texts).toEqual([call, call, "no<|im_end|>"]);
+  });
+
+  test("equal turns, and turns that quote the template, are distinguished", async () => {
+    const quote = "<|im_start|>assistant\nyes";
+    const messages = [user(quote), assistant("yes"), user("yes"), assistant("yes"), assistant(""), user(quote)];
+    const { texts, whole } = await trained(chatMl, messages, "all");
+    expect(texts).toEqual(["yes<|im_end|>", "yes<|im_end|>", "<|im_end|>"]);
+    expect(whole.endsWith(`user\n${quote}<|im_end|>\n`)).toBe(true);
+  });
+
+  test("a token that ends the conversation is not an end of earlier turns", async () => {
+    const template = `${chatMl}{%- if not add_generation_prompt %}{{- "<|endoftext|>" }}{%- endif %}`;
+    expect((await trained(template, twoTurns, "all")).texts).toEqual(["yes<|im_end|>", "no<|im_end|>\n<|endoftext|>"]);
+  });
+
+  test("a template whose generation prompt differs from its assistant header", async () => {
+    const other =
+      "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant> {% endif %}";
+    const messages = [user("assistant> what"), assistant("yes"), user("b"), assistant("no")];
+    expect((await trained(other, messages, "all")).texts).toEqual(["yes", "no"]);
+  });
+
+  test("a template without control tokens trains the content alone", async () => {
+    const plain = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+    expect((await trained(plain, twoTurns, "all")).texts).toEqual(["yes", "no"]);
+  });
+});
+
+describe("only the last turn is trained", () => {
+  test.each([
+    ["ChatML", chatMl, "no<|im_end|>\n"],
+    ["headers", headers, "no<|eot_id|>"],
+    ["thinking", thinking, "<think>\n\n</think>\n\nno<|im_end|>\n"],
+  ])("%s", async (_, template, text) => {
+    expect((await trained(template, twoTurns, "last")).texts).toEqual([text]);
+  });
+});
+
+describe("tokens", () => {
+  test("are split at the end of the prompt, as in sampling", async () => {
+    const { sequence, model } = await trained(chatMl, [user("a"), assistant("\nb")], "last");
+    const prompt = model.tokenizer.encode("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n");
+    expect(Array.from(sequence.tokens.subarray(0, prompt.length))).toEqual([...prompt]);
+    expect(sequence.mask.indexOf(1)).toBe(prompt.length);
+  });
+
+  test("of a SentencePiece vocabulary have no space put between the pieces", async () => {
+    const lines = "{% for m in messages %}{{ m.content }}{{ eos_token if m.role == 'assistant' }}{% endfor %}";
+    const model = await openChatModel(lines, sentencePieceTokenizer());
+    const row = { messages: [user("hello"), assistant("hello")] };
+    const sequence = await supervisedSequence(row, { template: model, assistantTurns: "all" });
+    expect([...sequence.tokens].map((id) => model.tokenizer.tokenText(id)).slice(0, 5)).toEqual([
+      " hello",
+      "he",
+      "ll",
+      "o",
+      "<",
+    ]);
+    expect(model.tokenizer.decode(sequence.tokens)).toBe("hellohello<|im_end|>");
+  });
+
+  test("over the context are flagged", async () => {
+    const template = await openChatModel(chatMl);
+    const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" });
+    for (const [contextLength, exceedsContext] of [
+      [tokens.length, false],
+      [tokens.length - 1, true],
+    ] as const) {
+      const options = { template, assistantTurns: "all", contextLength } as const;
+      expect(await supervisedSequence({ messages: twoTurns }, options)).toMatchObject({ exceedsContext });
+    }
+  });
+});
+
+describe("rows that cannot be trained are refused with their location", () => {
+  test.each<[string, string, unknown, "all" | "last", string]>([
+    ["a list", chatMl, [], "all", "row"],
+    ["no messages", chatMl, {}, "all", "row.messages"],
+    ["no answer", chatMl, { messages: [user("a")] }, "all", "row.messages"],
+    ["the last is not the answer", chatMl, { messages: [...twoTurns, user("a")] }, "last", "row.messages.4"],
+    ["nothing before the answer", chatMl, { messages: [assistant("a")] }, "last", "row.messages.0"],
+    ["a message without role", chatMl, { messages: [{}, assistant("a")] }, "all", "row.messages.0.role"],
+    ["tools that are none", chatMl, { messages: twoTurns, tools: 5 }, "all", "row.tools"],
+    ["a turn that is not shown", "{{ messages[0].content }}", { messages: twoTurns }, "all", "row.messages.3"],
+    ["a prompt that changes", "{{ messages | length }}", { messages: twoTurns }, "last", "row.messages.3"],
+  ])("%s", async (_, source, row, assistantTurns, path) => {
+    const template = await openChatModel(source);
+    const refused = supervisedSequence(row, { template, assistantTurns });
+    await expect(refused).rejects.toMatchObject({ name: "HeddleError", code: "invalid", loc: locOf(path) });
+  });
+});

@@ -1,0 +1,160 @@
+import type { Loc } from "@heddle/errors";
+import type { TokenSequence } from "../port.js";
+import type { ChatRequest, ChatTemplate, Tokenizer } from "@heddle/chat-format";
+import { isJsonObject } from "@heddle/durable-files";
+import { listAt, invalidAt, objectAt } from "./field-checks.js";
+
+export interface SupervisedOptions {
+  template: ChatTemplate;
+  /** Trained turns: the last message, or every turn of the assistant, each with its end-of-turn token. */
+  assistantTurns: "all" | "last";
+  /** Longer sequences are flagged. Default: no limit. */
+  contextLength?: number;
+  kwargs?: unknown;
+}
+
+/**
+ * Tokenizes a row `{ messages, tools? }`; the mask selects the tokens of the assistant. Rejects with `invalid` and the
+ * location for a row without a turn of the assistant, and for a template that changes a turn, or whose text with the
+ * last message does not start with the prompt (`last`).
+ */
+export async function supervisedSequence(
+  row: unknown,
+  options: SupervisedOptions,
+): Promise<TokenSequence & { exceedsContext: boolean }> {
+  const { template, contextLength = Number.POSITIVE_INFINITY } = options;
+  const { messages: given, tools } = objectAt(row, ["row"]);
+  const locs = { messages: ["row", "messages"], tools: ["row", "tools"] };
+  const messages = listAt(given, locs.messages);
+  const render = (messages: unknown, more: Partial<ChatRequest> = {}): Promise<string> =>
+    template.renderText({ messages, tools, kwargs: options.kwargs, addGenerationPrompt: false, locs, ...more });
+  const pieces =
+    options.assistantTurns === "last"
+      ? await lastTurn(messages, render, locs.messages)
+      : await allTurns(messages, render, { tokenizer: template.tokenizer, loc: locs.messages });
+  const sequence = tokenized(pieces, template.tokenizer);
+  return { ...sequence, exceedsContext: sequence.tokens.length > contextLength };
+}
+
+interface Piece {
+  text: string;
+  trained: boolean;
+}
+
+type Render = (messages: unknown[], more?: Partial<ChatRequest>) => Promise<string>;
+
+async function lastTurn(messages: unknown[], render: Render, loc: Loc): Promise<Piece[]> {
+  const lastLoc = [...loc, messages.length - 1];
+  if (!isAssistant(messages.at(-1))) throw invalidAt(lastLoc, "the last message is not the assistant's");
+  if (messages.length === 1) throw invalidAt(lastLoc, "the last message has no prompt: there is no message before it");
+  const prompt = await render(messages.slice(0, -1), { addGenerationPrompt: true });
+  const full = await render(messages);
+  if (!full.startsWith(prompt)) {
+    throw invalidAt(lastLoc, "the chat template renders the text with this message differently from its prompt");
+  }
+  return [
+    { text: prompt, trained: false },
+    { text: full.slice(prompt.length), trained: true },
+  ];
+}
+
+/**
+ * Finds every turn in the rendered text by rendering the conversation again with a marker instead of that turn: the
+ * common prefix and suffix of both texts are not part of the turn. The start of an assistant message
+ * (`<|im_start|>assistant\n`) is the text that the template adds for a generation prompt; the end of a turn is the text
+ * after the marker of the last message.
+ */
+async function allTurns(
+  messages: unknown[],
+  render: Render,
+  { tokenizer, loc }: { tokenizer: Tokenizer; loc: Loc },
+): Promise<Piece[]> {
+  const turns = messages.flatMap((message, index) => (isAssistant(message) ? [index] : []));
+  const last = turns.at(-1);
+  if (last === undefined) throw invalidAt(loc, "there is no message of the assistant");
+  const full = await render(messages);
+  const asked = await render(messages, { addGenerationPrompt: true });
+  const opening = asked.startsWith(full) ? asked.slice(full.length) : "";
+  const ending = (await textAround(messages.slice(0, last + 1), last, render, loc)).after;
+
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const index of turns) {
+    const { before, after } = await textAround(messages, index, render, loc);
+    const shared = commonPrefix(full, before);
+    const start = turnStart(full, { opening, from: at, shared });
+    const closing = turnEnd(after.slice(0, commonPrefix(after, ending)), tokenizer);
+    const end = full.length - after.length + closing.length;
+    if (!full.endsWith(after) || start < at || end < start) {
+      throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
+    }
+    pieces.push({ text: full.slice(at, start), trained: false }, { text: full.slice(start, end), trained: true });
+    at = end;
+  }
+  return [...pieces, { text: full.slice(at), trained: false }];
+}
+
+const marker = "\u{F0000}heddle:this turn\u{F0001}";
+
+/** Returns the text before and after a turn. */
+async function textAround(
+  messages: unknown[],
+  index: number,
+  render: Render,
+  loc: Loc,
+): Promise<{ before: string; after: string }> {
+  const text = await render(messages.with(index, { role: "assistant", content: marker }));
+  const at = text.indexOf(marker);
+  if (at < 0 || at !== text.lastIndexOf(marker)) {
+    throw invalidAt([...loc, index], "the chat template does not contain this turn unchanged");
+  }
+  return { before: text.slice(0, at), after: text.slice(at + marker.length) };
+}
+
+/**
+ * Returns the position after the opening. Only think tags, which the template may add, can be between it and the
+ * marker.
+ */
+function turnStart(full: string, { opening, from, shared }: { opening: string; from: number; shared: number }): number {
+  const start = opening === "" ? -1 : full.lastIndexOf(opening, shared - opening.length) + opening.length;
+  const opened =
+    start - opening.length >= from &&
+    start <= shared &&
+    /^\s*(<think>)?\s*(<\/think>)?\s*$/.test(full.slice(start, shared));
+  return opened ? start : shared;
+}
+
+/** Returns the text up to the last control token: `<|im_end|>` of `<|im_end|>\n`. */
+function turnEnd(after: string, tokenizer: Tokenizer): string {
+  const ids = tokenizer.encode(after, { continued: true });
+  const last = ids.findLastIndex((id) => tokenizer.specialIds.has(id) || tokenizer.eosIds.includes(id));
+  const end = Buffer.concat([...ids.subarray(0, last + 1)].map((id) => tokenizer.tokenBytes(id))).toString();
+  return after.startsWith(end) ? end : "";
+}
+
+function commonPrefix(left: string, right: string): number {
+  let length = 0;
+  while (length < left.length && left.charCodeAt(length) === right.charCodeAt(length)) length++;
+  return length;
+}
+
+function isAssistant(message: unknown): boolean {
+  return isJsonObject(message) && message["role"] === "assistant";
+}
+
+/** Tokenizes each piece separately, because a model continues after the tokens of a prompt. */
+function tokenized(pieces: Piece[], tokenizer: Tokenizer): TokenSequence {
+  const parts = pieces.map(({ text }, index) => tokenizer.encode(text, { continued: index > 0 }));
+  const length = parts.reduce((sum, ids) => sum + ids.length, 0);
+  const tokens = new Int32Array(length);
+  const mask = new Uint8Array(length);
+  let at = 0;
+  for (const [index, ids] of parts.entries()) {
+    tokens.set(ids, at);
+    if (pieces[index]?.trained) mask.fill(1, at, at + ids.length);
+    at += ids.length;
+  }
+  // The first token has no preceding token to be predicted from.
+  if (length > 0) mask[0] = 0;
+  return { tokens, mask };
+}

@@ -1,0 +1,96 @@
+import type { Loc } from "@heddle/errors";
+import { contentText } from "@heddle/chat-format";
+import { listAt, invalidAt, objectAt } from "./field-checks.js";
+import type { History } from "./groups.js";
+import type { KnownTokens, SampledTokens } from "./sampled-tokens.js";
+import { readIds, readSampledTokens } from "./sampled-tokens.js";
+
+/** The reason why a history or a turn is not trained. */
+export interface Reason {
+  code: "no_choices" | "no_logprobs" | "no_tokens" | "tool_calls" | "template" | "too_long";
+  loc: Loc;
+  message: string;
+}
+
+/** An element of a history: a message that is context, or one that is trained. */
+export interface Turn {
+  loc: Loc;
+  message: Record<string, unknown>;
+  trained?: { tokens: SampledTokens; promptIds?: Int32Array };
+}
+
+/**
+ * Returns the turns of a history up to the last trained one, and the reasons for untrained ones. Choices, and assistant
+ * messages with the same fields, are trained if their log-probabilities were recorded; with `withoutLogprobs`, all
+ * assistant turns are.
+ */
+export function readTurns(
+  { loc, messagesAndChoices }: History,
+  known: KnownTokens,
+  { withoutLogprobs }: { withoutLogprobs: boolean },
+): { turns: Turn[]; reasons: Reason[] } {
+  const reasons: Reason[] = [];
+  let choices = 0;
+  const turns = messagesAndChoices.map((value, index): Turn => {
+    const at = [...loc, "messages_and_choices", index];
+    const element = objectAt(value, at);
+    const choice = "message" in element;
+    const message = choice ? choiceMessage(element["message"], [...at, "message"]) : element;
+    const role = message["role"];
+    if (typeof role !== "string" || role === "")
+      throw invalidAt(
+        choice ? [...at, "message", "role"] : [...at, "role"],
+        "the role of a message must be text that is not empty",
+      );
+    if (choice) choices++;
+    const turn: Turn = { loc: at, message };
+    if (role !== "assistant") return turn;
+    const tokens = readSampledTokens(element, at, known);
+    if (!tokens?.reported && !withoutLogprobs) {
+      if (choice) reasons.push({ code: "no_logprobs", loc: at, message: "the choice has no log-probabilities" });
+      return turn;
+    }
+    const learned = tokens ?? encodedContent(message, at, known, reasons);
+    if (!learned) return turn;
+    if (learned.ids.length === 0) {
+      reasons.push({ code: "no_tokens", loc: at, message: "no token was sampled" });
+      return turn;
+    }
+    const prompt = element["prompt_token_ids"];
+    const recorded = tokens && prompt !== undefined && prompt !== null;
+    const promptIds = recorded ? readIds(prompt, [...at, "prompt_token_ids"], known) : undefined;
+    return { ...turn, trained: { tokens: learned, promptIds } };
+  });
+  const last = turns.findLastIndex(({ trained }) => trained);
+  if (last < 0 && reasons.length === 0) {
+    const message =
+      choices > 0 ? "no choice can be trained" : "there are only messages, no choices of chat completions";
+    reasons.push({ code: "no_choices", loc, message });
+  }
+  return { turns: turns.slice(0, last + 1), reasons };
+}
+
+function choiceMessage(value: unknown, loc: Loc): Record<string, unknown> {
+  const message = objectAt(value, loc);
+  const role = message["role"] ?? "assistant";
+  if (role !== "assistant") throw invalidAt([...loc, "role"], "the message of a choice must have the role assistant");
+  return { ...message, role };
+}
+
+/** Returns the tokens of the content, with unknown log-probabilities, for a message without recorded tokens. */
+function encodedContent(
+  message: Record<string, unknown>,
+  loc: Loc,
+  { tokenizer }: KnownTokens,
+  reasons: Reason[],
+): SampledTokens | undefined {
+  const calls = message["tool_calls"] ?? message["function_call"];
+  if (calls !== undefined && calls !== null && !(Array.isArray(calls) && listAt(calls, loc).length === 0)) {
+    const message = "tool calls without recorded tokens cannot be trained";
+    reasons.push({ code: "tool_calls", loc, message });
+    return undefined;
+  }
+  const { text } = contentText(message["content"], [...loc, "content"]);
+  const ids = tokenizer.encode(text, { continued: true });
+  return { ids, logprobs: new Float64Array(ids.length).fill(Number.NaN), reported: false };
+}

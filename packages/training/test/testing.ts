@@ -1,0 +1,6 @@
+// Parts of a job, for tests of engines that run them.
+export { openBaseModel } from "../src/jobs/base-model.js";
+export { runGradientSteps } from "../src/jobs/gradient-loop.js";
+export type { PolicyJob } from "../src/jobs/policy-job.js";
+export { policyPlan } from "../src/jobs/policy-plan.js";
+export { supervisedPlan } from "../src/jobs/supervised-plan.js";

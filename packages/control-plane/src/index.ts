@@ -1,5 +1,8 @@
 export type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
 export type { AnnotationQueue, AnnotationQueueItem, QueuedCall } from "./annotation-queues/records.js";
+export type { CommittedVersion, NewArtifactVersion } from "./artifacts/commit-version.js";
+export type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./artifacts/records.js";
+export type { Artifacts } from "./artifacts/artifacts.js";
 export { type Caller, callerMay, hasRole, type Role } from "./callers.js";
 export type { NewJob } from "./jobs/insert.js";
 export type { Jobs } from "./jobs/jobs.js";

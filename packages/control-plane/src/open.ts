@@ -1,5 +1,7 @@
 import { openAnnotationQueues } from "./annotation-queues/annotation-queues.js";
 import type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
+import { openArtifacts } from "./artifacts/artifacts.js";
+import type { Artifacts } from "./artifacts/artifacts.js";
 import type { Caller } from "./callers.js";
 import { ensureIdentity } from "./identity.js";
 import { createKey, listKeys, revokeKey } from "./keys.js";
@@ -15,6 +17,7 @@ import { annotationQueues } from "./migrations/0003-annotation-queues.js";
 import { jobs } from "./migrations/0004-jobs.js";
 import { trainingModels } from "./migrations/0005-training-models.js";
 import { trainingJobs } from "./migrations/0006-training-jobs.js";
+import { artifacts } from "./migrations/0007-artifacts.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
@@ -36,6 +39,7 @@ export interface ControlPlane {
   jobs: Jobs;
   trainingModels: TrainingModels;
   trainingJobs: TrainingJobs;
+  artifacts: Artifacts;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -66,7 +70,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs], now);
+    await migrate(database, [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs, artifacts], now);
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -78,6 +82,7 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       jobs: openJobs(database, now),
       trainingModels: openTrainingModels(database, now),
       trainingJobs: openTrainingJobs(database, now),
+      artifacts: openArtifacts(database, now),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

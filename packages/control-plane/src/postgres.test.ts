@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
 import { annotationQueueCases } from "../test/annotation-queue-cases.js";
+import { artifactCases } from "../test/artifact-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { jobCases } from "../test/job-cases.js";
 import { trainingJobCases } from "../test/training-job-cases.js";
@@ -19,6 +20,7 @@ if (postgresUrl !== undefined) {
   jobCases("Postgres", async () => await databases.make());
   trainingJobCases("Postgres", async () => await databases.make());
   trainingModelCases("Postgres", async () => await databases.make());
+  artifactCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
     test("a database that Postgres does not know is refused, and the cause names the address without the password", async () => {

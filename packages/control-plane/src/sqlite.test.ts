@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { annotationQueueCases } from "../test/annotation-queue-cases.js";
+import { artifactCases } from "../test/artifact-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { jobCases } from "../test/job-cases.js";
 import { trainingJobCases } from "../test/training-job-cases.js";
@@ -28,6 +29,7 @@ annotationQueueCases("SQLite", async () => pathToFileURL(await path()).href);
 jobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingJobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
+artifactCases("SQLite", async () => pathToFileURL(await path()).href);
 
 test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());

@@ -183,6 +183,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 4n, name: "jobs" },
         { version: 5n, name: "training-models" },
         { version: 6n, name: "training-jobs" },
+        { version: 7n, name: "artifacts" },
       ]);
     });
 
@@ -200,7 +201,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 7n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 8n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

@@ -7,20 +7,76 @@ import { Problem } from "./problem.js";
  * `limit` holds for what was sent and for what it inflates to. Throws 413, 415, or 400 for data that does not inflate.
  */
 export async function readBody(request: HttpRequest, limit: number): Promise<Uint8Array> {
-  const encoding = request.header("content-encoding")?.trim().toLowerCase() ?? "";
-  if (!["", "identity", "gzip", "x-gzip", "deflate"].includes(encoding)) {
-    throw new Problem(415, `content-encoding "${encoding}" is not supported; send gzip, deflate or none`, {
-      headers: { "accept-encoding": "gzip, deflate" },
-    });
-  }
+  const encoding = contentEncoding(request);
   try {
     const sent = await request.bytes(limit);
-    if (encoding === "" || encoding === "identity" || sent.length === 0) return sent;
+    if (encoding === "" || sent.length === 0) return sent;
     return await inflate(request, encoding === "deflate" ? deflateKind(sent) : "gzip", sent, limit);
   } catch (error) {
-    if (error instanceof BodyTooLarge) throw new Problem(413, `Request too large: a body has at most ${limit} bytes`);
-    throw error;
+    throw error instanceof BodyTooLarge ? tooLarge(limit) : error;
   }
+}
+
+/** As `readBody`, without waiting for the whole: throws the same while it is read. */
+export async function* openBody(request: HttpRequest, limit: number): AsyncGenerator<Uint8Array> {
+  const encoding = contentEncoding(request);
+  let failure: unknown;
+  async function* sent(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* request.stream(limit);
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  }
+  try {
+    if (encoding === "") yield* sent();
+    else yield* limited(await inflated(encoding, sent()), limit);
+  } catch (error) {
+    // Inflating replaces errors of its source.
+    const reason = failure ?? error;
+    if (reason instanceof BodyTooLarge) throw tooLarge(limit);
+    if (failure === undefined && encoding !== "" && !(reason instanceof Problem)) throw notInflatable(encoding);
+    throw reason;
+  }
+}
+
+async function inflated(encoding: string, sent: AsyncGenerator<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const { value: first = new Uint8Array(), done } = await sent.next();
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    yield first;
+    if (done !== true) yield* sent;
+  }
+  const kind = encoding === "deflate" ? deflateKind(first) : "gzip";
+  const format = kind === "zlib" ? "deflate" : kind;
+  return ReadableStream.from(whole()).pipeThrough(new DecompressionStream(format));
+}
+
+async function* limited(stream: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit);
+    yield chunk;
+  }
+}
+
+/** Empty for none. Throws 415. */
+function contentEncoding(request: HttpRequest): string {
+  const encoding = request.header("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding === "identity") return "";
+  if (["", "gzip", "x-gzip", "deflate"].includes(encoding)) return encoding;
+  throw new Problem(415, `content-encoding "${encoding}" is not supported; send gzip, deflate or none`, {
+    headers: { "accept-encoding": "gzip, deflate" },
+  });
+}
+
+function tooLarge(limit: number): Problem {
+  return new Problem(413, `Request too large: a body has at most ${limit} bytes`);
+}
+
+function notInflatable(encoding: string): Problem {
+  return new Problem(400, `the body is not ${encoding === "deflate" ? "deflate" : "gzip"} data`);
 }
 
 async function inflate(request: HttpRequest, encoding: Encoding, sent: Uint8Array, limit: number): Promise<Uint8Array> {
@@ -28,7 +84,7 @@ async function inflate(request: HttpRequest, encoding: Encoding, sent: Uint8Arra
     return await request.inflate(encoding, sent, limit);
   } catch (error) {
     if (error instanceof BodyTooLarge || error instanceof Overloaded) throw error;
-    throw new Problem(400, `the body is not ${encoding === "gzip" ? "gzip" : "deflate"} data`);
+    throw notInflatable(encoding === "gzip" ? encoding : "deflate");
   }
 }
 

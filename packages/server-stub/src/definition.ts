@@ -65,6 +65,8 @@ export interface BodyEntry {
   mediaTypes: readonly string[];
   /** After inflating. */
   maxBytes: number;
+  /** The handler reads the body as it arrives, and validates it. */
+  streamed?: true;
   /** `json`: index into the plans, -1 where the body is read without a plan. */
   plan?: number;
   /** Name of the validator; absent for `raw`. */

@@ -28,8 +28,19 @@ function requestOf(request: Request, disconnect: AbortController): HttpRequest {
       Number(request.headers.get("content-length") ?? 0) > limit
         ? Promise.reject(new BodyTooLarge())
         : readBytes(request.body, limit),
+    stream: (limit) => streamBytes(request, limit),
     inflate: (encoding, bytes, limit) => readBytes(inflated(encoding, bytes), limit),
   };
+}
+
+async function* streamBytes(request: Request, limit: number): AsyncGenerator<Uint8Array> {
+  if (Number(request.headers.get("content-length") ?? 0) > limit) throw new BodyTooLarge();
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > limit) throw new BodyTooLarge();
+    yield chunk;
+  }
 }
 
 async function readBytes(stream: ReadableStream<Uint8Array> | null, limit: number): Promise<Uint8Array> {

@@ -20,6 +20,14 @@ export interface RawBody {
   mediaType: string;
 }
 
+/** Body of an operation marked x-heddle-streamed-body: what is sent, inflated. */
+export interface StreamedBody {
+  /** Throws a `Problem` for what cannot be inflated and beyond the limit of the operation. Can be read once. */
+  stream: AsyncIterable<Uint8Array>;
+  /** Lower case, without parameters. */
+  mediaType: string;
+}
+
 /** A response that is neither JSON nor a stream of it. */
 export type Bytes = Uint8Array | AsyncIterable<Uint8Array>;
 

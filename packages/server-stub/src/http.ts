@@ -11,6 +11,11 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The whole body as sent. Rejects with `BodyTooLarge` beyond `limit` bytes; may be called once. */
   bytes(limit: number): Promise<Uint8Array>;
+  /**
+   * The body as it arrives, instead of `bytes`. Throws `BodyTooLarge` beyond `limit` bytes, as soon as they are known. The
+   * sender waits while nothing is read.
+   */
+  stream(limit: number): AsyncIterable<Uint8Array>;
   /** Undoes a content encoding. Rejects with `BodyTooLarge` beyond `limit` bytes of output. */
   inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array>;
 }

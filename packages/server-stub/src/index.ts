@@ -2,7 +2,7 @@ export type { Access, NamedProject } from "./access.js";
 export { createServer, type ServerOptions } from "./server.js";
 export { type Credentials, readCredentials } from "./credentials.js";
 export type { Definition, OperationEntry } from "./definition.js";
-export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf } from "./handlers.js";
+export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf, StreamedBody } from "./handlers.js";
 export {
   BodyStalled,
   BodyTooLarge,

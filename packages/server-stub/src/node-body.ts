@@ -53,6 +53,45 @@ export class NodeBody {
     });
   }
 
+  async *stream(limit: number): AsyncGenerator<Uint8Array> {
+    const incoming = this.#incoming;
+    if (Number(incoming.headers["content-length"] ?? 0) > limit) throw new BodyTooLarge();
+    if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
+    const chunks: AsyncIterator<Uint8Array, undefined> = incoming.iterator({ destroyOnReturn: false });
+    let size = 0;
+    try {
+      for (;;) {
+        const { value: chunk, done } = await this.#arrival(chunks.next());
+        if (done === true || chunk === undefined) return;
+        size += chunk.length;
+        if (size > limit) throw new BodyTooLarge();
+        yield chunk;
+      }
+    } finally {
+      // Not awaited: it would wait for the part that a stalled sender does not send.
+      void chunks.return?.().catch(() => undefined);
+    }
+  }
+
+  /** Waits for the next part of a body that is read as it arrives: only the wait counts as a stall of the sender. */
+  async #arrival<T>(next: Promise<T>): Promise<T> {
+    let refuse: (reason: Error) => void = () => undefined;
+    const refused = new Promise<never>((_resolve, reject) => {
+      refuse = reject;
+    });
+    const body = this.#bodies.open(refuse);
+    this.#body = body;
+    const arrived = next.catch(() => {
+      throw new ClientDisconnected("the client disconnected");
+    });
+    try {
+      return await Promise.race([arrived, refused]);
+    } finally {
+      this.#bodies.release(body);
+      this.#body = undefined;
+    }
+  }
+
   async inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array> {
     const inflated = await inflateBytes(encoding, bytes, limit);
     if (this.#body !== undefined) this.#bodies.inflated(this.#body, inflated.length);

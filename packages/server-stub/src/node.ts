@@ -145,6 +145,7 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: No
       return Array.isArray(value) ? value.join(", ") : value;
     },
     bytes: (limit: number) => body.read(limit),
+    stream: (limit: number) => body.stream(limit),
     inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),
   };
   return withSignal(request, () => (controller ??= abortWithClient(outgoing)).signal);

@@ -1,4 +1,4 @@
-import { decodeText, mediaTypeOf, readBody } from "./body.js";
+import { decodeText, mediaTypeOf, openBody, readBody } from "./body.js";
 import type { BodyEntry, Definition } from "./definition.js";
 import type { HttpRequest } from "./http.js";
 import type { Plan } from "./json-plan.js";
@@ -14,10 +14,11 @@ import { detailsOf } from "./validation.js";
 export async function readRequestBody(
   request: HttpRequest,
   entry: BodyEntry,
-  { interface: kind, validators }: Definition,
+  definition: Definition,
   plans: readonly Plan[],
 ): Promise<unknown> {
-  checkMediaType(request, entry, kind);
+  checkMediaType(request, entry, definition.interface);
+  if (entry.streamed) return { stream: openBody(request, entry.maxBytes), mediaType: mediaTypeOf(request) };
   const bytes = await readBody(request, entry.maxBytes);
   if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) };
   if (bytes.length === 0 && !entry.required) return undefined;
@@ -26,9 +27,24 @@ export async function readRequestBody(
     entry.kind === "json"
       ? parseJson(bytes, entry.plan === undefined ? undefined : plans[entry.plan])
       : readMultipart(bytes, request.header("content-type"), entry.files ?? []);
+  return validated(value, entry, definition);
+}
+
+function validated(value: unknown, entry: BodyEntry, { validators }: Definition): unknown {
   const check = entry.validator === undefined ? undefined : validators[entry.validator];
   if (check !== undefined && !check(value)) throw Problem.invalid(detailsOf(check.errors, ["body"], value));
   return value;
+}
+
+/**
+ * Reads JSON text as the body of an operation would be read: for a handler that cuts its body into parts
+ * (`x-heddle-streamed-body`). Throws the Problem that says what is wrong with it.
+ */
+export function readBodyText(definition: Definition, plans: readonly Plan[], id: string, text: string): unknown {
+  const body = definition.operations.find((operation) => operation.id === id)?.body;
+  if (body?.plan === undefined) throw new TypeError(`${id} has no JSON body`);
+  const value = parseText(text, plans[body.plan], false);
+  return validated(value, body, definition);
 }
 
 /** The tracing interface reads JSON whatever the header says, because its clients often send none. */
@@ -44,9 +60,12 @@ function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: Definition
 }
 
 function parseJson(bytes: Uint8Array, plan: Plan | undefined): unknown {
-  const text = decodeText(bytes);
+  return parseText(decodeText(bytes), plan, hasNoControlCharacters(bytes));
+}
+
+function parseText(text: string, plan: Plan | undefined, noControls: boolean): unknown {
   try {
-    return readJson(text, plan, hasNoControlCharacters(bytes));
+    return readJson(text, plan, noControls);
   } catch (error) {
     if (error instanceof Malformed) throw malformed(error, text);
     if (error instanceof SchemaViolation) throw violation(error);

@@ -65,15 +65,17 @@ export function responseOf(
 }
 
 /** The response of a problem, in the error body of the interface. */
-export function problemResponse(problem: Problem, format: ErrorFormat): HttpResponse {
+export function problemResponse(
+  problem: Problem,
+  format: ErrorFormat,
+  { unread: isUnread = false }: { unread?: boolean } = {},
+): HttpResponse {
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
-  // Clients of the OpenAI API repeat requests with these statuses by themselves.
-  if (format.errorObject && (problem.status === 500 || problem.status === 501)) headers["x-should-retry"] ??= "false";
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
   // Clients of the training interface repeat a request after any 5xx.
-  if (kind === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
+  if (format.interface === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
   // The rest of the body is not read.
-  const unread = problem.status === 413 || problem.status === 408;
+  const unread = isUnread || problem.status === 413 || problem.status === 408;
   if (unread) headers["connection"] = "close";
   const body = writeJson(problemBody(problem, format));
   return { status: problem.status, headers, body, ...((unread || problem.status === 503) && { drain: true }) };

@@ -156,7 +156,8 @@ export function createServer<Caller>(
       const query = mark < 0 ? "" : request.target.slice(mark + 1);
       return withoutBody(request, withErrorReport(await run(request, entry, match.params, query), request, entry));
     } catch (error) {
-      return withoutBody(request, problemResponse(problemOf(error, request, entry), formatOf(entry)));
+      const unread = entry?.body?.streamed === true;
+      return withoutBody(request, problemResponse(problemOf(error, request, entry), formatOf(entry), { unread }));
     }
   };
 }

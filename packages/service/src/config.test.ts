@@ -7,6 +7,7 @@ test("defaults work without any variable", () => {
     host: "127.0.0.1",
     port: 4680,
     dataDir: "/home/me/.heddle",
+    modelsDir: "/home/me/.heddle/models",
     apiKey: undefined,
     defaultEntity: "local",
     clickhouseUrl: undefined,

@@ -105,6 +105,14 @@ export const variables = {
     default: "300",
     meaning: "seconds that one prediction or score of a job may take, its retries included: 1 to 86400",
   },
+  HEDDLE_MODELS_DIR: {
+    default: "<data dir>/models",
+    meaning: "directory whose directories, each in Hugging Face layout, are offered as base models: dir:<name>",
+  },
+  HEDDLE_TRAINING_MEMORY: {
+    default: "half of the machine's",
+    meaning: "memory that training and sampling on this machine may use, as 2GB or 900MB. At least 200MB",
+  },
   HEDDLE_PRICES_FILE: {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
@@ -147,6 +155,10 @@ export interface Config {
   evaluationConcurrency: number;
   /** For one prediction or score. */
   evaluationTimeoutMs: number;
+  /** Directory of the directories of base models. */
+  modelsDir: string;
+  /** What the processes that train and sample may use; undefined = half of what the machine or its container has. */
+  trainingMemoryBytes: number | undefined;
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
 }
@@ -200,6 +212,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     limits: limitsOf(get),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
+    modelsDir: pathIn(cwd, get("HEDDLE_MODELS_DIR")) ?? join(dataDir, "models"),
+    trainingMemoryBytes: memory("HEDDLE_TRAINING_MEMORY", get("HEDDLE_TRAINING_MEMORY"), 200e6),
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),
@@ -238,7 +252,7 @@ function pathIn(directory: string, path: string | undefined): string | undefined
 const smallestEngineBytes = 800e6;
 
 function memory(
-  name: "HEDDLE_ENGINE_MEMORY" | "HEDDLE_BODY_MEMORY",
+  name: "HEDDLE_ENGINE_MEMORY" | "HEDDLE_BODY_MEMORY" | "HEDDLE_TRAINING_MEMORY",
   text: string | undefined,
   smallest: number,
 ): number | undefined {

@@ -1,6 +1,7 @@
 import type { BlobStore } from "@heddle/blob-store";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
+import type { TrainingEngine } from "@heddle/training";
 import type { JobQueue } from "./jobs/runner.js";
 import type { Config } from "./config.js";
 import type { LossLog } from "./losses/loss-log.js";
@@ -15,6 +16,8 @@ export interface Services {
   losses: LossLog;
   /** The model servers of others. */
   providers: Providers;
+  /** Trains models and samples from them. */
+  training: TrainingEngine;
   /** Work that is done after the response. */
   jobs: JobQueue;
   /** Of this package, as reported by /version and /server_info. */

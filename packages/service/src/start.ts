@@ -27,6 +27,7 @@ import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
+import { openTrainingEngine } from "./training/open-engine.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
 
@@ -116,6 +117,8 @@ export async function startService(
       closing.push(() => inventory.stop());
     }
 
+    const training = await openTrainingEngine(config, log);
+    closing.push(() => training.close());
     const providers = openProviders(config.providers);
     const onUnexpected = (error: unknown) => log(describe(error));
     const onOutage = outageLog(log);
@@ -125,7 +128,7 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
     const written = cancelWithCalls(opened, jobs);
-    const services: Services = { config, control, store: written, blobs, losses, providers, jobs, version };
+    const services: Services = { config, control, store: written, blobs, losses, providers, training, jobs, version };
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
     const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
       throw listenError(error, config);

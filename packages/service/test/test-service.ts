@@ -22,6 +22,7 @@ import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
 import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
+import { openTrainingEngine } from "../src/training/open-engine.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
 const ownerKey = "o".repeat(40);
@@ -49,6 +50,7 @@ export async function openTestService(env: Record<string, string> = {}) {
   });
   const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
   const providers = openProviders(config.providers);
+  const training = await openTrainingEngine(config, () => {});
   const losses = openLossLog(config.dataDir, () => {});
   const unexpected: unknown[] = [];
   const jobs = new JobRunner(control.jobs, {
@@ -56,7 +58,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);
-  const services: Services = { config, control, store, blobs, losses, providers, jobs, version: "1.2.3" };
+  const services: Services = { config, control, store, blobs, losses, providers, training, jobs, version: "1.2.3" };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
   const app = createApp(services, {
@@ -90,6 +92,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     },
     async close(): Promise<void> {
       await jobs.stop();
+      await training.close();
       for (const step of closing) await step();
       await database.drop();
       await blobs.close();

@@ -79,6 +79,7 @@ function readLocation(
     return { in: "body", at: ["project"], entity: "entity" };
   }
   if (location === "body" && steps.length > 0 && body?.schema !== undefined) {
+    if (body.streamed) throw new UnsupportedSpecError(where, "a body that the handler reads cannot name the project");
     requireText(document, body.schema, steps, where);
     return { in: "body", at: steps };
   }

@@ -35,6 +35,7 @@ export interface OperationObject {
   "x-heddle-error-object"?: boolean;
   "x-heddle-extension"?: boolean;
   "x-heddle-raw-body"?: boolean;
+  "x-heddle-streamed-body"?: boolean;
   "x-heddle-max-body-bytes"?: number;
   [key: string]: unknown;
 }

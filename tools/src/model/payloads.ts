@@ -10,6 +10,8 @@ export interface Body {
    */
   kind: "json" | "multipart" | "raw";
   required: boolean;
+  /** The handler reads the body as it arrives (`x-heddle-streamed-body`), and validates it. */
+  streamed: boolean;
   /** Media types in the order of the document. */
   mediaTypes: string[];
   /** Absent for `raw`. */
@@ -37,8 +39,9 @@ export interface Content {
 
 export function readBody(document: OpenApi, operation: OperationObject, pointer: string): Body | undefined {
   if (operation.requestBody === undefined) {
-    if (operation["x-heddle-raw-body"])
-      throw new UnsupportedSpecError(pointer, "x-heddle-raw-body without a requestBody");
+    for (const extension of ["x-heddle-raw-body", "x-heddle-streamed-body"] as const) {
+      if (operation[extension]) throw new UnsupportedSpecError(pointer, `${extension} without a requestBody`);
+    }
     return undefined;
   }
   const body = deref<RequestBodyObject>(document, operation.requestBody, at(pointer, "requestBody"));
@@ -48,7 +51,8 @@ export function readBody(document: OpenApi, operation: OperationObject, pointer:
   const [first, ...more] = media;
   if (first === undefined) throw new UnsupportedSpecError(content, "a request body needs a media type");
   const required = body.value.required === true;
-  if (operation["x-heddle-raw-body"]) return { kind: "raw", required, mediaTypes, pointer: content };
+  const streamed = operation["x-heddle-streamed-body"] === true;
+  if (operation["x-heddle-raw-body"]) return { kind: "raw", required, streamed, mediaTypes, pointer: content };
   const [mediaType, { schema }] = first;
   const kind =
     mediaType === "application/json" ? "json" : mediaType === "multipart/form-data" ? "multipart" : undefined;
@@ -61,7 +65,9 @@ export function readBody(document: OpenApi, operation: OperationObject, pointer:
   if (more.length > 0)
     throw new UnsupportedSpecError(content, "one media type per request body; mark others x-heddle-raw-body");
   if (schema === undefined) throw new UnsupportedSpecError(at(content, mediaType), "a request body needs a schema");
-  return { kind, required, mediaTypes, schema, pointer: at(content, mediaType, "schema") };
+  if (streamed && kind === "multipart")
+    throw new UnsupportedSpecError(content, "a form cannot be x-heddle-streamed-body");
+  return { kind, required, streamed, mediaTypes, schema, pointer: at(content, mediaType, "schema") };
 }
 
 export function readResponses(document: OpenApi, operation: OperationObject, pointer: string): DescribedResponse[] {

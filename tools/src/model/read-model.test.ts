@@ -110,7 +110,7 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
   [
     "a misspelt extension",
     withOperation({ "x-heddle-alias": [] }),
-    "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-access, x-heddle-aliases, x-heddle-destructive, x-heddle-error-object, x-heddle-extension, x-heddle-raw-body, x-heddle-max-body-bytes",
+    "#/paths/~1things/post/x-heddle-alias: unknown extension; an operation may carry x-heddle-access, x-heddle-aliases, x-heddle-destructive, x-heddle-error-object, x-heddle-extension, x-heddle-raw-body, x-heddle-streamed-body, x-heddle-max-body-bytes",
   ],
   [
     "an operation without its access",
@@ -264,6 +264,16 @@ const refused: [what: string, change: (document: ValidDocument) => void, message
     "a raw body that is not there",
     withOperation({ requestBody: undefined, "x-heddle-raw-body": true }),
     "#/paths/~1things/post: x-heddle-raw-body without a requestBody",
+  ],
+  [
+    "a streamed body that is not there",
+    withOperation({ requestBody: undefined, "x-heddle-streamed-body": true }),
+    "#/paths/~1things/post: x-heddle-streamed-body without a requestBody",
+  ],
+  [
+    "a streamed form",
+    withOperation({ requestBody: json({}, "multipart/form-data"), "x-heddle-streamed-body": true }),
+    "#/paths/~1things/post/requestBody/content: a form cannot be x-heddle-streamed-body",
   ],
   [
     "no success",

@@ -26,7 +26,7 @@ export function handlersText(model: Model): string {
   ];
   const text = parts.join("\n\n");
   const uses = (type: "Requests") => (text.includes(`${type}["`) ? `, operations as ${type}` : "");
-  const handlerTypes = ["Bytes", "Incoming", "None", "RawBody"].filter((type) =>
+  const handlerTypes = ["Bytes", "Incoming", "None", "RawBody", "StreamedBody"].filter((type) =>
     new RegExp(`\\b${type}\\b`).test(text),
   );
   return [
@@ -62,6 +62,7 @@ function requestType({ id, typeName, params, body }: Operation): string {
 
 function bodyType(id: string, body: Operation["body"]): string {
   if (body === undefined) return "undefined";
+  if (body.streamed) return "StreamedBody";
   if (body.kind === "raw") return "RawBody";
   const type = `NonNullable<Requests["${id}"]["requestBody"]>["content"]["${body.mediaTypes[0] ?? ""}"]`;
   return body.required ? type : `${type} | undefined`;

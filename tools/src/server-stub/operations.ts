@@ -105,8 +105,8 @@ function parametersOf(id: string, location: Parameter["in"], all: Parameter[], {
 
 function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, checks }: Draft) {
   if (body === undefined) return undefined;
-  const { kind, required, mediaTypes, schema, pointer } = body;
-  const common = { kind, required, mediaTypes, maxBytes: maxBodyBytes };
+  const { kind, required, streamed, mediaTypes, schema, pointer } = body;
+  const common = { kind, required, mediaTypes, maxBytes: maxBodyBytes, ...(streamed && { streamed }) };
   if (schema === undefined) return () => common;
   const validator = `${id}_body`;
   checks[validator] = schema;

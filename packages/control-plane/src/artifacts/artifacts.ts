@@ -1,0 +1,75 @@
+import type { Database } from "../database.js";
+import { deleteAlias, setAlias } from "./aliases.js";
+import type { AliasOf } from "./aliases.js";
+import { deleteCollection, getCollection, listCollections } from "./collections.js";
+import type { CollectionPage } from "./collections.js";
+import { commitVersion } from "./commit-version.js";
+import type { CommittedVersion, NewArtifactVersion } from "./commit-version.js";
+import { addUpload, contentsInUse, findContents, forgetUploads } from "./contents.js";
+import type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./records.js";
+import { deleteVersion, getFile, getVersion, getVersionById, listFiles, listVersions } from "./versions.js";
+import type { FilePage, VersionPage } from "./versions.js";
+
+/**
+ * Named, versioned lists of files: data sets and trained weights. The bytes are in the blob store; they are put there
+ * before they are named here. Everything is looked for in the project given: what another project has is not there.
+ */
+export interface Artifacts {
+  /** Records that a project has sent content, which is durable in the blob store. */
+  addUpload(projectId: string, content: ArtifactContent): Promise<void>;
+  /** Those of the contents that the project has sent or has in a version, by SHA-256. */
+  findContents(projectId: string, digests: readonly string[]): Promise<Map<string, ArtifactContent>>;
+  /**
+   * Makes a version of contents that the project has. Throws `unprocessable` for names, paths and aliases that cannot
+   * be and for content that the project does not have, `conflict` for a collection of another type, and `too_large`.
+   */
+  commit(version: NewArtifactVersion): Promise<CommittedVersion>;
+  getCollection(projectId: string, name: string): Promise<ArtifactCollection | undefined>;
+  /** In the order of their names. */
+  listCollections(page: CollectionPage): Promise<ArtifactCollection[]>;
+  /** Deletes a collection with all of its versions; returns false when there is none. */
+  deleteCollection(projectId: string, name: string): Promise<boolean>;
+  /**
+   * The version that a selector names: `v<index>`, an alias, or a digest, of several versions with it the newest.
+   * Without a selector the newest one.
+   */
+  get(projectId: string, name: string, selector?: string): Promise<ArtifactVersion | undefined>;
+  /** Of any project: the caller checks that it may read `project_id` of the result. */
+  byId(id: string): Promise<ArtifactVersion | undefined>;
+  /** Newest first. */
+  list(page: VersionPage): Promise<ArtifactVersion[]>;
+  /** In the order of their paths. */
+  listFiles(page: FilePage): Promise<ArtifactFile[]>;
+  getFile(versionId: string, path: string): Promise<ArtifactFile | undefined>;
+  /** Throws `not_found`. `latest` passes to the newest version that is left. */
+  delete(projectId: string, name: string, selector: string): Promise<ArtifactVersion>;
+  /** Moves an alias to the version that the selector names. Throws `not_found`, and `unprocessable` for `latest`. */
+  setAlias(alias: AliasOf, selector: string): Promise<ArtifactVersion>;
+  /** Throws `not_found`, and `unprocessable` for `latest`. */
+  deleteAlias(alias: AliasOf): Promise<void>;
+  /** Those of the digests whose content any project has sent or has in a version. */
+  contentsInUse(digests: readonly string[]): Promise<Set<string>>;
+  /** Forgets what was sent before a time, in microseconds since 1970; the versions that name it keep it. */
+  forgetUploads(before: bigint): Promise<void>;
+}
+
+export function openArtifacts(database: Database, now: () => bigint): Artifacts {
+  return {
+    addUpload: async (projectId, content) => await addUpload(database, projectId, content, now()),
+    findContents: async (projectId, digests) => await findContents(database, projectId, digests),
+    commit: async (version) => await commitVersion(database, version, now()),
+    getCollection: async (projectId, name) => await getCollection(database, projectId, name),
+    listCollections: async (page) => await listCollections(database, page),
+    deleteCollection: async (projectId, name) => await deleteCollection(database, projectId, name),
+    get: async (projectId, name, selector) => await getVersion(database, projectId, name, selector),
+    byId: async (id) => await getVersionById(database, id),
+    list: async (page) => await listVersions(database, page),
+    listFiles: async (page) => await listFiles(database, page),
+    getFile: async (versionId, path) => await getFile(database, versionId, path),
+    delete: async (projectId, name, selector) => await deleteVersion(database, projectId, name, selector),
+    setAlias: async (alias, selector) => await setAlias(database, alias, selector),
+    deleteAlias: async (alias) => await deleteAlias(database, alias),
+    contentsInUse: async (digests) => await contentsInUse(database, digests),
+    forgetUploads: async (before) => await forgetUploads(database, before),
+  };
+}

@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
+import type { Database, SqlValue, Statements } from "../database.js";
+import { textOf } from "../database.js";
+import { batches, Parameters } from "../parameters.js";
+import { storedText } from "../stored-text.js";
+import { writeAlias } from "./aliases.js";
+import { checkAlias, checkArtifactName, latestAlias } from "./artifact-names.js";
+import { ensureCollection } from "./collections.js";
+import { findContents, manifestDigest } from "./contents.js";
+import { checkFilePath, checkFilesFit } from "./file-paths.js";
+import type { ArtifactFile, ArtifactVersion } from "./records.js";
+import { getVersionById, takeIndex } from "./versions.js";
+
+export interface NewArtifactVersion {
+  project_id: string;
+  /** Name of the collection, which is made when it is missing. */
+  name: string;
+  type: string;
+  description?: string;
+  /** JSON text of an object. */
+  metadata?: string;
+  /** Content that the project has sent or has in a version. */
+  files: ReadonlyArray<{ path: string; sha256: string }>;
+  /** Taken from the versions that have them. */
+  aliases?: readonly string[];
+  created_by: string;
+  /** Gives the aliases to the newest version instead when it has the same files. */
+  deduplicate?: boolean;
+}
+
+export interface CommittedVersion {
+  version: ArtifactVersion;
+  /** Whether the version was made, and was not there before. */
+  created: boolean;
+}
+
+/** Of one version. */
+export const maxFiles = 10_000;
+const maxAliases = 100;
+const maxTextBytes = 1024 * 1024;
+
+export async function commitVersion(
+  database: Database,
+  request: NewArtifactVersion,
+  now: bigint,
+): Promise<CommittedVersion> {
+  checkVersion(request);
+  return await database.transaction(async (statements) => {
+    const collection = await ensureCollection(statements, request, now);
+    const files = await filesOf(statements, request);
+    const digest = manifestDigest(files);
+    const same = request.deduplicate === true ? await newestIfSame(statements, collection.id, digest) : undefined;
+    const id = same ?? randomUUID();
+    if (same === undefined) {
+      const index = await takeIndex(statements, collection.id);
+      const size = files.reduce((sum, file) => sum + file.size_bytes, 0);
+      await statements.run(
+        `INSERT INTO artifact_versions (id, collection_id, version_index, digest, description, metadata, size_bytes,
+            file_count, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+        [
+          id,
+          collection.id,
+          index,
+          digest,
+          storedText(request.description ?? ""),
+          storedText(request.metadata ?? "{}"),
+          BigInt(size),
+          BigInt(files.length),
+          now,
+          storedText(request.created_by),
+        ],
+      );
+      await insertFiles(statements, id, request.project_id, files);
+      await writeAlias(statements, collection.id, id, latestAlias);
+    }
+    for (const alias of request.aliases ?? []) {
+      if (alias !== latestAlias) await writeAlias(statements, collection.id, id, alias);
+    }
+    const version = await getVersionById(statements, id);
+    if (version === undefined) throw new Error(`the version ${id} vanished while it was made`);
+    return { version, created: same === undefined };
+  });
+}
+
+function checkVersion({ name, type, files, aliases = [], metadata, description }: NewArtifactVersion): void {
+  checkArtifactName(name, "name");
+  checkArtifactName(type, "type");
+  const tooMany = (what: string, most: number) =>
+    new HeddleError("too_large", `a version has at most ${most} ${what}`, { loc: [what] });
+  if (files.length > maxFiles) throw tooMany("files", maxFiles);
+  if (aliases.length > maxAliases) throw tooMany("aliases", maxAliases);
+  for (const [at, { path }] of files.entries()) checkFilePath(path, "files", at, "path");
+  checkFilesFit(
+    files.map(({ path }) => path),
+    "files",
+  );
+  for (const [at, alias] of aliases.entries()) checkAlias(alias, "aliases", at);
+  for (const [what, text] of Object.entries({ metadata, description })) {
+    if (text === undefined || Buffer.byteLength(text) <= maxTextBytes) continue;
+    throw new HeddleError("too_large", `${what} has at most ${maxTextBytes} bytes`, { loc: [what] });
+  }
+}
+
+/** Throws `unprocessable` for content that the project does not have. */
+async function filesOf(statements: Statements, { project_id, files }: NewArtifactVersion): Promise<ArtifactFile[]> {
+  const contents = await findContents(
+    statements,
+    project_id,
+    files.map(({ sha256 }) => sha256),
+  );
+  return files.map(({ path, sha256 }, at) => {
+    const content = contents.get(sha256);
+    if (content !== undefined) return { path, ...content };
+    throw new HeddleError("unprocessable", `the content of ${path} was not sent to ${project_id}: send it first`, {
+      loc: ["files", at, "sha256"],
+    });
+  });
+}
+
+/** The newest version if it has the digest. An older one is not meant: `latest` is what was committed last. */
+async function newestIfSame(statements: Statements, collectionId: string, digest: string): Promise<string | undefined> {
+  const [row] = await statements.rows(
+    "SELECT id, digest FROM artifact_versions WHERE collection_id = $1 ORDER BY version_index DESC LIMIT 1",
+    [collectionId],
+  );
+  return row !== undefined && textOf(row, "digest") === digest ? textOf(row, "id") : undefined;
+}
+
+async function insertFiles(
+  statements: Statements,
+  versionId: string,
+  projectId: string,
+  files: readonly ArtifactFile[],
+): Promise<void> {
+  for (const some of batches(files)) {
+    const p = new Parameters();
+    const rows = some.map(({ path, sha256, md5, size_bytes }) => {
+      const values: SqlValue[] = [versionId, storedText(path), projectId, sha256, md5, BigInt(size_bytes)];
+      return `(${values.map((value) => p.bind(value)).join(", ")})`;
+    });
+    const sql = `INSERT INTO artifact_files (version_id, path, project_id, sha256, md5, size_bytes) VALUES ${rows.join(", ")}`;
+    await statements.run(sql, p.values);
+  }
+}

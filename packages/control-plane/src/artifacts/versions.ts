@@ -1,0 +1,157 @@
+import { HeddleError } from "@heddle/errors";
+import type { Database, Row, SqlValue, Statements } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+import { batches, Parameters } from "../parameters.js";
+import { storedText } from "../stored-text.js";
+import { isArtifactName, latestAlias, versionIndexOf } from "./artifact-names.js";
+import { requireCollection } from "./collections.js";
+import { isSha256 } from "./contents.js";
+import { contentColumns, fileOf, versionColumns, versionOf } from "./records.js";
+import type { ArtifactFile, ArtifactVersion } from "./records.js";
+
+export interface VersionPage {
+  project_id: string;
+  /** Name of the collection. */
+  name: string;
+  /** Only versions before this index. */
+  before?: number;
+  limit: number;
+}
+
+export interface FilePage {
+  version_id: string;
+  /** Only files after this path. */
+  after?: string;
+  limit: number;
+}
+
+const fromVersions = "FROM artifact_versions v JOIN artifact_collections c ON c.id = v.collection_id";
+
+/**
+ * The version that a selector names: `v<index>`, an alias, or a digest, of several versions with it the newest. Without
+ * a selector the newest one.
+ */
+export async function getVersion(
+  statements: Statements,
+  projectId: string,
+  name: string,
+  selector: string = latestAlias,
+): Promise<ArtifactVersion | undefined> {
+  if (!isArtifactName(name) || !isArtifactName(selector)) return undefined;
+  const index = versionIndexOf(selector);
+  const isVersion =
+    index !== undefined
+      ? "v.version_index = $3"
+      : isSha256(selector)
+        ? "v.digest = $3"
+        : "v.id = (SELECT a.version_id FROM artifact_aliases a WHERE a.collection_id = c.id AND a.alias = $3)";
+  const [version] = await readVersions(
+    statements,
+    `WHERE c.project_id = $1 AND c.name = $2 AND ${isVersion} ORDER BY v.version_index DESC LIMIT 1`,
+    [projectId, name, index ?? selector],
+  );
+  return version;
+}
+
+export async function getVersionById(statements: Statements, id: string): Promise<ArtifactVersion | undefined> {
+  return (await readVersions(statements, "WHERE v.id = $1", [storedText(id)]))[0];
+}
+
+/** The versions of a collection, newest first. */
+export async function listVersions(
+  database: Database,
+  { project_id, name, before, limit }: VersionPage,
+): Promise<ArtifactVersion[]> {
+  if (!isArtifactName(name)) return [];
+  return await readVersions(
+    database,
+    "WHERE c.project_id = $1 AND c.name = $2 AND v.version_index < $3 ORDER BY v.version_index DESC LIMIT $4",
+    [project_id, name, BigInt(before ?? Number.MAX_SAFE_INTEGER), BigInt(limit)],
+  );
+}
+
+async function readVersions(
+  statements: Statements,
+  condition: string,
+  params: readonly SqlValue[],
+): Promise<ArtifactVersion[]> {
+  const rows = await statements.rows(`SELECT ${versionColumns} ${fromVersions} ${condition}`, params);
+  const aliases = await aliasesOf(statements, rows);
+  return rows.map((row) => versionOf(row, aliases.get(textOf(row, "id")) ?? []));
+}
+
+async function aliasesOf(statements: Statements, versions: readonly Row[]): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for (const some of batches(versions)) {
+    const p = new Parameters();
+    const ids = some.map((row) => p.bind(textOf(row, "id"))).join(", ");
+    const sql = `SELECT version_id, alias FROM artifact_aliases WHERE version_id IN (${ids}) ORDER BY alias`;
+    for (const row of await statements.rows(sql, p.values)) {
+      const id = textOf(row, "version_id");
+      found.set(id, [...(found.get(id) ?? []), textOf(row, "alias")]);
+    }
+  }
+  return found;
+}
+
+/** The files of a version in the order of their paths. */
+export async function listFiles(database: Database, { version_id, after, limit }: FilePage): Promise<ArtifactFile[]> {
+  const rows = await database.rows(
+    `SELECT path, ${contentColumns} FROM artifact_files WHERE version_id = $1 AND path > $2 ORDER BY path LIMIT $3`,
+    [storedText(version_id), storedText(after ?? ""), BigInt(limit)],
+  );
+  return rows.map(fileOf);
+}
+
+export async function getFile(database: Database, versionId: string, path: string): Promise<ArtifactFile | undefined> {
+  const [row] = await database.rows(
+    `SELECT path, ${contentColumns} FROM artifact_files WHERE version_id = $1 AND path = $2`,
+    [storedText(versionId), storedText(path)],
+  );
+  return row && fileOf(row);
+}
+
+/** Deletes a version with its aliases and returns it. `latest` passes to the newest one that is left. */
+export async function deleteVersion(
+  database: Database,
+  projectId: string,
+  name: string,
+  selector: string,
+): Promise<ArtifactVersion> {
+  return await database.transaction(async (statements) => {
+    const version = await requireVersion(statements, projectId, name, selector);
+    const collection = await requireCollection(statements, projectId, name);
+    for (const table of ["artifact_aliases", "artifact_files"]) {
+      await statements.run(`DELETE FROM ${table} WHERE version_id = $1`, [version.id]);
+    }
+    await statements.run("DELETE FROM artifact_versions WHERE id = $1", [version.id]);
+    await statements.run(
+      `INSERT INTO artifact_aliases (collection_id, alias, version_id)
+        SELECT collection_id, $2, id FROM artifact_versions WHERE collection_id = $1 ORDER BY version_index DESC LIMIT 1
+        ON CONFLICT (collection_id, alias) DO NOTHING`,
+      [collection.id, latestAlias],
+    );
+    return version;
+  });
+}
+
+/** Throws `not_found` for a selector that names no version. */
+export async function requireVersion(
+  statements: Statements,
+  projectId: string,
+  name: string,
+  selector: string,
+): Promise<ArtifactVersion> {
+  const version = await getVersion(statements, projectId, name, selector);
+  if (version === undefined) throw new HeddleError("not_found", `no artifact ${name}:${selector} in ${projectId}`);
+  return version;
+}
+
+/** Index that the next version of a collection gets; it is taken by this call. */
+export async function takeIndex(statements: Statements, collectionId: string): Promise<bigint> {
+  const [row] = await statements.rows(
+    "UPDATE artifact_collections SET next_index = next_index + 1 WHERE id = $1 RETURNING next_index - 1 AS taken",
+    [collectionId],
+  );
+  return integerOf(row ?? {}, "taken");
+}

@@ -12,6 +12,8 @@ import {
 import type { NewCheckpoint } from "./checkpoints.js";
 import { createModel, deleteModel, findModel, getModel, listModels } from "./models.js";
 import type { NewTrainingModel } from "./models.js";
+import { searchModels } from "./search-models.js";
+import type { FoundModel, ModelSearch } from "./search-models.js";
 import type { CursorPage } from "./page.js";
 import type { Checkpoint, TrainingModel } from "./records.js";
 
@@ -27,6 +29,11 @@ export interface TrainingModels {
   create(model: NewTrainingModel): Promise<{ model: TrainingModel; created: boolean }>;
   get(id: string): Promise<TrainingModel | undefined>;
   find(projectId: string, name: string): Promise<TrainingModel | undefined>;
+  /**
+   * Models of all projects, of one entity or of one name, newest first, each with the step of its newest checkpoint. At
+   * most `limit`, by default 100.
+   */
+  search(search: ModelSearch): Promise<FoundModel[]>;
   /** A page in the order of creation. Throws `invalid` for an unknown cursor. */
   list(projectId: string, page: CursorPage): Promise<{ models: TrainingModel[]; has_more: boolean }>;
   /**
@@ -67,6 +74,7 @@ export function openTrainingModels(database: Database, now: () => bigint): Train
     create: async (model) => await createModel(database, model, now()),
     get: async (id) => await getModel(database, id),
     find: async (projectId, name) => await findModel(database, projectId, name),
+    search: async (search) => await searchModels(database, search),
     list: async (projectId, page) => await listModels(database, projectId, page),
     delete: async (id) => await deleteModel(database, id, now()),
     checkpoints: {

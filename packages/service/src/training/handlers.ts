@@ -1,8 +1,13 @@
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import type { Caller, Services } from "../services.js";
+import { chatCompletionHandlers, servedModelHandlers } from "./chat-completions.js";
 import { healthHandlers } from "./health.js";
 
 /** Every operation of the training interface, by group: a group of the spec without handlers does not compile. */
 export function trainingHandlers(services: Services): TrainingHandlers<Caller> {
-  return { health: healthHandlers(services) };
+  return {
+    chatCompletions: chatCompletionHandlers(services),
+    servedModels: servedModelHandlers(services),
+    health: healthHandlers(services),
+  };
 }

@@ -2,6 +2,7 @@ import type { Database } from "../database.js";
 import {
   addCheckpoint,
   checkpointAtStep,
+  checkpointOfArtifact,
   checkpointsToPurge,
   deleteCheckpoints,
   markPurged,
@@ -50,6 +51,8 @@ export interface Checkpoints {
   newest(modelId: string): Promise<Checkpoint | undefined>;
   /** With `deleted`, also a deleted checkpoint whose weights are still stored. */
   atStep(modelId: string, step: number, options?: { deleted?: boolean }): Promise<Checkpoint | undefined>;
+  /** The checkpoint whose weights are a version of an artifact. */
+  ofArtifact(modelId: string, artifactVersion: string): Promise<Checkpoint | undefined>;
   /**
    * Adds the result of a job. Its step is one more than that of any checkpoint that the model ever had. A job adds one
    * checkpoint: called again for the same job, it returns the first. Throws `not_found` for a model that does not exist,
@@ -82,6 +85,7 @@ export function openTrainingModels(database: Database, now: () => bigint): Train
       newest: async (modelId) => await newestCheckpoint(database, modelId),
       atStep: async (modelId, step, { deleted = false } = {}) =>
         await checkpointAtStep(database, modelId, step, deleted),
+      ofArtifact: async (modelId, version) => await checkpointOfArtifact(database, modelId, version),
       add: async (checkpoint) => await addCheckpoint(database, checkpoint, now()),
       delete: async (modelId, steps) => await deleteCheckpoints(database, modelId, steps, now()),
       mergeMetrics: async (checkpointId, metrics) => await mergeMetrics(database, checkpointId, metrics),

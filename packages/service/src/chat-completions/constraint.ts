@@ -1,5 +1,5 @@
 import type { Loc } from "@heddle/errors";
-import type { StructuredOutput } from "@heddle/training";
+import type { StructuredOutput } from "@heddle/structured-outputs";
 
 /** What the text of a completion must follow, and the field of the request that says so. */
 export interface Constraint {

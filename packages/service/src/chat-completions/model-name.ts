@@ -1,3 +1,5 @@
+import { parseArtifactUri } from "../artifacts/artifact-uri.js";
+
 /** Which checkpoint of a trained model a name means. */
 export type CheckpointSelector =
   | { kind: "newest" }
@@ -13,19 +15,22 @@ export interface TrainedModelName {
   checkpoint: CheckpointSelector;
 }
 
-const artifactScheme = /^[a-z0-9+.-]*artifact:\/\/\/?/i;
 const newest: CheckpointSelector = { kind: "newest" };
 
 /**
  * Reads `entity/project/name` or `name`, each optionally with `:step<K>`, `:latest`, `:<version>` or `@<K>`, and the
- * first also as the URI of an artifact. Undefined for other text.
+ * URI of an artifact. Undefined for other text.
  */
 export function parseModelName(text: string): TrainedModelName | undefined {
-  const path = text.replace(artifactScheme, "");
-  const [, owner, name, separator, selector] = /^(?:([^/]+\/[^/]+)\/)?([^/:@]+)(?:([:@])([^/:@]+))?$/.exec(path) ?? [];
-  if (name === undefined || (owner === undefined && path !== text)) return undefined;
+  const uri = parseArtifactUri(text);
+  if (uri !== undefined) {
+    const checkpoint = selectorOf(":", uri.selector);
+    return checkpoint && { project_id: uri.project_id, name: uri.name, checkpoint };
+  }
+  const [, owner, name, separator, selector] = /^(?:([^/]+\/[^/]+)\/)?([^/:@]+)(?:([:@])([^/:@]+))?$/.exec(text) ?? [];
   const checkpoint = selectorOf(separator, selector);
-  return checkpoint && { ...(owner !== undefined && { project_id: owner }), name, checkpoint };
+  if (name === undefined || checkpoint === undefined) return undefined;
+  return { ...(owner !== undefined && { project_id: owner }), name, checkpoint };
 }
 
 function selectorOf(separator: string | undefined, selector: string | undefined): CheckpointSelector | undefined {

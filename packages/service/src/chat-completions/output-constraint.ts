@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Loc } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
-import type { StructuredOutput } from "@heddle/training";
+import type { StructuredOutput } from "@heddle/structured-outputs";
 import { closedSchema } from "./closed-schema.js";
 import type { Constraint } from "./constraint.js";
 import { toolCallConstraint } from "./tool-choice.js";

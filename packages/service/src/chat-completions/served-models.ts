@@ -22,8 +22,8 @@ export interface ModelAccess {
 export interface ServedModelsOptions {
   control: ControlPlane;
   engine: TrainingEngine;
-  /** Returns the directory with the weights of a checkpoint. */
-  directoryOf(checkpoint: Checkpoint): Promise<string>;
+  /** Where the weights of checkpoints are. */
+  directories: { directoryOf(checkpoint: Checkpoint): Promise<string> };
 }
 
 /** The list of base models is read again after this time: an operator may have added one. */
@@ -83,11 +83,16 @@ export class ServedModels {
     });
   }
 
-  async #checkpoint({ id }: TrainingModel, selector: CheckpointSelector): Promise<Checkpoint | undefined> {
-    const { checkpoints } = this.#options.control.trainingModels;
+  async #checkpoint(
+    { id, project_id, name }: TrainingModel,
+    selector: CheckpointSelector,
+  ): Promise<Checkpoint | undefined> {
+    const { artifacts, trainingModels } = this.#options.control;
+    const { checkpoints } = trainingModels;
     if (selector.kind === "newest") return await checkpoints.newest(id);
     if (selector.kind === "step") return await checkpoints.atStep(id, selector.step);
-    return undefined;
+    const version = await artifacts.get(project_id, name, selector.version);
+    return version && (await checkpoints.ofArtifact(id, version.id));
   }
 
   async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {
@@ -98,7 +103,7 @@ export class ServedModels {
       });
     }
     const weights: WeightsRef = { baseModel: base.name };
-    if (checkpoint.weights_digest !== null) weights.checkpoint = await this.#options.directoryOf(checkpoint);
+    if (checkpoint.weights_digest !== null) weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
     return { base, weights, trained: { model, checkpoint } };
   }
 }

@@ -26,14 +26,15 @@ export function toolCallConstraint(
   choice: ToolChoice,
 ): Constraint | undefined {
   if (choice.kind !== "required" && choice.kind !== "named") return undefined;
-  const functions = tools.map(functionOf).filter(({ name }) => choice.kind === "required" || name === choice.name);
+  const called = choice.kind === "named" ? choice.name : undefined;
+  const functions = tools.map(functionOf).filter(({ name }) => called === undefined || name === called);
   const tags = functions.map(({ name, parameters }) => ({
     type: "tag",
     begin: `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": `,
     content: { type: "json_schema", json_schema: parameters ?? { type: "object" } },
     end: "}\n</tool_call>",
   }));
-  const once = choice.kind === "named" || !parallel;
+  const once = called !== undefined || !parallel;
   const format = { type: "tags_with_separator", tags, separator: "\n", at_least_one: true, stop_after_first: once };
   return { output: { type: "structural_tag", tag: { format } }, loc: ["tools"] };
 }

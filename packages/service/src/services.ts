@@ -3,6 +3,7 @@ import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { TrainingEngine } from "@heddle/training";
 import type { CheckpointDirectories } from "./training/checkpoint-directories.js";
+import type { Completions } from "./chat-completions/completions.js";
 import type { JobQueue } from "./jobs/runner.js";
 import type { Config } from "./config.js";
 import type { LossLog } from "./losses/loss-log.js";
@@ -21,6 +22,8 @@ export interface Services {
   training: TrainingEngine;
   /** Local copies of the weights of checkpoints. */
   checkpointDirectories: CheckpointDirectories;
+  /** Chat completions of the models of this service. */
+  completions: Completions;
   /** Work that is done after the response. */
   jobs: JobQueue;
   /** Of this package, as reported by /version and /server_info. */

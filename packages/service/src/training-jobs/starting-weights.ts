@@ -27,9 +27,10 @@ export async function startingWeights(
 ): Promise<StartingWeights> {
   const baseModel = model.base_model;
   const checkpoint = await checkpointAt(services, model, job.from_step);
-  const weights = checkpoint && (await services.checkpointDirectories.directoryOf(checkpoint));
-  if (weights === undefined) return { from: { baseModel }, resetOptimizer: false, ...(await newAdapter(services, baseModel)) };
-  const previous = checkpoint?.job_id == null ? undefined : await services.control.trainingJobs.get(checkpoint.job_id);
+  const weights = await weightsOf(services, checkpoint);
+  if (checkpoint === undefined || weights === undefined)
+    return { from: { baseModel }, resetOptimizer: false, ...(await newAdapter(services, baseModel)) };
+  const previous = checkpoint.job_id === null ? undefined : await services.control.trainingJobs.get(checkpoint.job_id);
   // The moments of one objective would mislead the other.
   if (previous?.kind !== job.kind || !previous.optimizer_files?.length) {
     return { from: { baseModel, checkpoint: weights }, resetOptimizer: true };
@@ -40,7 +41,7 @@ export async function startingWeights(
 
 /** Resolves the reference weights of a KL penalty. A step without weights of its own means the base model. */
 export async function referenceWeights(
-  services: Used & Pick<Services, "control">,
+  services: Used,
   { job, model, directory }: { job: TrainingJobRecord; model: TrainingModel; directory: JobDirectory },
   { step, lag, adapterPath }: ReferencePolicy,
 ): Promise<WeightsRef> {
@@ -62,7 +63,7 @@ export async function referenceWeights(
     const loc = ["experimental_config", step === undefined ? "kl_penalty_step_lag" : "kl_penalty_reference_step"];
     throw new HeddleError("not_found", `the model has no checkpoint of step ${at}`, { loc });
   }
-  const weights = checkpoint && (await services.checkpointDirectories.directoryOf(checkpoint));
+  const weights = await weightsOf(services, checkpoint);
   return { baseModel, ...(weights !== undefined && { checkpoint: weights }) };
 }
 
@@ -72,6 +73,15 @@ async function checkpointAt(
   step: number | null,
 ): Promise<Checkpoint | undefined> {
   return step === null ? undefined : await control.trainingModels.checkpoints.atStep(id, step, { deleted: true });
+}
+
+/** Directory of the weights; undefined for those of the base model. */
+async function weightsOf(
+  { checkpointDirectories }: Used,
+  checkpoint: Checkpoint | undefined,
+): Promise<string | undefined> {
+  if (checkpoint === undefined || checkpoint.weights_digest === null) return undefined;
+  return await checkpointDirectories.directoryOf(checkpoint);
 }
 
 /** The adapter of a model that has not been trained yet; none if the engine trains all weights only. */

@@ -7,7 +7,7 @@ import { HeddleError } from "@heddle/errors";
 import { writeDirectory } from "../artifacts/write-directory.js";
 import type { Services } from "../services.js";
 
-type Used = Pick<Services, "control" | "blobs" | "training">;
+type Used = Pick<Services, "config" | "control" | "blobs" | "training">;
 
 /**
  * Local copies of the weights of checkpoints, for the processes that train and sample. A directory has the digest of its
@@ -16,25 +16,28 @@ type Used = Pick<Services, "control" | "blobs" | "training">;
 export class CheckpointDirectories {
   readonly #services: Used;
   readonly #root: string;
+  readonly #writing = new Map<string, Promise<void>>();
   /** Digests of directories that will have a checkpoint. */
   readonly #adopted = new Set<string>();
 
-  constructor(services: Used, dataDir: string) {
+  constructor(services: Used) {
     this.#services = services;
-    this.#root = join(dataDir, "training", "checkpoints");
+    this.#root = join(services.config.dataDir, "training", "checkpoints");
   }
 
   /**
-   * Returns the absolute path of the weights of a checkpoint; undefined for the untrained weights of the base model. Throws
-   * `not_found` if the weights were deleted.
+   * Returns the absolute path of the weights of a checkpoint, written from the artifact when it is missing. Throws
+   * `not_found` if the weights were deleted, and for a checkpoint without weights of its own.
    */
-  async directoryOf({ weights_digest, artifact_version }: Checkpoint): Promise<string | undefined> {
-    if (weights_digest === null) return undefined;
+  async directoryOf({ weights_digest, artifact_version }: Checkpoint): Promise<string> {
+    if (artifact_version === null || weights_digest === null) throw deleted();
     const directory = this.#path(weights_digest);
     if (existsSync(directory)) return directory;
-    const version = artifact_version === null ? undefined : await this.#services.control.artifacts.byId(artifact_version);
-    if (version === undefined) throw new HeddleError("not_found", "the weights of the checkpoint were deleted");
-    await writeDirectory(this.#services, version, directory);
+    const version = await this.#services.control.artifacts.byId(artifact_version);
+    if (version === undefined) throw deleted();
+    const writing = this.#writing.get(directory) ?? writeDirectory(this.#services, version, directory);
+    this.#writing.set(directory, writing);
+    await writing.finally(() => this.#writing.delete(directory));
     return directory;
   }
 
@@ -90,6 +93,10 @@ export class CheckpointDirectories {
 }
 
 const draftEnd = ".draft";
+
+function deleted(): HeddleError {
+  return new HeddleError("not_found", "the weights of this checkpoint are deleted", { loc: [] });
+}
 
 /** Some file systems have no links. */
 async function linkOrCopy(from: string, to: string): Promise<void> {

@@ -1,8 +1,14 @@
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import type { Caller, Services } from "../services.js";
+import { checkpointHandlers } from "./checkpoints.js";
 import { healthHandlers } from "./health.js";
+import { modelHandlers } from "./models.js";
 
 /** Every operation of the training interface, by group: a group of the spec without handlers does not compile. */
 export function trainingHandlers(services: Services): TrainingHandlers<Caller> {
-  return { health: healthHandlers(services) };
+  return {
+    models: modelHandlers(services),
+    checkpoints: checkpointHandlers(services),
+    health: healthHandlers(services),
+  };
 }

@@ -27,7 +27,7 @@ export function composeEngine(trainer: TrainerProvider, sampler: SamplerProvider
         ...(unavailableModels.length > 0 && { unavailableModels }),
       };
     },
-    ...(trainer.weightsDigest && { weightsDigest: (weights) => trainer.weightsDigest!(weights) }),
+    weightsDigest: (weights) => trainer.weightsDigest(weights),
     openTrainer: (spec, signal) => trainer.openTrainer(spec, signal),
     deleteWeights: (weights) => trainer.deleteWeights(weights),
     sampler: sampler.sampler,

@@ -25,10 +25,7 @@ export type WeightsId = string;
 export interface WeightsRef {
   baseModel: BaseModelName;
   checkpoint?: WeightsId;
-  /**
-   * Identity of the weights by content, as a trainer returns it; absent where a provider does not know it. If given,
-   * other weights are refused with `conflict`.
-   */
+  /** Identity of the weights by content, as `exportWeights` returns it. If given, other weights are refused with `conflict`. */
   digest?: string;
 }
 
@@ -103,11 +100,8 @@ export interface EngineProvider {
 }
 
 export interface TrainerProvider extends EngineProvider {
-  /**
-   * Returns the identity of weights by content: weights with the same digest compute the same numbers. Absent: the
-   * provider does not know what its weights contain.
-   */
-  weightsDigest?(weights: WeightsRef): Promise<string>;
+  /** Returns the identity of weights by content. Weights with the same digest compute the same numbers. */
+  weightsDigest(weights: WeightsRef): Promise<string>;
   openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
   /**
    * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs

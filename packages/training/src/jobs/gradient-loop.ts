@@ -42,7 +42,7 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
   }
   const found: WeightsRef = { baseModel: from.baseModel, checkpoint: job.directory };
   const weights = finished
-    ? { ...found, digest: await job.engine.weightsDigest?.(found) }
+    ? { ...found, digest: await job.engine.weightsDigest(found) }
     : await train(job, plan, state);
   await job.onEvent({ type: "training_ended", data: { ...plan.ended, num_gradient_steps: plan.steps } });
   if (state.checkpoint !== undefined) await discard(job, state.checkpoint);

@@ -14,19 +14,27 @@ export function cpuEngine(): TrainingEngine {
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
   const served = new Map<string, Promise<void>>();
   return {
-    kind: "embedded",
     capabilities: async () => ({
-      models: (await listBaseModels(models)).models,
-      fullFineTuning: true,
-      adapters: true,
-      sampling: [],
+      models: (await listBaseModels(models)).models.map((model) => ({
+        ...model,
+        training: {
+          objectives: ["cross_entropy", "policy"],
+          fullFineTuning: true,
+          gradientClipping: true,
+          entropies: true,
+          maxSequenceTokens: model.contextLength,
+        },
+      })),
     }),
     health: async () => ({ ok: true }),
     openTrainer,
+    deleteWeights: async () => undefined,
     sampler: {
+      unsupportedFields: () => [],
       generate: async (request, options) => {
         await serve(request.weights);
-        return sampler.generate({ ...request, weights: idOf(request.weights) }, options);
+        const result = await sampler.generate({ ...request, weights: idOf(request.weights) }, options);
+        return { ...result, weightsId: request.weights.checkpoint ?? request.weights.baseModel };
       },
       preload: serve,
       unload: async (weights) => {
@@ -57,20 +65,22 @@ export function cpuEngine(): TrainingEngine {
     };
     const adapter = loaded.adapter ?? fresh;
     const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes: 2 ** 30 });
+    async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
+      await writeCheckpoint(directory, {
+        baseModel: base.name,
+        baseDirectory: base.directory,
+        config: loaded.config,
+        seed: spec.seed,
+        trained: adapter ? { adapter } : { weights: trainer.weights },
+        steps: trainer.optimizer.steps,
+        optimizer: optimizer ? trainer.optimizer : undefined,
+      });
+      return { baseModel: base.name, checkpoint: directory };
+    }
     return {
       ...trainer,
-      save: async (directory: string, options?: { optimizer?: boolean }) => {
-        await writeCheckpoint(directory, {
-          baseModel: base.name,
-          baseDirectory: base.directory,
-          config: loaded.config,
-          seed: spec.seed,
-          trained: adapter ? { adapter } : { weights: trainer.weights },
-          steps: trainer.optimizer.steps,
-          optimizer: options?.optimizer ? trainer.optimizer : undefined,
-        });
-        return { baseModel: base.name, checkpoint: directory };
-      },
+      saveState: (directory: string) => save(directory, true),
+      exportWeights: (directory: string, { state = false } = {}) => save(directory, state),
     };
   }
 }

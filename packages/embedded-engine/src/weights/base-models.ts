@@ -17,8 +17,11 @@ export interface BaseModelSettings {
   directories?: Record<string, string>;
 }
 
+/** Of a model on this machine, the number of weights is known. */
+export type LocalModelInfo = BaseModelInfo & { parameters: number };
+
 export interface BaseModel {
-  info: BaseModelInfo;
+  info: LocalModelInfo;
   config: ModelConfig;
 }
 
@@ -37,14 +40,14 @@ const starterDirectory = fileURLToPath(new URL("../../models/starter", import.me
 /** Lists the base models, and those that cannot be used. Reads their configurations, not their weights. */
 export async function listBaseModels(
   settings: BaseModelSettings,
-): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
+): Promise<{ models: LocalModelInfo[]; problems: BaseModelProblem[] }> {
   const aliases = Object.keys(settings.directories ?? {});
   const names = [
     starter,
     ...[...presets.keys()].map((preset) => `random:${preset}`),
     ...aliases.map((each) => `dir:${each}`),
   ];
-  const models: BaseModelInfo[] = [];
+  const models: LocalModelInfo[] = [];
   const problems: BaseModelProblem[] = [];
   for (const name of names) {
     try {

@@ -1,10 +1,10 @@
-import type { BaseModelInfo, LoraConfig, WeightsRef } from "@heddle/training";
+import type { LoraConfig, WeightsRef } from "@heddle/training";
 import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import type { Adapter } from "./adapter.js";
 import { readAdapterConfig } from "./adapter.js";
-import type { BaseModelSettings } from "./base-models.js";
+import type { BaseModelSettings, LocalModelInfo } from "./base-models.js";
 import { describeBaseModel, loadBaseModel } from "./base-models.js";
 import { readCheckpoint } from "./checkpoint.js";
 import { readModelConfig } from "./model-directory.js";
@@ -14,14 +14,14 @@ import { readTrainingState } from "./training-state.js";
 /** Properties of weights that are known without loading them, from which the required memory is computed. */
 export interface WeightsDescription {
   /** The base model. Its directory has the tokenizer and the chat template. */
-  base: BaseModelInfo;
+  base: LocalModelInfo;
   config: ModelConfig;
   /** Present for a checkpoint of an adapter. */
   adapter?: LoraConfig;
 }
 
 export interface LoadedWeights {
-  base: BaseModelInfo;
+  base: LocalModelInfo;
   config: ModelConfig;
   /** Weights of the base model, or the trained ones of a checkpoint of full weights. */
   weights: ParameterSet;

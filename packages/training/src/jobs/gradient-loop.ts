@@ -42,6 +42,7 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
   }
   if (!finished) await train(job, plan, state);
   await job.onEvent({ type: "training_ended", data: { ...plan.ended, num_gradient_steps: plan.steps } });
+  if (state.checkpoint !== undefined) await discard(job, state.checkpoint);
   await state.clear();
   return {
     weights: { baseModel: from.baseModel, checkpoint: job.directory },
@@ -70,14 +71,22 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
       if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;
       if (done < plan.steps && done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
-        await state.advance(done, (directory) => trainer.save(directory, { optimizer: true }));
+        await state.advance(done, {
+          save: (directory) => trainer.saveState(directory),
+          discard: (directory) => discard(job, directory),
+        });
       }
     }
     throwIfAborted(job.signal);
-    await trainer.save(job.directory, { optimizer: true });
+    await trainer.exportWeights(job.directory, { state: true });
   } finally {
     await closeQuietly(trainer);
   }
+}
+
+/** Deletes what a server keeps of an internal checkpoint. An error is ignored: the job does not depend on it. */
+async function discard({ engine, from }: TrainingJob, checkpoint: string): Promise<void> {
+  await engine.deleteWeights({ baseModel: from.baseModel, checkpoint }).catch(() => undefined);
 }
 
 /** Closes a trainer and ignores errors: they do not affect the result, and must not hide an earlier error. */

@@ -83,7 +83,7 @@ describe("a model", () => {
     const request = { ...project(), name: "agent", base_model: "somebody/else" };
     await expect(training.createModel(request)).rejects.toMatchObject({
       status: 422,
-      body: { detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service has heddle/starter") }] },
+      body: { detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service trains heddle/starter") }] },
     });
     const base_model = "heddle/starter";
     for (const name of ["", "..", "-x", "a/b", "a b", "a:b", "ä", "a\0", "a".repeat(129)]) {
@@ -158,8 +158,9 @@ describe("a model", () => {
 test("the base models are those of the engine", async () => {
   const { data } = await service.training().listBaseModels();
   const starter = data.find(({ id }) => id === "heddle/starter");
-  expect(starter).toMatchObject({ object: "base_model", adapters: true });
+  expect(starter).toMatchObject({ object: "base_model", trainable: true, sampleable: true });
   expect(starter?.parameters).toBeGreaterThan(1000);
+  expect(starter?.max_lora_rank).toBeGreaterThan(0);
   expect(starter?.context_window).toBeGreaterThan(16);
   const names = (await service.services.training.capabilities()).models.map(({ name }) => name);
   expect(data.map(({ id }) => id)).toEqual(names.toSorted());

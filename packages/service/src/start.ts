@@ -29,6 +29,7 @@ import { loadPrices } from "./prices.js";
 import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
 import { openTrainingEngine } from "./training/open-engine.js";
+import { purgeCheckpoints } from "./training-models/purge-checkpoints.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
 
@@ -137,6 +138,8 @@ export async function startService(
       throw listenError(error, config);
     });
     jobs.start(jobKinds(services, onUnexpected));
+    // What a crash left behind, before the end of a deletion.
+    purgeCheckpoints(services).catch(onUnexpected);
     closing.push(async () => {
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();

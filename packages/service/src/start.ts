@@ -31,6 +31,7 @@ import type { Services } from "./services.js";
 import { CheckpointDirectories } from "./training/checkpoint-directories.js";
 import { clearLeftovers } from "./training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./training/open-engine.js";
+import { purgeCheckpoints } from "./training-models/purge-checkpoints.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
 
@@ -153,6 +154,8 @@ export async function startService(
     });
     await clearLeftovers(services);
     jobs.start(jobKinds(services, onUnexpected));
+    // What a crash left behind, before the end of a deletion.
+    purgeCheckpoints(services).catch(onUnexpected);
     closing.push(async () => {
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();

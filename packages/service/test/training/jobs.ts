@@ -44,3 +44,8 @@ export async function newestCheckpoint(service: TestService, modelId: string): P
   const { data } = await readPage<ListedCheckpoint>(service, path, { limit: 1, order: "desc" });
   return data[0];
 }
+
+/** Creates an RL job from a body as clients of other languages send it, with nulls for what is absent. */
+export async function createRl(client: TrainingClient, request: object) {
+  return await client.createRlTrainingJob(request as Parameters<TrainingClient["createRlTrainingJob"]>[0]);
+}

@@ -43,9 +43,9 @@ export function openCompletions(services: Used): Completions {
     if (request.model === undefined)
       throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
-    refuseFields(request, (await models.capabilities()).sampling);
     const text = await texts.of(model.base);
     const plan = await samplingPlan(request, model, text);
+    refuseFields(request, plan, training.sampler);
     return {
       id: `chatcmpl-${request.request_id ?? requestId ?? randomUUID()}`,
       created: Math.floor(Date.now() / 1000),

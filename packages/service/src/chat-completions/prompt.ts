@@ -1,7 +1,6 @@
 import { endsInReasoning } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
-import type { BaseModelInfo } from "@heddle/training";
 import { withWireLoc } from "./wire-loc.js";
 import type { TextModel } from "./text-models.js";
 
@@ -21,7 +20,7 @@ const truncatedContexts = 4;
 /** Renders and tokenizes a conversation. Throws `invalid` or `unsupported` with the field. */
 export async function renderPrompt(
   request: ChatRequest,
-  { contextLength }: BaseModelInfo,
+  contextLength: number,
   { template }: TextModel,
 ): Promise<Prompt> {
   const { truncate_prompt_tokens: kept } = request;

@@ -31,6 +31,11 @@ export function wireError(error: unknown, constraint: Loc): unknown {
   return located;
 }
 
+/** The field of an argument of the engine. */
+export function wireField(argument: string): string {
+  return fields[argument] ?? String(snakeCase(argument));
+}
+
 function snakeCase(step: string | number | undefined): string | number {
   if (typeof step !== "string") return step ?? "";
   return step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -71,7 +71,8 @@ export class FairShare {
   async acquire(sharer: Sharer | undefined, amount: number, signal?: AbortSignal, priority = 0): Promise<Release> {
     signal?.throwIfAborted();
     const taken = Math.min(amount, sharer === undefined ? this.#capacity : this.#perKey);
-    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext()) await this.#wait(sharer, taken, { signal, priority });
+    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext())
+      await this.#wait(sharer, taken, { signal, priority });
     else this.#take(sharer, taken);
     let released = false;
     return () => {

@@ -38,9 +38,7 @@ export async function renderPrompt(
         maxTokens: kept === undefined ? contextLength : contextLength * truncatedContexts,
       });
     } catch (error) {
-      if (!(error instanceof HeddleError) || error.code !== "too_large") throw error;
-      const message = `the maximum context length is ${contextLength} tokens; ${error.message}`;
-      throw new HeddleError("invalid", message, { loc: error.loc ?? ["messages"] });
+      throw renderError(error, request, contextLength);
     }
   });
   return {
@@ -48,6 +46,16 @@ export async function renderPrompt(
     opensReasoning: endsInReasoning(text),
     echo: request.echo ? echoed(request) : "",
   };
+}
+
+/** A failure of a template is about the template of the request, else about the messages that it does not accept. */
+function renderError(error: unknown, { chat_template: own }: ChatRequest, contextLength: number): unknown {
+  if (!(error instanceof HeddleError) || error.loc !== undefined) return error;
+  if (error.code === "invalid")
+    return new HeddleError(error.code, error.message, { loc: [own === undefined ? "messages" : "chat_template"] });
+  if (error.code !== "too_large") return error;
+  const message = `the maximum context length is ${contextLength} tokens; ${error.message}`;
+  return new HeddleError("invalid", message, { loc: ["messages"] });
 }
 
 function reasoningVariables({ reasoning_effort: effort }: ChatRequest): Record<string, unknown> {

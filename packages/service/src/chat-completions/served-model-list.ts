@@ -15,7 +15,9 @@ export async function servedModelList(
   access: ModelAccess,
 ): Promise<ServedModel[]> {
   const found = await control.trainingModels.search({ entity: access.entity, limit: mostListed });
-  const contextLengths = new Map(models.flatMap(({ name, sampling }) => (sampling ? [[name, sampling.contextLength]] : [])));
+  const contextLengths = new Map(
+    models.flatMap(({ name, sampling }) => (sampling ? [[name, sampling.contextLength]] : [])),
+  );
   return [
     ...[...contextLengths].map(([name, contextLength]) => ({
       id: name,

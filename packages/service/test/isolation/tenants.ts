@@ -32,7 +32,8 @@ export function withoutNames(text: string): string {
     .replace(ids.span, "<id>")
     .replace(/\bquestions-\w+/g, "<name>")
     .replace(/\bacme\/p-\w+/g, "<project>")
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>");
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
+    .replace(/"created":\d+/g, '"created":<time>');
 }
 
 /** Names that nothing in the service has. */

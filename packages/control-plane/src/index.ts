@@ -1,6 +1,7 @@
 export type { AnnotationQueues } from "./annotation-queues/annotation-queues.js";
 export type { AnnotationQueue, AnnotationQueueItem, QueuedCall } from "./annotation-queues/records.js";
 export type { CommittedVersion, NewArtifactVersion } from "./artifacts/commit-version.js";
+export { manifestDigest } from "./artifacts/contents.js";
 export type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./artifacts/records.js";
 export type { Artifacts } from "./artifacts/artifacts.js";
 export { type Caller, callerMay, hasRole, type Role } from "./callers.js";

@@ -38,7 +38,8 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
   const create = async (plane: ControlPlane, model: string, more: Partial<NewTrainingJob> = {}) =>
     (await plane.trainingJobs.create(newJob(model, more))).job;
   const result = (more: object = {}) => ({
-    checkpoint: { id: randomUUID(), metrics: { "train/reward": 1 }, artifact_version: null, weights_digest: null },
+    checkpoint: { id: randomUUID(), metrics: { "train/reward": 1 } },
+    weights: null,
     optimizer_files: [{ path: "optimizer.safetensors", blob: "sha256/aa" }],
     data: { num_gradient_steps: 1 },
     ...more,
@@ -133,12 +134,14 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
       const { plane, jobs, model, clock } = await open();
       const job = await create(plane, model);
       expect(await jobs.events.add(job.id, startedEvent)).toBe(false);
-      expect(await jobs.start(job.id)).toBe(true);
+      expect(await jobs.start(job.id)).toMatchObject({ state: "running", from_step: 0 });
+      expect(await jobs.stepsInUse(model)).toEqual(new Set([0]));
       clock.now += 5n;
       expect(await jobs.events.reported(job.id)).toEqual({ started: false, gradientSteps: 0 });
       for (const event of [startedEvent, gradientStep(0), gradientStep(1)]) await jobs.events.add(job.id, event);
       // A second attempt reports the last step again, and goes on.
-      expect(await jobs.start(job.id)).toBe(true);
+      await plane.trainingModels.checkpoints.delete(model, [0]);
+      expect(await jobs.start(job.id)).toMatchObject({ state: "running", from_step: 0 });
       expect(await jobs.events.reported(job.id)).toEqual({ started: true, gradientSteps: 2 });
       await jobs.events.add(job.id, { ...gradientStep(1), data: '{"loss":9}' });
       expect(await jobs.events.add(job.id, gradientStep(2))).toBe(true);
@@ -181,7 +184,7 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
         step: 1,
         checkpoint_id: ended[0]?.id,
       });
-      expect(await jobs.start(job.id)).toBe(false);
+      expect(await jobs.start(job.id)).toBeUndefined();
       expect(await jobs.events.add(job.id, gradientStep(0))).toBe(false);
 
       const next = await create(plane, model);
@@ -191,6 +194,28 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
       const [failed] = await jobs.events.page({ job_id: next.id, limit: 9 });
       expect(failed).toMatchObject({ type: "training_failed" });
       expect(JSON.parse(failed?.data ?? "")).toEqual({ error_message: "no memory \0", error_type: "failed" });
+    });
+
+    test("the weights of a job are a version of the artifact with the name of the model", async () => {
+      const { plane, jobs, model } = await open();
+      const [sha256, md5] = ["a".repeat(64), "b".repeat(32)];
+      await plane.artifacts.addUpload(project, { sha256, md5, size_bytes: 4 });
+      const files = [{ path: "adapter_model.safetensors", sha256 }];
+      const train = async (weights: object) => {
+        const job = await create(plane, model);
+        await jobs.start(job.id);
+        return await jobs.succeed(job.id, result({ weights }));
+      };
+      const first = await train({ files, metadata: '{"base_model":"tiny"}' });
+      const second = await train({ files });
+      for (const [index, checkpoint] of [first, second].entries()) {
+        const version = await plane.artifacts.get(project, "agent", `step${index + 1}`);
+        expect(version).toMatchObject({ id: checkpoint?.artifact_version, digest: checkpoint?.weights_digest, index });
+      }
+      expect(await plane.artifacts.get(project, "agent")).toMatchObject({ aliases: ["latest", "step2"], type: "lora" });
+      const missing = train({ files: [{ path: "adapter_model.safetensors", sha256: "c".repeat(64) }] });
+      await expect(missing).rejects.toMatchObject({ code: "unprocessable" });
+      expect(await plane.trainingModels.checkpoints.newest(model)).toEqual(second);
     });
 
     test("data are kept until the job has ended, the optimizer state until the next one of the model", async () => {

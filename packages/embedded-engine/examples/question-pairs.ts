@@ -57,7 +57,7 @@ export async function learnAnswers(run: SupervisedRun): Promise<WeightsRef> {
       await trainer.optimStep({ ...optimizer, learningRate: scheduledLearningRate(optimizer, step, steps) });
       onStep?.(step, loss);
     }
-    return await trainer.save(join(directory, "answers"));
+    return await trainer.exportWeights(join(directory, "answers"));
   } finally {
     await trainer.close();
   }

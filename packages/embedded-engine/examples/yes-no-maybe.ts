@@ -82,7 +82,7 @@ export async function* learnFromRewards(run: LearningRun): AsyncGenerator<Learni
         const normalizer = sequences.reduce((sum, sequence) => sum + trainedTokens(sequence), 0);
         await trainer.forwardBackward({ name: "policy", sequences, settings: policySettings({}), normalizer });
         await trainer.optimStep(optimizer);
-        const newer = await trainer.save(join(directory, `step-${step + 1}`));
+        const newer = await trainer.exportWeights(join(directory, `step-${step + 1}`));
         await engine.sampler.unload(weights);
         if (weights.checkpoint) await rm(weights.checkpoint, { recursive: true });
         weights = newer;

@@ -24,7 +24,7 @@ beforeAll(async () => {
     await trainer.forwardBackward(lesson(4, 24));
     await trainer.optimStep(adam);
   }
-  trained = await trainer.save(join(open.directory, "trained"), { optimizer: true });
+  trained = await trainer.saveState(join(open.directory, "trained"));
 });
 afterAll(() => open.close());
 
@@ -74,12 +74,14 @@ describe("training and sampling in separate processes", () => {
     const first = await open.engine.openTrainer({ weights: tiny, adapter, seed: 5 });
     await first.forwardBackward(lesson(4, 24));
     await first.optimStep(adam);
-    const saved = await first.save(join(open.directory, "adapter"), { optimizer: true });
+    const saved = await first.saveState(join(open.directory, "adapter"));
     await first.close();
+    const { digest, ...unnamed } = saved;
+    expect(digest).toBe(await open.engine.weightsDigest(unnamed));
     const second = await open.engine.openTrainer({ weights: saved, seed: 5 });
     await second.forwardBackward(lesson(4, 24));
     await expect(second.optimStep(adam)).resolves.toMatchObject({ steps: 2 });
-    const again = await second.save(join(open.directory, "adapter-2"));
+    const again = await second.exportWeights(join(open.directory, "adapter-2"));
     const request = ask({ weights: again });
     const { completions } = await sampler.generate(request);
     expect(await largestDifference(second, completions, request.prompt)).toBeLessThan(1e-4);
@@ -140,7 +142,7 @@ describe("five steps of reinforcement learning", () => {
         normalizer: 32,
       });
       await trainer.optimStep(adam);
-      weights = await trainer.save(join(open.directory, `${name}-${step}`), { optimizer: true });
+      weights = await trainer.exportWeights(join(open.directory, `${name}-${step}`), { state: true });
     }
     return weights;
   }
@@ -215,7 +217,7 @@ describe("an invalid request", () => {
     await expect(sampler.generate(ask({ weights: missing }))).rejects.toMatchObject({ code: "not_found" });
     await expect(sampler.preload(missing)).rejects.toMatchObject({ code: "not_found" });
     await expect(sampler.generate(ask({ prompt: Int32Array.of(-1) }))).rejects.toMatchObject({ code: "invalid" });
-    await expect(trainer.save(join(directory, "trained"))).rejects.toMatchObject({ code: "conflict" });
+    await expect(trainer.exportWeights(join(directory, "trained"))).rejects.toMatchObject({ code: "conflict" });
     const [{ tokens, mask } = { tokens: new Int32Array(), mask: new Uint8Array() }] = sequences(1, 8);
     tokens[3] = 1_000_000;
     await expect(trainer.logprobs([{ tokens, mask }])).rejects.toMatchObject({

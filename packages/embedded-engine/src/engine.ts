@@ -1,11 +1,13 @@
-import { createRequire } from "node:module";
 import { availableParallelism, totalmem } from "node:os";
 import { HeddleError, withLoc } from "@heddle/errors";
 import { requireTrainingMemory } from "./model/memory.js";
-import type { TrainingEngine, SamplingFeature, TrainerSpec } from "@heddle/training";
+import { structuredOutputsAvailable } from "@heddle/structured-outputs";
+import { loraTargets } from "@heddle/training";
+import type { BaseModelInfo, GenerateRequest, LoraConfig, TrainerSpec, TrainingEngine } from "@heddle/training";
+import { maxRank } from "./model/lora-config.js";
 import type { BaseModelSettings } from "./weights/base-models.js";
 import { listBaseModels } from "./weights/base-models.js";
-import { describeWeights } from "./weights/load-weights.js";
+import { describeWeights, weightsDigest } from "./weights/load-weights.js";
 import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
@@ -35,19 +37,8 @@ export interface EmbeddedEngineSettings {
   log?: (line: string) => void;
 }
 
-const baseFeatures: SamplingFeature[] = [
-  "penalties",
-  "logit_bias",
-  "allowed_token_ids",
-  "bad_words",
-  "min_p",
-  "min_tokens",
-  "stop",
-  "prompt_logprobs",
-  "top_logprobs",
-  "beam_search",
-  "repetition_detection",
-];
+/** Adapter on every projection, the usual shape for models of some billion weights. */
+const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
 
 /**
  * Fraction of the memory limit for sampling. The rest is for training, which needs about four times as much for the
@@ -101,22 +92,39 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     return openTrainerProcess(processOptions(base.parameters), opening, signal);
   }
 
+  function withCapabilities(model: BaseModelInfo): BaseModelInfo {
+    const { contextLength } = model;
+    return {
+      ...model,
+      training: {
+        objectives: ["cross_entropy", "policy"],
+        fullFineTuning: true,
+        lora: { default: defaultAdapter, maxRank, selectableTargets: true },
+        gradientClipping: true,
+        entropies: true,
+        maxSequenceTokens: contextLength,
+        maxOpenTrainers: trainingProcesses,
+      },
+      sampling: { contextLength, fullWeights: true },
+    };
+  }
+
   const sampler = restartingSampler(startSampler, log);
   return {
-    kind: "embedded",
-    sampler,
+    sampler: { ...sampler, unsupportedFields },
     async capabilities() {
       const { models, problems } = await listBaseModels(settings.models);
       for (const { name, message } of problems) {
         if (reportedProblems.get(name) !== message) log(`${name} cannot be used: ${message}`);
         reportedProblems.set(name, message);
       }
-      return { models, fullFineTuning: true, adapters: true, sampling: samplingFeatures() };
+      return { models: models.map(withCapabilities) };
     },
     async health() {
       const detail = sampler.failureReason();
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
+    weightsDigest: (weights) => weightsDigest(settings.models, weights),
     async openTrainer(spec, signal) {
       if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
@@ -130,6 +138,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       const { trainer } = await started;
       return trainer;
     },
+    deleteWeights: async () => undefined,
     async close() {
       closing.abort();
       const open = [...trainers].map(async (started) => (await started).trainer.close());
@@ -138,25 +147,21 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   };
 }
 
-/** All features. Structured outputs need an optional package. */
-function samplingFeatures(): SamplingFeature[] {
-  try {
-    createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
-    return [...baseFeatures, "structured_outputs"];
-  } catch {
-    return [...baseFeatures];
-  }
+/** A request field that needs a package which is not installed is not supported. */
+function unsupportedFields(request: Partial<GenerateRequest>): (keyof GenerateRequest)[] {
+  return request.structuredOutput && !structuredOutputsAvailable() ? ["structuredOutput"] : [];
 }
 
 /** Returns an engine that rejects every call with `unsupported` and the reason. */
 function unavailableEngine(reason: string): TrainingEngine {
   const refuse = (): Promise<never> => Promise.reject(new HeddleError("unsupported", reason));
   return {
-    kind: "embedded",
-    capabilities: async () => ({ models: [], fullFineTuning: false, adapters: false, sampling: [] }),
+    capabilities: async () => ({ models: [] }),
     health: async () => ({ ok: false, detail: reason }),
+    weightsDigest: refuse,
     openTrainer: refuse,
-    sampler: { generate: refuse, preload: refuse, unload: refuse },
+    deleteWeights: async () => undefined,
+    sampler: { unsupportedFields, generate: refuse, preload: refuse, unload: refuse },
     close: async () => undefined,
   };
 }

@@ -6,7 +6,8 @@ import { openTokenizer } from "@heddle/chat-format";
 import { listBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
-import { loadWeights } from "../src/weights/load-weights.js";
+import { loadWeights, weightsDigest } from "../src/weights/load-weights.js";
+import { checkpointDigest } from "../src/weights/weights-digest.js";
 
 /** An engine with the real trainer and sampler in this process, without child processes. */
 export function cpuEngine(): TrainingEngine {
@@ -14,19 +15,28 @@ export function cpuEngine(): TrainingEngine {
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
   const served = new Map<string, Promise<void>>();
   return {
-    kind: "embedded",
     capabilities: async () => ({
-      models: (await listBaseModels(models)).models,
-      fullFineTuning: true,
-      adapters: true,
-      sampling: [],
+      models: (await listBaseModels(models)).models.map((model) => ({
+        ...model,
+        training: {
+          objectives: ["cross_entropy", "policy"],
+          fullFineTuning: true,
+          gradientClipping: true,
+          entropies: true,
+          maxSequenceTokens: model.contextLength,
+        },
+      })),
     }),
     health: async () => ({ ok: true }),
+    weightsDigest: (weights) => weightsDigest(models, weights),
     openTrainer,
+    deleteWeights: async () => undefined,
     sampler: {
+      unsupportedFields: () => [],
       generate: async (request, options) => {
         await serve(request.weights);
-        return sampler.generate({ ...request, weights: idOf(request.weights) }, options);
+        const result = await sampler.generate({ ...request, weights: idOf(request.weights) }, options);
+        return { ...result, weightsId: request.weights.checkpoint ?? request.weights.baseModel };
       },
       preload: serve,
       unload: async (weights) => {
@@ -50,27 +60,32 @@ export function cpuEngine(): TrainingEngine {
   }
 
   async function openTrainer(spec: TrainerSpec) {
-    const { base, ...loaded } = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
+    const { base, baseDigest, ...loaded } = await loadWeights(models, spec.weights, {
+      optimizer: !spec.resetOptimizer,
+    });
     const fresh = spec.adapter && {
       config: spec.adapter,
       set: initialAdapter(loaded.config, spec.adapter, spec.seed),
     };
     const adapter = loaded.adapter ?? fresh;
     const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes: 2 ** 30 });
+    async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
+      const written = await writeCheckpoint(directory, {
+        baseModel: base.name,
+        baseDigest,
+        baseDirectory: base.directory,
+        config: loaded.config,
+        seed: spec.seed,
+        trained: adapter ? { adapter } : { weights: trainer.weights },
+        steps: trainer.optimizer.steps,
+        optimizer: optimizer ? trainer.optimizer : undefined,
+      });
+      return { baseModel: base.name, checkpoint: directory, digest: checkpointDigest(written, baseDigest) };
+    }
     return {
       ...trainer,
-      save: async (directory: string, options?: { optimizer?: boolean }) => {
-        await writeCheckpoint(directory, {
-          baseModel: base.name,
-          baseDirectory: base.directory,
-          config: loaded.config,
-          seed: spec.seed,
-          trained: adapter ? { adapter } : { weights: trainer.weights },
-          steps: trainer.optimizer.steps,
-          optimizer: options?.optimizer ? trainer.optimizer : undefined,
-        });
-        return { baseModel: base.name, checkpoint: directory };
-      },
+      saveState: (directory: string) => save(directory, true),
+      exportWeights: (directory: string, { state = false } = {}) => save(directory, state),
     };
   }
 }

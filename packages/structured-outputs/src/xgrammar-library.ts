@@ -29,6 +29,16 @@ export function loadXGrammar(print: (line: string) => void, name = "@mlc-ai/web-
   return module.exports as XGrammar;
 }
 
+/** Returns whether the optional package of structured outputs is installed. */
+export function structuredOutputsAvailable(): boolean {
+  try {
+    createRequire(import.meta.url).resolve("@mlc-ai/web-xgrammar");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 interface WasmMemory {
   buffer: ArrayBuffer;
   grow(pages: number): number;

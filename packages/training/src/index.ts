@@ -1,4 +1,5 @@
 export * from "./port.js";
+export { composeEngine } from "./compose-engine.js";
 export { rlConfig } from "./jobs/rl-config.js";
 export type { ReferencePolicy, RlConfig } from "./jobs/rl-config.js";
 export { runRlJob } from "./jobs/rl-job.js";
@@ -14,7 +15,9 @@ export type { LoraConfig, LoraTarget } from "./lora-config.js";
 export { groupAdvantages } from "./objective/group-advantages.js";
 export { addSums, finishMetrics } from "./objective/metric-sums.js";
 export type { MetricSums } from "./objective/metric-sums.js";
-export { sequenceLoss } from "./objective/objective-loss.js";
+export { checkObjective, checkSequences } from "./objective/objective-checks.js";
+export type { SequenceLimits } from "./objective/objective-checks.js";
+export { objectiveLoss, sequenceLoss } from "./objective/objective-loss.js";
 export { optimizerDefaults, scheduledLearningRate } from "./objective/optimizer-defaults.js";
 export { policySettings } from "./objective/policy-settings.js";
 export { tokenWeights } from "./objective/token-weights.js";

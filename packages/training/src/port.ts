@@ -1,9 +1,10 @@
 /**
- * The port of the training engine: what the other packages use for gradients and sampling. One implementation runs on
- * the CPU of this machine. Another can call a remote trainer or inference server.
+ * The port of the training engine: what the other packages use for gradients and sampling. A trainer provider and a
+ * sampler provider are composed to one engine by `composeEngine`: the embedded engine is both; remote providers call a
+ * training server or an inference server.
  *
- * A *trainer* computes gradients from token sequences. A *sampler* generates tokens from prompts. *Weights* are
- * addressed by reference: both read them, and the trainer writes new ones.
+ * A *trainer* computes gradients from token sequences. A *sampler* generates tokens from prompts. *Weights* pass from
+ * one to the other as a directory.
  *
  * Tokens are vocabulary ids. Log-probabilities are natural logarithms of the raw model distribution: temperature 1,
  * before penalties, masks and truncation. Every method rejects with an `HeddleError`.
@@ -11,32 +12,74 @@
 import type { StructuredOutput } from "@heddle/structured-outputs";
 import type { LoraConfig } from "./lora-config.js";
 
-/** `heddle/starter`, `random:<preset>` or `dir:<alias>` of a directory from the configuration. */
+/** A name that `capabilities` lists: `heddle/starter`, `random:<preset>`, `dir:<alias>`, or a configured remote model. */
 export type BaseModelName = string;
 
 /**
- * The weights of a base model, or of a checkpoint: `checkpoint` is the absolute directory that was passed to `save`.
+ * Id of saved weights: the absolute path of the directory that was passed to `saveState` or `exportWeights`, or of a
+ * copy of it. What else the directory has, such as a reference to a state on a server, is known to its provider only.
  */
+export type WeightsId = string;
+
+/** The weights of a base model, or those of a checkpoint. */
 export interface WeightsRef {
   baseModel: BaseModelName;
-  checkpoint?: string;
+  checkpoint?: WeightsId;
+  /** Identity of the weights by content, as `exportWeights` returns it. If given, other weights are refused with `conflict`. */
+  digest?: string;
 }
 
 export interface BaseModelInfo {
   name: BaseModelName;
-  parameters: number;
+  /** Number of weights. Absent if the provider does not know it. */
+  parameters?: number;
   vocabularySize: number;
   /** Maximum number of tokens of prompt and completion together. */
   contextLength: number;
   /** Directory of `config.json`, `tokenizer.json` and the chat template. */
   directory: string;
+  /** Absent: the model cannot be trained. */
+  training?: TrainingCapabilities;
+  /** Absent: the model cannot be sampled from. */
+  sampling?: SamplingCapabilities;
+}
+
+export interface TrainingCapabilities {
+  /** Objectives of `forwardBackward`. */
+  objectives: Objective["name"][];
+  /** Whether all weights can be trained, without an adapter. */
+  fullFineTuning: boolean;
+  /** Absent: adapters cannot be trained. */
+  lora?: LoraCapabilities;
+  /** Whether `maxGradientNorm` of the optimizer settings has an effect. */
+  gradientClipping: boolean;
+  /** Whether `forwardBackward` can return entropies. */
+  entropies: boolean;
+  /** Maximum number of tokens of a sequence. */
+  maxSequenceTokens: number;
+  /** Maximum number of open trainers at the same time, over all models. Absent: unknown. */
+  maxOpenTrainers?: number;
+}
+
+export interface LoraCapabilities {
+  /** The adapter that is trained if one is needed and none is configured. */
+  default: LoraConfig;
+  maxRank: number;
+  /** The only possible value. Absent: any. */
+  alpha?: number;
+  /** Whether an adapter may have some of the targets only. If not, it has those of the default. */
+  selectableTargets: boolean;
+}
+
+export interface SamplingCapabilities {
+  /** Maximum number of tokens of prompt and completion together. */
+  contextLength: number;
+  /** Whether checkpoints of fully trained weights can be loaded; those of adapters always can. */
+  fullWeights: boolean;
 }
 
 export interface EngineCapabilities {
   models: BaseModelInfo[];
-  fullFineTuning: boolean;
-  adapters: boolean;
-  sampling: SamplingFeature[];
 }
 
 export interface EngineHealth {
@@ -45,20 +88,38 @@ export interface EngineHealth {
   detail?: string;
 }
 
-export interface TrainingEngine {
-  readonly kind: "embedded" | "tinker";
+export interface EngineProvider {
+  /** Lists the models that the provider knows. Absent `training` or `sampling` means that it cannot do it. */
   capabilities(): Promise<EngineCapabilities>;
   health(): Promise<EngineHealth>;
-  openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
-  readonly sampler: Sampler;
   close(): Promise<void>;
 }
+
+export interface TrainerProvider extends EngineProvider {
+  /** Returns the identity of weights by content. Weights with the same digest compute the same numbers. */
+  weightsDigest(weights: WeightsRef): Promise<string>;
+  openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
+  /**
+   * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs
+   * to the caller. Has no effect on weights that are unknown or only in the directory.
+   */
+  deleteWeights(weights: WeightsRef): Promise<void>;
+}
+
+export interface SamplerProvider extends EngineProvider {
+  readonly sampler: Sampler;
+}
+
+export interface TrainingEngine extends TrainerProvider, SamplerProvider {}
 
 // Training
 
 export interface TrainerSpec {
   weights: WeightsRef;
-  /** Absent: all weights are trained. A checkpoint that holds an adapter keeps its own configuration. */
+  /**
+   * Absent: all weights are trained, or the default adapter if the provider cannot do that. A checkpoint that holds an
+   * adapter keeps its own configuration.
+   */
   adapter?: LoraConfig;
   /** Seed of the initial adapter factors; training itself is deterministic. Unsigned 32-bit integer. */
   seed: number;
@@ -124,7 +185,10 @@ export interface ForwardBackwardOutput {
   loss: number;
   /** Log-probabilities per sequence, aligned with its tokens; NaN at the first token and at untrained tokens. */
   logprobs: Float64Array[];
-  /** Entropy in nats of the model's distribution at each token that has an entry in `logprobs`, if requested. */
+  /**
+   * Entropy in nats of the model's distribution at each token that has an entry in `logprobs`, if it was requested and
+   * the provider can compute it.
+   */
   entropies?: Float64Array[];
   metrics: Record<string, number>;
 }
@@ -136,10 +200,18 @@ export interface OptimizerSettings {
   beta2: number;
   epsilon: number;
   weightDecay: number;
-  /** Maximum global norm of the gradient; 0 disables clipping. */
+  /** Maximum global norm of the gradient; 0 disables clipping. Without effect where capabilities say so. */
   maxGradientNorm: number;
 }
 
+/**
+ * Trains one set of weights. A rejected call has changed nothing, with one exception: after an error whose
+ * `details.outcome` is `unknown`, weights and gradient may or may not have changed. Such a trainer rejects every later
+ * call but `close` in the same way, and training resumes with a new trainer from the last saved state.
+ *
+ * A loss that `Objective` does not express is trained with `logprobs` and then `forwardBackward` of `cross_entropy`
+ * with the weights `-dLoss/dlogprob`.
+ */
 export interface Trainer {
   /**
    * Returns the log-probabilities of the trained tokens (NaN for the others) under the current weights. Changes no
@@ -148,39 +220,32 @@ export interface Trainer {
   logprobs(sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]>;
   /**
    * Adds the gradient of the objective to the accumulated gradient. With one `normalizer`, several calls form one mean.
+   * A provider that cannot add up several calls rejects the second one with `unsupported`. A call that fails or is
+   * aborted while computing discards the accumulated gradient.
    */
   forwardBackward(
     objective: Objective,
     options?: { entropy?: boolean; signal?: AbortSignal; onProgress?: (trainedTokens: number) => void },
   ): Promise<ForwardBackwardOutput>;
   /**
-   * Performs one optimizer step with the accumulated gradient and resets it to zero. Rejects, without changing the
-   * weights, when the gradient norm is not finite.
+   * Performs one optimizer step with the accumulated gradient and resets it to zero. Rejects when the gradient norm is
+   * not finite. `gradientNorm` is NaN if the provider does not report it.
    */
   optimStep(settings: OptimizerSettings): Promise<{ gradientNorm: number; steps: number }>;
   /**
-   * Writes a checkpoint into `directory`, which must not exist: Hugging Face layout, or PEFT layout for an adapter.
-   * With `optimizer` it includes the moments and the step count. The write is atomic.
+   * Saves what `openTrainer` needs to resume: weights, optimizer moments and step count. `directory` must not exist; it
+   * appears complete or not at all. A remote provider keeps the state on its server and writes a reference to it.
    */
-  save(directory: string, options?: { optimizer?: boolean }): Promise<WeightsRef>;
+  saveState(directory: string): Promise<WeightsRef>;
+  /**
+   * Exports the weights for every sampler, into `directory`, which must not exist and appears complete or not at all:
+   * PEFT layout for an adapter, Hugging Face layout otherwise. With `state`, `openTrainer` can resume from it as well.
+   */
+  exportWeights(directory: string, options?: { state?: boolean }): Promise<WeightsRef>;
   close(): Promise<void>;
 }
 
 // Sampling
-
-export type SamplingFeature =
-  | "penalties"
-  | "logit_bias"
-  | "allowed_token_ids"
-  | "bad_words"
-  | "min_p"
-  | "min_tokens"
-  | "stop"
-  | "prompt_logprobs"
-  | "top_logprobs"
-  | "beam_search"
-  | "repetition_detection"
-  | "structured_outputs";
 
 export interface GenerateRequest {
   weights: WeightsRef;
@@ -257,18 +322,22 @@ export interface Completion {
 
 export interface GenerateResult {
   completions: Completion[];
+  /** Id of the weights that were used: the checkpoint of the request, or the name of the base model. */
+  weightsId: WeightsId;
   /** Per prompt token: the token itself, then alternatives; null for the first token. */
   promptLogprobs?: ((TokenLogprob[] & { 0: TokenLogprob }) | null)[];
   cachedTokens: number;
 }
 
 export interface Sampler {
+  /** Returns the names of all fields of the request that this sampler cannot honour; `generate` would reject them. */
+  unsupportedFields(request: Partial<GenerateRequest>): (keyof GenerateRequest)[];
   /** Generates completions. An abort stops the request within one decoding step; the call rejects with `aborted`. */
   generate(
     request: GenerateRequest,
     options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
   ): Promise<GenerateResult>;
-  /** Loads weights before the first request that uses them. */
+  /** Imports weights before the first request that uses them. */
   preload(weights: WeightsRef): Promise<void>;
   /** Unloads weights once no request uses them. Unknown weights are ignored. */
   unload(weights: WeightsRef): Promise<void>;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,6 +26,8 @@ interface Table {
 export interface TableEngine extends TrainingEngine {
   /** What trainers were opened with, in order. */
   opened: TrainerSpec[];
+  /** Checkpoints that `deleteWeights` was called with, in order. */
+  deleted: string[];
   /** Called before every optimizer step, with the number of steps that this engine has done. */
   beforeApply?: (steps: number) => void;
   applied: OptimizerSettings[];
@@ -37,25 +40,39 @@ export interface TableEngine extends TrainingEngine {
 export function tableEngine({ vocabulary = 272, contextLength = 64, directory = "" } = {}): TableEngine {
   let open = 0;
   const engine: TableEngine = {
-    kind: "embedded",
     opened: [],
+    deleted: [],
     applied: [],
     capabilities: async () => ({
       models: [
-        { name: "random:table", parameters: vocabulary ** 2, vocabularySize: vocabulary, contextLength, directory },
+        {
+          name: "random:table",
+          parameters: vocabulary ** 2,
+          vocabularySize: vocabulary,
+          contextLength,
+          directory,
+          training: {
+            objectives: ["cross_entropy", "policy"],
+            fullFineTuning: true,
+            gradientClipping: true,
+            entropies: true,
+            maxSequenceTokens: contextLength,
+          },
+        },
       ],
-      fullFineTuning: true,
-      adapters: false,
-      sampling: [],
     }),
     health: async () => ({ ok: true }),
+    weightsDigest: async ({ checkpoint }) => (checkpoint === undefined ? "untrained" : digestOf(checkpoint)),
     openTrainer: async (spec) => {
       if (open > 0) throw new HeddleError("busy", "Another trainer is open.");
       open++;
       engine.opened.push(spec);
       return trainerOf(spec);
     },
-    sampler: { generate: noSampler, preload: noSampler, unload: noSampler },
+    deleteWeights: async ({ checkpoint }) => {
+      if (checkpoint !== undefined) engine.deleted.push(checkpoint);
+    },
+    sampler: { unsupportedFields: () => ["weights"], generate: noSampler, preload: noSampler, unload: noSampler },
     close: async () => undefined,
   };
   return engine;
@@ -72,7 +89,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
     }
     const gradient = table.logits.map(() => 0);
 
-    return { logprobs, forwardBackward, optimStep, save, close };
+    return { logprobs, forwardBackward, optimStep, saveState: save, exportWeights: save, close };
 
     function distribution(previous: number): number[] {
       const row = table.logits.slice(previous * vocabulary, (previous + 1) * vocabulary);
@@ -131,18 +148,24 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       return { gradientNorm, steps: table.steps };
     }
 
-    async function save(into: string): ReturnType<Trainer["save"]> {
+    async function save(into: string): ReturnType<Trainer["saveState"]> {
       if (existsSync(into)) throw new HeddleError("invalid", `${into} exists.`);
       await mkdir(`${into}.part`);
       await writeFile(join(`${into}.part`, "table.json"), JSON.stringify(table));
       await rename(`${into}.part`, into);
-      return { baseModel: spec.weights.baseModel, checkpoint: into };
+      return { baseModel: spec.weights.baseModel, checkpoint: into, digest: await digestOf(into) };
     }
 
     async function close(): Promise<void> {
       open--;
     }
   }
+}
+
+async function digestOf(checkpoint: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(join(checkpoint, "table.json")))
+    .digest("hex");
 }
 
 async function noSampler(): Promise<never> {

@@ -1,45 +1,19 @@
-import { expect, onTestFinished, test } from "vitest";
-import type { SqlValue, Statements } from "../database.js";
-import { migrate } from "../migrate.js";
+import { expect, test } from "vitest";
+import { openRecorded } from "../../test/recorded-plans.js";
 import { foundation } from "../migrations/0001-foundation.js";
 import { annotationQueues } from "../migrations/0003-annotation-queues.js";
-import { openSqlite } from "../sqlite.js";
 import { openAnnotationQueues } from "./annotation-queues.js";
 import type { AnnotationQueues } from "./annotation-queues.js";
 
 const queue = { project_id: "acme/demo", queue_id: "q" };
 
-/** How SQLite runs each statement that `work` reads by. */
 async function plansOf(work: (queues: AnnotationQueues) => Promise<unknown>): Promise<string[]> {
-  const database = openSqlite(":memory:");
-  onTestFinished(async () => await database.close());
-  await migrate(database, [foundation, annotationQueues], () => 0n);
-  const sent: Array<[string, readonly SqlValue[]]> = [];
-  const recorded = (statements: Statements): Statements => ({
-    rows: async (sql, params = []) => {
-      sent.push([sql, params]);
-      return await statements.rows(sql, params);
-    },
-    run: async (sql, params) => await statements.run(sql, params),
-  });
-  const queues = openAnnotationQueues(
-    {
-      ...recorded(database),
-      transaction: async (inside) =>
-        await database.transaction(async (statements) => await inside(recorded(statements))),
-      close: async () => {},
-    },
-    () => 1n,
-  );
+  const { database, plans } = await openRecorded([foundation, annotationQueues]);
+  const queues = openAnnotationQueues(database, () => 1n);
   const made = { id: "q", project_id: "acme/demo", name: "q", description: "", scorer_refs: [], created_by: "ann" };
   await queues.create(made);
   await work(queues);
-  const plans: string[] = [];
-  for (const [sql, params] of sent) {
-    const steps = await database.rows(`EXPLAIN QUERY PLAN ${sql}`, params);
-    plans.push(steps.map((step) => String(step["detail"])).join("; "));
-  }
-  return plans;
+  return (await plans()).map((steps) => steps.join("; "));
 }
 
 test("pages of items are read from an index, in the order of each field", async () => {

@@ -45,42 +45,49 @@ export async function commitVersion(
   request: NewArtifactVersion,
   now: bigint,
 ): Promise<CommittedVersion> {
+  return await database.transaction(async (statements) => await insertVersion(statements, request, now));
+}
+
+/** As `commitVersion`, inside of a transaction. */
+export async function insertVersion(
+  statements: Statements,
+  request: NewArtifactVersion,
+  now: bigint,
+): Promise<CommittedVersion> {
   checkVersion(request);
-  return await database.transaction(async (statements) => {
-    const collection = await ensureCollection(statements, request, now);
-    const files = await filesOf(statements, request);
-    const digest = manifestDigest(files);
-    const same = request.deduplicate === true ? await newestIfSame(statements, collection.id, digest) : undefined;
-    const id = same ?? randomUUID();
-    if (same === undefined) {
-      const index = await takeIndex(statements, collection.id);
-      const size = files.reduce((sum, file) => sum + file.size_bytes, 0);
-      await statements.run(
-        `INSERT INTO artifact_versions (id, collection_id, version_index, digest, description, metadata, size_bytes,
+  const collection = await ensureCollection(statements, request, now);
+  const files = await filesOf(statements, request);
+  const digest = manifestDigest(files);
+  const same = request.deduplicate === true ? await newestIfSame(statements, collection.id, digest) : undefined;
+  const id = same ?? randomUUID();
+  if (same === undefined) {
+    const index = await takeIndex(statements, collection.id);
+    const size = files.reduce((sum, file) => sum + file.size_bytes, 0);
+    await statements.run(
+      `INSERT INTO artifact_versions (id, collection_id, version_index, digest, description, metadata, size_bytes,
             file_count, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-        [
-          id,
-          collection.id,
-          index,
-          digest,
-          storedText(request.description ?? ""),
-          storedText(request.metadata ?? "{}"),
-          BigInt(size),
-          BigInt(files.length),
-          now,
-          storedText(request.created_by),
-        ],
-      );
-      await insertFiles(statements, id, request.project_id, files);
-      await writeAlias(statements, collection.id, id, latestAlias);
-    }
-    for (const alias of request.aliases ?? []) {
-      if (alias !== latestAlias) await writeAlias(statements, collection.id, id, alias);
-    }
-    const version = await getVersionById(statements, id);
-    if (version === undefined) throw new Error(`the version ${id} vanished while it was made`);
-    return { version, created: same === undefined };
-  });
+      [
+        id,
+        collection.id,
+        index,
+        digest,
+        storedText(request.description ?? ""),
+        storedText(request.metadata ?? "{}"),
+        BigInt(size),
+        BigInt(files.length),
+        now,
+        storedText(request.created_by),
+      ],
+    );
+    await insertFiles(statements, id, request.project_id, files);
+    await writeAlias(statements, collection.id, id, latestAlias);
+  }
+  for (const alias of request.aliases ?? []) {
+    if (alias !== latestAlias) await writeAlias(statements, collection.id, id, alias);
+  }
+  const version = await getVersionById(statements, id);
+  if (version === undefined) throw new Error(`the version ${id} vanished while it was made`);
+  return { version, created: same === undefined };
 }
 
 function checkVersion({ name, type, files, aliases = [], metadata, description }: NewArtifactVersion): void {

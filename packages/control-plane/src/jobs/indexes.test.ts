@@ -1,40 +1,16 @@
-import { expect, onTestFinished, test } from "vitest";
-import type { SqlValue, Statements } from "../database.js";
-import { migrate } from "../migrate.js";
+import { expect, test } from "vitest";
+import { openRecorded } from "../../test/recorded-plans.js";
 import { jobs as jobsMigration } from "../migrations/0004-jobs.js";
-import { openSqlite } from "../sqlite.js";
 import { openJobs } from "./jobs.js";
 
 test("ended jobs are not read to find the next one", async () => {
-  const database = openSqlite(":memory:");
-  onTestFinished(async () => await database.close());
-  await migrate(database, [jobsMigration], () => 0n);
-  const sent: Array<[string, readonly SqlValue[]]> = [];
-  const recorded = (statements: Statements): Statements => ({
-    rows: async (sql, params = []) => {
-      sent.push([sql, params]);
-      return await statements.rows(sql, params);
-    },
-    run: async (sql, params) => await statements.run(sql, params),
-  });
-  const jobs = openJobs(
-    {
-      ...recorded(database),
-      transaction: async (inside) =>
-        await database.transaction(async (statements) => await inside(recorded(statements))),
-      close: async () => {},
-    },
-    () => 1n,
-  );
+  const recorded = await openRecorded([jobsMigration]);
+  const jobs = openJobs(recorded.database, () => 1n);
   await jobs.add({ id: "job", project_id: "acme/demo", kind: "evaluate", payload: "{}" });
-  sent.splice(0);
+  recorded.clear();
   await jobs.claim({ kinds: ["evaluate", "train"], lease_us: 1n });
   await jobs.nextDue(["evaluate"]);
-  const plans: string[] = [];
-  for (const [sql, params] of sent) {
-    const steps = await database.rows(`EXPLAIN QUERY PLAN ${sql}`, params);
-    plans.push(...steps.map((step) => String(step["detail"])));
-  }
+  const plans = (await recorded.plans()).flat();
   expect(plans.length).toBeGreaterThan(4);
   const reads = plans.filter((plan) => /^(SCAN|SEARCH) (jobs|j|r|c|s|earlier)\b/.test(plan));
   expect(reads.length).toBeGreaterThan(4);

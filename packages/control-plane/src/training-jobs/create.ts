@@ -24,6 +24,7 @@ export interface NewTrainingJob {
   force?: boolean;
   /** JSON text. */
   config: string;
+  warnings?: readonly string[];
   data_blob?: string;
   data_source?: string;
   call_ids?: readonly string[];
@@ -54,8 +55,8 @@ export async function createTrainingJob(
     }
     const [row] = await statements.rows(
       `INSERT INTO training_jobs (id, sequence, project_id, model_id, kind, request_digest, dedupe_key, idempotency_key,
-          config, data_blob, data_source, call_ids, created_by, state, completed_sequences, created_at)
-        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', 0, $13
+          config, warnings, data_blob, data_source, call_ids, created_by, state, completed_sequences, created_at)
+        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'queued', 0, $14
           FROM training_jobs WHERE TRUE
         RETURNING ${trainingJobColumns}`,
       [
@@ -67,6 +68,7 @@ export async function createTrainingJob(
         dedupeKey,
         job.idempotency_key === undefined ? null : storedText(job.idempotency_key),
         storedText(job.config),
+        storedText(JSON.stringify(job.warnings ?? [])),
         job.data_blob ?? null,
         job.data_source === undefined ? null : storedText(job.data_source),
         job.call_ids === undefined ? null : storedText(JSON.stringify(job.call_ids)),

@@ -1,5 +1,9 @@
 import { HeddleError } from "@heddle/errors";
+import { insertVersion } from "../artifacts/commit-version.js";
+import type { NewArtifactVersion } from "../artifacts/commit-version.js";
+import type { ArtifactVersion } from "../artifacts/records.js";
 import type { Database, Statements } from "../database.js";
+import { integerOf, textOf } from "../database.js";
 import { insertCheckpoint } from "../training-models/checkpoints.js";
 import type { NewCheckpoint } from "../training-models/checkpoints.js";
 import type { Checkpoint } from "../training-models/records.js";
@@ -8,7 +12,9 @@ import { addTerminalEvent } from "./events.js";
 import type { BlobFile } from "./records.js";
 
 export interface TrainingResult {
-  checkpoint: Omit<NewCheckpoint, "job_id" | "model_id">;
+  checkpoint: Pick<NewCheckpoint, "id" | "metrics">;
+  /** Contents that the project has sent; null for the untrained weights of the base model. */
+  weights: Pick<NewArtifactVersion, "files" | "metadata"> | null;
   /** State of the optimizer; that of earlier jobs of the model is forgotten. */
   optimizer_files: readonly BlobFile[];
   /** Data of `training_ended`; `step` and `checkpoint_id` are added. */
@@ -30,19 +36,26 @@ export interface TrainingFailure {
 export async function succeedTrainingJob(
   database: Database,
   id: string,
-  { checkpoint, optimizer_files, data }: TrainingResult,
+  { checkpoint, weights, optimizer_files, data }: TrainingResult,
   now: bigint,
 ): Promise<Checkpoint | undefined> {
   return await database.transaction(async (statements) => {
     const [job] = await statements.rows(
       `UPDATE training_jobs SET state = 'succeeded', phase = NULL, ended_at = $2, optimizer_files = $3,
           dedupe_key = CASE WHEN kind = 'sft' THEN dedupe_key ELSE NULL END
-        WHERE id = $1 AND state = 'running' RETURNING model_id`,
+        WHERE id = $1 AND state = 'running' RETURNING model_id, created_by`,
       [id, now, storedText(JSON.stringify(optimizer_files))],
     );
-    const modelId = job?.["model_id"];
-    if (typeof modelId !== "string") return undefined;
-    const added = await insertCheckpoint(statements, { ...checkpoint, job_id: id, model_id: modelId }, now);
+    if (job === undefined) return undefined;
+    const modelId = textOf(job, "model_id");
+    const version =
+      weights && (await insertWeights(statements, { ...weights, modelId, createdBy: textOf(job, "created_by") }, now));
+    const identity = { artifact_version: version?.id ?? null, weights_digest: version?.digest ?? null };
+    const added = await insertCheckpoint(
+      statements,
+      { ...checkpoint, ...identity, job_id: id, model_id: modelId },
+      now,
+    );
     await statements.run("UPDATE training_jobs SET step = $2, checkpoint_id = $3 WHERE id = $1", [
       id,
       BigInt(added.step),
@@ -56,6 +69,32 @@ export async function succeedTrainingJob(
     await addTerminalEvent(statements, id, { type: "training_ended", data: ended }, now);
     return added;
   });
+}
+
+/** Adds the version of the model's artifact that its next checkpoint has. */
+async function insertWeights(
+  statements: Statements,
+  { modelId, createdBy, ...weights }: NonNullable<TrainingResult["weights"]> & { modelId: string; createdBy: string },
+  now: bigint,
+): Promise<ArtifactVersion> {
+  const [model] = await statements.rows(
+    "SELECT project_id, name, next_step FROM training_models WHERE id = $1 AND deleted_at IS NULL",
+    [modelId],
+  );
+  if (model === undefined) throw new HeddleError("not_found", `no model ${modelId}`);
+  const { version } = await insertVersion(
+    statements,
+    {
+      ...weights,
+      project_id: textOf(model, "project_id"),
+      name: textOf(model, "name"),
+      type: "lora",
+      aliases: [`step${integerOf(model, "next_step")}`],
+      created_by: createdBy,
+    },
+    now,
+  );
+  return version;
 }
 
 /**
@@ -84,8 +123,8 @@ async function fail(
     [value, state, storedText(error_message), error_type, now],
   );
   const ids: string[] = [];
-  for (const { id } of rows) {
-    if (typeof id !== "string") throw new HeddleError("corrupt", "a training job has no id");
+  for (const row of rows) {
+    const id = textOf(row, "id");
     const data = JSON.stringify({ error_message, error_type });
     await addTerminalEvent(statements, id, { type: "training_failed", data }, now);
     ids.push(id);

@@ -30,9 +30,11 @@ export interface TrainingJobRecord {
   request_digest: string;
   /** JSON text of the submitted settings. */
   config: string;
+  /** What was noticed in the request and does not prevent the job. */
+  warnings: string[];
   /** Key of the blob with the data; null if an artifact has them. */
   data_blob: string | null;
-  /** URI of the artifact with the data. */
+  /** Id of the artifact version with the data. */
   data_source: string | null;
   /** Ids of the calls from which the data were made. */
   call_ids: string[] | null;
@@ -46,6 +48,8 @@ export interface TrainingJobRecord {
   /** Number of gradient steps; null until the job has read its data. */
   num_sequences: number | null;
   completed_sequences: number;
+  /** Step of the checkpoint that it began with; null before, and for the base model. */
+  from_step: number | null;
   /** Step of the resulting checkpoint. */
   step: number | null;
   checkpoint_id: string | null;
@@ -66,8 +70,8 @@ export interface TrainingEventRecord {
   data: string;
 }
 
-export const trainingJobColumns = `id, project_id, model_id, kind, request_digest, config, data_blob, data_source, call_ids,
-  created_by, state, phase, error_message, error_type, num_sequences, completed_sequences, step, checkpoint_id,
+export const trainingJobColumns = `id, project_id, model_id, kind, request_digest, config, warnings, data_blob, data_source, call_ids,
+  created_by, state, phase, error_message, error_type, num_sequences, completed_sequences, from_step, step, checkpoint_id,
   optimizer_files, created_at, started_at, ended_at`;
 
 export function trainingJobOf(row: Row): TrainingJobRecord {
@@ -78,6 +82,7 @@ export function trainingJobOf(row: Row): TrainingJobRecord {
     kind: oneOf(trainingJobKinds, row, "kind"),
     request_digest: textOf(row, "request_digest"),
     config: originalText(textOf(row, "config")),
+    warnings: JSON.parse(originalOf(row, "warnings")) as string[],
     data_blob: optional(row, "data_blob", textOf),
     data_source: optional(row, "data_source", originalOf),
     call_ids: optional(row, "call_ids", (r, c) => JSON.parse(originalOf(r, c)) as string[]),
@@ -88,6 +93,7 @@ export function trainingJobOf(row: Row): TrainingJobRecord {
     error_type: optional(row, "error_type", textOf),
     num_sequences: optional(row, "num_sequences", numberOf),
     completed_sequences: numberOf(row, "completed_sequences"),
+    from_step: optional(row, "from_step", numberOf),
     step: optional(row, "step", numberOf),
     checkpoint_id: optional(row, "checkpoint_id", textOf),
     optimizer_files: optional(row, "optimizer_files", (r, c) => JSON.parse(originalOf(r, c)) as BlobFile[]),

@@ -31,8 +31,15 @@ export interface TrainingJobs {
   page(modelId: string, page: CursorPage): Promise<{ jobs: TrainingJobRecord[]; has_more: boolean }>;
   /** Number of jobs of the same project that wait or run and were created before. */
   position(id: string): Promise<number>;
-  /** Makes a job run. Returns false for one that has ended. */
-  start(id: string): Promise<boolean>;
+  /** Whether a job of the model waits or runs. */
+  hasActive(modelId: string): Promise<boolean>;
+  /**
+   * Makes a job run, from the newest checkpoint of its model; another attempt begins with the same. Returns undefined for
+   * a job that has ended.
+   */
+  start(id: string): Promise<TrainingJobRecord | undefined>;
+  /** Steps of the checkpoints that running jobs of a model began with. */
+  stepsInUse(modelId: string): Promise<Set<number>>;
   /** Records what a running job does now. */
   setPhase(id: string, phase: TrainingPhase): Promise<void>;
   events: TrainingEvents;
@@ -82,13 +89,26 @@ export function openTrainingJobs(database: Database, now: () => bigint): Trainin
       );
       return row === undefined ? 0 : Number(integerOf(row, "ahead"));
     },
+    async hasActive(modelId) {
+      const sql = "SELECT id FROM training_jobs WHERE model_id = $1 AND state IN ('queued', 'running') LIMIT 1";
+      return (await database.rows(sql, [modelId])).length > 0;
+    },
     async start(id) {
-      const rows = await database.rows(
-        `UPDATE training_jobs SET state = 'running', phase = 'preparing', started_at = COALESCE(started_at, $2)
-          WHERE id = $1 AND state IN ('queued', 'running') RETURNING id`,
+      const [row] = await database.rows(
+        `UPDATE training_jobs SET state = 'running', phase = 'preparing', started_at = COALESCE(started_at, $2),
+            from_step = CASE WHEN started_at IS NOT NULL THEN from_step ELSE
+              (SELECT MAX(step) FROM checkpoints c WHERE c.model_id = training_jobs.model_id AND c.deleted_at IS NULL) END
+          WHERE id = $1 AND state IN ('queued', 'running') RETURNING ${trainingJobColumns}`,
         [id, now()],
       );
-      return rows.length > 0;
+      return row && trainingJobOf(row);
+    },
+    async stepsInUse(modelId) {
+      const rows = await database.rows(
+        "SELECT from_step FROM training_jobs WHERE model_id = $1 AND state = 'running' AND from_step IS NOT NULL",
+        [modelId],
+      );
+      return new Set(rows.map((row) => Number(integerOf(row, "from_step"))));
     },
     async setPhase(id, phase) {
       await database.run("UPDATE training_jobs SET phase = $2 WHERE id = $1 AND state = 'running'", [id, phase]);

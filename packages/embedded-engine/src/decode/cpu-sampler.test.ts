@@ -1,5 +1,6 @@
 import { loraTargets } from "@heddle/training";
-import type { CompletionChunk, GenerateResult, LoraConfig, SampledToken } from "@heddle/training";
+import type { SamplingResult } from "../sampling/sampling-request.js";
+import type { CompletionChunk, LoraConfig, SampledToken } from "@heddle/training";
 import { expect, test } from "vitest";
 import { inFloat64 } from "../../test/float64-model.js";
 import { float64Distribution, requestOf, serveSmallModel } from "../../test/served-model.js";
@@ -155,7 +156,7 @@ test("adapters of one base are decoded together with it, each with its own distr
 
 test("weights are replaced without aborting requests on the old ones", async () => {
   const { sampler, config, tokenizer } = await serveSmallModel();
-  let old: Promise<GenerateResult> | undefined;
+  let old: Promise<SamplingResult> | undefined;
   await new Promise<void>((begun) => {
     old = sampler.generate(requestOf({ maxTokens: 30 }), { onChunk: () => begun() });
   });

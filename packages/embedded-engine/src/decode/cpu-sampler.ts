@@ -1,9 +1,10 @@
-import type { CompletionChunk, GenerateRequest, GenerateResult, LoraConfig } from "@heddle/training";
+import type { CompletionChunk, GenerateRequest, LoraConfig } from "@heddle/training";
 import type { Constraints, StructuredOutput } from "@heddle/structured-outputs";
 import { randomInt } from "node:crypto";
 import { HeddleError, withLoc } from "@heddle/errors";
 import type { ParameterSet } from "../model/parameters.js";
 import type { CompletionContext } from "../sampling/completion-sampler.js";
+import type { SamplingResult } from "../sampling/sampling-request.js";
 import { checkSamplingRequest } from "../sampling/sampling-request.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { compileConstraint } from "./compiled-constraint.js";
@@ -50,7 +51,7 @@ export interface CpuSampler {
   generate(
     request: CpuGenerateRequest,
     options?: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
-  ): Promise<GenerateResult>;
+  ): Promise<SamplingResult>;
   stats(): SamplerStats;
   /** Rejects running requests with `aborted` and frees everything. */
   close(): Promise<void>;
@@ -100,7 +101,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     request: CpuGenerateRequest,
     served: RegisteredWeights,
     { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal },
-  ): Promise<GenerateResult> => {
+  ): Promise<SamplingResult> => {
     const context = contextOf(request, served);
     const { prepared, model } = served;
     const minimum = minBytes({ weights: prepared, context });
@@ -117,7 +118,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     const available = structuredOutput && model.constraints;
     const constraint = available ? await compile(structuredOutput, available) : undefined;
     let abort: () => void = () => undefined;
-    const result = new Promise<GenerateResult>((resolve, reject) => {
+    const result = new Promise<SamplingResult>((resolve, reject) => {
       const scheduled = createScheduledRequest({
         weights: prepared,
         context,

@@ -1,4 +1,5 @@
-import type { GenerateResult, Completion, CompletionChunk } from "@heddle/training";
+import type { Completion, CompletionChunk } from "@heddle/training";
+import type { SamplingResult } from "../sampling/sampling-request.js";
 import type { BeamSearch } from "../sampling/beam-search.js";
 import { createBeamSearch } from "../sampling/beam-search.js";
 import type { CompletionSampler, CompletionContext } from "../sampling/completion-sampler.js";
@@ -30,7 +31,7 @@ export interface ScheduledRequest {
   reader?: PromptReader;
   /** The prefilled prompt, until the last completion has started from it. */
   prompt?: PrefilledPrompt;
-  promptLogprobs?: GenerateResult["promptLogprobs"];
+  promptLogprobs?: SamplingResult["promptLogprobs"];
   /** Completed, failed or aborted: its rows can be dropped. */
   readonly settled: boolean;
   /** Settled without a result. */
@@ -50,7 +51,7 @@ export interface ScheduledRequestInput {
   constraint?: CompiledConstraint;
   order: number;
   onChunk?: (chunk: CompletionChunk) => void;
-  resolve: (result: GenerateResult) => void;
+  resolve: (result: SamplingResult) => void;
   reject: (error: unknown) => void;
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { GenerateResult, SampledToken } from "@heddle/training";
+import type { SampledToken } from "@heddle/training";
+import type { SamplingResult } from "../sampling/sampling-request.js";
 import { responseLimit } from "./response-limit.js";
 
 const token: SampledToken = { token: 1, logprob: -1, alternatives: [{ token: 2, logprob: -2, rank: 1 }] };
@@ -17,7 +18,7 @@ it("a result that exceeds the maximum of log-probabilities is aborted while it i
 it("the log-probabilities of the prompt count as well, and those of a result without chunks", () => {
   const limit = responseLimit(5);
   const one = { token: 1, logprob: -1, rank: 1 };
-  const result = (tokens: SampledToken[]): GenerateResult => ({
+  const result = (tokens: SampledToken[]): SamplingResult => ({
     completions: [{ index: 0, text: "", tokens, finishReason: "length", stopReason: null }],
     promptLogprobs: [null, [one, one]],
     cachedTokens: 0,

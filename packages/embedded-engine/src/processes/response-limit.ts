@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
-import type { GenerateResult, CompletionChunk, SampledToken } from "@heddle/training";
+import type { CompletionChunk, SampledToken } from "@heddle/training";
+import type { SamplingResult } from "../sampling/sampling-request.js";
 
 /**
  * Maximum number of log-probabilities in one result: sampled tokens, prompt tokens and the alternatives of both. A
@@ -14,7 +15,7 @@ export interface ResponseLimit {
   /** Counts the log-probabilities of a chunk. */
   add(chunk: CompletionChunk): void;
   /** Throws `too_large` when the chunks so far, or the complete `result`, exceed the limit. */
-  check(result?: GenerateResult): void;
+  check(result?: SamplingResult): void;
 }
 
 /** Enforces the limit of one result while it is generated. */
@@ -39,7 +40,7 @@ function logprobCount(tokens: SampledToken[]): number {
   return tokens.reduce((sum, { alternatives }) => sum + 1 + alternatives.length, 0);
 }
 
-function totalLogprobCount({ completions, promptLogprobs = [] }: GenerateResult): number {
+function totalLogprobCount({ completions, promptLogprobs = [] }: SamplingResult): number {
   const sampled = completions.reduce((sum, { tokens }) => sum + logprobCount(tokens), 0);
   return promptLogprobs.reduce((sum, entries) => sum + (entries?.length ?? 0), sampled);
 }

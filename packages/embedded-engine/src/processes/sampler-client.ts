@@ -12,7 +12,7 @@ const maxPauseMs = 30_000;
 /** Number of consecutive failures that make a crash loop: requests are rejected until the next start. */
 const crashLoopFailures = 4;
 
-export interface RestartingSampler extends Sampler {
+export interface RestartingSampler extends Omit<Sampler, "unsupportedFields"> {
   /** Returns the reason of the failure while the process is in a crash loop. */
   failureReason(): string | undefined;
   close(): Promise<void>;

@@ -34,7 +34,8 @@ serve<SamplerMethods>({
       const options = { signal: AbortSignal.any([signal, limit.signal]), onChunk };
       const result = await sampler.generate({ ...request, weights: id }, options);
       limit.check(result);
-      return result;
+      const { baseModel, checkpoint } = request.weights;
+      return { ...result, weightsId: checkpoint ?? baseModel };
     } catch (error) {
       limit.check();
       throw error;

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import type { HeddleError } from "@heddle/errors";
-import type { Trainer } from "@heddle/training";
+import type { Trainer, WeightsRef } from "@heddle/training";
 import { removeLeftovers } from "../weights/partial-directories.js";
 import type { ChildOptions } from "./child.js";
 import { openChild } from "./open-child.js";
@@ -24,20 +24,23 @@ export async function openTrainerProcess(
     opening,
     signal,
   );
+  async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
+    try {
+      return await child.call("save", { directory, optimizer });
+    } catch (error) {
+      // A killed process leaves a partial directory under a temporary name.
+      if (child.ended) await removeLeftovers(dirname(directory)).catch(() => undefined);
+      throw error;
+    }
+  }
+
   const trainer: Trainer = {
     logprobs: (sequences, signal) => child.call("logprobs", sequences, { signal }),
     forwardBackward: (objective, { entropy, signal, onProgress } = {}) =>
       child.call("forwardBackward", { objective, entropy }, { signal, onEvent: onProgress }),
     optimStep: (settings) => child.call("optimStep", settings),
-    async save(directory, { optimizer } = {}) {
-      try {
-        return await child.call("save", { directory, optimizer });
-      } catch (error) {
-        // A killed process leaves a partial directory under a temporary name.
-        if (child.ended) await removeLeftovers(dirname(directory)).catch(() => undefined);
-        throw error;
-      }
-    },
+    saveState: (directory) => save(directory, true),
+    exportWeights: (directory, { state = false } = {}) => save(directory, state),
     close: () => child.close(),
   };
   return { trainer, exited: child.exited };

@@ -1,9 +1,10 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import type { GenerateRequest } from "@heddle/training";
+import type { GenerateRequest, GenerateResult } from "@heddle/training";
 
 /** A request without its weights, which are resolved separately. */
 export type SamplingRequest = Omit<GenerateRequest, "weights">;
+export type SamplingResult = Omit<GenerateResult, "weightsId">;
 
 /** Limits that requests are validated against. */
 export interface SamplingLimits {

@@ -10,7 +10,7 @@ import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
 import { requireTrainingMemory } from "../model/memory.js";
 import type { ParameterSet } from "../model/parameters.js";
-import { addSums, finishMetrics } from "@heddle/training";
+import { addSums, checkObjective, checkSequences, finishMetrics } from "@heddle/training";
 import type { OptimizerState } from "../weights/optimizer-file.js";
 import { adamStep, checkOptimizerSettings } from "./adam.js";
 import { batchLimits, workerCount } from "./batch-limits.js";
@@ -20,7 +20,6 @@ import { openGradientWorkers } from "./gradient-workers.js";
 import type { Microbatch } from "./microbatches.js";
 import { planMicrobatches } from "./microbatches.js";
 import { openNetwork } from "./network.js";
-import { checkObjective, checkSequences } from "./sequence-checks.js";
 
 export interface CpuTrainerSettings {
   config: ModelConfig;
@@ -36,8 +35,8 @@ export interface CpuTrainerSettings {
   workers?: number;
 }
 
-/** The port's trainer in this process, without `save`. */
-export interface CpuTrainer extends Omit<Trainer, "save"> {
+/** The port's trainer in this process, without saving. */
+export interface CpuTrainer extends Omit<Trainer, "saveState" | "exportWeights"> {
   readonly config: ModelConfig;
   readonly weights: ParameterSet;
   readonly adapter?: { config: LoraConfig; set: ParameterSet };

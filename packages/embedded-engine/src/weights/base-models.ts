@@ -10,6 +10,7 @@ import { initialWeights } from "./initial-weights.js";
 import type { ModelWeights } from "./model-directory.js";
 import { loadModel, readModelConfig } from "./model-directory.js";
 import { findTensors } from "./sharded-tensors.js";
+import { modelDigest, randomDigest } from "./weights-digest.js";
 
 /** Sent to the processes of the engine, hence JSON. */
 export interface BaseModelSettings {
@@ -17,8 +18,11 @@ export interface BaseModelSettings {
   directories?: Record<string, string>;
 }
 
+/** Of a model on this machine, the number of weights is known. */
+export type LocalModelInfo = BaseModelInfo & { parameters: number };
+
 export interface BaseModel {
-  info: BaseModelInfo;
+  info: LocalModelInfo;
   config: ModelConfig;
 }
 
@@ -37,14 +41,14 @@ const starterDirectory = fileURLToPath(new URL("../../models/starter", import.me
 /** Lists the base models, and those that cannot be used. Reads their configurations, not their weights. */
 export async function listBaseModels(
   settings: BaseModelSettings,
-): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
+): Promise<{ models: LocalModelInfo[]; problems: BaseModelProblem[] }> {
   const aliases = Object.keys(settings.directories ?? {});
   const names = [
     starter,
     ...[...presets.keys()].map((preset) => `random:${preset}`),
     ...aliases.map((each) => `dir:${each}`),
   ];
-  const models: BaseModelInfo[] = [];
+  const models: LocalModelInfo[] = [];
   const problems: BaseModelProblem[] = [];
   for (const name of names) {
     try {
@@ -72,6 +76,13 @@ export async function loadBaseModel(settings: BaseModelSettings, name: BaseModel
   const { directory, preset } = locate(settings, name);
   if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
   return withModelName(name, () => loadModel(directory));
+}
+
+/** Returns the digest of a base model's weights. The first call reads them; see `fileDigest`. */
+export async function baseModelDigest(settings: BaseModelSettings, name: BaseModelName): Promise<string> {
+  const { directory, preset } = locate(settings, name);
+  if (preset) return randomDigest(preset, randomSeed);
+  return withModelName(name, async () => modelDigest(directory, await readModelConfig(directory)));
 }
 
 interface ModelLocation {

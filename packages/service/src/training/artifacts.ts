@@ -7,7 +7,7 @@ import { readContent } from "../artifacts/read-content.js";
 import { storeContent } from "../artifacts/store-content.js";
 import type { Caller, Services } from "../services.js";
 import { wireArtifact, wireArtifactVersion } from "../wire/artifact.js";
-import { wirePage } from "../wire/page.js";
+import { wirePage } from "../wire/training-model.js";
 
 interface VersionParams {
   entity: string;

@@ -6,6 +6,7 @@ import type { HeddleProcess } from "./heddle-process.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import type { Wire } from "./wire.js";
+import { victims } from "./victims.js";
 
 // One round in the suite; `pnpm faults` runs ten.
 const rounds = Math.min(Number(process.env["FAULT_ROUNDS"] ?? 1), 10);
@@ -13,25 +14,6 @@ const seed = Number(process.env["FAULT_SEED"] ?? 4680);
 const rowCount = 16;
 const trials = 2;
 const secret = "sk-very-secret-key";
-
-const victims: Record<string, (heddle: HeddleProcess) => Promise<void>> = {
-  async "the service"(heddle) {
-    await heddle.end("SIGKILL");
-    await heddle.start();
-  },
-  async "the engine host"(heddle) {
-    process.kill(heddle.enginePid(), "SIGKILL");
-  },
-  async "service and engine host"(heddle) {
-    process.kill(heddle.enginePid(), "SIGKILL");
-    await heddle.end("SIGKILL");
-    await heddle.start();
-  },
-  async "nothing (SIGTERM instead)"(heddle) {
-    await heddle.end("SIGTERM");
-    await heddle.start();
-  },
-};
 
 let chat: Awaited<ReturnType<typeof startChatServer>>;
 let heddle: HeddleProcess;

@@ -10,25 +10,11 @@ import type { Ledger } from "./ledger.js";
 import { random } from "./random.js";
 import { wire } from "./wire.js";
 import { kindCount, writeAll } from "./writers.js";
+import { victims } from "./victims.js";
 
 // Every kind of write goes on during every kill; `pnpm faults` runs twenty rounds, the suite one.
 const rounds = Number(process.env["FAULT_ROUNDS"] ?? 1);
 const seed = Number(process.env["FAULT_SEED"] ?? 4680);
-
-const victims: Record<string, (heddle: HeddleProcess) => Promise<void>> = {
-  async "the service"(heddle) {
-    await heddle.end("SIGKILL");
-    await heddle.start();
-  },
-  async "the engine host"(heddle) {
-    process.kill(heddle.enginePid(), "SIGKILL");
-  },
-  async "service and engine host"(heddle) {
-    process.kill(heddle.enginePid(), "SIGKILL");
-    await heddle.end("SIGKILL");
-    await heddle.start();
-  },
-};
 
 let heddle: HeddleProcess;
 beforeAll(async () => (heddle = await openHeddle()), 60_000);

@@ -53,6 +53,9 @@ const scoped = closed.filter(
 const allowed = { read: ["read", "write"], write: ["write"], admin: ["admin"] } as const;
 const tooWeak = { read: [], write: ["read"], admin: ["read", "write"] } as const;
 const rightOf = ({ access }: SpecOperation) => access?.right ?? "read";
+/** The member of an error body that has the reason. */
+const reasonOf = ({ model }: SpecOperation) => (model.interface === "training" ? "detail" : "reason");
+const forbiddenBy = (operation: SpecOperation) => JSON.stringify({ [reasonOf(operation)]: "Forbidden" });
 
 const unserved = new Map<string, Promise<boolean>>();
 /** Operations that this version describes and does not serve yet respond 501 and have nothing to hide. */
@@ -87,7 +90,7 @@ test("the tenants hold what the samples ask for", async () => {
   before = [await contentOf(tenants.own), await contentOf(tenants.foreign)];
   const [, foreign] = before.map((tenant) => JSON.stringify(tenant));
   expect(foreign?.split(secret).length).toBeGreaterThan(15);
-  expect(foreign).not.toContain('"reason"');
+  expect(foreign).not.toMatch(/\{\\"(reason|detail)\\"/);
 });
 
 describe.concurrent("a request without a key that is known", () => {
@@ -96,7 +99,7 @@ describe.concurrent("a request without a key that is known", () => {
       const { status, headers, text } = await send(service, operation, tenants[whose].request(operation), keys[key]);
       expect([key, whose, status]).toEqual([key, whose, 401]);
       expect(headers.get("www-authenticate")).toMatch(/^Basic/);
-      expect(Object.keys(JSON.parse(text) as object)).toEqual(["reason"]);
+      expect(Object.keys(JSON.parse(text) as object)).toEqual([reasonOf(operation)]);
     });
   });
 });
@@ -104,17 +107,32 @@ describe.concurrent("a request without a key that is known", () => {
 describe.concurrent("a key that may not", () => {
   test.each(scoped)("$id", async (operation) => {
     if (await isUnserved(operation)) return;
-    const refused = ["other project", "other entity", ...tooWeak[rightOf(operation)]] as const;
+    // A record is looked up for its project, so it does not exist for the keys of others.
+    const elsewhere = ["other project", "other entity"] as const;
+    const isRecord = operation.access?.project === "record";
+    const refused = [...(isRecord ? [] : elsewhere), ...tooWeak[rightOf(operation)]];
     const nowhere = newProject();
     await eachPair(refused, known, async (key, whose) => {
       for (const projectId of [tenants.own.project_id, nowhere]) {
         const parts = tenants[whose].request(operation, projectId);
         const { status, text } = await send(service, operation, parts, keys[key]);
-        expect([key, whose, status, text]).toEqual([key, whose, 403, '{"reason":"Forbidden"}']);
+        expect([key, whose, status, text]).toEqual([key, whose, 403, forbiddenBy(operation)]);
       }
     });
-    const parts = tenants.foreign.request(operation);
-    expect((await send(service, operation, parts, keys.admin)).text).toBe('{"reason":"Forbidden"}');
+    const responseTo = async (key: keyof typeof keys, whose: keyof typeof tenants) => {
+      const { status, text } = await send(service, operation, tenants[whose].request(operation), keys[key]);
+      return [status, withoutNames(text)];
+    };
+    if (!isRecord) {
+      expect(await responseTo("admin", "foreign")).toEqual([403, forbiddenBy(operation)]);
+      return;
+    }
+    const missing = await responseTo("admin", "missing");
+    expect(missing).toEqual([404, expect.anything()]);
+    expect(await responseTo("admin", "foreign")).toEqual(missing);
+    await eachPair(elsewhere, known, async (key, whose) => {
+      expect([key, whose, await responseTo(key, whose)]).toEqual([key, whose, missing]);
+    });
   });
 });
 

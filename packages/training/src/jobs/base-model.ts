@@ -1,18 +1,19 @@
 import { HeddleError } from "@heddle/errors";
 import { isBundledModel } from "../objective/optimizer-defaults.js";
-import type { BaseModelInfo } from "../port.js";
+import type { BaseModelInfo, TrainingCapabilities } from "../port.js";
 import type { ChatTemplate } from "@heddle/chat-format";
 import { openChatTemplate, openTokenizer } from "@heddle/chat-format";
 import type { TrainingJob } from "./training-job.js";
 
 /**
  * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for
- * an unknown name.
+ * an unknown name, and `unsupported` for a model that can only be sampled from.
  */
-export async function openBaseModel({
-  engine,
-  from,
-}: Pick<TrainingJob, "engine" | "from">): Promise<{ info: BaseModelInfo; template: ChatTemplate }> {
+export async function openBaseModel({ engine, from }: Pick<TrainingJob, "engine" | "from">): Promise<{
+  info: BaseModelInfo;
+  training: TrainingCapabilities;
+  template: ChatTemplate;
+}> {
   const name = from.baseModel;
   const { models } = await engine.capabilities();
   const info = models.find((model) => model.name === name);
@@ -22,6 +23,10 @@ export async function openBaseModel({
       loc: ["from", "baseModel"],
     });
   }
+  if (!info.training) {
+    throw new HeddleError("unsupported", `The model ${name} cannot be trained here.`, { loc: ["from", "baseModel"] });
+  }
   const tokenizer = await openTokenizer(info.directory);
-  return { info, template: await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) }) };
+  const template = await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) });
+  return { info, training: info.training, template };
 }

@@ -63,6 +63,13 @@ const untimed = (events: TrainingJobEvent[]) =>
   });
 
 describe("a training job", () => {
+  it("has its provider delete what a server keeps of internal checkpoints", async () => {
+    const engine = tableEngine({ vocabulary: 8 });
+    const workDirectory = join(directory, "work");
+    await run({ ...policyJob(engine, "checkpoint"), workDirectory, stepsPerCheckpoint: 8 });
+    expect(engine.deleted).toEqual([join(workDirectory, "step-8"), join(workDirectory, "step-16")]);
+  });
+
   it("reports its steps in order, ends after the checkpoint is written, and closes its trainer", async () => {
     const engine = tableEngine({ vocabulary: 8 });
     const job = policyJob(engine, "checkpoint");
@@ -73,7 +80,11 @@ describe("a training job", () => {
     };
     const result = await run(job);
     expect(result).toEqual({
-      weights: { baseModel: "random:table", checkpoint: job.directory },
+      weights: {
+        baseModel: "random:table",
+        checkpoint: job.directory,
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
       gradientSteps: 20,
       trainedTokens: 160,
     });

@@ -14,10 +14,18 @@ export interface JobState {
   /** Returns the arrays saved under a name by this or an earlier run. */
   readArrays(name: string): Promise<Float64Array[] | undefined>;
   saveArrays(name: string, arrays: Float64Array[]): Promise<void>;
-  /** Saves a checkpoint with `save` and makes it the state after `completedSteps`. */
-  advance(completedSteps: number, save: (directory: string) => Promise<unknown>): Promise<void>;
+  /**
+   * Saves a checkpoint with `save` and makes it the state after `completedSteps`. Calls `discard` before it removes the
+   * previous one.
+   */
+  advance(completedSteps: number, use: CheckpointUse): Promise<void>;
   /** Removes the state; called when the job has ended. */
   clear(): Promise<void>;
+}
+
+interface CheckpointUse {
+  save: (directory: string) => Promise<unknown>;
+  discard: (directory: string) => Promise<void>;
 }
 
 interface Progress {
@@ -58,13 +66,15 @@ export async function openJobState(directory: string | undefined, fingerprint: s
     async saveArrays(name, arrays) {
       await replaceFile(directory, `${name}.numbers`, encodeArrays(arrays));
     },
-    async advance(completedSteps, save) {
+    async advance(completedSteps, { save, discard }) {
       const checkpoint = `step-${completedSteps}`;
       await save(join(directory, checkpoint));
       const before = progress.checkpoint;
       progress = { ...progress, completedSteps, checkpoint };
       await writeProgress(directory, progress);
-      if (before !== null) await rm(join(directory, before), { recursive: true, force: true });
+      if (before === null) return;
+      await discard(join(directory, before));
+      await rm(join(directory, before), { recursive: true, force: true });
     },
     async clear() {
       await rm(directory, { recursive: true, force: true });

@@ -33,14 +33,14 @@ export interface RlJob extends TrainingJob {
 export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = withLoc(["config"], () => rlConfig(job.config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(job.groups));
-  const { info, template } = await openBaseModel(job);
+  const { info, training, template } = await openBaseModel(job);
   const read = await readRollouts(
     groups,
     settings.scaleRewards,
     {
       template,
       vocabularySize: info.vocabularySize,
-      contextLength: info.contextLength,
+      contextLength: training.maxSequenceTokens,
       allowTrainingWithoutLogprobs: settings.allowTrainingWithoutLogprobs,
     },
     job.signal,
@@ -57,6 +57,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
     plan.started,
     reasons,
     settings.unknownSettings.length > 0 && { unknown_settings: settings.unknownSettings },
+    !training.gradientClipping && { ignored_settings: ["max_gradient_norm"] },
   );
   Object.assign(plan.ended, reasons);
   return runGradientSteps(job, plan);

@@ -23,8 +23,8 @@ export interface SftJob extends TrainingJob {
  */
 export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
-  const { info, template } = await openBaseModel(job);
-  const options = { template, assistantTurns: settings.assistantTurns, contextLength: info.contextLength };
+  const { training, template } = await openBaseModel(job);
+  const options = { template, assistantTurns: settings.assistantTurns, contextLength: training.maxSequenceTokens };
   const rows: (TokenSequence | undefined)[] = [];
   for (const [index, { line, row }] of job.rows.entries()) {
     await yieldToEventLoop(job.signal);
@@ -35,6 +35,7 @@ export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   }
   const plan = supervisedPlan({ ...job, settings, rows });
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
+  if (!training.gradientClipping) plan.started["ignored_settings"] = ["max_gradient_norm"];
   return runGradientSteps(job, plan);
 }
 

@@ -32,14 +32,21 @@ export function groupMetrics(groups: TrajectoryGroup[]): GroupMetrics {
   };
 }
 
+export interface SubmittedGroups {
+  /** The trajectory groups, as any JSON value. */
+  trajectory_groups: unknown;
+  /** What the trajectories were made for, such as `val`. */
+  split: string;
+}
+
 /**
- * Computes the metrics of submitted groups (any JSON value), named for a split: `<split>/reward`, `<split>/<metric>`,
- * `<split>/group_<metric>`. Built-in metrics take precedence over submitted ones of the same name. Throws `invalid`
- * with the location of an invalid value.
+ * Computes the metrics of submitted groups, named for their split: `<split>/reward`, `<split>/<metric>`,
+ * `<split>/group_<metric>`. Built-in metrics take precedence over submitted ones of the same name. Throws `invalid` with
+ * the location of an invalid value.
  */
-export function splitMetrics(groups: unknown, split: string): Record<string, number> {
+export function splitMetrics({ trajectory_groups, split }: SubmittedGroups): Record<string, number> {
   const { builtIn, trajectoryMeans, groupMeans } = groupMetrics(
-    withLoc(["groups"], () => readTrajectoryGroups(groups)),
+    withLoc(["trajectory_groups"], () => readTrajectoryGroups(trajectory_groups)),
   );
   const prefixed = Object.entries(groupMeans).map(([name, value]) => [`group_${name}`, value] as const);
   return Object.fromEntries(

@@ -2,6 +2,8 @@ import { HeddleError } from "@heddle/errors";
 import type { Objective, TokenSequence } from "../port.js";
 import { policyLoss } from "./policy-loss.js";
 import { crossEntropyLoss } from "./cross-entropy-loss.js";
+import type { MetricSums } from "./metric-sums.js";
+import { addSums } from "./metric-sums.js";
 import type { SequenceLoss } from "./sequence-loss.js";
 
 /**
@@ -12,6 +14,18 @@ import type { SequenceLoss } from "./sequence-loss.js";
 export function sequenceLoss(objective: Objective, index: number, logprobs: Float64Array): SequenceLoss {
   if (objective.name === "cross_entropy") return crossEntropyLoss(sequenceAt(objective.sequences, index), logprobs);
   return policyLoss(sequenceAt(objective.sequences, index), logprobs, objective.settings);
+}
+
+/** Computes the loss of an objective from the log-probabilities of all its sequences, with the sums of its metrics. */
+export function objectiveLoss(objective: Objective, logprobs: Float64Array[]): { loss: number; sums: MetricSums } {
+  const sums: MetricSums = {};
+  let loss = 0;
+  for (const [index, values] of logprobs.entries()) {
+    const result = sequenceLoss(objective, index, values);
+    loss += result.loss / objective.normalizer;
+    addSums(sums, result.sums);
+  }
+  return { loss, sums };
 }
 
 function sequenceAt<T extends TokenSequence>(sequences: T[], index: number): T {

@@ -61,6 +61,11 @@ describe("trajectory groups", () => {
     ]);
   });
 
+  test.each([undefined, null])("a reward that is %s is 0", (reward) => {
+    const [group] = readTrajectoryGroups([{ trajectories: [{ ...trajectory, reward }] }]);
+    expect(group?.trajectories).toMatchObject([{ reward: 0 }]);
+  });
+
   const withTrajectory = (change: object): unknown => [{ trajectories: [trajectory, { ...trajectory, ...change }] }];
   test.each([
     ["no list", {}, ""],
@@ -69,8 +74,6 @@ describe("trajectory groups", () => {
     ["an empty group that nothing explains", [{ trajectories: [] }], "0.trajectories"],
     ["exceptions that are none", [{ trajectories: [], exceptions: "all" }], "0.exceptions"],
     ["a trajectory that is none", [{ trajectories: ["x"] }], "0.trajectories.0"],
-    ["no reward", withTrajectory({ reward: undefined }), "0.trajectories.1.reward"],
-    ["a reward of null", withTrajectory({ reward: null }), "0.trajectories.1.reward"],
     ["a reward that is NaN", withTrajectory({ reward: Number.NaN }), "0.trajectories.1.reward"],
     ["an infinite reward", withTrajectory({ reward: Number.POSITIVE_INFINITY }), "0.trajectories.1.reward"],
     ["a reward in words", withTrajectory({ reward: "1" }), "0.trajectories.1.reward"],

@@ -42,9 +42,9 @@ export interface History {
 }
 
 /**
- * Reads trajectory groups as clients send them. Unknown fields are ignored. Throws `invalid`, with the location in
- * `value`, for rewards and metrics that are not finite, for values of a wrong type and for groups without trajectories
- * and exceptions.
+ * Reads trajectory groups as clients send them. Unknown fields are ignored, and a reward that is missing is 0. Throws
+ * `invalid`, with the location in `value`, for rewards and metrics that are not finite, for values of a wrong type and for
+ * groups without trajectories and exceptions.
  */
 export function readTrajectoryGroups(value: unknown): TrajectoryGroup[] {
   return listAt(value, []).map((group, index) => readGroup(group, [index]));
@@ -71,7 +71,7 @@ function readTrajectory(value: unknown, loc: Loc): Trajectory {
   const others = optionalListAt(trajectory["additional_histories"], [...loc, "additional_histories"]);
   return {
     loc,
-    reward: finiteAt(trajectory["reward"], [...loc, "reward"]),
+    reward: finiteAt(trajectory["reward"] ?? 0, [...loc, "reward"]),
     metrics: {
       ...readMetrics(trajectory["auto_metrics"], [...loc, "auto_metrics"]),
       ...readMetrics(trajectory["metrics"], [...loc, "metrics"]),

@@ -1,10 +1,16 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import type { ModelConfig } from "../model/config.js";
-import type { Objective, TokenSequence } from "@heddle/training";
+import type { Objective, TokenSequence } from "../port.js";
+
+/** Limits of a model that its training sequences must keep. */
+export interface SequenceLimits {
+  vocabularySize: number;
+  /** Maximum number of tokens of a sequence. */
+  contextLength: number;
+}
 
 /** Throws for the first sequence that the model cannot process, with its loc. */
-export function checkSequences(sequences: readonly TokenSequence[], config: ModelConfig): void {
+export function checkSequences(sequences: readonly TokenSequence[], config: SequenceLimits): void {
   sequences.forEach((sequence, index) => {
     const { tokens, mask } = sequence;
     const at = ["sequences", index];
@@ -39,7 +45,7 @@ export function checkSequences(sequences: readonly TokenSequence[], config: Mode
  * Throws `invalid` for an objective whose values would make the gradient meaningless. NaN is allowed in
  * log-probabilities and means unknown.
  */
-export function checkObjective(objective: Objective, config: ModelConfig): void {
+export function checkObjective(objective: Objective, config: SequenceLimits): void {
   checkSequences(objective.sequences, config);
   if (objective.name === "cross_entropy") {
     objective.sequences.forEach(({ tokens, weights }, index) => {

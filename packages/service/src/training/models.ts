@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
+import type { TrainingHandlers } from "@heddle/server-stub/training";
+import { newId } from "@heddle/trace-model";
+import { loadModel } from "../access/load-model.js";
+import type { Caller, Services } from "../services.js";
+import { deleteModel } from "../training-models/delete-model.js";
+import { wireModel, wirePage } from "../wire/training-model.js";
+
+export function modelHandlers(services: Services): TrainingHandlers<Caller>["models"] {
+  const { control, training } = services;
+  const models = control.trainingModels;
+
+  return {
+    async createModel({ body }, caller) {
+      const { entity = caller.entity, project, name, base_model, return_existing } = body;
+      const projectId = `${entity}/${project}`;
+      const existing = await models.find(projectId, name);
+      if (existing === undefined) await checkBaseModel(base_model);
+      const result = existing && { model: existing, created: false };
+      const { model, created } =
+        result ??
+        (await models.create({
+          id: newId(),
+          checkpoint_id: newId(),
+          project_id: projectId,
+          name,
+          base_model,
+          run_id: randomUUID().slice(0, 8),
+          created_by: caller.user_id,
+        }));
+      if (!created && (!return_existing || model.base_model !== base_model)) {
+        const mismatch = model.base_model === base_model ? "" : `, not ${base_model}`;
+        const found = `the project ${projectId} has a model ${name} with the base model ${model.base_model}`;
+        throw new HeddleError("conflict", found + mismatch, { loc: ["name"] });
+      }
+      return wireModel(model);
+    },
+
+    async listModels({ query }) {
+      const { project_id, after, limit } = query;
+      const page = await models.list(project_id, { after, limit });
+      return wirePage(page.models.map(wireModel), page.has_more);
+    },
+
+    async getModel({ params }, caller) {
+      return wireModel(await loadModel(control, caller, params.model_id));
+    },
+
+    async deleteModel({ params }, caller) {
+      const model = await loadModel(control, caller, params.model_id);
+      return { model_id: model.id, ...(await deleteModel(services, model)), deleted_run: false };
+    },
+
+    async listBaseModels() {
+      const { models: known } = await training.capabilities();
+      const data = known.map(({ name, parameters, vocabularySize, contextLength, training: trained }) => ({
+        id: name,
+        object: "base_model" as const,
+        ...(parameters !== undefined && { parameters }),
+        vocabulary_size: vocabularySize,
+        context_window: contextLength,
+        adapters: trained?.lora !== undefined,
+        full_fine_tuning: trained?.fullFineTuning ?? false,
+      }));
+      return { object: "list", data: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+    },
+  };
+
+  async function checkBaseModel(name: string): Promise<void> {
+    const trainable = (await training.capabilities()).models.filter((model) => model.training !== undefined);
+    const known = trainable.map((model) => model.name);
+    if (known.includes(name)) return;
+    const message = `no base model ${JSON.stringify(name)}; this service has ${known.toSorted().join(", ")}`;
+    throw new HeddleError("unprocessable", message, { loc: ["base_model"] });
+  }
+}

@@ -1,0 +1,46 @@
+import type { Checkpoint, TrainingModel } from "@heddle/control-plane";
+import type { Schemas } from "@heddle/server-stub/training";
+import { formatTime } from "@heddle/trace-model";
+import { splitProject } from "../access/project-id.js";
+
+/** A stored model as the API shows it. */
+export function wireModel(model: TrainingModel): Schemas["Model"] {
+  const { entity = "", project = "" } = splitProject(model.project_id) ?? {};
+  return {
+    id: model.id,
+    entity,
+    project,
+    name: model.name,
+    base_model: model.base_model,
+    run_id: model.run_id,
+    inference_name: inferenceName(model),
+    created_at: formatTime(model.created_at),
+  };
+}
+
+/** A stored checkpoint as the API shows it. */
+export function wireCheckpoint(model: TrainingModel, checkpoint: Checkpoint): Schemas["Checkpoint"] {
+  const { id, step, metrics, job_id, weights_digest, created_at } = checkpoint;
+  return {
+    id,
+    step,
+    metrics,
+    untrained: weights_digest === null,
+    job_id,
+    inference_name: `${inferenceName(model)}:step${step}`,
+    created_at: formatTime(created_at),
+  };
+}
+
+/** Returns a page in the envelope of the training interface. */
+export function wirePage<Item extends { id: string }>(data: Item[], hasMore: boolean) {
+  return {
+    object: "list" as const,
+    data,
+    first_id: data[0]?.id ?? "",
+    last_id: data.at(-1)?.id ?? "",
+    has_more: hasMore,
+  };
+}
+
+const inferenceName = ({ project_id, name }: TrainingModel) => `heddle-artifact:///${project_id}/${name}`;

@@ -5,7 +5,9 @@ import { deleteCollection, getCollection, pageCollections } from "./collections.
 import type { CollectionPage } from "./collections.js";
 import { commitVersion } from "./commit-version.js";
 import type { CommittedVersion, NewArtifactVersion } from "./commit-version.js";
-import { addUpload, contentsInUse, findContents, forgetUploads } from "./contents.js";
+import { addUpload, contentsInUse, findContents, findContentsByMd5, forgetUploads } from "./contents.js";
+import { openArtifactDrafts } from "./drafts.js";
+import type { ArtifactDrafts } from "./drafts.js";
 import type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./records.js";
 import { deleteVersion, getFile, getVersion, getVersionById, listFiles, pageVersions } from "./versions.js";
 import type { FilePage, VersionPage } from "./versions.js";
@@ -19,6 +21,9 @@ export interface Artifacts {
   addUpload(projectId: string, content: ArtifactContent): Promise<void>;
   /** Those of the contents that the project has sent or has in a version, by SHA-256. */
   findContents(projectId: string, digests: readonly string[]): Promise<Map<string, ArtifactContent>>;
+  /** The same by MD5, as some clients name content. */
+  findContentsByMd5(projectId: string, digests: readonly string[]): Promise<Map<string, ArtifactContent>>;
+  drafts: ArtifactDrafts;
   /**
    * Makes a version of contents that the project has. Throws `unprocessable` for names, paths and aliases that cannot
    * be and for content that the project does not have, `conflict` for a collection of another type, and `too_large`.
@@ -63,6 +68,8 @@ export function openArtifacts(database: Database, now: () => bigint): Artifacts 
   return {
     addUpload: async (projectId, content) => await addUpload(database, projectId, content, now()),
     findContents: async (projectId, digests) => await findContents(database, projectId, digests),
+    findContentsByMd5: async (projectId, digests) => await findContentsByMd5(database, projectId, digests),
+    drafts: openArtifactDrafts(database, now),
     commit: async (version) => await commitVersion(database, version, now()),
     getCollection: async (projectId, name) => await getCollection(database, projectId, name),
     pageCollections: async (page) => await pageCollections(database, page),

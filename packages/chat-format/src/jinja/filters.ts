@@ -65,12 +65,12 @@ const round: Filter = (value, args) => {
   return new Float(digits >= 0 && digits < 100 ? halfToEven(plain, digits) : Math.round(plain * scaled) / scaled);
 };
 
-/** Rounds as Python does: the exact half goes to the even digit. */
+/** Rounds as Python does: an exact half goes to the even digit. */
 function halfToEven(value: number, digits: number): number {
-  const rounded = Number(value.toFixed(digits));
-  const scaled = value * 10 ** digits;
-  if (Math.abs(scaled % 1) !== 0.5) return rounded;
-  return (2 * Math.round(scaled / 2)) / 10 ** digits;
+  const exact = value.toFixed(100);
+  const end = exact.indexOf(".") + 1 + digits;
+  const isHalf = /^50*$/.test(exact.slice(end));
+  return isHalf ? (2 * Math.round((value * 10 ** digits) / 2)) / 10 ** digits : Number(value.toFixed(digits));
 }
 
 const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([

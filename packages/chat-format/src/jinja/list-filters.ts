@@ -76,6 +76,7 @@ const groupby: Filter = (value, args, { budget }) => {
 
 const map: Filter = (value, args, context) => {
   const { budget } = context;
+  if (!isTrue(value)) return new Generator([]);
   const attribute = args.named.get("attribute");
   if (attribute !== undefined) {
     const fallback = args.named.get("default");
@@ -89,6 +90,7 @@ const map: Filter = (value, args, context) => {
 
 function selecting({ attribute, keep }: { attribute: boolean; keep: boolean }): Filter {
   return (value, { positional: given, named }, { budget }) => {
+    if (!isTrue(value)) return new Generator([]);
     const path = attribute ? given[0] : undefined;
     const [test, ...positional] = attribute ? given.slice(1) : given;
     const kept = budget.list(iterate(value)).filter((item) => {

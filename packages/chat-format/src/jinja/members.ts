@@ -143,6 +143,7 @@ export function pathOf(value: Value, path: Value, budget: Budget): Value {
   const parts = typeof path === "string" ? path.split(".") : [path];
   let found = value;
   for (const part of parts) {
+    if (found === undefined) throw new TemplateError(`${String(path)}: no attribute to read '${String(part)}' of`);
     const key = typeof part === "string" && /^\d+$/.test(part) ? integer(BigInt(part)) : part;
     found = itemOf(found, key, budget);
   }

@@ -1,3 +1,4 @@
+import { TemplateLimitError } from "../template-limits.js";
 import type { Budget } from "./budget.js";
 import { compareText, toText } from "./python-text.js";
 import { formatPercent } from "./python-format.js";
@@ -61,11 +62,17 @@ function arithmetic(operator: BinaryOperator, a: number | bigint | Float, b: num
   }
   if (["/", "//", "%"].includes(operator) && toFloat(b) === 0) throw new TemplateError("division by zero");
   if (operator === "/" || a instanceof Float || b instanceof Float) return floatArithmetic(operator, toFloat(a), toFloat(b));
-  if (operator === "**") {
-    if (Number(b) < 0) return new Float(Number(a) ** Number(b));
-    if (Math.abs(Number(b)) > 4096) throw new TemplateError("exponent too large");
-  }
-  return integer(integerArithmetic(operator, BigInt(a), BigInt(b)));
+  if (operator === "**" && b < 0) return new Float(Number(a) ** Number(b));
+  const [x, y] = [BigInt(a), BigInt(b)];
+  const size = operator === "**" ? bits(x) * Number(y) : bits(x) + bits(y);
+  if (size > maxBits) throw new TemplateLimitError(`integers of more than ${maxBits} bits`);
+  return integer(integerArithmetic(operator, x, y));
+}
+
+const maxBits = 1 << 14;
+
+function bits(value: bigint): number {
+  return value.toString(16).length * 4;
 }
 
 function floatArithmetic(operator: BinaryOperator, x: number, y: number): Float {

@@ -52,7 +52,7 @@ export function floatText(value: number): string {
   const exponent = Number(exponentText);
   if (Object.is(value, -0)) return "-0.0";
   if (exponent >= -4 && exponent < 16) {
-    const text = Math.abs(value) < 1e-6 ? value.toFixed(20) : String(value);
+    const text = String(value);
     return text.includes(".") ? text : `${text}.0`;
   }
   return `${sign}${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;

@@ -50,18 +50,21 @@ function split(text: string, args: Arguments, budget: Budget, { fromEnd = false 
     : [...pieces.slice(0, limit), pieces.slice(limit).join(by)];
 }
 
+/** Splits at white space. White space beyond the last split of a limited number is kept. */
 function splitSpaces(text: string, limit: number, fromEnd: boolean, budget: Budget): Value[] {
-  const stripped = strip(text, undefined);
-  if (stripped === "") return [];
-  const gaps = [...stripped.matchAll(spaces)];
+  const words = strip(text, undefined);
+  if (words === "") return [];
+  const gaps = [...words.matchAll(spaces)];
   budget.checkItems(gaps.length + 1);
-  const used = limit < 0 || limit >= gaps.length ? gaps : fromEnd ? gaps.slice(gaps.length - limit) : gaps.slice(0, limit);
+  const limited = limit >= 0 && limit < gaps.length;
+  const used = !limited ? gaps : fromEnd ? gaps.slice(gaps.length - limit) : gaps.slice(0, limit);
+  const whole = limited ? strip(text, undefined, fromEnd ? { start: false } : { end: false }) : words;
+  const offset = fromEnd ? whole.length - words.length : 0;
   const pieces: string[] = [];
   let at = 0;
-  const whole = limit === 0 ? strip(text, undefined, fromEnd ? { start: false } : { end: false }) : stripped;
-  for (const gap of limit === 0 ? [] : used) {
-    pieces.push(whole.slice(at, gap.index));
-    at = gap.index + gap[0].length;
+  for (const gap of used) {
+    pieces.push(whole.slice(at, offset + gap.index));
+    at = offset + gap.index + gap[0].length;
   }
   pieces.push(whole.slice(at));
   return budget.list(pieces);
@@ -156,6 +159,22 @@ function consistsOf(pattern: RegExp): Method {
 
 const plain = (make: (text: string) => string): Method => (text, _args, budget) => budget.text(make(text));
 
+const lineEnd = "\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]";
+
+function splitLines(text: string, args: Arguments, budget: Budget): Value[] {
+  const [keep] = bind("splitlines", args, ["keepends"]);
+  const ends = [...text.matchAll(new RegExp(lineEnd, "g"))];
+  budget.checkItems(ends.length + 1);
+  let at = 0;
+  const lines = ends.map((end) => {
+    const next = end.index + end[0].length;
+    const line = text.slice(at, keep === true ? next : end.index);
+    at = next;
+    return line;
+  });
+  return budget.list(at < text.length ? [...lines, text.slice(at)] : lines);
+}
+
 /** The methods of `str`. */
 export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ["strip", stripping({})],
@@ -163,14 +182,7 @@ export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
   ["rstrip", stripping({ start: false })],
   ["split", split],
   ["rsplit", (text, args, budget) => split(text, args, budget, { fromEnd: true })],
-  [
-    "splitlines",
-    (text, args, budget) => {
-      const [keep] = bind("splitlines", args, ["keepends"]);
-      const lines = text.match(/[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|[^]+$/g);
-      return budget.list((lines ?? []).map((line) => (keep ? line : line.replace(/(?:\r\n|[^])$/, (end) => (/[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]$/.test(end) ? "" : end)))));
-    },
-  ],
+  ["splitlines", splitLines],
   [
     "replace",
     (text, args, budget) => {

@@ -1,4 +1,4 @@
-import type { ClaimedJob, TrainingJobRecord } from "@heddle/control-plane";
+import type { ClaimedJob } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode } from "@heddle/errors";
 import type { Services } from "../services.js";

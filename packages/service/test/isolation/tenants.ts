@@ -35,7 +35,6 @@ export function withoutNames(text: string): string {
     .replace(/"project":"p-\w+"/g, '"project":"<name>"')
     .replace(/"run_id":"\w+"/g, '"run_id":"<id>"')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
     .replace(/"created":\d+/g, '"created":<time>');
 }
 

@@ -10,7 +10,7 @@ test("defaults work without any variable", () => {
     modelsDir: "/home/me/.heddle/models",
     trainingConcurrency: 1,
     trainingStallMs: 3_600_000,
-    loraRank: 8,
+    loraRank: undefined,
     apiKey: undefined,
     defaultEntity: "local",
     clickhouseUrl: undefined,

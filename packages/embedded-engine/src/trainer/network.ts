@@ -97,7 +97,7 @@ export async function openNetwork({
   const forward: Network["forward"] = async (batch, { gradient, lowMemory }) => {
     const inputs = inputsOf(batch.rows, batch.time, { blockwise: lowMemory });
     const mode = lowMemory ? "blocks" : gradient ? "keep" : "whole";
-    const layer = await sessions.get(`forward, ${mode}`, () => layerForwardGraph(kind, mode));
+    const layer = await sessions.get(`forward, ${mode}`, () => layerForwardGraph(kind, mode), { lowMemory });
     const layers: ForwardPass["layers"] = [];
     let x = rowsOf(tensors.embedding, batch.tokens);
     for (const parameters of tensors.layers) {
@@ -172,7 +172,9 @@ export async function openNetwork({
       const step = pass.layers.pop();
       if (!step) throw new TypeError("the forward pass ran without gradients or has been consumed");
       const mode = step.kept ? "keep" : "blocks";
-      const session = await sessions.get(`backward, ${mode}`, () => layerBackwardGraph(kind, mode));
+      const session = await sessions.get(`backward, ${mode}`, () => layerBackwardGraph(kind, mode), {
+        lowMemory: !step.kept,
+      });
       const { dx, ...outputs } = await session.run({
         ...pass.inputs,
         ...tensors.layers[layer],
@@ -196,16 +198,16 @@ export async function openNetwork({
 }
 
 /** Opens sessions on first use: a trainer that never scores has no scoring session. */
-function sessionCache(reuseArena?: boolean): {
-  get(name: string, build: () => Uint8Array): Promise<Session>;
+function sessionCache(reuseArenas = true): {
+  get(name: string, build: () => Uint8Array, options?: { lowMemory: boolean }): Promise<Session>;
   close(): Promise<void>;
 } {
   const sessions = new Map<string, Session>();
   return {
-    async get(name, build) {
+    async get(name, build, { lowMemory } = { lowMemory: false }) {
       const known = sessions.get(name);
       if (known) return known;
-      const opened = await openSession(build(), { threads: 1, reuseArena });
+      const opened = await openSession(build(), { threads: 1, reuseArena: reuseArenas && !lowMemory });
       sessions.set(name, opened);
       return opened;
     },

@@ -5,7 +5,6 @@ import type { ResponseSchemas } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
 import type { GenerateResult } from "@heddle/training";
 import type { Services } from "../services.js";
-import { CheckpointDirectories } from "../training/checkpoint-directories.js";
 import { completionCall } from "./completion-call.js";
 import type { CallIdentity, CompletionOutcome } from "./completion-call.js";
 import { CompletionChunks } from "./completion-chunks.js";
@@ -24,12 +23,11 @@ import { TextModels } from "./text-models.js";
 import { wireError } from "./wire-loc.js";
 
 type Chunk = ResponseSchemas["ChatCompletionChunk"];
-type Used = Pick<Services, "config" | "control" | "store" | "blobs" | "training" | "losses">;
+type Used = Pick<Services, "config" | "control" | "store" | "training" | "checkpointDirectories" | "losses">;
 
 /** Opens chat completions on the engine of the service. */
 export function openCompletions(services: Used): Completions {
-  const { config, control, training, losses } = services;
-  const directories = new CheckpointDirectories(services);
+  const { config, control, training, checkpointDirectories: directories, losses } = services;
   const models = new ServedModels({ control, engine: training, directories });
   const texts = new TextModels();
   const slots = openCompletionSlots(config.completions);

@@ -128,7 +128,7 @@ describe("errors are those of the client", () => {
     const early = await failure({ stream: true, model: "none" });
     expect(early).toBeInstanceOf(OpenAI.NotFoundError);
     const { sampler } = service.services.training;
-    const generate = vi.spyOn(sampler, "generate").mockImplementationOnce(async (request, options) => {
+    const generate = vi.spyOn(sampler, "generate").mockImplementationOnce(async (_request, options) => {
       options?.onChunk?.({ index: 0, text: "so", tokens: [] });
       throw new (await import("@heddle/errors")).HeddleError("busy", "the engine restarts");
     });

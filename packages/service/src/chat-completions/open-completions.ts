@@ -36,12 +36,15 @@ export function openCompletions(services: Used): Completions {
   const recorder = new CompletionRecorder({
     services,
     onLost: (error) =>
-      losses.report("traces", "Completions could not be recorded as calls", error instanceof Error ? error.message : ""),
+      losses.report(
+        "traces",
+        "Completions could not be recorded as calls",
+        error instanceof Error ? error.message : "",
+      ),
   });
 
   async function runOf({ body: request, access, requestId }: CompletionRequest): Promise<CompletionRun> {
-    if (request.model === undefined)
-      throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
+    if (request.model === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
     refuseFields(request, (await models.capabilities()).sampling);
     const text = await texts.of(model.base);

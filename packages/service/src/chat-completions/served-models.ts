@@ -103,7 +103,8 @@ export class ServedModels {
       });
     }
     const weights: WeightsRef = { baseModel: base.name };
-    if (checkpoint.weights_digest !== null) weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
+    if (checkpoint.weights_digest !== null)
+      weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
     return { base, weights, trained: { model, checkpoint } };
   }
 }

@@ -11,6 +11,7 @@ import { toFetch } from "@heddle/server-stub/fetch";
 import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
+import { openCompletions } from "../src/chat-completions/open-completions.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
 import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/jobs/job-kinds.js";
@@ -22,6 +23,7 @@ import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
 import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
+import { CheckpointDirectories } from "../src/training/checkpoint-directories.js";
 import { openTrainingEngine } from "../src/training/open-engine.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
@@ -55,10 +57,25 @@ export async function openTestService(env: Record<string, string> = {}) {
   const unexpected: unknown[] = [];
   const jobs = new JobRunner(control.jobs, {
     concurrency: config.jobConcurrency,
+    pools: { training: config.trainingConcurrency },
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);
-  const services: Services = { config, control, store, blobs, losses, providers, training, jobs, version: "1.2.3" };
+  const checkpointDirectories = new CheckpointDirectories({ config, control, blobs, training });
+  const opening = {
+    config,
+    control,
+    store,
+    blobs,
+    losses,
+    providers,
+    training,
+    checkpointDirectories,
+    jobs,
+    version: "1.2.3",
+  };
+  const completions = openCompletions(opening);
+  const services: Services = { ...opening, completions };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
   const app = createApp(services, {
@@ -92,6 +109,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     },
     async close(): Promise<void> {
       await jobs.stop();
+      await completions.close();
       await training.close();
       for (const step of closing) await step();
       await database.drop();

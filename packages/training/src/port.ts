@@ -25,6 +25,8 @@ export type WeightsId = string;
 export interface WeightsRef {
   baseModel: BaseModelName;
   checkpoint?: WeightsId;
+  /** Identity of the weights by content, as `exportWeights` returns it. If given, other weights are refused with `conflict`. */
+  digest?: string;
 }
 
 export interface BaseModelInfo {
@@ -53,13 +55,15 @@ export interface TrainingCapabilities {
   gradientClipping: boolean;
   /** Whether `forwardBackward` can return entropies. */
   entropies: boolean;
-  /** Maximum number of tokens of a sequence. */
+  /** Maximum number of tokens of a sequence, which context and memory limit. Jobs drop and count longer ones. */
   maxSequenceTokens: number;
   /** Maximum number of open trainers at the same time, over all models. Absent: unknown. */
   maxOpenTrainers?: number;
 }
 
 export interface LoraCapabilities {
+  /** As `maxSequenceTokens` of the model, for an adapter. Absent: the same. */
+  maxSequenceTokens?: number;
   /** The adapter that is trained if one is needed and none is configured. */
   default: LoraConfig;
   maxRank: number;
@@ -84,6 +88,8 @@ export interface EngineHealth {
   ok: boolean;
   /** The cause and the remedy, when `ok` is false. */
   detail?: string;
+  /** Configured models that cannot be used, and why. They are not in the capabilities. */
+  unavailableModels?: { name: BaseModelName; reason: string }[];
 }
 
 export interface EngineProvider {
@@ -94,6 +100,8 @@ export interface EngineProvider {
 }
 
 export interface TrainerProvider extends EngineProvider {
+  /** Returns the identity of weights by content. Weights with the same digest compute the same numbers. */
+  weightsDigest(weights: WeightsRef): Promise<string>;
   openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
   /**
    * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs

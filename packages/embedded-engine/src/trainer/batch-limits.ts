@@ -1,5 +1,6 @@
 import type { LoraConfig } from "@heddle/training";
 import { availableParallelism } from "node:os";
+import { blockwiseLength } from "../model/attention-blocks.js";
 import type { ModelConfig } from "../model/config.js";
 import { activationBytes, trainingMemory } from "../model/memory.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
@@ -15,17 +16,21 @@ const operationsPerWeight = 6;
 const minOperations = 1e9;
 /** Maximum memory of all graphs that keep their arenas, relative to what one of them needs. */
 const arenaFactor = 2;
+/** Lengths are rounded up to a multiple of this, for the alignment of vector instructions. */
+const lengthMultiple = 16;
 const minHeadRows = 32;
 const logitArrays = 3;
+
+/** Returns the length that sequences with this many predicted tokens are padded to. */
+export function batchLength(predicted: number): number {
+  return Math.ceil(predicted / lengthMultiple) * lengthMultiple;
+}
 
 export interface BatchLimits {
   /** Returns whether sequences may share a batch of this shape. */
   fits(rows: number, time: number): boolean;
-  /**
-   * Returns whether the forward pass keeps all activations, recomputes them in the backward pass, or does not fit at
-   * all.
-   */
-  modeOf(rows: number, time: number): "keep" | "recompute" | "tooLarge";
+  /** Returns whether all activations of a batch fit in memory, only those of a `lowMemory` pass, or not even they. */
+  modeOf(rows: number, time: number): "keep" | "lowMemory" | "tooLarge";
   /** Returns the number of workers worth starting for this number of tokens. */
   workersFor(tokens: number): number;
   /** Bytes available to the activations of one batch. */
@@ -55,6 +60,27 @@ export function workerCount(
 }
 
 /**
+ * Returns the maximum number of tokens of a sequence that a trainer with this memory accepts, by context and memory; 0
+ * if no trainer can be opened.
+ */
+export function maxSequenceTokens(
+  config: ModelConfig,
+  adapter: LoraConfig | undefined,
+  { memoryBytes, threads }: { memoryBytes: number; threads: number },
+): number {
+  if (trainingMemory(config, adapter).total > memoryBytes) return 0;
+  const workers = workerCount(config, adapter, memoryBytes, threads);
+  const limits = batchLimits(config, adapter, { memoryBytes, workers });
+  let [fits, tooLong] = [1, config.contextLength + 1];
+  while (fits + 1 < tooLong) {
+    const tokens = Math.floor((fits + tooLong) / 2);
+    if (limits.modeOf(1, batchLength(tokens - 1)) === "tooLarge") tooLong = tokens;
+    else fits = tokens;
+  }
+  return fits;
+}
+
+/**
  * Distributes the memory left by weights and moments among the batches that `workers` threads compute at the same time.
  */
 export function batchLimits(
@@ -75,12 +101,12 @@ export function batchLimits(
     fits: (rows, time) => rows * time <= tokensPerBatch && bytes(rows, time, true) <= available,
     modeOf(rows, time) {
       if (bytes(rows, time, true) <= available) return "keep";
-      return bytes(rows, time, false) <= available ? "recompute" : "tooLarge";
+      return bytes(rows, blockwiseLength(time), false) <= available ? "lowMemory" : "tooLarge";
     },
     workersFor: (tokens) =>
       Math.max(1, Math.min(workers, Math.floor((operationsPerWeight * parameters * tokens) / minOperations))),
     activationBytes: available,
-    minBytes: (rows, time) => bytes(rows, time, false),
+    minBytes: (rows, time) => bytes(rows, blockwiseLength(time), false),
     headRows,
     reuseArenas: arenaFactor * bytes(1, Math.min(config.contextLength, tokensPerBatch), true) <= available,
   };

@@ -1,6 +1,8 @@
 import { HeddleError } from "@heddle/errors";
 import type { TokenSequence } from "@heddle/training";
+import { blockwiseLength } from "../model/attention-blocks.js";
 import type { BatchLimits } from "./batch-limits.js";
+import { batchLength } from "./batch-limits.js";
 import type { HeadRows, TokenBatch } from "./network.js";
 
 /** Sequences that run in one pass. */
@@ -9,14 +11,11 @@ export interface Microbatch {
   indices: number[];
   /** Length in tokens that the sequences are padded to. */
   time: number;
-  /** Whether the backward pass recomputes the activations of each layer because they do not all fit in memory. */
-  recompute: boolean;
+  /** Whether the activations do not all fit in memory; see `ForwardMode`. */
+  lowMemory: boolean;
   /** Index of the worker that computes it; 0 is the trainer's thread. */
   worker: number;
 }
-
-/** Lengths are rounded up to a multiple of this, for the alignment of vector instructions. */
-const lengthMultiple = 16;
 
 /** Minimum number of tokens worth a separate batch. */
 const minTokens = 256;
@@ -28,7 +27,7 @@ const minTokens = 256;
  */
 export function planMicrobatches(sequences: readonly TokenSequence[], limits: BatchLimits): Microbatch[] {
   const sorted = sequences
-    .map(({ mask }, index) => ({ index, time: Math.ceil(mask.lastIndexOf(1) / lengthMultiple) * lengthMultiple }))
+    .map(({ mask }, index) => ({ index, time: batchLength(mask.lastIndexOf(1)) }))
     .filter(({ time }) => time > 0)
     .toSorted((a, b) => b.time - a.time || a.index - b.index);
   const all = sorted.reduce((sum, { time }) => sum + time, 0);
@@ -39,7 +38,7 @@ export function planMicrobatches(sequences: readonly TokenSequence[], limits: Ba
     const last = batches.at(-1);
     const rows = (last?.indices.length ?? 0) + 1;
     if (last && rows * last.time <= maxTokens && limits.fits(rows, last.time)) last.indices.push(index);
-    else batches.push({ indices: [index], time, recompute: mustRecompute(limits, index, time), worker: 0 });
+    else batches.push({ indices: [index], ...shapeOf(limits, index, time), worker: 0 });
   }
   for (const batch of batches) {
     batch.worker = tokensOfWorkers.indexOf(Math.min(...tokensOfWorkers));
@@ -48,7 +47,7 @@ export function planMicrobatches(sequences: readonly TokenSequence[], limits: Ba
   return batches;
 }
 
-function mustRecompute(limits: BatchLimits, index: number, time: number): boolean {
+function shapeOf(limits: BatchLimits, index: number, time: number): Pick<Microbatch, "time" | "lowMemory"> {
   const mode = limits.modeOf(1, time);
   if (mode === "tooLarge") {
     throw new HeddleError(
@@ -57,7 +56,8 @@ function mustRecompute(limits: BatchLimits, index: number, time: number): boolea
       { loc: ["sequences", index, "tokens"] },
     );
   }
-  return mode === "recompute";
+  const lowMemory = mode === "lowMemory";
+  return { lowMemory, time: lowMemory ? blockwiseLength(time) : time };
 }
 
 /**

@@ -12,9 +12,12 @@ import type { TrainingJob } from "./training-job.js";
 export async function openBaseModel({
   engine,
   from,
-}: Pick<TrainingJob, "engine" | "from">): Promise<{
+  adapter,
+}: Pick<TrainingJob, "engine" | "from" | "adapter">): Promise<{
   info: BaseModelInfo;
   training: TrainingCapabilities;
+  /** Maximum number of tokens of a sequence of this job. */
+  maxSequenceTokens: number;
   template: ChatTemplate;
 }> {
   const name = from.baseModel;
@@ -31,5 +34,7 @@ export async function openBaseModel({
   }
   const tokenizer = await openTokenizer(info.directory);
   const template = await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) });
-  return { info, training: info.training, template };
+  const { training } = info;
+  const maxSequenceTokens = (adapter && training.lora?.maxSequenceTokens) ?? training.maxSequenceTokens;
+  return { info, training, maxSequenceTokens, template };
 }

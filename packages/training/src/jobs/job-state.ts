@@ -24,8 +24,8 @@ export interface JobState {
 }
 
 interface CheckpointUse {
-  save(directory: string): Promise<unknown>;
-  discard(directory: string): Promise<void>;
+  save: (directory: string) => Promise<unknown>;
+  discard: (directory: string) => Promise<void>;
 }
 
 interface Progress {

@@ -1,0 +1,54 @@
+import { HeddleError } from "@heddle/errors";
+import type { Schemas } from "@heddle/server-stub/training";
+import type { GenerateRequest, Sampler } from "@heddle/training";
+import type { SamplingPlan } from "./sampling-plan.js";
+import { wireField } from "./wire-loc.js";
+
+type ChatRequest = Schemas["ChatCompletionReq"];
+type Field = keyof ChatRequest;
+
+/** Fields that no engine of this service can honour, if they hold anything. */
+const unknownFields: readonly Field[] = ["mm_processor_kwargs", "kv_transfer_params", "engine_xargs", "vllm_xargs"];
+
+/** Arguments that have no meaning in a beam search, and the value that they may have. */
+const excludedByBeams: Partial<Record<keyof GenerateRequest, number>> = {
+  frequencyPenalty: 0,
+  presencePenalty: 0,
+  repetitionPenalty: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  minTokens: 0,
+  logitBias: NaN,
+  allowedTokenIds: NaN,
+  badWords: NaN,
+  stop: NaN,
+  stopTokenIds: NaN,
+  structuredOutput: NaN,
+  repetitionDetection: NaN,
+};
+
+/** Throws `unsupported` with the names of all fields that cannot be honoured. */
+export function refuseFields(request: ChatRequest, { generate, constraint }: SamplingPlan, sampler: Sampler): void {
+  const name = (field: keyof GenerateRequest): string =>
+    field === "structuredOutput" ? String(constraint?.loc[0] ?? "structured_outputs") : wireField(field);
+  const unknown = unknownFields.filter((field) => Object.keys(request[field] ?? {}).length > 0);
+  const refused = [...unknown, ...sampler.unsupportedFields(generate).map(name)];
+  if (refused.length > 0) throw refusal(refused, "not supported by this service");
+  if (generate.beamSearch === undefined) return;
+  const excluded = (Object.keys(excludedByBeams) as (keyof typeof excludedByBeams)[]).filter((field) =>
+    isSet(generate[field], excludedByBeams[field] ?? NaN),
+  );
+  if ((generate.temperature ?? 1) !== 1 && generate.temperature !== 0) excluded.push("temperature");
+  if (excluded.length > 0) throw refusal(excluded.map(name), "not possible together with use_beam_search");
+}
+
+function isSet(value: unknown, neutral: number): boolean {
+  if (value === undefined || value === neutral) return false;
+  return !(Array.isArray(value) && value.length === 0) && !(value instanceof Map && value.size === 0);
+}
+
+function refusal(fields: readonly string[], reason: string): HeddleError {
+  const [first = ""] = fields;
+  return new HeddleError("unsupported", `${fields.join(", ")}: ${reason}`, { loc: [first] });
+}

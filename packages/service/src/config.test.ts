@@ -20,6 +20,7 @@ test("defaults work without any variable", () => {
     corsOrigins: [],
     engineMemoryBytes: undefined,
     databaseUrl: undefined,
+    completions: { slots: 64, waitingPerKey: 1000, record: true },
     otlpSessionThreads: true,
     limits: defaultLimits,
     blobsUrl: "/home/me/.heddle/blobs",

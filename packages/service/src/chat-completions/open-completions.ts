@@ -44,9 +44,9 @@ export function openCompletions(services: Used): Completions {
   async function runOf({ body: request, access, requestId }: CompletionRequest): Promise<CompletionRun> {
     if (request.model === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
-    refuseFields(request, (await models.capabilities()).sampling);
     const text = await texts.of(model.base);
     const plan = await samplingPlan(request, model, text);
+    refuseFields(request, plan, training.sampler);
     return {
       id: `chatcmpl-${request.request_id ?? requestId ?? randomUUID()}`,
       created: Math.floor(Date.now() / 1000),
@@ -78,7 +78,7 @@ export function openCompletions(services: Used): Completions {
     };
   }
 
-  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint?.loc ?? []);
+  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint?.loc);
 
   async function* streamOf(
     run: CompletionRun,

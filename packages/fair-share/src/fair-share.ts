@@ -89,7 +89,7 @@ export class FairShare {
     { signal, priority }: { signal: AbortSignal | undefined; priority: number },
   ): Promise<void> {
     if (sharer !== undefined && (this.#waitingByKey.get(sharer.key) ?? 0) >= this.#maxWaitingPerKey) {
-      throw this.#refusal(sharer, amount);
+      throw new HeddleError("rate_limited", this.#messages.key);
     }
     const waiting: Waiting = { sharer, amount, priority, grant: () => {} };
     this.#waiting.add(waiting);

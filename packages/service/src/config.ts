@@ -135,7 +135,7 @@ export const variables = {
     meaning: "seconds without progress after which a training job ends with training_failed: 1 to 604800",
   },
   HEDDLE_LORA_RANK: {
-    default: "8",
+    default: "that of the engine",
     meaning: "rank of the adapters of models that begin to be trained: 1 to 1024",
   },
   HEDDLE_PRICES_FILE: {
@@ -197,8 +197,8 @@ export interface Config {
   trainingConcurrency: number;
   /** How long a training job may be without progress. */
   trainingStallMs: number;
-  /** Rank of new adapters. */
-  loraRank: number;
+  /** Rank of new adapters; undefined = that of the engine. */
+  loraRank: number | undefined;
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
 }
@@ -261,7 +261,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     },
     trainingConcurrency: wholeNumber("HEDDLE_TRAINING_CONCURRENCY", get("HEDDLE_TRAINING_CONCURRENCY"), 64),
     trainingStallMs: 1000 * wholeNumber("HEDDLE_TRAINING_STALL", get("HEDDLE_TRAINING_STALL"), 604_800),
-    loraRank: wholeNumber("HEDDLE_LORA_RANK", get("HEDDLE_LORA_RANK"), 1024),
+    loraRank: get("HEDDLE_LORA_RANK") ? wholeNumber("HEDDLE_LORA_RANK", get("HEDDLE_LORA_RANK"), 1024) : undefined,
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),

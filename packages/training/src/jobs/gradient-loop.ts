@@ -93,6 +93,7 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
       }
     }
     throwIfAborted(job.signal);
+    await job.onTrained?.(trainer);
     return await trainer.exportWeights(job.directory, { state: true });
   } finally {
     await closeQuietly(trainer);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
@@ -37,6 +38,7 @@ test("45 gradient steps are read page by page, each once, and never expire while
   let reads = 0;
   while (started === undefined || reads < 5) {
     const { data } = await pageOf(id, { limit: 1 });
+    await delay(5);
     if (data[0] === undefined) continue;
     started ??= data[0];
     expect(data[0]).toEqual(started);

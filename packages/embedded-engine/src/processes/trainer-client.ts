@@ -105,11 +105,17 @@ function trainerOf(
   };
 }
 
-/** Returns a signal that aborts a while after another. */
+/** One per signal, which the calls of a job share. */
+const delayedSignals = new WeakMap<AbortSignal, AbortSignal>();
+
+/** Returns the signal that aborts a while after another. */
 function delayed(signal: AbortSignal): AbortSignal {
+  const known = delayedSignals.get(signal);
+  if (known !== undefined) return known;
   const controller = new AbortController();
   const abortLater = (): void => void setTimeout(() => controller.abort(), abortMs).unref();
   if (signal.aborted) abortLater();
   else signal.addEventListener("abort", abortLater, { once: true });
+  delayedSignals.set(signal, controller.signal);
   return controller.signal;
 }

@@ -78,6 +78,7 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
     }
     return {
       ...trainer,
+      adapter: adapter?.config,
       saveState: (directory: string) => save(directory, true),
       exportWeights: (directory: string, { state = false } = {}) => save(directory, state),
     };

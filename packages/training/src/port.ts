@@ -217,6 +217,8 @@ export interface OptimizerSettings {
  * with the weights `-dLoss/dlogprob`.
  */
 export interface Trainer {
+  /** The adapter that is trained, also where it is that of the checkpoint. Absent: all weights, or unknown. */
+  readonly adapter?: LoraConfig;
   /**
    * Returns the log-probabilities of the trained tokens (NaN for the others) under the current weights. Changes no
    * state.

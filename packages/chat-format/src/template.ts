@@ -1,12 +1,17 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import { templateMessages, templateTools, templateTraits } from "./chat-messages.js";
+import { templateMessages, templateTools } from "./chat-messages.js";
 import { isJsonObject } from "@heddle/durable-files";
+import type { ReasoningTags } from "./reasoning.js";
+import { reasoningTags } from "./reasoning.js";
+import { toolCallFormat } from "./tool-calls/detect-format.js";
+import type { ToolCallFormat } from "./tool-calls/tool-call.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { templateLimits } from "./template-limits.js";
 import { renderTemplate } from "./template-render.js";
 import { renderInThread } from "./template-thread.js";
+import { templateTraits } from "./template-traits.js";
 import type { Tokenizer } from "./tokenizer.js";
 
 /** A submitted conversation, not validated yet. */
@@ -44,6 +49,14 @@ export interface ChatTemplate {
   render(request: ChatRequest): Promise<RenderedChat>;
   /** Renders a request without tokenizing it. */
   renderText(request: ChatRequest): Promise<string>;
+  /** What the template of a request tells about the text that the model writes. */
+  outputFormat(request: Pick<ChatRequest, "template" | "tools">): OutputFormat;
+}
+
+export interface OutputFormat {
+  /** Undefined if the template does not tell how calls are written. */
+  toolCalls: ToolCallFormat | undefined;
+  reasoning: ReasoningTags;
 }
 
 export interface ChatTemplateOptions {
@@ -78,6 +91,10 @@ export async function openChatTemplate(
     }
   }
 
+  function sourceOf({ template, tools }: Pick<ChatRequest, "template" | "tools">): string {
+    return template ?? chooseTemplate(templates, { tools: Array.isArray(tools) && tools.length > 0 });
+  }
+
   async function renderText(request: ChatRequest): Promise<string> {
     const { addGenerationPrompt = true, continueFinalMessage = false, locs = {} } = request;
     if (addGenerationPrompt && continueFinalMessage) {
@@ -86,7 +103,7 @@ export async function openChatTemplate(
       });
     }
     const tools = templateTools(request.tools, locs.tools);
-    const source = request.template ?? chooseTemplate(templates, { tools: tools !== null });
+    const source = sourceOf(request);
     if (source.length > maxTemplateLength) {
       throw new HeddleError("too_large", `the chat template has more than ${maxTemplateLength} characters`, {
         loc: ["template"],
@@ -108,6 +125,10 @@ export async function openChatTemplate(
   return {
     tokenizer,
     renderText,
+    outputFormat(request) {
+      const source = sourceOf(request);
+      return { toolCalls: toolCallFormat(source), reasoning: reasoningTags(source) };
+    },
     async render(request) {
       const text = await renderText(request);
       const { addSpecialTokens, maxTokens } = request;
@@ -144,7 +165,14 @@ const continuationMarker = "\u{F0000}heddle:the message continues\u{F0000} ";
 
 function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {
   return messages.map((message, index) =>
-    index === messages.length - 1 ? { ...message, content: String(message["content"]) + continuationMarker } : message,
+    index === messages.length - 1 ? { ...message, content: markedContent(message["content"]) } : message,
+  );
+}
+
+function markedContent(content: unknown): unknown {
+  if (!Array.isArray(content)) return String(content) + continuationMarker;
+  return content.map((part: { text: string }, at) =>
+    at === content.length - 1 ? { ...part, text: part.text + continuationMarker } : part,
   );
 }
 

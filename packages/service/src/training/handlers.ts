@@ -4,6 +4,7 @@ import { artifactHandlers } from "./artifacts.js";
 import { chatCompletionHandlers, servedModelHandlers } from "./chat-completions.js";
 import { checkpointHandlers } from "./checkpoints.js";
 import { healthHandlers } from "./health.js";
+import { trainingJobHandlers } from "./training-jobs.js";
 import { modelHandlers } from "./models.js";
 
 /** Every operation of the training interface, by group: a group of the spec without handlers does not compile. */
@@ -14,6 +15,7 @@ export function trainingHandlers(services: Services): TrainingHandlers<Caller> {
     servedModels: servedModelHandlers(services),
     models: modelHandlers(services),
     checkpoints: checkpointHandlers(services),
+    trainingJobs: trainingJobHandlers(services),
     health: healthHandlers(services),
   };
 }

@@ -33,14 +33,14 @@ export interface RlJob extends TrainingJob {
 export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = withLoc(["config"], () => rlConfig(job.config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(job.groups));
-  const { info, training, template } = await openBaseModel(job);
+  const { info, training, maxSequenceTokens, template } = await openBaseModel(job);
   const read = await readRollouts(
     groups,
     settings.scaleRewards,
     {
       template,
       vocabularySize: info.vocabularySize,
-      contextLength: training.maxSequenceTokens,
+      maxTokens: maxSequenceTokens,
       allowTrainingWithoutLogprobs: settings.allowTrainingWithoutLogprobs,
     },
     job.signal,
@@ -48,6 +48,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const plan = policyPlan({
     ...job,
     settings,
+    vocabularySize: info.vocabularySize,
     rollouts: read.rollouts,
     learningRateFactor: settings.scaleLearningRateByRewardDeviation ? rewardTrendFactor(job.rewardDeviations ?? []) : 1,
     constants: jobMetrics(groups, read),

@@ -65,7 +65,8 @@ export class Expressions {
         return negative(evaluate(expression.value));
       case "positive": {
         const value = evaluate(expression.value);
-        if (numberIn(value) === undefined) throw new TemplateError(`bad operand type for unary +: '${typeName(value)}'`);
+        if (numberIn(value) === undefined)
+          throw new TemplateError(`bad operand type for unary +: '${typeName(value)}'`);
         return value;
       }
       case "and": {
@@ -119,7 +120,8 @@ export class Expressions {
       } else if (spread === "list") {
         positional.push(...iterate(value));
       } else if (spread === "dict") {
-        if (!(value instanceof Map)) throw new TemplateError(`argument after ** must be a mapping, not ${typeName(value)}`);
+        if (!(value instanceof Map))
+          throw new TemplateError(`argument after ** must be a mapping, not ${typeName(value)}`);
         for (const [key, item] of value) named.set(String(key), item);
       } else {
         positional.push(value);

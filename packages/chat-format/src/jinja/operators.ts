@@ -51,7 +51,10 @@ function multiplySequence(sequence: Value, times: Value, budget: Budget): Value 
   const items = Array.isArray(sequence) ? sequence : sequence instanceof Tuple ? sequence.items : undefined;
   if (!items) return undefined;
   budget.checkItems(items.length * count);
-  const copies = repeated(Array.from({ length: items.length === 0 ? 0 : count }, () => items), budget);
+  const copies = repeated(
+    Array.from({ length: items.length === 0 ? 0 : count }, () => items),
+    budget,
+  );
   return Array.isArray(sequence) ? copies : new Tuple(copies);
 }
 
@@ -61,7 +64,8 @@ function arithmetic(operator: BinaryOperator, a: number | bigint | Float, b: num
     if (Number.isSafeInteger(result)) return result;
   }
   if (["/", "//", "%"].includes(operator) && toFloat(b) === 0) throw new TemplateError("division by zero");
-  if (operator === "/" || a instanceof Float || b instanceof Float) return floatArithmetic(operator, toFloat(a), toFloat(b));
+  if (operator === "/" || a instanceof Float || b instanceof Float)
+    return floatArithmetic(operator, toFloat(a), toFloat(b));
   if (operator === "**" && b < 0) return new Float(Number(a) ** Number(b));
   const [x, y] = [BigInt(a), BigInt(b)];
   const size = operator === "**" ? bits(x) * Number(y) : bits(x) + bits(y);

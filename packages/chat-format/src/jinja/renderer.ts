@@ -53,7 +53,9 @@ export class Renderer {
         return this.#budget.nest(() => this.#runAll(branch, scope, output));
       }
       case "for":
-        return this.#budget.nest(() => this.#runLoop(statement, this.#evaluate(statement.iterable, scope), 0, scope, output));
+        return this.#budget.nest(() =>
+          this.#runLoop(statement, this.#evaluate(statement.iterable, scope), 0, scope, output),
+        );
       case "set":
         return this.#assign(statement.target, this.#evaluate(statement.value, scope), scope);
       case "setBlock": {

@@ -3,6 +3,7 @@ import { applyFilter } from "./filters.js";
 import { attributeOf, itemOf, sliceOf } from "./members.js";
 import { binary, compare, concatenated, negative, numberIn } from "./operators.js";
 import type { Scope } from "./scope.js";
+import { textArgument } from "./signature.js";
 import type { Argument, Expression } from "./syntax.js";
 import { TemplateError } from "./template-error.js";
 import { runTest } from "./tests.js";
@@ -88,8 +89,8 @@ export class Expressions {
         return concatenated(expression.items.map(evaluate), budget);
       case "compare":
         return this.#compare(expression, scope);
-      case "if":
-        if (isTrue(evaluate(expression.condition))) return evaluate(expression.then);
+      default:
+        if (isTrue(evaluate(expression.condition))) return evaluate(expression.whenTrue);
         return expression.otherwise && evaluate(expression.otherwise);
     }
   }
@@ -122,7 +123,7 @@ export class Expressions {
       } else if (spread === "dict") {
         if (!(value instanceof Map))
           throw new TemplateError(`argument after ** must be a mapping, not ${typeName(value)}`);
-        for (const [key, item] of value) named.set(String(key), item);
+        for (const [key, item] of value) named.set(textArgument("keyword", key), item);
       } else {
         positional.push(value);
       }

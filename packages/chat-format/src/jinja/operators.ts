@@ -95,7 +95,7 @@ function floatArithmetic(operator: BinaryOperator, x: number, y: number): Float 
       const rest = x % y;
       return new Float(rest !== 0 && rest < 0 !== y < 0 ? rest + y : rest);
     }
-    case "**":
+    default:
       return new Float(x ** y);
   }
 }
@@ -197,7 +197,7 @@ export function compare(operator: Comparison, left: Value, right: Value, budget:
       return order(left, right, budget) <= 0;
     case ">":
       return order(left, right, budget) > 0;
-    case ">=":
+    default:
       return order(left, right, budget) >= 0;
   }
 }

@@ -11,7 +11,7 @@ function parseInlineIf(stream: TokenStream): Expression {
   while (stream.skip("name", "if")) {
     const condition = parseOr(stream);
     const otherwise = stream.skip("name", "else") ? parseInlineIf(stream) : undefined;
-    value = { type: "if", condition, then: value, otherwise };
+    value = { type: "if", condition, whenTrue: value, otherwise };
   }
   return value;
 }

@@ -9,7 +9,7 @@ export type ExactObject = Map<string, ExactJson>;
 
 const maxDepth = 200;
 const token =
-  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\x00-\x1f]|\\.)*")|(-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)|(true|false|null|NaN|-?Infinity))/y;
+  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)|(true|false|null|NaN|-?Infinity))/y;
 const literals = new Map<string, null | boolean | number>([
   ["true", true],
   ["false", false],

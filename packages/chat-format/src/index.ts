@@ -4,3 +4,7 @@ export type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.
 export { createTextStream } from "./text-stream.js";
 export { openTokenizer } from "./tokenizer.js";
 export type { Tokenizer } from "./tokenizer.js";
+export { endsInReasoning, reasoningStream } from "./reasoning.js";
+export type { ReasoningStream } from "./reasoning.js";
+export { toolCallStream } from "./tool-calls.js";
+export type { ToolCallStream } from "./tool-calls.js";

@@ -47,6 +47,35 @@ export function trainingModelCases(backEnd: string, make: () => Promise<string>)
   const missing = randomUUID();
 
   describe(`training models on ${backEnd}`, () => {
+    test("models are found by name and entity, newest first, with the step of their newest checkpoint", async () => {
+      const { models } = await open();
+      const { model: first } = await create(models);
+      const { model: second } = await create(models, "agent", { project_id: "acmé/demo" });
+      const { model: third } = await create(models, "tutor");
+      await add(models, first);
+      const found = async (search: Parameters<TrainingModels["search"]>[0]) =>
+        (await models.search(search)).map(({ model: { id }, newest_step }) => [id, newest_step]);
+      const [one, two, three] = [[first.id, 1], [second.id, 0], [third.id, 0]];
+      expect(await found({})).toEqual([three, two, one]);
+      expect(await found({ limit: 1 })).toEqual([three]);
+      expect(await found({ name: "agent" })).toEqual([two, one]);
+      expect(await found({ entity: "acme" })).toEqual([three, one]);
+      expect(await found({ entity: "acmé", name: "agent" })).toEqual([two]);
+      for (const none of ["acm", "acme/demo", "%", "\0"]) expect(await found({ entity: none })).toEqual([]);
+      await models.delete(third.id);
+      await models.checkpoints.delete(first.id, [0, 1]);
+      expect(await found({ entity: "acme" })).toEqual([[first.id, null]]);
+    });
+
+    test("a checkpoint is found by the artifact version with its weights", async () => {
+      const { models } = await open();
+      const { model } = await create(models);
+      const { artifact_version, ...made } = await add(models, model);
+      expect(await models.checkpoints.ofArtifact(model.id, artifact_version ?? "")).toMatchObject(made);
+      expect(await models.checkpoints.ofArtifact(missing, artifact_version ?? "")).toBeUndefined();
+      expect(await models.checkpoints.ofArtifact(model.id, missing)).toBeUndefined();
+    });
+
     test("a model is read by its id and by its name in its project, and begins with the untrained step 0", async () => {
       const { models, clock } = await open();
       const { model, created } = await create(models);

@@ -52,8 +52,8 @@ async function benchPretraining(name: string, config: ModelConfig): Promise<void
       await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: tokens });
       await trainer.optimStep(adam);
     },
-    kept: await gradientWork(config, sequences, time, "keep"),
-    recomputed: await gradientWork(config, sequences, time, "recompute"),
+    kept: await gradientWork(config, sequences, time, { lowMemory: false }),
+    recomputed: await gradientWork(config, sequences, time, { lowMemory: true }),
   };
   const prototype = await prototypeStep(config, sequences, rows, time);
   if (prototype) works["prototype"] = prototype;
@@ -110,7 +110,7 @@ async function gradientWork(
   config: ModelConfig,
   sequences: TokenSequence[],
   time: number,
-  mode: ForwardMode,
+  { lowMemory }: Pick<ForwardMode, "lowMemory">,
 ): Promise<Work> {
   const weights = initialWeights(config, 1);
   const network = await openNetwork({ config, weights, headRows: 4096 });
@@ -126,7 +126,7 @@ async function gradientWork(
   const coefficients = new Float32Array(count).fill(-1 / count);
   return async () => {
     gradients.clear();
-    await network.backward(await network.forward(batch, mode), head, coefficients, gradients);
+    await network.backward(await network.forward(batch, { gradient: true, lowMemory }), head, coefficients, gradients);
   };
 }
 

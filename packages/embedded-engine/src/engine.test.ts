@@ -76,6 +76,8 @@ describe("training and sampling in separate processes", () => {
     await first.optimStep(adam);
     const saved = await first.saveState(join(open.directory, "adapter"));
     await first.close();
+    const { digest, ...unnamed } = saved;
+    expect(digest).toBe(await open.engine.weightsDigest(unnamed));
     const second = await open.engine.openTrainer({ weights: saved, seed: 5 });
     await second.forwardBackward(lesson(4, 24));
     await expect(second.optimStep(adam)).resolves.toMatchObject({ steps: 2 });

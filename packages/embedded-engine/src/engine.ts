@@ -7,7 +7,7 @@ import type { BaseModelInfo, GenerateRequest, LoraConfig, TrainerSpec, TrainingE
 import { maxRank } from "./model/lora-config.js";
 import type { BaseModelSettings } from "./weights/base-models.js";
 import { listBaseModels } from "./weights/base-models.js";
-import { describeWeights } from "./weights/load-weights.js";
+import { describeWeights, weightsDigest } from "./weights/load-weights.js";
 import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
@@ -124,6 +124,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       const detail = sampler.failureReason();
       return detail === undefined ? { ok: true } : { ok: false, detail };
     },
+    weightsDigest: (weights) => weightsDigest(settings.models, weights),
     async openTrainer(spec, signal) {
       if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
       if (trainers.size >= trainingProcesses) {
@@ -157,6 +158,7 @@ function unavailableEngine(reason: string): TrainingEngine {
   return {
     capabilities: async () => ({ models: [] }),
     health: async () => ({ ok: false, detail: reason }),
+    weightsDigest: refuse,
     openTrainer: refuse,
     deleteWeights: async () => undefined,
     sampler: { unsupportedFields, generate: refuse, preload: refuse, unload: refuse },

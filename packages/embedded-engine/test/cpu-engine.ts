@@ -6,7 +6,8 @@ import { openTokenizer } from "@heddle/chat-format";
 import { listBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
-import { loadWeights } from "../src/weights/load-weights.js";
+import { loadWeights, weightsDigest } from "../src/weights/load-weights.js";
+import { checkpointDigest } from "../src/weights/weights-digest.js";
 
 /** An engine with the real trainer and sampler in this process, without child processes. */
 export function cpuEngine(): TrainingEngine {
@@ -27,6 +28,7 @@ export function cpuEngine(): TrainingEngine {
       })),
     }),
     health: async () => ({ ok: true }),
+    weightsDigest: (weights) => weightsDigest(models, weights),
     openTrainer,
     deleteWeights: async () => undefined,
     sampler: {
@@ -58,7 +60,9 @@ export function cpuEngine(): TrainingEngine {
   }
 
   async function openTrainer(spec: TrainerSpec) {
-    const { base, ...loaded } = await loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer });
+    const { base, baseDigest, ...loaded } = await loadWeights(models, spec.weights, {
+      optimizer: !spec.resetOptimizer,
+    });
     const fresh = spec.adapter && {
       config: spec.adapter,
       set: initialAdapter(loaded.config, spec.adapter, spec.seed),
@@ -66,8 +70,9 @@ export function cpuEngine(): TrainingEngine {
     const adapter = loaded.adapter ?? fresh;
     const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes: 2 ** 30 });
     async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
-      await writeCheckpoint(directory, {
+      const written = await writeCheckpoint(directory, {
         baseModel: base.name,
+        baseDigest,
         baseDirectory: base.directory,
         config: loaded.config,
         seed: spec.seed,
@@ -75,7 +80,7 @@ export function cpuEngine(): TrainingEngine {
         steps: trainer.optimizer.steps,
         optimizer: optimizer ? trainer.optimizer : undefined,
       });
-      return { baseModel: base.name, checkpoint: directory };
+      return { baseModel: base.name, checkpoint: directory, digest: checkpointDigest(written, baseDigest) };
     }
     return {
       ...trainer,

@@ -85,3 +85,31 @@ test("a large amount is cut to the share of a key, and is not overtaken for good
   (await large)();
   await later;
 });
+
+test("of the requests of one key, a lower priority comes first, and overtakes no other key", async () => {
+  const shared = share({ capacity: 1, perKey: 1, perEntity: 1 });
+  const release = await shared.acquire(bob, 1);
+  const order: string[] = [];
+  const waiting = [
+    [eve, "eve", 0],
+    [ann, "later", 0],
+    [ann, "last", 1],
+    [ann, "first", -5],
+  ].map(async ([sharer, name, priority]) => {
+    const done = await shared.acquire(sharer as Sharer, 1, undefined, priority as number);
+    order.push(name as string);
+    done();
+  });
+  release();
+  await Promise.all(waiting);
+  expect(order).toEqual(["eve", "first", "later", "last"]);
+});
+
+test("no more requests of a key wait than may", async () => {
+  const shared = share({ capacity: 1, waitingPerKey: 1 });
+  const release = await shared.acquire(ann, 1);
+  const waiting = shared.acquire(ann, 1);
+  await expect(shared.acquire(ann, 1)).rejects.toThrow("of all");
+  release();
+  (await waiting)();
+});

@@ -16,6 +16,8 @@ export interface FairShareOptions {
   messages: Readonly<Record<Scope, string>>;
   /** How long a request waits, in milliseconds. Default 10,000. */
   timeoutMs?: number;
+  /** Requests of one key that wait, each of which costs memory, too. Default 1,000. */
+  waitingPerKey?: number;
 }
 
 /** Returns what was taken; further calls do nothing. */
@@ -26,12 +28,12 @@ type Scope = "key" | "entity" | "all";
 interface Waiting {
   sharer: Sharer | undefined;
   amount: number;
+  priority: number;
   grant: () => void;
 }
 
 const defaultTimeoutMs = 10_000;
-/** Requests of one key that wait: each costs memory, too. */
-const maxWaitingPerKey = 1000;
+const defaultWaitingPerKey = 1000;
 
 /**
  * A capacity that keys and entities share: slots, or bytes. Nobody holds more than a share, so that something is left
@@ -44,6 +46,7 @@ export class FairShare {
   readonly #perEntity: number;
   readonly #messages: FairShareOptions["messages"];
   readonly #timeoutMs: number;
+  readonly #maxWaitingPerKey: number;
   #held = 0;
   readonly #heldByKey = new Map<string, number>();
   readonly #heldByEntity = new Map<string, number>();
@@ -51,22 +54,24 @@ export class FairShare {
   /** In order of arrival. */
   readonly #waiting = new Set<Waiting>();
 
-  constructor({ capacity, perKey, perEntity, messages, timeoutMs }: FairShareOptions) {
+  constructor({ capacity, perKey, perEntity, messages, timeoutMs, waitingPerKey }: FairShareOptions) {
     this.#capacity = capacity;
     this.#perEntity = Math.min(perEntity ?? capacity, capacity);
     this.#perKey = Math.min(perKey ?? capacity, this.#perEntity);
     this.#messages = messages;
     this.#timeoutMs = timeoutMs ?? defaultTimeoutMs;
+    this.#maxWaitingPerKey = waitingPerKey ?? defaultWaitingPerKey;
   }
 
   /**
    * Takes `amount`, at most the share of a key, as soon as it is free. Throws `rate_limited` when the key or its entity
-   * held its share for too long, `busy` when all together did, and the signal's reason when that aborts.
+   * held its share for too long, `busy` when all together did, and the signal's reason when that aborts. Of the requests
+   * of one key, those with a lower `priority` come first.
    */
-  async acquire(sharer: Sharer | undefined, amount: number, signal?: AbortSignal): Promise<Release> {
+  async acquire(sharer: Sharer | undefined, amount: number, signal?: AbortSignal, priority = 0): Promise<Release> {
     signal?.throwIfAborted();
     const taken = Math.min(amount, sharer === undefined ? this.#capacity : this.#perKey);
-    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext()) await this.#wait(sharer, taken, signal);
+    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext()) await this.#wait(sharer, taken, { signal, priority });
     else this.#take(sharer, taken);
     let released = false;
     return () => {
@@ -77,11 +82,15 @@ export class FairShare {
     };
   }
 
-  async #wait(sharer: Sharer | undefined, amount: number, signal: AbortSignal | undefined): Promise<void> {
-    if (sharer !== undefined && (this.#waitingByKey.get(sharer.key) ?? 0) >= maxWaitingPerKey) {
+  async #wait(
+    sharer: Sharer | undefined,
+    amount: number,
+    { signal, priority }: { signal: AbortSignal | undefined; priority: number },
+  ): Promise<void> {
+    if (sharer !== undefined && (this.#waitingByKey.get(sharer.key) ?? 0) >= this.#maxWaitingPerKey) {
       throw this.#refusal(sharer, amount);
     }
-    const waiting: Waiting = { sharer, amount, grant: () => {} };
+    const waiting: Waiting = { sharer, amount, priority, grant: () => {} };
     this.#waiting.add(waiting);
     if (sharer !== undefined) add(this.#waitingByKey, sharer.key, 1);
     let timer: NodeJS.Timeout | undefined;
@@ -125,7 +134,9 @@ export class FairShare {
       if (scope === "key" || scope === "entity") continue;
       const entity = this.#heldByEntity.get(waiting.sharer?.entity ?? "") ?? 0;
       const key = this.#heldByKey.get(waiting.sharer?.key ?? "") ?? 0;
-      if (best !== undefined && (entity > bestEntity || (entity === bestEntity && key >= bestKey))) continue;
+      if (best !== undefined && (entity > bestEntity || (entity === bestEntity && key >= bestKey))) {
+        if (best.sharer?.key !== waiting.sharer?.key || best.priority <= waiting.priority) continue;
+      }
       [best, bestEntity, bestKey] = [waiting, entity, key];
     }
     return best;

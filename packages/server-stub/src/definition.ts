@@ -20,6 +20,8 @@ export interface OperationEntry {
   paths: readonly string[];
   /** Needs no credential. */
   public: boolean;
+  /** Errors have the object `error` of the OpenAI API besides the body of the interface. */
+  errorObject?: boolean;
   /** What a key needs; absent where the operation is public. */
   access?: AccessEntry;
   /** Parameters that the operation reads; absent where it reads none. */

@@ -10,6 +10,8 @@ export interface ProblemOptions {
   extras?: Record<string, unknown>;
   /** Further headers, lower-case names (`retry-after`). */
   headers?: Record<string, string>;
+  /** Location in the request that is wrong, for error bodies that state it apart from the reason. */
+  loc?: readonly (string | number)[];
 }
 
 /**
@@ -26,6 +28,7 @@ export class Problem extends Error {
   readonly status: number;
   readonly extras: Record<string, unknown>;
   readonly headers: Record<string, string>;
+  readonly loc: readonly (string | number)[] | undefined;
   /** Present on 422 responses of validation; they have a body of their own shape. */
   readonly details: Detail[] | undefined;
 
@@ -34,6 +37,7 @@ export class Problem extends Error {
     this.status = status;
     this.extras = options.extras ?? {};
     this.headers = options.headers ?? {};
+    this.loc = options.loc;
     this.details = options.details;
   }
 
@@ -42,14 +46,6 @@ export class Problem extends Error {
     const reason = details.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
     return new Problem(422, reason, { details });
   }
-}
-
-/** The error body of each interface. */
-export function problemBody(problem: Problem, kind: "tracing" | "training"): Record<string, unknown> {
-  if (problem.details) return { detail: problem.details };
-  return kind === "tracing"
-    ? { reason: problem.message, ...problem.extras }
-    : { detail: problem.message, ...problem.extras };
 }
 
 /** Replaces an item that did not fit the spec in a list marked x-heddle-lenient-items. */

@@ -2,7 +2,8 @@ import type { ResponseEntry, OperationEntry } from "./definition.js";
 import type { HttpRequest, HttpResponse } from "./http.js";
 import { writeJson, writeJsonPieces } from "./json-write.js";
 import { oneLine } from "./one-line.js";
-import { problemBody } from "./problem.js";
+import { problemBody } from "./error-body.js";
+import type { ErrorFormat } from "./error-body.js";
 import type { Problem } from "./problem.js";
 import { Reply } from "./reply.js";
 import { isStream, openStream } from "./stream.js";
@@ -66,17 +67,17 @@ export function responseOf(
 /** The response of a problem, in the error body of the interface. */
 export function problemResponse(
   problem: Problem,
-  kind: "tracing" | "training",
+  format: ErrorFormat,
   { unread: isUnread = false }: { unread?: boolean } = {},
 ): HttpResponse {
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
   // Clients of the training interface repeat a request after any 5xx.
-  if (kind === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
+  if (format.interface === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
   // The rest of the body is not read.
   const unread = isUnread || problem.status === 413 || problem.status === 408;
   if (unread) headers["connection"] = "close";
-  const body = writeJson(problemBody(problem, kind));
+  const body = writeJson(problemBody(problem, format));
   return { status: problem.status, headers, body, ...((unread || problem.status === 503) && { drain: true }) };
 }
 
@@ -98,7 +99,15 @@ function encoderOf(stream: "jsonl" | "sse", checkItem: (item: unknown) => void):
     const line = oneLine(writeJson(item));
     return stream === "jsonl" ? `${line}\n` : `data: ${line}\n\n`;
   };
-  return { encode, eager: stream === "sse" };
+  return { encode, eager: stream === "sse", ...(stream === "sse" && { end: endOfEvents }) };
+}
+
+/** The last event of a stream, by which clients of the OpenAI API know that it is complete. */
+const endOfEvents = "data: [DONE]\n\n";
+
+/** The last events of a stream that failed after it had begun. */
+export function failureEvents(problem: Problem, format: ErrorFormat): string {
+  return `data: ${oneLine(writeJson(problemBody(problem, format)))}\n\n${endOfEvents}`;
 }
 
 function asBytes(item: unknown): string | Uint8Array {

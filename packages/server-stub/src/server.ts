@@ -1,9 +1,10 @@
 import { accessOf, isKnownEarly } from "./access.js";
 import type { Access } from "./access.js";
-import { responseOf, problemResponse } from "./response.js";
+import { failureEvents, problemResponse, responseOf } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
 import type { Definition, OperationEntry } from "./definition.js";
+import type { ErrorFormat } from "./error-body.js";
 import { BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import { linkPlans } from "./json-plan.js";
@@ -121,14 +122,22 @@ export function createServer<Caller>(
     return error instanceof ResponseTooLarge ? new Problem(413, error.message) : (refusalOf(error) ?? unexpected);
   }
 
-  /** Reports an error after the first item of a stream to `onError`. The response has begun and cannot carry it. */
+  function formatOf(entry: OperationEntry | undefined): ErrorFormat {
+    return { interface: definition.interface, errorObject: entry?.errorObject === true };
+  }
+
+  /**
+   * Reports an error after the first item of a stream to `onError`. The response has begun: its status cannot carry the
+   * error. Where errors have the error object, the last event does; otherwise the response is cut off.
+   */
   function withErrorReport(response: HttpResponse, request: HttpRequest, entry: OperationEntry): HttpResponse {
     const { body } = response;
     if (typeof body !== "function") return response;
     const reporting: StreamBody = (sink) =>
-      body(sink).catch((error: unknown) => {
-        problemOf(error, request, entry);
-        throw error;
+      body(sink).catch(async (error: unknown) => {
+        const problem = problemOf(error, request, entry);
+        if (entry.errorObject !== true || entry.response.stream !== "sse") throw error;
+        if (!sink.closed) await sink.write(failureEvents(problem, formatOf(entry)));
       });
     return { ...response, body: reporting };
   }
@@ -148,7 +157,7 @@ export function createServer<Caller>(
       return withoutBody(request, withErrorReport(await run(request, entry, match.params, query), request, entry));
     } catch (error) {
       const unread = entry?.body?.streamed === true;
-      return withoutBody(request, problemResponse(problemOf(error, request, entry), definition.interface, { unread }));
+      return withoutBody(request, problemResponse(problemOf(error, request, entry), formatOf(entry), { unread }));
     }
   };
 }

@@ -9,6 +9,8 @@ export interface Encoder {
   encode: (item: unknown) => string | Uint8Array;
   /** Send every item at once instead of gathering. */
   eager: boolean;
+  /** Sent after the last item. */
+  end?: string;
 }
 
 /**
@@ -30,7 +32,7 @@ export async function openStream(
 async function pump(
   iterator: AsyncIterator<unknown>,
   first: IteratorResult<unknown>,
-  { encode, eager }: Encoder,
+  { encode, eager, end = "" }: Encoder,
   sink: Sink,
 ): Promise<void> {
   const left = new Promise<undefined>((resolve) => {
@@ -71,6 +73,7 @@ async function pump(
     }
     result = await Promise.race([next, left]);
   }
+  text += end;
   if (!sink.closed) await flush();
 }
 

@@ -50,7 +50,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
         },
       }),
       async (send) => {
-        expect(await (await send("/books/ask", ask)).text()).toBe('data: {"word":"yes"  }\n\n');
+        expect(await (await send("/books/ask", ask)).text()).toBe('data: {"word":"yes"  }\n\ndata: [DONE]\n\n');
       },
     );
   });
@@ -73,7 +73,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
     await drive(stream(words), async (send) => {
       const response = await send("/books/ask", ask);
       expect(response.headers.get("content-type")).toBe("text/event-stream");
-      expect(await response.text()).toBe('data: {"word":"yes"}\n\ndata: {"word":"no"}\n\n');
+      expect(await response.text()).toBe('data: {"word":"yes"}\n\ndata: {"word":"no"}\n\ndata: [DONE]\n\n');
     });
     await drive(
       stream(() => ({ text: "yes" })),
@@ -125,6 +125,36 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
       go();
       expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(line("z"));
       expect((await reader?.read())?.done).toBe(true);
+    });
+  });
+
+  test("events that fail after the first end with the error, where errors have the error object", async () => {
+    async function* words() {
+      yield { word: "yes" };
+      throw new Problem(503, "the engine restarts", { loc: ["body", "question"] });
+    }
+    await drive(stream(words), async (send) => {
+      const response = await send("/books/ask", ask);
+      const error = '{"message":"the engine restarts","type":"ServiceUnavailableError","param":"question","code":503}';
+      expect([response.status, await response.text()]).toEqual([
+        200,
+        `data: {"word":"yes"}\n\ndata: {"error":${error},"reason":"the engine restarts"}\n\ndata: [DONE]\n\n`,
+      ]);
+    });
+  });
+
+  test("an error before the first event has its status", async () => {
+    // oxlint-disable-next-line require-yield -- it fails before the first event
+    async function* words() {
+      throw new Error("broken");
+    }
+    await drive(stream(words), async (send) => {
+      const response = await send("/books/ask", ask);
+      expect(response.status).toBe(500);
+      expect(await response.json()).toEqual({
+        error: { message: "Internal server error", type: "InternalServerError", param: null, code: 500 },
+        reason: "Internal server error",
+      });
     });
   });
 

@@ -113,6 +113,19 @@ export const variables = {
     default: "half of the machine's",
     meaning: "memory that training and sampling on this machine may use, as 2GB or 900MB. At least 200MB",
   },
+  HEDDLE_COMPLETION_SLOTS: {
+    default: "64",
+    meaning:
+      "choices of chat completions that are generated at the same time: 1 to 10000; one key has three quarters of them, further requests wait",
+  },
+  HEDDLE_COMPLETIONS_WAITING: {
+    default: "1000",
+    meaning: "chat completions of one key that wait; more are refused with 429: 1 to 100000",
+  },
+  HEDDLE_RECORD_COMPLETIONS: {
+    default: "on",
+    meaning: "whether chat completions are recorded as calls, where the request does not say it: on or off",
+  },
   HEDDLE_PRICES_FILE: {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
@@ -159,6 +172,15 @@ export interface Config {
   modelsDir: string;
   /** What the processes that train and sample may use; undefined = half of what the machine or its container has. */
   trainingMemoryBytes: number | undefined;
+  /** Chat completions. */
+  completions: {
+    /** Choices that are generated at the same time. */
+    slots: number;
+    /** Requests of one key that wait. */
+    waitingPerKey: number;
+    /** Whether completions are recorded as calls, where the request does not say it. */
+    record: boolean;
+  };
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
 }
@@ -214,6 +236,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     modelsDir: pathIn(cwd, get("HEDDLE_MODELS_DIR")) ?? join(dataDir, "models"),
     trainingMemoryBytes: memory("HEDDLE_TRAINING_MEMORY", get("HEDDLE_TRAINING_MEMORY"), 200e6),
+    completions: {
+      slots: wholeNumber("HEDDLE_COMPLETION_SLOTS", get("HEDDLE_COMPLETION_SLOTS"), 10_000),
+      waitingPerKey: wholeNumber("HEDDLE_COMPLETIONS_WAITING", get("HEDDLE_COMPLETIONS_WAITING"), 100_000),
+      record: onOrOff("HEDDLE_RECORD_COMPLETIONS", get("HEDDLE_RECORD_COMPLETIONS")),
+    },
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),
@@ -290,7 +317,7 @@ function databaseUrl(text: string | undefined): string | undefined {
   );
 }
 
-function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS", text: string | undefined): boolean {
+function onOrOff(name: "HEDDLE_OTLP_SESSION_THREADS" | "HEDDLE_RECORD_COMPLETIONS", text: string | undefined): boolean {
   const value = text ?? variables[name].default;
   if (value === "on" || value === "off") return value === "on";
   throw new ConfigError(`${name} must be on or off, not "${value}".`);

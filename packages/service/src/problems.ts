@@ -46,6 +46,7 @@ export function problemOf(error: unknown, operation?: OperationEntry): Problem |
   return new Problem(status, loc === undefined ? message : `${loc.join(".")}: ${message}`, {
     extras: { ...details },
     headers: status === 429 || status === 503 ? { "retry-after": retryAfter } : {},
+    ...(loc && { loc }),
   });
 }
 

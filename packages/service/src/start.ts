@@ -9,6 +9,7 @@ import type { ListenOptions } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
+import { openCompletions } from "./chat-completions/open-completions.js";
 import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
 import { keyFile, openDataDirectory, ownerKey } from "./data-directory.js";
@@ -128,7 +129,9 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
     const written = cancelWithCalls(opened, jobs);
-    const services: Services = { config, control, store: written, blobs, losses, providers, training, jobs, version };
+    const opening = { config, control, store: written, blobs, losses, providers, training, jobs, version };
+    const completions = openCompletions(opening);
+    const services: Services = { ...opening, completions };
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
     const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
       throw listenError(error, config);
@@ -136,6 +139,7 @@ export async function startService(
     jobs.start(jobKinds(services, onUnexpected));
     closing.push(async () => {
       await Promise.all([app.drain(drainMs), jobs.stop()]);
+      await completions.close();
       await server.close(cutMs);
     });
     return {

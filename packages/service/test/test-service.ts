@@ -11,6 +11,7 @@ import { toFetch } from "@heddle/server-stub/fetch";
 import { listen } from "@heddle/server-stub/node";
 import { testDatabase } from "@heddle/trace-store/testing";
 import { createApp } from "../src/app.js";
+import { openCompletions } from "../src/chat-completions/open-completions.js";
 import { controlPlaneUrl, readConfig } from "../src/config.js";
 import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/jobs/job-kinds.js";
@@ -58,7 +59,9 @@ export async function openTestService(env: Record<string, string> = {}) {
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);
-  const services: Services = { config, control, store, blobs, losses, providers, training, jobs, version: "1.2.3" };
+  const opening = { config, control, store, blobs, losses, providers, training, jobs, version: "1.2.3" };
+  const completions = openCompletions(opening);
+  const services: Services = { ...opening, completions };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
   const app = createApp(services, {
@@ -92,6 +95,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     },
     async close(): Promise<void> {
       await jobs.stop();
+      await completions.close();
       await training.close();
       for (const step of closing) await step();
       await database.drop();

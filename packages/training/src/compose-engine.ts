@@ -23,6 +23,7 @@ export function composeEngine(trainer: TrainerProvider, sampler: SamplerProvider
       const details = found.flatMap(({ ok, detail }) => (ok ? [] : [detail ?? "a provider is not healthy"]));
       return details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") };
     },
+    weightsDigest: (weights) => trainer.weightsDigest(weights),
     openTrainer: (spec, signal) => trainer.openTrainer(spec, signal),
     deleteWeights: (weights) => trainer.deleteWeights(weights),
     sampler: sampler.sampler,

@@ -25,6 +25,8 @@ export type WeightsId = string;
 export interface WeightsRef {
   baseModel: BaseModelName;
   checkpoint?: WeightsId;
+  /** Identity of the weights by content, as `exportWeights` returns it. If given, other weights are refused with `conflict`. */
+  digest?: string;
 }
 
 export interface BaseModelInfo {
@@ -94,6 +96,8 @@ export interface EngineProvider {
 }
 
 export interface TrainerProvider extends EngineProvider {
+  /** Returns the identity of weights by content. Weights with the same digest compute the same numbers. */
+  weightsDigest(weights: WeightsRef): Promise<string>;
   openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer>;
   /**
    * Deletes what a server keeps of saved weights. Called before the directory is removed; the directory itself belongs

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -61,6 +62,7 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       ],
     }),
     health: async () => ({ ok: true }),
+    weightsDigest: async ({ checkpoint }) => (checkpoint === undefined ? "untrained" : digestOf(checkpoint)),
     openTrainer: async (spec) => {
       if (open > 0) throw new HeddleError("busy", "Another trainer is open.");
       open++;
@@ -151,13 +153,19 @@ export function tableEngine({ vocabulary = 272, contextLength = 64, directory = 
       await mkdir(`${into}.part`);
       await writeFile(join(`${into}.part`, "table.json"), JSON.stringify(table));
       await rename(`${into}.part`, into);
-      return { baseModel: spec.weights.baseModel, checkpoint: into };
+      return { baseModel: spec.weights.baseModel, checkpoint: into, digest: await digestOf(into) };
     }
 
     async function close(): Promise<void> {
       open--;
     }
   }
+}
+
+async function digestOf(checkpoint: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(join(checkpoint, "table.json")))
+    .digest("hex");
 }
 
 async function noSampler(): Promise<never> {

@@ -56,6 +56,8 @@ export interface Operation {
   access?: Access;
   /** What it names cannot be read afterwards (`x-heddle-destructive`). */
   destructive: boolean;
+  /** Its errors have the object `error` of the OpenAI API besides the body of the interface. */
+  errorObject: boolean;
   /** JSON pointer to it in the document. */
   pointer: string;
   params: Parameter[];

@@ -32,6 +32,7 @@ export interface OperationObject {
   "x-heddle-access"?: { right?: unknown; project?: unknown };
   "x-heddle-aliases"?: string[];
   "x-heddle-destructive"?: boolean;
+  "x-heddle-error-object"?: boolean;
   "x-heddle-extension"?: boolean;
   "x-heddle-raw-body"?: boolean;
   "x-heddle-streamed-body"?: boolean;

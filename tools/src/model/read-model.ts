@@ -123,6 +123,7 @@ function readOperation({
     public: isPublic,
     ...(access && { access }),
     destructive: operation["x-heddle-destructive"] === true,
+    errorObject: operation["x-heddle-error-object"] === true,
     pointer,
     params,
     ...(body && { body }),

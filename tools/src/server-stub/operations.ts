@@ -77,6 +77,7 @@ function entryOf(model: Model, operation: Operation, draft: Draft): (indexOf: In
     method: method.toUpperCase(),
     paths: [path, ...aliases],
     public: operation.public,
+    ...(operation.errorObject && { errorObject: true }),
     ...(operation.access && { access: operation.access }),
     ...inputs,
     ...(body && { body: body(indexOf) }),

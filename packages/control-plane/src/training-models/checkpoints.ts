@@ -46,6 +46,17 @@ export async function checkpointAtStep(
   return row && checkpointOf(row);
 }
 
+export async function checkpointOfArtifact(
+  statements: Statements,
+  modelId: string,
+  artifactVersion: string,
+): Promise<Checkpoint | undefined> {
+  const sql = `SELECT ${checkpointColumns} FROM checkpoints
+    WHERE model_id = $1 AND artifact_version = $2 AND deleted_at IS NULL`;
+  const [row] = await statements.rows(sql, [modelId, artifactVersion]);
+  return row && checkpointOf(row);
+}
+
 /** Adds the result of a job, once: the checkpoint that the job has made before is returned as it is. */
 export async function addCheckpoint(database: Database, added: NewCheckpoint, now: bigint): Promise<Checkpoint> {
   return await database.transaction(async (statements) => await insertCheckpoint(statements, added, now));

@@ -2,6 +2,7 @@ import type { Database } from "../database.js";
 import {
   addCheckpoint,
   checkpointAtStep,
+  checkpointOfArtifact,
   checkpointsToPurge,
   deleteCheckpoints,
   markPurged,
@@ -12,6 +13,8 @@ import {
 import type { NewCheckpoint } from "./checkpoints.js";
 import { createModel, deleteModel, findModel, getModel, listModels } from "./models.js";
 import type { NewTrainingModel } from "./models.js";
+import { searchModels } from "./search-models.js";
+import type { FoundModel, ModelSearch } from "./search-models.js";
 import type { CursorPage } from "./page.js";
 import type { Checkpoint, TrainingModel } from "./records.js";
 
@@ -27,6 +30,11 @@ export interface TrainingModels {
   create(model: NewTrainingModel): Promise<{ model: TrainingModel; created: boolean }>;
   get(id: string): Promise<TrainingModel | undefined>;
   find(projectId: string, name: string): Promise<TrainingModel | undefined>;
+  /**
+   * Models of all projects, of one entity or of one name, newest first, each with the step of its newest checkpoint. At
+   * most `limit`, by default 100.
+   */
+  search(search: ModelSearch): Promise<FoundModel[]>;
   /** A page in the order of creation. Throws `invalid` for an unknown cursor. */
   list(projectId: string, page: CursorPage): Promise<{ models: TrainingModel[]; has_more: boolean }>;
   /**
@@ -43,6 +51,8 @@ export interface Checkpoints {
   newest(modelId: string): Promise<Checkpoint | undefined>;
   /** With `deleted`, also a deleted checkpoint whose weights are still stored. */
   atStep(modelId: string, step: number, options?: { deleted?: boolean }): Promise<Checkpoint | undefined>;
+  /** The checkpoint whose weights are a version of an artifact. */
+  ofArtifact(modelId: string, artifactVersion: string): Promise<Checkpoint | undefined>;
   /**
    * Adds the result of a job. Its step is one more than that of any checkpoint that the model ever had. A job adds one
    * checkpoint: called again for the same job, it returns the first. Throws `not_found` for a model that does not exist,
@@ -67,6 +77,7 @@ export function openTrainingModels(database: Database, now: () => bigint): Train
     create: async (model) => await createModel(database, model, now()),
     get: async (id) => await getModel(database, id),
     find: async (projectId, name) => await findModel(database, projectId, name),
+    search: async (search) => await searchModels(database, search),
     list: async (projectId, page) => await listModels(database, projectId, page),
     delete: async (id) => await deleteModel(database, id, now()),
     checkpoints: {
@@ -74,6 +85,7 @@ export function openTrainingModels(database: Database, now: () => bigint): Train
       newest: async (modelId) => await newestCheckpoint(database, modelId),
       atStep: async (modelId, step, { deleted = false } = {}) =>
         await checkpointAtStep(database, modelId, step, deleted),
+      ofArtifact: async (modelId, version) => await checkpointOfArtifact(database, modelId, version),
       add: async (checkpoint) => await addCheckpoint(database, checkpoint, now()),
       delete: async (modelId, steps) => await deleteCheckpoints(database, modelId, steps, now()),
       mergeMetrics: async (checkpointId, metrics) => await mergeMetrics(database, checkpointId, metrics),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ModelConfig } from "../../src/model/config.js";
 import type { ParameterSet } from "../../src/model/parameters.js";
 import { readCheckpoint, writeCheckpoint } from "../../src/weights/checkpoint.js";
+import { randomDigest } from "../../src/weights/weights-digest.js";
 import type { OptimizerState } from "../../src/weights/optimizer-file.js";
 
 interface State {
@@ -31,6 +32,7 @@ export async function keepState(work: string, state: State, baseDirectory: strin
   const { steps } = optimizer;
   await writeCheckpoint(join(work, `step-${String(steps).padStart(6, "0")}`), {
     baseModel: "heddle/starter",
+    baseDigest: randomDigest(config, seed),
     baseDirectory,
     config,
     seed,

@@ -1,11 +1,14 @@
 import type { ModelConfig } from "../model/config.js";
+import { blockwiseAttention, blockwiseAttentionBackward } from "./blockwise-attention.js";
+import { joinHeads, keyWidth, queryWidth, swapHeadsAndTime } from "./head-layout.js";
 import type { LayerContext } from "./layer-context.js";
 import { recordGradient } from "./layer-context.js";
 import { normed, rmsNorm, rmsNormBackward } from "./norm.js";
 import type { Dimension, TensorName } from "./onnx.js";
-import { add, batchedMatMul, multiply, reshape, subtract, sumOver } from "./operators.js";
+import { add, multiply, reshape, sumOver } from "./operators.js";
 import type { Projection } from "./projection.js";
 import { project, projectBackward } from "./projection.js";
+import { wholeAttention, wholeAttentionBackward } from "./whole-attention.js";
 
 /** Values of the forward pass that the backward pass of attention needs. */
 export interface AttentionValues {
@@ -14,8 +17,8 @@ export interface AttentionValues {
   query: TensorName;
   key: TensorName;
   value: TensorName;
-  /** [batch, key heads, queries of the group, time] */
-  probabilities: TensorName;
+  /** [batch, key heads, queries of the group, time]; absent in blocks, where the backward pass computes them again. */
+  probabilities?: TensorName;
   /** Weighted values of all heads, concatenated: [tokens, queries]. */
   mixed: TensorName;
   /** The residual stream after attention. */
@@ -30,14 +33,21 @@ export interface AttentionValues {
   keyScale?: TensorName;
 }
 
-/** Declares the graph inputs other than weights: rotary tables, the mask, and the shapes that depend on the batch. */
-export function attentionInputs({ graph, config }: LayerContext, { backward = false } = {}): void {
+/**
+ * Declares the graph inputs other than weights: rotary tables, the mask, and the shapes that depend on the batch. In
+ * blocks, the mask is that of a block's queries and its own keys.
+ */
+export function attentionInputs({ graph, config, attention }: LayerContext, { backward = false } = {}): void {
   graph.input("cosines", ["time", config.headSize / 2]);
   graph.input("sines", ["time", config.headSize / 2]);
   graph.input("query_shape", [4], "int64");
   graph.input("key_shape", [4], "int64");
   if (backward) graph.input("negative_sines", ["time", config.headSize / 2]);
-  graph.input("mask", ["time", "time"]);
+  graph.input("mask", attention === "blocks" ? ["block", "block"] : ["time", "time"]);
+  if (attention === "blocks") {
+    graph.input("blocks", [], "int64");
+    graph.input("block_length", [1], "int64");
+  }
   graph.input("score_shape", [4], "int64");
   graph.input("group_shape", [4], "int64");
 }
@@ -59,13 +69,11 @@ export function attentionForward(context: LayerContext, x: TensorName): Attentio
   query = rotate(context, swapHeadsAndTime(context, query), "sines");
   key = rotate(context, swapHeadsAndTime(context, key), "sines");
   const value = swapHeadsAndTime(context, reshape(graph, v, "key_shape"));
-  const scores = batchedMatMul(graph, grouped(context, query), key, { transposeB: true, scale: scoreScale(config) });
-  const masked = inGroups(context, add(graph, byHead(context, scores), "mask"));
-  const probabilities = graph.op("Softmax", [masked], { axis: -1 });
-  const mixed = joinHeads(context, ungrouped(context, batchedMatMul(graph, probabilities, value)), queries(config));
+  const attended = context.attention === "blocks" ? blockwiseAttention : wholeAttention;
+  const { mixed, probabilities } = attended(context, { query, key, value });
   const { o } = project(context, output(config), mixed);
   const middle = add(graph, x, o);
-  return { attentionScale: scale, query, key, value, probabilities, mixed, middle, ...raw };
+  return { attentionScale: scale, query, key, value, mixed, middle, ...raw, ...(probabilities && { probabilities }) };
 }
 
 /** Returns the gradient of the layer's input, given the gradient of `middle`. */
@@ -77,21 +85,16 @@ export function attentionBackward(
 ): TensorName {
   const { graph, config } = context;
   const dmixed = projectBackward(context, output(config), values.mixed, { o: dmiddle });
-  // Softmax: dS = P (dP - rowsum(dP P)), where the row sum is the product of the output and its gradient.
   const inner = sumOver(graph, reshape(graph, multiply(graph, dmixed, values.mixed), "query_shape"), [3], {
     keep: true,
   });
-  const rowSums = grouped(context, swapHeadsAndTime(context, inner), 1);
-  const doutput = grouped(context, swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape")));
-  const dprobabilities = batchedMatMul(graph, doutput, values.value, { transposeB: true });
-  const dvalue = batchedMatMul(graph, values.probabilities, doutput, { transposeA: true });
-  const dscores = multiply(graph, values.probabilities, subtract(graph, dprobabilities, rowSums));
-  const scale = scoreScale(config);
-  const dquery = ungrouped(context, batchedMatMul(graph, dscores, values.key, { scale }));
-  const dkey = batchedMatMul(graph, dscores, grouped(context, values.query), { transposeA: true, scale });
+  const rowSums = swapHeadsAndTime(context, inner);
+  const doutput = swapHeadsAndTime(context, reshape(graph, dmixed, "query_shape"));
+  const attended = context.attention === "blocks" ? blockwiseAttentionBackward : wholeAttentionBackward;
+  const { dquery, dkey, dvalue } = attended(context, values, { doutput, rowSums });
   const q = backToColumns(context, dquery, "query", values.rawQuery, values.queryScale);
   const k = backToColumns(context, dkey, "key", values.rawKey, values.keyScale);
-  const v = joinHeads(context, dvalue, keys(config));
+  const v = joinHeads(context, dvalue, keyWidth(config));
   const y = normed(graph, x, values.attentionScale, "attention_norm");
   const dy = projectBackward(context, qkv(config), y, { q, k, v });
   const { dx, dgain } = rmsNormBackward(graph, { x, scale: values.attentionScale, gain: "attention_norm", dy });
@@ -108,7 +111,7 @@ export function attentionDimensions(config: ModelConfig): Record<string, Dimensi
     key: ["batch", keyValueHeads, "time", headSize],
     value: ["batch", keyValueHeads, "time", headSize],
     probabilities: ["batch", keyValueHeads, "group", "time"],
-    mixed: ["tokens", queries(config)],
+    mixed: ["tokens", queryWidth(config)],
     middle: ["tokens", hiddenSize],
     ...(config.queryKeyNorm && {
       rawQuery: ["batch", "time", heads, headSize],
@@ -127,7 +130,7 @@ function backToColumns(
   scale: TensorName | undefined,
 ): TensorName {
   const { graph, config } = context;
-  const width = kind === "query" ? queries(config) : keys(config);
+  const width = kind === "query" ? queryWidth(config) : keyWidth(config);
   const unrotated = rotate(context, gradient, "negative_sines");
   if (raw === undefined || scale === undefined) return joinHeads(context, unrotated, width);
   const dy = swapHeadsAndTime(context, unrotated);
@@ -138,7 +141,7 @@ function backToColumns(
 }
 
 function qkv(config: ModelConfig): Projection<"q" | "k" | "v"> {
-  const widths = { q: queries(config), k: keys(config), v: keys(config) };
+  const widths = { q: queryWidth(config), k: keyWidth(config), v: keyWidth(config) };
   return { weight: "qkv", bias: config.attentionBias ? "qkv_bias" : undefined, widths };
 }
 
@@ -146,49 +149,7 @@ function output(config: ModelConfig): Projection<"o"> {
   return { weight: "attention_output", widths: { o: config.hiddenSize } };
 }
 
-function queries(config: ModelConfig): number {
-  return config.heads * config.headSize;
-}
-
-function keys(config: ModelConfig): number {
-  return config.keyValueHeads * config.headSize;
-}
-
-function scoreScale(config: ModelConfig): number {
-  return 1 / Math.sqrt(config.headSize);
-}
-
-function swapHeadsAndTime({ graph }: LayerContext, value: TensorName): TensorName {
-  return graph.op("Transpose", [value], { perm: [0, 2, 1, 3] });
-}
-
-function joinHeads(context: LayerContext, value: TensorName, width: number): TensorName {
-  const { graph } = context;
-  return reshape(graph, swapHeadsAndTime(context, value), graph.integers(-1, width));
-}
-
 function rotate({ graph }: LayerContext, value: TensorName, sines: string): TensorName {
   const start = graph.constant(BigInt64Array.of(0n), [1], "int64");
   return graph.op("com.microsoft.RotaryEmbedding", [value, start, "cosines", sines], { interleaved: 0 });
-}
-
-// Query heads that share a key head are rows of one matrix: [batch, key heads, group x time, …]. Keys and values are
-// not repeated, and their gradients are summed by the product.
-
-function grouped({ graph, config }: LayerContext, value: TensorName, width = config.headSize): TensorName {
-  if (config.heads === config.keyValueHeads) return value;
-  return reshape(graph, value, graph.integers(0, config.keyValueHeads, -1, width));
-}
-
-function ungrouped({ graph, config }: LayerContext, value: TensorName): TensorName {
-  if (config.heads === config.keyValueHeads) return value;
-  return reshape(graph, value, graph.integers(0, config.heads, -1, config.headSize));
-}
-
-function byHead({ graph, config }: LayerContext, scores: TensorName): TensorName {
-  return config.heads === config.keyValueHeads ? scores : reshape(graph, scores, "score_shape");
-}
-
-function inGroups({ graph, config }: LayerContext, scores: TensorName): TensorName {
-  return config.heads === config.keyValueHeads ? scores : reshape(graph, scores, "group_shape");
 }

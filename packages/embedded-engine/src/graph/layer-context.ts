@@ -11,6 +11,8 @@ export interface LayerVariant {
 /** A graph of one layer under construction. Parameters are inputs, named as within their layer. */
 export interface LayerContext extends LayerVariant {
   graph: Graph;
+  /** Attention: all scores at once, or those of one block of queries at a time, which are computed again backward. */
+  attention: "whole" | "blocks";
   /** Gradients by parameter name. */
   gradients: Map<string, TensorName>;
 }

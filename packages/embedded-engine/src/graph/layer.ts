@@ -26,17 +26,26 @@ export function layerParameters({ config, adapter }: LayerVariant): ModelParamet
 }
 
 /**
+ * How a graph of a layer uses memory.
+ *
+ * - `keep`: all activations of the forward pass are kept for the backward pass.
+ * - `whole`: nothing is kept, and all attention scores exist at once. There is no such backward pass.
+ * - `blocks`: nothing is kept, and the attention scores of one block of queries exist at a time.
+ */
+export type LayerMode = "keep" | "whole" | "blocks";
+
+/**
  * Builds the forward pass of a layer. Input: `x` [tokens, hidden]. Outputs: `y` of the same shape and, with `keep`, the
  * activations that the backward pass needs.
  */
-export function layerForwardGraph(variant: LayerVariant, { keep }: { keep: boolean }): Uint8Array<ArrayBuffer> {
-  const context = begin(variant);
+export function layerForwardGraph(variant: LayerVariant, mode: LayerMode): Uint8Array<ArrayBuffer> {
+  const context = begin(variant, mode);
   const { graph, config } = context;
   attentionInputs(context);
   const attention = attentionForward(context, "x");
   const values: LayerValues = { ...attention, ...feedForwardValues(context, attention.middle) };
   graph.output("y", feedForwardOutput(context, values.middle, values), ["tokens", config.hiddenSize]);
-  if (keep) {
+  if (mode === "keep") {
     const byName = new Map<string, string | undefined>(Object.entries(values));
     for (const [name, dimensions] of Object.entries(keptDimensions(config))) {
       graph.output(name, byName.get(name) ?? "", dimensions);
@@ -46,15 +55,15 @@ export function layerForwardGraph(variant: LayerVariant, { keep }: { keep: boole
 }
 
 /**
- * Builds the backward pass of a layer. Inputs: `x`, `dy` and, with `kept`, the activations of the forward pass, which
+ * Builds the backward pass of a layer. Inputs: `x`, `dy` and, with `keep`, the activations of the forward pass, which
  * are recomputed otherwise. Outputs: `dx` and `d.<parameter>` for every trained parameter.
  */
-export function layerBackwardGraph(variant: LayerVariant, { kept }: { kept: boolean }): Uint8Array<ArrayBuffer> {
-  const context = begin(variant);
+export function layerBackwardGraph(variant: LayerVariant, mode: "keep" | "blocks"): Uint8Array<ArrayBuffer> {
+  const context = begin(variant, mode);
   const { graph, config } = context;
   attentionInputs(context, { backward: true });
   graph.input("dy", ["tokens", config.hiddenSize]);
-  const values = kept ? keptInputs(context) : recomputed(context);
+  const values = mode === "keep" ? keptInputs(context) : recomputed(context);
   const dmiddle = feedForwardBackward(context, values.middle, values, "dy");
   graph.output("dx", attentionBackward(context, "x", values, dmiddle), ["tokens", config.hiddenSize]);
   for (const { name, shape } of layerParameters(variant)) {
@@ -64,11 +73,11 @@ export function layerBackwardGraph(variant: LayerVariant, { kept }: { kept: bool
   return graph.build();
 }
 
-function begin(variant: LayerVariant): LayerContext {
+function begin(variant: LayerVariant, mode: LayerMode): LayerContext {
   const graph = new Graph();
   graph.input("x", ["tokens", variant.config.hiddenSize]);
   for (const { name, shape } of layerParameters(variant)) graph.input(name, shape);
-  return { ...variant, graph, gradients: new Map() };
+  return { ...variant, graph, attention: mode === "blocks" ? "blocks" : "whole", gradients: new Map() };
 }
 
 function recomputed(context: LayerContext): LayerValues {

@@ -21,12 +21,33 @@ const elementTypes: Record<ElementType, number> = {
 const maxModelBytes = 2 ** 31 - 1;
 const smallConstant = 64;
 
+interface Node {
+  inputs: TensorName[];
+  outputs: TensorName[];
+  rest: Message;
+  /** The body of a loop. */
+  body?: Body;
+}
+
+interface Body {
+  nodes: Node[];
+  inputs: Message[];
+  outputs: Message[];
+}
+
+/** Values of a loop: `carried` from one iteration to the next, and `collected`, one per iteration. */
+interface LoopValues {
+  carried: readonly TensorName[];
+  collected: readonly TensorName[];
+}
+
 /**
  * Builds an ONNX model (IR 8, opset 17, and the `com.microsoft` operators of onnxruntime) node by node. Nodes must be
  * added in topological order.
  */
 export class Graph {
-  readonly #nodes: { inputs: TensorName[]; outputs: TensorName[]; rest: Message }[] = [];
+  /** Nodes of the graph, or of the body of the loop that is being added. */
+  #nodes: Node[] = [];
   readonly #initializers: Message[] = [];
   readonly #inputs: Message[] = [];
   readonly #outputs: Message[] = [];
@@ -95,24 +116,68 @@ export class Graph {
     return Object.fromEntries(named) as Record<Name, TensorName>;
   }
 
+  /**
+   * Adds a loop of `count` (int64 scalar) iterations. `body` adds the nodes of one, given its number (int64 scalar) and
+   * the float32 values carried into it; it may use all values added before. Returns the last carried values, and the
+   * collected ones stacked along a new first dimension.
+   */
+  loop(
+    count: TensorName,
+    initial: readonly TensorName[],
+    body: (iteration: TensorName, carried: readonly TensorName[]) => LoopValues,
+  ): LoopValues {
+    const outer = this.#nodes;
+    const nodes: Node[] = [];
+    this.#nodes = nodes;
+    const [iteration, condition] = [this.#newName("v"), this.#newName("v")];
+    const entering = initial.map(() => this.#newName("v"));
+    const leaving = body(iteration, entering);
+    const next = this.op("Identity", [condition]);
+    // A value from outside the body, or one that is used twice, cannot be an output itself.
+    const outputs = [...leaving.carried, ...leaving.collected].map((value) => this.op("Identity", [value]));
+    this.#nodes = outer;
+    const results = outputs.map(() => this.#newName("v"));
+    this.#nodes.push({
+      inputs: [count, "", ...initial],
+      outputs: results,
+      rest: new Message().text(3, this.#newName("n")).text(4, "Loop"),
+      body: {
+        nodes,
+        inputs: [
+          valueInfo(iteration, "int64", []),
+          valueInfo(condition, "bool", []),
+          ...entering.map((name) => valueInfo(name, "float32")),
+        ],
+        outputs: [valueInfo(next, "bool", []), ...outputs.map((name) => valueInfo(name, "float32"))],
+      },
+    });
+    return { carried: results.slice(0, initial.length), collected: results.slice(initial.length) };
+  }
+
   /** Returns the serialised model. Throws `too_large` above the 2 GiB limit of the format. */
   build(): Uint8Array<ArrayBuffer> {
-    const graph = new Message();
-    const nameOf = (value: TensorName) => this.#exported.get(value) ?? value;
-    for (const { inputs, outputs, rest } of this.#nodes) {
-      const node = new Message();
-      for (const input of inputs) node.text(1, nameOf(input));
-      for (const output of outputs) node.text(2, nameOf(output));
-      graph.message(1, node.append(rest));
-    }
-    graph.text(2, "graph");
+    const graph = this.#message({ nodes: this.#nodes, inputs: this.#inputs, outputs: this.#outputs });
     for (const initializer of this.#initializers) graph.message(5, initializer);
-    for (const input of this.#inputs) graph.message(11, input);
-    for (const output of this.#outputs) graph.message(12, output);
     const model = new Message().int(1, 8).text(2, "heddle").message(7, graph);
     model.message(8, new Message().text(1, "").int(2, 17));
     model.message(8, new Message().text(1, "com.microsoft").int(2, 1));
     return model.build();
+  }
+
+  #message({ nodes, inputs, outputs }: Body): Message {
+    const graph = new Message().text(2, "graph");
+    const nameOf = (value: TensorName) => this.#exported.get(value) ?? value;
+    for (const { inputs, outputs, rest, body } of nodes) {
+      const node = new Message();
+      for (const input of inputs) node.text(1, nameOf(input));
+      for (const output of outputs) node.text(2, nameOf(output));
+      node.append(rest);
+      if (body) node.message(5, new Message().text(1, "body").message(6, this.#message(body)).int(20, 5));
+      graph.message(1, node);
+    }
+    for (const input of inputs) graph.message(11, input);
+    for (const output of outputs) graph.message(12, output);
+    return graph;
   }
 
   #newName(prefix: string): string {
@@ -120,13 +185,17 @@ export class Graph {
   }
 }
 
-function valueInfo(name: string, type: ElementType, dimensions: readonly Dimension[]): Message {
-  const shape = new Message();
-  for (const dimension of dimensions) {
-    const proto = new Message();
-    shape.message(1, typeof dimension === "string" ? proto.text(2, dimension) : proto.int(1, dimension));
+/** Without `dimensions`, the tensor has any shape. */
+function valueInfo(name: string, type: ElementType, dimensions?: readonly Dimension[]): Message {
+  const tensorType = new Message().int(1, elementTypes[type]);
+  if (dimensions) {
+    const shape = new Message();
+    for (const dimension of dimensions) {
+      const proto = new Message();
+      shape.message(1, typeof dimension === "string" ? proto.text(2, dimension) : proto.int(1, dimension));
+    }
+    tensorType.message(2, shape);
   }
-  const tensorType = new Message().int(1, elementTypes[type]).message(2, shape);
   return new Message().text(1, name).message(2, new Message().message(1, tensorType));
 }
 

@@ -1,5 +1,6 @@
 import type { LoraConfig } from "@heddle/training";
 import { HeddleError, withLoc } from "@heddle/errors";
+import { maxBlockLength } from "./attention-blocks.js";
 import { checkLoraConfig } from "./lora-config.js";
 import type { ModelConfig } from "./config.js";
 import { adapterParameters, modelParameters, parameterCount } from "./parameters.js";
@@ -27,12 +28,15 @@ const minHeadRows = 32;
 /** Tokens of the one sequence that sampling must support. */
 const minContextTokens = 256;
 
+/** Arrays of one block's attention scores that the backward pass holds at a time. */
+const scoreArrays = 4;
+
 /**
  * Returns the peak bytes of the activations of one batch: what the forward pass keeps for the backward pass, and what
  * the backward pass of one layer needs in addition.
  *
- * @param kept whether the forward pass keeps all activations of every layer, or only the layers' inputs for
- *   recomputation.
+ * @param kept whether the forward pass keeps all activations of every layer, or only the layers' inputs, from which the
+ *   backward pass computes them again with attention in blocks; `time` is then one that `blockwiseLength` returns.
  */
 export function activationBytes(
   config: ModelConfig,
@@ -42,11 +46,13 @@ export function activationBytes(
   const queries = heads * headSize;
   const keys = keyValueHeads * headSize;
   const norms = config.queryKeyNorm ? queries + keys + heads + keyValueHeads : 0;
-  // Queries, keys, values, probabilities, mixed values, the residual stream after attention, gate, up and the scales.
-  const values = 2 * queries + 2 * keys + norms + heads * time + hiddenSize + 2 * feedForwardSize + 2;
+  // Queries, keys, values, mixed values, the residual stream after attention, gate, up and the scales.
+  const values = 2 * queries + 2 * keys + norms + hiddenSize + 2 * feedForwardSize + 2;
+  const scores = heads * time;
+  const blockScores = heads * Math.min(time, maxBlockLength);
+  const stored = layers * (hiddenSize + (kept ? values + scores : 0));
   // In the backward pass: the gradients of all those, and as many intermediate products.
-  const oneLayer = 3 * values;
-  const stored = layers * (hiddenSize + (kept ? values : 0));
+  const oneLayer = 3 * values + (kept ? 3 * scores : scoreArrays * blockScores + 4 * keys);
   return residentOverhead * bytesPerNumber * rows * time * (stored + oneLayer);
 }
 

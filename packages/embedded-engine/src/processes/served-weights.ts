@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { LoraConfig, WeightsRef } from "@heddle/training";
 import { HeddleError } from "@heddle/errors";
 import { requireSamplingMemory } from "../model/memory.js";
@@ -7,9 +8,12 @@ import { openConstraints } from "@heddle/structured-outputs";
 import type { Tokenizer } from "@heddle/chat-format";
 import { openTokenizer } from "@heddle/chat-format";
 import type { BaseModelSettings } from "../weights/base-models.js";
+import { baseModelDigest } from "../weights/base-models.js";
 import { readCheckpoint } from "../weights/checkpoint.js";
+import { fileDigest } from "../weights/file-digests.js";
 import type { WeightsDescription } from "../weights/load-weights.js";
-import { describeWeights, loadWeights } from "../weights/load-weights.js";
+import { describeWeights, loadWeights, weightsDigest } from "../weights/load-weights.js";
+import { checkpointDigest } from "../weights/weights-digest.js";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
 import { defaultMode } from "../decode/prepared-weights.js";
 import type { CacheLease, WeightsSource } from "./weights-cache.js";
@@ -37,14 +41,19 @@ const bytesPerParameter = 4;
  */
 const prepackedCopies = { checkpoint: 3, base: 5 };
 
-/** Maps the port's weight references to registrations of `sampler`; see `weightsCache`. */
+/**
+ * Maps the port's weight references to registrations of `sampler`; see `weightsCache`. Weights are cached by content, so
+ * a directory whose files are replaced serves its new weights.
+ */
 export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, budgetBytes: number): ServedWeights {
   const cache = weightsCache(budgetBytes);
-  /** Tokenizers and constraints by model; small enough not to count towards the memory limit. */
+  /** The digest of the weights that each reference named last. */
+  const digests = new Map<string, string>();
+  /** Tokenizers and constraints by content; small enough not to count towards the memory limit. */
   const textComponentsByModel = new Map<string, Promise<TextComponents>>();
 
-  function textComponents({ base, config }: WeightsDescription): Promise<TextComponents> {
-    const key = JSON.stringify([base.directory, config.vocabularySize]);
+  async function textComponents({ base, config }: WeightsDescription): Promise<TextComponents> {
+    const key = JSON.stringify([await tokenizerDigests(base.directory), config.vocabularySize]);
     const known = textComponentsByModel.get(key);
     if (known) return known;
     const opened = openTokenizer(base.directory).then((tokenizer) => ({
@@ -56,6 +65,7 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
     return opened;
   }
 
+  /** Returns the source of a model whose digest is known; the files are refused if they are replaced before the load. */
   function modelSource(ref: WeightsRef, description: WeightsDescription): WeightsSource {
     const bytes = bytesPerParameter * parameterCount(modelParameters(description.config));
     const prepacked = bytes * prepackedCopies[ref.checkpoint === undefined ? "base" : "checkpoint"];
@@ -74,16 +84,21 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
     };
   }
 
-  function adapterSource(directory: string, shape: LoraConfig, description: WeightsDescription): WeightsSource {
-    const { base, config } = description;
-    const baseRef = { baseModel: base.name };
+  function adapterSource(
+    { directory, digest, baseDigest }: { directory: string; digest: string; baseDigest: string },
+    shape: LoraConfig,
+    { base, config }: WeightsDescription,
+  ): WeightsSource {
+    const baseRef = { baseModel: base.name, digest: baseDigest };
     return {
-      base: { name: nameOf(baseRef), source: modelSource(baseRef, { base, config }) },
+      base: { name: baseDigest, source: modelSource(baseRef, { base, config }) },
       size: async () => bytesPerParameter * parameterCount(adapterParameters(config, shape)),
       async load(id, baseId) {
         if (baseId === undefined) throw new HeddleError("failed", "the adapter was loaded before its base model");
-        const { trained } = await readCheckpoint(directory, config);
-        if (!("adapter" in trained)) throw new HeddleError("conflict", "the checkpoint changed while it was read");
+        const { state, trained } = await readCheckpoint(directory, config);
+        if (!("adapter" in trained) || checkpointDigest(state, baseDigest) !== digest) {
+          throw new HeddleError("conflict", "the checkpoint was replaced while it was read; try again");
+        }
         await sampler.addAdapter(id, baseId, trained.adapter);
       },
       drop: (id) => sampler.remove(id),
@@ -92,20 +107,44 @@ export function servedWeights(sampler: CpuSampler, models: BaseModelSettings, bu
 
   return {
     async acquire(ref) {
-      const name = nameOf(ref);
-      const known = cache.acquireCached(name);
+      // Known weights are served even if their directory has been removed.
+      const named = ref.digest === undefined ? undefined : cache.acquireCached(ref.digest);
+      if (named) return named;
+      const digest = await weightsDigest(models, ref);
+      digests.set(keyOf(ref), digest);
+      const known = cache.acquireCached(digest);
       if (known) return known;
       const description = await describeWeights(models, ref);
-      const { adapter } = description;
+      const { base, adapter } = description;
       const { checkpoint } = ref;
-      return adapter && checkpoint !== undefined
-        ? cache.acquire(name, adapterSource(checkpoint, adapter, description))
-        : cache.acquire(name, modelSource(ref, description));
+      if (!adapter || checkpoint === undefined) {
+        return cache.acquire(digest, modelSource({ ...ref, digest }, description));
+      }
+      const baseDigest = await baseModelDigest(models, base.name);
+      return cache.acquire(digest, adapterSource({ directory: checkpoint, digest, baseDigest }, adapter, description));
     },
-    invalidate: (ref) => cache.invalidate(nameOf(ref)),
+    async invalidate(ref) {
+      const digest = ref.digest ?? digests.get(keyOf(ref));
+      digests.delete(keyOf(ref));
+      if (digest !== undefined) await cache.invalidate(digest);
+    },
   };
 }
 
-function nameOf({ baseModel, checkpoint }: WeightsRef): string {
+function keyOf({ baseModel, checkpoint }: WeightsRef): string {
   return JSON.stringify([baseModel, checkpoint ?? null]);
+}
+
+/** Files that determine the tokens of a model and their text. */
+const tokenizerFiles = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "generation_config.json",
+  "config.json",
+];
+
+/** Returns the digests of the tokenizer's files, null for a missing one. */
+function tokenizerDigests(directory: string): Promise<(string | null)[]> {
+  return Promise.all(tokenizerFiles.map((name) => fileDigest(join(directory, name)).catch(() => null)));
 }

@@ -5,6 +5,7 @@ import { writeCheckpoint } from "../weights/checkpoint.js";
 import { initialAdapter } from "../weights/initial-weights.js";
 import type { LoadedWeights } from "../weights/load-weights.js";
 import { loadWeights } from "../weights/load-weights.js";
+import { checkpointDigest } from "../weights/weights-digest.js";
 import type { CpuTrainer } from "../trainer/trainer.js";
 import { createCpuTrainer } from "../trainer/trainer.js";
 import type { Handlers } from "./serve.js";
@@ -48,10 +49,11 @@ const handlers: Handlers<TrainerMethods> = {
   optimStep: runExclusive((settings) => requireOpen().cpu.optimStep(settings)),
   save: runExclusive(async ({ directory, optimizer }) => {
     const { cpu, loaded, seed } = requireOpen();
-    const { base, config } = loaded;
+    const { base, baseDigest, config } = loaded;
     const state = cpu.optimizer;
-    await writeCheckpoint(directory, {
+    const written = await writeCheckpoint(directory, {
       baseModel: base.name,
+      baseDigest,
       baseDirectory: base.directory,
       config,
       seed,
@@ -59,7 +61,7 @@ const handlers: Handlers<TrainerMethods> = {
       steps: state.steps,
       optimizer: optimizer ? state : undefined,
     });
-    return { baseModel: base.name, checkpoint: directory };
+    return { baseModel: base.name, checkpoint: directory, digest: checkpointDigest(written, baseDigest) };
   }),
 };
 

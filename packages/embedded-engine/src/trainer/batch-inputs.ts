@@ -1,3 +1,4 @@
+import { maxBlockLength } from "../model/attention-blocks.js";
 import type { ModelConfig } from "../model/config.js";
 import { rotaryTables } from "../graph/rotary.js";
 import type { Tensor } from "../session.js";
@@ -7,23 +8,26 @@ import { tensor } from "../session.js";
 export type BatchInputs = Record<string, Tensor>;
 
 /**
- * Returns a function that creates the inputs. It caches the rotary tables and the last mask. Requires onnxruntime-node
- * to be loaded.
+ * Returns a function that creates the inputs. It caches the rotary tables and the last mask. With `blockwise`, `time` is
+ * one that `blockwiseLength` returns. Requires onnxruntime-node to be loaded.
  */
-export function batchInputs(config: ModelConfig): (rows: number, time: number) => BatchInputs {
+export function batchInputs(
+  config: ModelConfig,
+): (rows: number, time: number, options: { blockwise: boolean }) => BatchInputs {
   const { heads, keyValueHeads, headSize } = config;
   const half = headSize / 2;
   let positions = 0;
   let tables = rotaryTables(config, 0);
   let negativeSines = new Float32Array(0);
   let mask = tensor("float32", new Float32Array(0), [0, 0]);
-  return (rows, time) => {
+  return (rows, time, { blockwise }) => {
     if (time > positions) {
-      positions = Math.min(config.contextLength, Math.max(time, 2 * positions));
+      positions = Math.max(time, Math.min(config.contextLength, 2 * positions));
       tables = rotaryTables(config, positions);
       negativeSines = tables.sines.map((value) => -value);
     }
-    if (mask.dims[0] !== time) mask = causalMask(time);
+    const block = blockwise ? Math.min(time, maxBlockLength) : time;
+    if (mask.dims[0] !== block) mask = causalMask(block);
     const window = (table: Float32Array) => tensor("float32", table.subarray(0, time * half), [time, half]);
     return {
       cosines: window(tables.cosines),
@@ -32,8 +36,12 @@ export function batchInputs(config: ModelConfig): (rows: number, time: number) =
       mask,
       query_shape: shape(rows, time, heads, headSize),
       key_shape: shape(rows, time, keyValueHeads, headSize),
-      score_shape: shape(rows, heads, time, time),
-      group_shape: shape(rows, keyValueHeads, (heads / keyValueHeads) * time, time),
+      score_shape: shape(rows, heads, block, -1),
+      group_shape: shape(rows, keyValueHeads, (heads / keyValueHeads) * block, -1),
+      ...(blockwise && {
+        blocks: tensor("int64", BigInt64Array.of(BigInt(time / block)), []),
+        block_length: shape(block),
+      }),
     };
   };
 }

@@ -1,5 +1,6 @@
 import type { LoraConfig } from "@heddle/training";
 import { availableParallelism } from "node:os";
+import { blockwiseLength } from "../model/attention-blocks.js";
 import type { ModelConfig } from "../model/config.js";
 import { activationBytes, trainingMemory } from "../model/memory.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
@@ -21,11 +22,8 @@ const logitArrays = 3;
 export interface BatchLimits {
   /** Returns whether sequences may share a batch of this shape. */
   fits(rows: number, time: number): boolean;
-  /**
-   * Returns whether the forward pass keeps all activations, recomputes them in the backward pass, or does not fit at
-   * all.
-   */
-  modeOf(rows: number, time: number): "keep" | "recompute" | "tooLarge";
+  /** Returns whether all activations of a batch fit in memory, only those of a `lowMemory` pass, or not even they. */
+  modeOf(rows: number, time: number): "keep" | "lowMemory" | "tooLarge";
   /** Returns the number of workers worth starting for this number of tokens. */
   workersFor(tokens: number): number;
   /** Bytes available to the activations of one batch. */
@@ -75,12 +73,12 @@ export function batchLimits(
     fits: (rows, time) => rows * time <= tokensPerBatch && bytes(rows, time, true) <= available,
     modeOf(rows, time) {
       if (bytes(rows, time, true) <= available) return "keep";
-      return bytes(rows, time, false) <= available ? "recompute" : "tooLarge";
+      return bytes(rows, blockwiseLength(time), false) <= available ? "lowMemory" : "tooLarge";
     },
     workersFor: (tokens) =>
       Math.max(1, Math.min(workers, Math.floor((operationsPerWeight * parameters * tokens) / minOperations))),
     activationBytes: available,
-    minBytes: (rows, time) => bytes(rows, time, false),
+    minBytes: (rows, time) => bytes(rows, blockwiseLength(time), false),
     headRows,
     reuseArenas: arenaFactor * bytes(1, Math.min(config.contextLength, tokensPerBatch), true) <= available,
   };

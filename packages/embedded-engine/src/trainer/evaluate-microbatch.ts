@@ -26,7 +26,10 @@ export async function evaluateMicrobatch(
 ): Promise<MicrobatchEvaluation> {
   const { sequences, normalizer } = objective;
   const rows = headRowsOf(sequences, microbatch);
-  const pass = await network.forward(batchOf(sequences, microbatch), microbatch.recompute ? "recompute" : "keep");
+  const pass = await network.forward(batchOf(sequences, microbatch), {
+    gradient: true,
+    lowMemory: microbatch.lowMemory,
+  });
   const losses = (logprobs: Float64Array[]) =>
     microbatch.indices.map((index, row) => sequenceLoss(objective, index, logprobs[row]!));
   // The gradient of cross-entropy does not depend on the log-probabilities, so the head need not run twice.
@@ -53,7 +56,10 @@ export async function scoreMicrobatch(
   sequences: readonly TokenSequence[],
   microbatch: Microbatch,
 ): Promise<MicrobatchEvaluation> {
-  const pass = await network.forward(batchOf(sequences, microbatch), "score");
+  const pass = await network.forward(batchOf(sequences, microbatch), {
+    gradient: false,
+    lowMemory: microbatch.lowMemory,
+  });
   const { logprobs } = await network.score(pass, headRowsOf(sequences, microbatch), { entropy: false });
   return { losses: [], sums: [], logprobs: splitBySequence(sequences, microbatch, logprobs) };
 }

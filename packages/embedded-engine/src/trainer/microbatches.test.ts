@@ -25,7 +25,7 @@ test("sequences of similar length share a batch, and each is in one", () => {
     [[4, 3, 6], 320],
     [[0, 2, 5, 7], 32],
   ]);
-  expect(batches.every(({ recompute, worker }) => !recompute && worker === 0)).toBe(true);
+  expect(batches.every(({ lowMemory, worker }) => !lowMemory && worker === 0)).toBe(true);
 });
 
 test("tokens after the last trained one and sequences without trained tokens are omitted", () => {
@@ -60,13 +60,13 @@ test("less memory leads to recomputation, then fewer threads, then an error", ()
   const modes = [1e9, 3e7, 2e7].map((memoryBytes) =>
     batchLimits(config, undefined, { memoryBytes, workers: 1 }).modeOf(1, 256),
   );
-  expect(modes).toEqual(["keep", "recompute", "tooLarge"]);
+  expect(modes).toEqual(["keep", "lowMemory", "tooLarge"]);
   expect(workerCount(config, undefined, 2 ** 32, 8)).toBe(8);
   expect(workerCount(config, undefined, 2 ** 29, 8)).toBeLessThan(8);
   expect(workerCount(config, undefined, 2 ** 24, 8)).toBe(1);
   const tight = batchLimits(config, undefined, { memoryBytes: 3e7, workers: 1 });
   const plan = planMicrobatches([sequence(250), sequence(20), sequence(20)], tight);
-  expect(plan.map(({ indices, recompute }) => [indices, recompute])).toEqual([
+  expect(plan.map(({ indices, lowMemory }) => [indices, lowMemory])).toEqual([
     [[0], true],
     [[1, 2], false],
   ]);

@@ -1,5 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import type { TokenSequence } from "@heddle/training";
+import { blockwiseLength } from "../model/attention-blocks.js";
 import type { BatchLimits } from "./batch-limits.js";
 import type { HeadRows, TokenBatch } from "./network.js";
 
@@ -9,8 +10,8 @@ export interface Microbatch {
   indices: number[];
   /** Length in tokens that the sequences are padded to. */
   time: number;
-  /** Whether the backward pass recomputes the activations of each layer because they do not all fit in memory. */
-  recompute: boolean;
+  /** Whether the activations do not all fit in memory; see `ForwardMode`. */
+  lowMemory: boolean;
   /** Index of the worker that computes it; 0 is the trainer's thread. */
   worker: number;
 }
@@ -39,7 +40,7 @@ export function planMicrobatches(sequences: readonly TokenSequence[], limits: Ba
     const last = batches.at(-1);
     const rows = (last?.indices.length ?? 0) + 1;
     if (last && rows * last.time <= maxTokens && limits.fits(rows, last.time)) last.indices.push(index);
-    else batches.push({ indices: [index], time, recompute: mustRecompute(limits, index, time), worker: 0 });
+    else batches.push({ indices: [index], ...shapeOf(limits, index, time), worker: 0 });
   }
   for (const batch of batches) {
     batch.worker = tokensOfWorkers.indexOf(Math.min(...tokensOfWorkers));
@@ -48,7 +49,7 @@ export function planMicrobatches(sequences: readonly TokenSequence[], limits: Ba
   return batches;
 }
 
-function mustRecompute(limits: BatchLimits, index: number, time: number): boolean {
+function shapeOf(limits: BatchLimits, index: number, time: number): Pick<Microbatch, "time" | "lowMemory"> {
   const mode = limits.modeOf(1, time);
   if (mode === "tooLarge") {
     throw new HeddleError(
@@ -57,7 +58,8 @@ function mustRecompute(limits: BatchLimits, index: number, time: number): boolea
       { loc: ["sequences", index, "tokens"] },
     );
   }
-  return mode === "recompute";
+  const lowMemory = mode === "lowMemory";
+  return { lowMemory, time: lowMemory ? blockwiseLength(time) : time };
 }
 
 /**

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import { randomWeights, smallLlama } from "../../test/random-models.js";
-import { modelParameters } from "../model/parameters.js";
+import type { LoraConfig } from "@heddle/training";
+import { maxBlockLength } from "../model/attention-blocks.js";
+import type { ModelConfig } from "../model/config.js";
+import { adapterParameters, modelParameters } from "../model/parameters.js";
 import { emptyGradients } from "./gradients.js";
 import { openNetwork } from "./network.js";
 
@@ -12,10 +15,10 @@ const rows = {
 };
 const coefficients = Float32Array.from({ length: 13 }, (_, i) => Math.sin(i + 1));
 
-async function evaluated({ headRows, mode }: { headRows: number; mode: "keep" | "recompute" }) {
+async function evaluated({ headRows }: { headRows: number }) {
   const network = await openNetwork({ config: smallLlama, weights, headRows });
   const gradients = emptyGradients(weights.parameters);
-  const pass = await network.forward(batch, mode);
+  const pass = await network.forward(batch, { gradient: true, lowMemory: false });
   const { logprobs, entropies } = await network.score(pass, rows, { entropy: true });
   const again = await network.backward(pass, rows, coefficients, gradients);
   await network.close();
@@ -24,8 +27,8 @@ async function evaluated({ headRows, mode }: { headRows: number; mode: "keep" | 
 }
 
 test("logits in batches of rows equal those at once", async () => {
-  const all = await evaluated({ headRows: 100, mode: "keep" });
-  const few = await evaluated({ headRows: 5, mode: "keep" });
+  const all = await evaluated({ headRows: 100 });
+  const few = await evaluated({ headRows: 5 });
   const [a, b] = [
     [...all.logprobs, ...all.entropies!, ...all.sums],
     [...few.logprobs, ...few.entropies!, ...few.sums],
@@ -33,15 +36,51 @@ test("logits in batches of rows equal those at once", async () => {
   a.forEach((value, i) => expect(Math.abs(b[i]! - value)).toBeLessThan(1e-6));
 });
 
-test("kept and recomputed values are bitwise equal", async () => {
-  expect(await evaluated({ headRows: 100, mode: "recompute" })).toEqual(
-    await evaluated({ headRows: 100, mode: "keep" }),
-  );
-});
+const adapter: LoraConfig = { rank: 2, alpha: 6, targets: ["q", "k", "v", "o", "gate", "up", "down"] };
+const passes: Record<string, [ModelConfig, LoraConfig?]> = {
+  "one head per key": [{ ...smallLlama, heads: 2, keyValueHeads: 2 }],
+  "grouped queries": [{ ...smallLlama, heads: 4, keyValueHeads: 2 }],
+  "norms of queries and keys": [{ ...smallLlama, family: "qwen3", keyValueHeads: 1, queryKeyNorm: true }],
+  "an adapter": [{ ...smallLlama, heads: 4, keyValueHeads: 2 }, adapter],
+};
+
+test.each(Object.entries(passes))(
+  "attention in blocks has the values and gradients of attention at once: %s",
+  async (_name, [config, shape]) => {
+    const weights = randomWeights(modelParameters(config), 1);
+    const set = shape && randomWeights(adapterParameters(config, shape), 2);
+    const trained = set ?? weights;
+    const [rowCount, time] = [2, 3 * maxBlockLength];
+    const long = { tokens: Int32Array.from({ length: rowCount * time }, (_, i) => (i * i) % 11), rows: rowCount, time };
+    const count = rowCount * time - 1;
+    const head = { positions: Int32Array.from({ length: count }, (_, i) => i), targets: long.tokens.subarray(1) };
+    const slopes = Float32Array.from({ length: count }, (_, i) => Math.sin(i + 1));
+    const run = async (lowMemory: boolean) => {
+      const adapted = shape && set && { config: shape, set };
+      const network = await openNetwork({ config, weights, adapter: adapted, headRows: 1000 });
+      const scored = await network.score(await network.forward(long, { gradient: false, lowMemory }), head, {
+        entropy: false,
+      });
+      const gradients = emptyGradients(trained.parameters);
+      const pass = await network.forward(long, { gradient: true, lowMemory });
+      const { logprobs } = await network.backward(pass, head, slopes, gradients);
+      await network.close();
+      expect(logprobs).toEqual(scored.logprobs);
+      return { logprobs, sums: gradients.sums().slice() };
+    };
+    const [whole, blocks] = [await run(false), await run(true)];
+    const largest = (one: Float32Array, other: Float32Array) =>
+      one.reduce((most, value, i) => Math.max(most, Math.abs(value - other[i]!)), 0);
+    expect(largest(whole.logprobs, blocks.logprobs)).toBeLessThan(2e-5);
+    const scale = whole.sums.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    expect(scale).toBeGreaterThan(1);
+    expect(largest(whole.sums, blocks.sums) / scale).toBeLessThan(1e-5);
+  },
+);
 
 test("the backward pass can run once", async () => {
   const network = await openNetwork({ config: smallLlama, weights, headRows: 100 });
-  const pass = await network.forward(batch, "score");
+  const pass = await network.forward(batch, { gradient: false, lowMemory: false });
   const gradients = emptyGradients(weights.parameters);
   await expect(network.backward(pass, rows, coefficients, gradients)).rejects.toThrow("ran without gradients");
   await network.close();

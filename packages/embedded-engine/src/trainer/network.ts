@@ -30,11 +30,15 @@ export interface TokenBatch {
   time: number;
 }
 
-/**
- * `score`: no backward pass follows. `keep`: all activations are kept. `recompute`: only the inputs of the layers are
- * kept.
- */
-export type ForwardMode = "score" | "keep" | "recompute";
+export interface ForwardMode {
+  /** Whether a backward pass follows. */
+  gradient: boolean;
+  /**
+   * Whether the pass takes as little memory as possible: it keeps only the inputs of the layers, and computes the
+   * scores of attention in blocks.
+   */
+  lowMemory: boolean;
+}
 
 interface ForwardPass {
   batch: TokenBatch;
@@ -90,16 +94,16 @@ export async function openNetwork({
   const rowsOf = (table: Float32Array, rows: Int32Array) =>
     tensor("float32", gatherRows(table, rows, hiddenSize), [rows.length, hiddenSize]);
 
-  const forward: Network["forward"] = async (batch, mode) => {
-    const inputs = inputsOf(batch.rows, batch.time);
-    const keep = mode === "keep";
-    const layer = await sessions.get(keep ? "forward, kept" : "forward", () => layerForwardGraph(kind, { keep }));
+  const forward: Network["forward"] = async (batch, { gradient, lowMemory }) => {
+    const inputs = inputsOf(batch.rows, batch.time, { blockwise: lowMemory });
+    const mode = lowMemory ? "blocks" : gradient ? "keep" : "whole";
+    const layer = await sessions.get(`forward, ${mode}`, () => layerForwardGraph(kind, mode));
     const layers: ForwardPass["layers"] = [];
     let x = rowsOf(tensors.embedding, batch.tokens);
     for (const parameters of tensors.layers) {
       const { y, ...kept } = await layer.run({ ...inputs, ...parameters, x });
-      if (mode === "score") discard([x]);
-      else layers.push({ x, kept: keep ? kept : undefined });
+      if (gradient) layers.push({ x, kept: mode === "keep" ? kept : undefined });
+      else discard([x]);
       x = floats(y);
     }
     return { batch, inputs, output: x, layers };
@@ -167,10 +171,8 @@ export async function openNetwork({
     for (let layer = config.layers - 1; layer >= 0; layer--) {
       const step = pass.layers.pop();
       if (!step) throw new TypeError("the forward pass ran without gradients or has been consumed");
-      const kept = step.kept !== undefined;
-      const session = await sessions.get(kept ? "backward, kept" : "backward", () =>
-        layerBackwardGraph(kind, { kept }),
-      );
+      const mode = step.kept ? "keep" : "blocks";
+      const session = await sessions.get(`backward, ${mode}`, () => layerBackwardGraph(kind, mode));
       const { dx, ...outputs } = await session.run({
         ...pass.inputs,
         ...tensors.layers[layer],

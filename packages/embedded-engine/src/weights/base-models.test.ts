@@ -1,11 +1,12 @@
-import { cp } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
 import { describeBaseModel, loadBaseModel, listBaseModels } from "./base-models.js";
 import { writeCheckpoint } from "./checkpoint.js";
 import { initialAdapter } from "./initial-weights.js";
-import { describeWeights, loadWeights } from "./load-weights.js";
+import type { WeightsRef } from "@heddle/training";
+import { describeWeights, loadWeights, weightsDigest } from "./load-weights.js";
 
 const scratch = scratchDirectories();
 const directory = join(fixtures, "models", "qwen3-tied");
@@ -58,7 +59,8 @@ test("a broken directory is reported separately from valid ones", async () => {
 test("a checkpoint loads its weights, or its adapter on its base model", async () => {
   const base = await loadWeights(settings, { baseModel: "dir:tiny" });
   const parent = await scratch();
-  const common = { baseModel: "dir:tiny", baseDirectory: directory, config: base.config, seed: 1, steps: 2 };
+  const { baseDigest, config } = base;
+  const common = { baseModel: "dir:tiny", baseDigest, baseDirectory: directory, config, seed: 1, steps: 2 };
   const trained = { ...base.weights, flat: base.weights.flat };
   await writeCheckpoint(join(parent, "full"), { ...common, trained: { weights: trained } });
   const shape = { rank: 2, alpha: 2, targets: ["o" as const] };
@@ -82,3 +84,87 @@ test("a checkpoint loads its weights, or its adapter on its base model", async (
   const gone = { baseModel: "dir:tiny", checkpoint: join(parent, "gone") };
   await expect(loadWeights(settings, gone)).rejects.toMatchObject({ code: "not_found" });
 });
+
+describe("the identity of weights", () => {
+  async function copyOfBase(): Promise<string> {
+    const copy = join(await scratch(), "base");
+    await cp(directory, copy, { recursive: true });
+    return copy;
+  }
+
+  test("is that of their content: the same for a copy, another after a change of one number or of the shape", async () => {
+    const copy = await copyOfBase();
+    const directories = { one: directory, two: copy };
+    const digest = await weightsDigest({ directories }, { baseModel: "dir:one" });
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    const ref = { baseModel: "dir:two" };
+    expect(await weightsDigest({ directories }, ref)).toBe(digest);
+    await editJson(join(copy, "config.json"), { bos_token_id: 7 });
+    expect(await weightsDigest({ directories }, ref)).toBe(digest);
+    await editJson(join(copy, "config.json"), { rms_norm_eps: 0.01 });
+    const otherShape = await weightsDigest({ directories }, ref);
+    await changeLastByte(join(copy, "model.safetensors"));
+    const otherNumber = await weightsDigest({ directories }, ref);
+    expect(new Set([digest, otherShape, otherNumber]).size).toBe(3);
+    await expect(loadWeights({ directories }, { ...ref, digest })).rejects.toMatchObject({
+      code: "conflict",
+      loc: ["digest"],
+    });
+  });
+
+  test("of random weights is that of their shape", async () => {
+    const of = (baseModel: string) => weightsDigest({}, { baseModel });
+    expect(await of("random:tiny")).toBe(await of("random:tiny"));
+    expect(await of("random:tiny")).not.toBe(await of("random:small"));
+  });
+
+  test("of a checkpoint is that of its weights, wherever they are stored and whatever else is stored with them", async () => {
+    const { base, baseDigest, config, weights } = await loadWeights(settings, { baseModel: "dir:tiny" });
+    const parent = await scratch();
+    const source = { baseModel: base.name, baseDigest, baseDirectory: directory, config, steps: 2 };
+    const optimizer = { steps: 2, first: weights.flat, second: weights.flat };
+    await writeCheckpoint(join(parent, "1"), { ...source, seed: 1, trained: { weights } });
+    await writeCheckpoint(join(parent, "2"), { ...source, seed: 2, trained: { weights }, optimizer });
+    const digests = ["1", "2"].map((name) => weightsDigest(settings, refTo(join(parent, name))));
+    const [one, two] = await Promise.all(digests);
+    expect(one).toBe(two);
+    expect((await loadWeights(settings, refTo(join(parent, "2")))).digest).toBe(two);
+  });
+
+  test("of an adapter's base model is checked: on a changed one the adapter is refused", async () => {
+    const copy = await copyOfBase();
+    const copied = { directories: { tiny: copy } };
+    const { baseDigest, config } = await loadWeights(copied, { baseModel: "dir:tiny" });
+    const shape = { rank: 2, alpha: 2, targets: ["o" as const] };
+    const checkpoint = join(await scratch(), "adapter");
+    await writeCheckpoint(checkpoint, {
+      baseModel: "dir:tiny",
+      baseDigest,
+      baseDirectory: copy,
+      config,
+      seed: 1,
+      steps: 2,
+      trained: { adapter: { config: shape, set: initialAdapter(config, shape, 3) } },
+    });
+    const digest = await weightsDigest(copied, refTo(checkpoint));
+    expect((await loadWeights(copied, refTo(checkpoint))).digest).toBe(digest);
+    await changeLastByte(join(copy, "model.safetensors"));
+    const refusal = {
+      code: "conflict",
+      loc: ["baseModel"],
+      message: expect.stringMatching(/^dir:tiny has changed since/),
+    };
+    await expect(loadWeights(copied, refTo(checkpoint))).rejects.toMatchObject(refusal);
+    await expect(weightsDigest(copied, refTo(checkpoint))).rejects.toMatchObject(refusal);
+  });
+
+  function refTo(checkpoint: string): WeightsRef {
+    return { baseModel: "dir:tiny", checkpoint };
+  }
+});
+
+async function changeLastByte(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[bytes.length - 4]! ^= 1;
+  await writeFile(path, bytes);
+}

@@ -10,6 +10,7 @@ import { initialWeights } from "./initial-weights.js";
 import type { ModelWeights } from "./model-directory.js";
 import { loadModel, readModelConfig } from "./model-directory.js";
 import { findTensors } from "./sharded-tensors.js";
+import { modelDigest, randomDigest } from "./weights-digest.js";
 
 /** Sent to the processes of the engine, hence JSON. */
 export interface BaseModelSettings {
@@ -75,6 +76,13 @@ export async function loadBaseModel(settings: BaseModelSettings, name: BaseModel
   const { directory, preset } = locate(settings, name);
   if (preset) return { config: preset, weights: initialWeights(preset, randomSeed) };
   return withModelName(name, () => loadModel(directory));
+}
+
+/** Returns the digest of a base model's weights. The first call reads them; see `fileDigest`. */
+export async function baseModelDigest(settings: BaseModelSettings, name: BaseModelName): Promise<string> {
+  const { directory, preset } = locate(settings, name);
+  if (preset) return randomDigest(preset, randomSeed);
+  return withModelName(name, async () => modelDigest(directory, await readModelConfig(directory)));
 }
 
 interface ModelLocation {

@@ -12,7 +12,7 @@ import { loadModel } from "./model-directory.js";
 const scratch = scratchDirectories();
 const baseDirectory = join(fixtures, "models", "qwen3-tied");
 const { config, weights } = await loadModel(baseDirectory);
-const common = { baseModel: "dir:base", baseDirectory, config, seed: 4_000_000_000, steps: 7 };
+const common = { baseModel: "dir:base", baseDigest: "the base", baseDirectory, config, seed: 4_000_000_000, steps: 7 };
 
 function moments(size: number) {
   const first = Float32Array.from({ length: size }, (_, at) => Math.sin(at));
@@ -139,11 +139,12 @@ test("corruption of any file is detected, and the file is named", async () => {
 
 test("an invalid state, or one of a newer version, is refused with its field", async () => {
   const cases: [change: Record<string, unknown>, code: string, field: string][] = [
-    [{ format: 2 }, "incompatible", "format"],
+    [{ format: 3 }, "incompatible", "format"],
     [{ training: "partial" }, "corrupt", "training"],
     [{ steps: -1 }, "corrupt", "steps"],
     [{ seed: "x" }, "corrupt", "seed"],
     [{ base_model: undefined }, "corrupt", "base_model"],
+    [{ base_digest: undefined }, "corrupt", "base_digest"],
     [{ files: undefined }, "corrupt", "files"],
     [{ files: { "../outside": { bytes: 1, sha256: "" } } }, "corrupt", "files"],
     [{ files: { "adapter_config.json": null } }, "corrupt", "files"],

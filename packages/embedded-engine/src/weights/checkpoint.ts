@@ -13,9 +13,12 @@ import { readOptimizer, writeOptimizer } from "./optimizer-file.js";
 import { claimPartialName, removeLeftovers } from "./partial-directories.js";
 import type { TrainingState } from "./training-state.js";
 import { readTrainingState, stateFile, trainingStateJson, verifyFiles } from "./training-state.js";
+import { weightFiles } from "./weights-digest.js";
 
 export interface CheckpointSource {
   baseModel: string;
+  /** Digest of the base model; see `weights-digest.ts`. */
+  baseDigest: string;
   /** Directory of the base model. Its tokenizer and template are copied with full weights. */
   baseDirectory: string;
   config: ModelConfig;
@@ -34,26 +37,28 @@ export interface CheckpointSource {
  * parent, which is then renamed. Removes temporary directories of crashed writers from the parent.
  *
  * @param directory absolute; must not exist. Missing parents are created.
+ * @returns the contents of `training_state.json`.
  * @throws HeddleError `conflict` when the directory exists, `failed` for an error of the file system.
  */
-export async function writeCheckpoint(directory: string, source: CheckpointSource): Promise<void> {
+export async function writeCheckpoint(directory: string, source: CheckpointSource): Promise<TrainingState> {
   if (!isAbsolute(directory)) {
     throw new HeddleError("invalid", "a checkpoint's directory must be absolute", { loc: ["directory"] });
   }
-  await withFileErrors("the checkpoint could not be written", async () => {
+  return withFileErrors("the checkpoint could not be written", async () => {
     if (await lstat(directory).catch(() => undefined)) throw alreadyExists(directory);
     const parent = dirname(directory);
     await makeDurableDirectory(parent);
     await removeLeftovers(parent);
     const partial = claimPartialName(directory);
     try {
-      await writeFiles(partial.path, source);
+      const state = await writeFiles(partial.path, source);
       await syncDirectory(partial.path);
       await rename(partial.path, directory).catch((error: NodeJS.ErrnoException) => {
         const isTaken = error.code === "ENOTEMPTY" || error.code === "EEXIST";
         throw isTaken ? alreadyExists(directory) : error;
       });
       await syncDirectory(parent);
+      return state;
     } catch (error) {
       await rm(partial.path, { recursive: true, force: true }).catch(() => undefined);
       throw error;
@@ -87,6 +92,7 @@ export async function readCheckpoint(
     const state = await readTrainingState(directory);
     const wantsOptimizer = options.optimizer === true && state.files.has(optimizerFile);
     const listed = [...state.files.keys()].filter((name) => wantsOptimizer || name !== optimizerFile);
+    // Weights are verified also if the state does not list them.
     await verifyFiles(directory, state, new Set([...weightFiles[state.training], ...listed]));
     const { config, trained, parameters } = await readTrained(directory, state, base);
     const optimizer = wantsOptimizer ? await readOptimizer(directory, parameters, state.steps) : undefined;
@@ -95,12 +101,6 @@ export async function readCheckpoint(
 }
 
 const optimizerFile = "optimizer.safetensors";
-
-/** Files that every checkpoint must have, also if its state does not list them. */
-const weightFiles = {
-  full: ["config.json", "model.safetensors"],
-  adapter: ["adapter_config.json", "adapter_model.safetensors"],
-};
 
 async function readTrained(directory: string, state: TrainingState, base: ModelConfig) {
   if (state.training === "full") {
@@ -111,8 +111,8 @@ async function readTrained(directory: string, state: TrainingState, base: ModelC
   return { config: base, trained: { adapter }, parameters: adapter.set.parameters };
 }
 
-async function writeFiles(directory: string, source: CheckpointSource): Promise<void> {
-  const { baseModel, baseDirectory, config, trained, optimizer, seed, steps } = source;
+async function writeFiles(directory: string, source: CheckpointSource): Promise<TrainingState> {
+  const { baseModel, baseDigest, baseDirectory, config, trained, optimizer, seed, steps } = source;
   await mkdir(directory);
   const isFull = "weights" in trained;
   const files = isFull
@@ -122,8 +122,10 @@ async function writeFiles(directory: string, source: CheckpointSource): Promise<
     const parameters = isFull ? modelParameters(config) : adapterParameters(config, trained.adapter.config);
     files.set(optimizerFile, await writeOptimizer(join(directory, optimizerFile), parameters, optimizer));
   }
-  const state = trainingStateJson({ baseModel, training: isFull ? "full" : "adapter", steps, seed, files });
-  await writeDurableFile(join(directory, stateFile), state);
+  const training = isFull ? "full" : "adapter";
+  const state: TrainingState = { baseModel, baseDigest, training, steps, seed, files };
+  await writeDurableFile(join(directory, stateFile), trainingStateJson(state));
+  return state;
 }
 
 function alreadyExists(directory: string): HeddleError {

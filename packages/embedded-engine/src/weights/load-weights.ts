@@ -5,11 +5,14 @@ import type { ParameterSet } from "../model/parameters.js";
 import type { Adapter } from "./adapter.js";
 import { readAdapterConfig } from "./adapter.js";
 import type { BaseModelSettings, LocalModelInfo } from "./base-models.js";
-import { describeBaseModel, loadBaseModel } from "./base-models.js";
+import { baseModelDigest, describeBaseModel, loadBaseModel } from "./base-models.js";
 import { readCheckpoint } from "./checkpoint.js";
+import type { ModelWeights } from "./model-directory.js";
 import { readModelConfig } from "./model-directory.js";
 import type { OptimizerState } from "./optimizer-file.js";
+import type { TrainingState } from "./training-state.js";
 import { readTrainingState } from "./training-state.js";
+import { checkpointDigest } from "./weights-digest.js";
 
 /** Properties of weights that are known without loading them, from which the required memory is computed. */
 export interface WeightsDescription {
@@ -22,6 +25,10 @@ export interface WeightsDescription {
 
 export interface LoadedWeights {
   base: LocalModelInfo;
+  /** Digest of the base model's weights. */
+  baseDigest: string;
+  /** Digest of these weights. */
+  digest: string;
   config: ModelConfig;
   /** Weights of the base model, or the trained ones of a checkpoint of full weights. */
   weights: ParameterSet;
@@ -45,10 +52,25 @@ export async function describeWeights(settings: BaseModelSettings, ref: WeightsR
 }
 
 /**
+ * Returns the identity of the weights of a reference by content. The first call reads a base model's files.
+ *
+ * @throws HeddleError as `describeWeights`; `conflict` when the weights are not those of `ref.digest`, or are an adapter and
+ *   its base model has changed since it was trained.
+ */
+export async function weightsDigest(settings: BaseModelSettings, ref: WeightsRef): Promise<string> {
+  const baseDigest = await baseModelDigest(settings, ref.baseModel);
+  if (ref.checkpoint === undefined) return expected(ref, baseDigest);
+  return expected(
+    ref,
+    checkpointDigest(await readMatchingState(ref.checkpoint, ref.baseModel, baseDigest), baseDigest),
+  );
+}
+
+/**
  * Loads the weights of a reference and validates them; see `readCheckpoint` and `loadModel`.
  *
  * @param options.optimizer read the optimizer state as well.
- * @throws HeddleError `not_found`, `invalid`, `corrupt`, `unsupported` or `incompatible`; see `describeWeights`.
+ * @throws HeddleError `not_found`, `invalid`, `corrupt`, `unsupported`, `incompatible` or `conflict`; see `weightsDigest`.
  */
 export async function loadWeights(
   settings: BaseModelSettings,
@@ -56,19 +78,47 @@ export async function loadWeights(
   options: { optimizer?: boolean } = {},
 ): Promise<LoadedWeights> {
   const { info: base, config } = await describeBaseModel(settings, ref.baseModel);
-  if (ref.checkpoint === undefined) return { base, ...(await loadBaseModel(settings, ref.baseModel)) };
-  await readMatchingState(ref.checkpoint, ref.baseModel);
-  const { trained, optimizer, ...read } = await readCheckpoint(ref.checkpoint, config, options);
-  if ("weights" in trained) return { base, config: read.config, weights: trained.weights, optimizer };
-  const { weights } = await loadBaseModel(settings, ref.baseModel);
-  return { base, config, weights, adapter: trained.adapter, optimizer };
+  const baseDigest = await baseModelDigest(settings, ref.baseModel);
+  if (ref.checkpoint === undefined) {
+    const digest = expected(ref, baseDigest);
+    return { base, baseDigest, digest, ...(await loadUnchanged(settings, ref.baseModel, baseDigest)) };
+  }
+  await readMatchingState(ref.checkpoint, ref.baseModel, baseDigest);
+  const { state, trained, optimizer, ...read } = await readCheckpoint(ref.checkpoint, config, options);
+  const digest = expected(ref, checkpointDigest(state, baseDigest));
+  const common = { base, baseDigest, digest, optimizer };
+  if ("weights" in trained) return { ...common, config: read.config, weights: trained.weights };
+  const { weights } = await loadUnchanged(settings, ref.baseModel, baseDigest);
+  return { ...common, config, weights, adapter: trained.adapter };
 }
 
-async function readMatchingState(checkpoint: string, baseModel: string) {
+/** Loads a base model. Throws `conflict` if its files are not those of the digest when it has been read. */
+async function loadUnchanged(settings: BaseModelSettings, name: string, digest: string): Promise<ModelWeights> {
+  const loaded = await loadBaseModel(settings, name);
+  if ((await baseModelDigest(settings, name)) === digest) return loaded;
+  throw new HeddleError("conflict", `${name} changed while it was read; try again`, { loc: ["baseModel"] });
+}
+
+function expected(ref: WeightsRef, digest: string): string {
+  if (ref.digest === undefined || ref.digest === digest) return digest;
+  const which = ref.checkpoint === undefined ? ref.baseModel : "the checkpoint";
+  throw new HeddleError("conflict", `${which} has the digest ${digest}, not ${ref.digest}: its weights were replaced`, {
+    loc: ["digest"],
+  });
+}
+
+async function readMatchingState(checkpoint: string, baseModel: string, baseDigest?: string): Promise<TrainingState> {
   const state = await readTrainingState(checkpoint);
   if (state.baseModel !== baseModel) {
     const what = `the checkpoint was trained from ${state.baseModel}, not from ${baseModel}`;
     throw new HeddleError("invalid", what, { loc: ["baseModel"] });
+  }
+  if (state.training === "adapter" && baseDigest !== undefined && state.baseDigest !== baseDigest) {
+    const what =
+      `${baseModel} has changed since the adapter was trained on it; ` +
+      "restore its files, or configure the changed model under another name";
+    const details = { trained_on: state.baseDigest, found: baseDigest };
+    throw new HeddleError("conflict", what, { loc: ["baseModel"], details });
   }
   return state;
 }

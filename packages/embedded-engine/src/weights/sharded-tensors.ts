@@ -42,28 +42,44 @@ export async function findTensors(directory: string, stem: string): Promise<stri
   throw new HeddleError("not_found", `there is neither ${single} nor ${index}`, { details: { file: single } });
 }
 
-async function openShards(directory: string, index: string): Promise<Tensors> {
+/** Returns the names of the files that `openTensors` would read tensors from, in alphabetical order. */
+export async function tensorFiles(directory: string, stem: string): Promise<string[]> {
+  const name = await findTensors(directory, stem);
+  if (!name.endsWith(".json")) return [name];
+  return [...new Set((await readShardIndex(directory, name)).values())].toSorted();
+}
+
+/** Returns the file of each tensor of an index. */
+async function readShardIndex(directory: string, index: string): Promise<Map<string, string>> {
   const weightMap = (await readJsonFile(directory, index, maxIndexBytes))["weight_map"];
-  if (!isJsonObject(weightMap))
-    throw new HeddleError("invalid", `${index}: weight_map is missing`, {
-      details: { file: index, field: "weight_map" },
-    });
+  if (!isJsonObject(weightMap)) {
+    const details = { file: index, field: "weight_map" };
+    throw new HeddleError("invalid", `${index}: weight_map is missing`, { details });
+  }
+  const shardOfTensor = new Map<string, string>();
+  for (const [tensor, shard] of Object.entries(weightMap)) {
+    if (typeof shard !== "string" || !isShardName(shard)) {
+      throw tensorError(
+        index,
+        tensor,
+        `is listed in ${formatValue(shard)}, which is not a file name of this directory`,
+      );
+    }
+    shardOfTensor.set(tensor, shard);
+  }
+  if (new Set(shardOfTensor.values()).size > maxShards) {
+    throw new HeddleError("invalid", `${index} names over ${maxShards} files`, { details: { file: index } });
+  }
+  return shardOfTensor;
+}
+
+async function openShards(directory: string, index: string): Promise<Tensors> {
+  const shardOfTensor = await readShardIndex(directory, index);
   const files = new Map<string, SafetensorsFile>();
   const fileOfTensor = new Map<string, SafetensorsFile>();
   try {
-    for (const [tensor, shard] of Object.entries(weightMap)) {
-      if (typeof shard !== "string" || !isShardName(shard)) {
-        throw tensorError(
-          index,
-          tensor,
-          `is listed in ${formatValue(shard)}, which is not a file name of this directory`,
-        );
-      }
-      if (!files.has(shard)) {
-        if (files.size === maxShards)
-          throw new HeddleError("invalid", `${index} names over ${maxShards} files`, { details: { file: index } });
-        files.set(shard, await openSafetensors(join(directory, shard)));
-      }
+    for (const [tensor, shard] of shardOfTensor) {
+      if (!files.has(shard)) files.set(shard, await openSafetensors(join(directory, shard)));
       const file = files.get(shard)!;
       if (!file.tensors.has(tensor)) throw tensorError(shard, tensor, `is missing, but ${index} lists it`);
       fileOfTensor.set(tensor, file);

@@ -11,6 +11,8 @@ export const stateFile = "training_state.json";
 /** Contents of a checkpoint's `training_state.json`. */
 export interface TrainingState {
   baseModel: string;
+  /** Digest of the base model that was trained; see `weights-digest.ts`. */
+  baseDigest: string;
   /** Whether all weights were trained or a low-rank adapter. */
   training: "full" | "adapter";
   /** Optimizer steps so far. */
@@ -22,12 +24,20 @@ export interface TrainingState {
 }
 
 /** Incremented when an older version could not read a checkpoint. */
-const currentFormat = 1;
+const currentFormat = 2;
 
 export function trainingStateJson(state: TrainingState): string {
-  const { baseModel, training, steps, seed } = state;
-  const files = Object.fromEntries(state.files);
-  return `${JSON.stringify({ format: currentFormat, base_model: baseModel, training, steps, seed, files }, null, 2)}\n`;
+  const { baseModel, baseDigest, training, steps, seed } = state;
+  const json = {
+    format: currentFormat,
+    base_model: baseModel,
+    base_digest: baseDigest,
+    training,
+    steps,
+    seed,
+    files: Object.fromEntries(state.files),
+  };
+  return `${JSON.stringify(json, null, 2)}\n`;
 }
 
 /**
@@ -52,8 +62,11 @@ function parseTrainingState(json: JsonObject): TrainingState {
   }
   const baseModel = fields.text("base_model");
   if (baseModel === undefined) throw fields.invalid("base_model", "is missing");
+  const baseDigest = fields.text("base_digest");
+  if (baseDigest === undefined) throw fields.invalid("base_digest", "is missing");
   return {
     baseModel,
+    baseDigest,
     training,
     steps: nonNegativeInteger(fields, "steps"),
     seed: nonNegativeInteger(fields, "seed"),

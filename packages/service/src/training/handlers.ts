@@ -1,5 +1,6 @@
 import type { TrainingHandlers } from "@heddle/server-stub/training";
 import type { Caller, Services } from "../services.js";
+import { chatCompletionHandlers, servedModelHandlers } from "./chat-completions.js";
 import { checkpointHandlers } from "./checkpoints.js";
 import { healthHandlers } from "./health.js";
 import { modelHandlers } from "./models.js";
@@ -7,6 +8,8 @@ import { modelHandlers } from "./models.js";
 /** Every operation of the training interface, by group: a group of the spec without handlers does not compile. */
 export function trainingHandlers(services: Services): TrainingHandlers<Caller> {
   return {
+    chatCompletions: chatCompletionHandlers(services),
+    servedModels: servedModelHandlers(services),
     models: modelHandlers(services),
     checkpoints: checkpointHandlers(services),
     health: healthHandlers(services),

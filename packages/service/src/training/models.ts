@@ -53,22 +53,23 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
     },
 
     async listBaseModels() {
-      const { models: known, adapters, fullFineTuning } = await training.capabilities();
-      const data = known.map(({ name, parameters, vocabularySize, contextLength }) => ({
+      const { models: known } = await training.capabilities();
+      const data = known.map(({ name, parameters, vocabularySize, contextLength, training: trained }) => ({
         id: name,
         object: "base_model" as const,
-        parameters,
+        ...(parameters !== undefined && { parameters }),
         vocabulary_size: vocabularySize,
         context_window: contextLength,
-        adapters,
-        full_fine_tuning: fullFineTuning,
+        adapters: trained?.lora !== undefined,
+        full_fine_tuning: trained?.fullFineTuning ?? false,
       }));
       return { object: "list", data: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
     },
   };
 
   async function checkBaseModel(name: string): Promise<void> {
-    const known = (await training.capabilities()).models.map((model) => model.name);
+    const trainable = (await training.capabilities()).models.filter((model) => model.training !== undefined);
+    const known = trainable.map((model) => model.name);
     if (known.includes(name)) return;
     const message = `no base model ${JSON.stringify(name)}; this service has ${known.toSorted().join(", ")}`;
     throw new HeddleError("unprocessable", message, { loc: ["base_model"] });

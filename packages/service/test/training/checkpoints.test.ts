@@ -25,7 +25,12 @@ async function modelAtStep(steps: number) {
   const training = service.training();
   const model = await training.createModel({ entity, project, name: "agent", base_model: "heddle/starter" });
   for (let step = 1; step <= steps; step++) {
-    const made = { id: randomUUID(), job_id: randomUUID(), model_id: model.id, metrics: { "train/reward": step / 100 } };
+    const made = {
+      id: randomUUID(),
+      job_id: randomUUID(),
+      model_id: model.id,
+      metrics: { "train/reward": step / 100 },
+    };
     const weights = { artifact_version: null, weights_digest: `weights-${step}` };
     await service.services.control.trainingModels.checkpoints.add({ ...made, ...weights });
   }
@@ -72,7 +77,10 @@ describe("the checkpoints of a model", () => {
       const detail = [{ loc: ["query", "limit"] }];
       await expect(list({ limit })).rejects.toMatchObject({ status: 422, body: { detail } });
     }
-    await expect(list({ order: "newest" })).rejects.toMatchObject({ status: 422, body: { detail: [{ loc: ["query", "order"] }] } });
+    await expect(list({ order: "newest" })).rejects.toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ["query", "order"] }] },
+    });
   });
 
   test("are deleted by their steps, while a client pages through them", async () => {
@@ -175,9 +183,18 @@ describe("logged trajectories", () => {
     expect(logged).toEqual({ step: 1, metrics });
     const { data } = await list();
     expect(data.map((checkpoint) => checkpoint.metrics)).toEqual([{}, { "train/reward": 0.01, ...metrics }]);
-    await training.logModelTrajectories({ model_id, split: "val", trajectory_groups: [{ trajectories: [rollout(1)] }] });
+    await training.logModelTrajectories({
+      model_id,
+      split: "val",
+      trajectory_groups: [{ trajectories: [rollout(1)] }],
+    });
     const [newest] = (await list({ order: "desc" })).data;
-    expect(newest?.metrics).toMatchObject({ ...metrics, "val/reward": 1, "val/reward_std_dev": 0, "val/exception_rate": 0 });
+    expect(newest?.metrics).toMatchObject({
+      ...metrics,
+      "val/reward": 1,
+      "val/reward_std_dev": 0,
+      "val/exception_rate": 0,
+    });
   });
 
   test("are accepted as old and new clients send them", async () => {
@@ -206,7 +223,10 @@ describe("logged trajectories", () => {
                 { role: "tool", content: "4", tool_call_id: "c", name: "add" },
                 choice,
               ],
-              tools: [{ name: "add", parameters: {} }, { type: "function", function: { name: "sub", strict: null } }],
+              tools: [
+                { name: "add", parameters: {} },
+                { type: "function", function: { name: "sub", strict: null } },
+              ],
               additional_histories: [{ messages_and_choices: [choice], tools: null }],
               reward: 1,
               initial_policy_version: null,
@@ -246,9 +266,16 @@ describe("logged trajectories", () => {
     ] as const) {
       const refused = log({ ...rollout(0), [field]: value });
       const loc = expect.arrayContaining([...at, field, ...deeper]);
-      await expect(refused).rejects.toMatchObject({ status: 422, body: { detail: expect.arrayContaining([expect.objectContaining({ loc })]) } });
+      await expect(refused).rejects.toMatchObject({
+        status: 422,
+        body: { detail: expect.arrayContaining([expect.objectContaining({ loc })]) },
+      });
     }
-    const nothing = training.logModelTrajectories({ model_id, split: "val", trajectory_groups: [{ trajectories: [] }] });
+    const nothing = training.logModelTrajectories({
+      model_id,
+      split: "val",
+      trajectory_groups: [{ trajectories: [] }],
+    });
     await expect(nothing).rejects.toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining("trajectory_groups.0.trajectories") },

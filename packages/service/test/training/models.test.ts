@@ -35,7 +35,9 @@ describe("a model", () => {
     expect(await training.getModel({ model_id: made.id })).toEqual(made);
     expect(await service.services.control.projects.get(names.entity, names.project)).toBeDefined();
     const path = `/v1/preview/models/${made.id}/checkpoints`;
-    expect((await readPage(service, path, { limit: 1, order: "desc" })).data).toMatchObject([{ step: 0, metrics: {}, untrained: true, job_id: null }]);
+    expect((await readPage(service, path, { limit: 1, order: "desc" })).data).toMatchObject([
+      { step: 0, metrics: {}, untrained: true, job_id: null },
+    ]);
   });
 
   test("belongs to the entity of the key if the request names none, or null", async () => {
@@ -83,7 +85,9 @@ describe("a model", () => {
     const request = { ...project(), name: "agent", base_model: "somebody/else" };
     await expect(training.createModel(request)).rejects.toMatchObject({
       status: 422,
-      body: { detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service has heddle/starter") }] },
+      body: {
+        detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service has heddle/starter") }],
+      },
     });
     const base_model = "heddle/starter";
     for (const name of ["", "..", "-x", "a/b", "a b", "a:b", "ä", "a\0", "a".repeat(129)]) {
@@ -140,10 +144,12 @@ describe("a model", () => {
     const { id } = await service.training().createModel({ ...request, return_existing: true });
     const responses = [];
     for (const model_id of [id, unknown]) {
-      const response: unknown = await mine.deleteModel({ model_id }).catch((error: { status: number; body: unknown }) => ({
-        status: error.status,
-        body: JSON.stringify(error.body).replace(model_id, "<id>"),
-      }));
+      const response: unknown = await mine
+        .deleteModel({ model_id })
+        .catch((error: { status: number; body: unknown }) => ({
+          status: error.status,
+          body: JSON.stringify(error.body).replace(model_id, "<id>"),
+        }));
       responses.push(response);
     }
     expect(responses[0]).toMatchObject({ status: 404 });

@@ -9,10 +9,7 @@ import type { TrainingJob } from "./training-job.js";
  * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for
  * an unknown name, and `unsupported` for a model that can only be sampled from.
  */
-export async function openBaseModel({
-  engine,
-  from,
-}: Pick<TrainingJob, "engine" | "from">): Promise<{
+export async function openBaseModel({ engine, from }: Pick<TrainingJob, "engine" | "from">): Promise<{
   info: BaseModelInfo;
   training: TrainingCapabilities;
   template: ChatTemplate;

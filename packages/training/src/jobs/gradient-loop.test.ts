@@ -80,7 +80,11 @@ describe("a training job", () => {
     };
     const result = await run(job);
     expect(result).toEqual({
-      weights: { baseModel: "random:table", checkpoint: job.directory },
+      weights: {
+        baseModel: "random:table",
+        checkpoint: job.directory,
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
       gradientSteps: 20,
       trainedTokens: 160,
     });

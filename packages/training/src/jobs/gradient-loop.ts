@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { HeddleError } from "@heddle/errors";
-import type { Trainer } from "../port.js";
+import type { Trainer, WeightsRef } from "../port.js";
 import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
 import { throwIfAborted } from "./training-job.js";
 import type { JobState } from "./job-state.js";
@@ -40,18 +40,18 @@ export async function runGradientSteps(job: TrainingJob, plan: GradientPlan): Pr
   if (!job.reported?.started) {
     await job.onEvent({ type: "training_started", data: { ...plan.started, num_sequences: plan.steps } });
   }
-  if (!finished) await train(job, plan, state);
+  const found: WeightsRef = { baseModel: from.baseModel, checkpoint: job.directory };
+  const weights = finished
+    ? { ...found, digest: await job.engine.weightsDigest(found) }
+    : await train(job, plan, state);
   await job.onEvent({ type: "training_ended", data: { ...plan.ended, num_gradient_steps: plan.steps } });
   if (state.checkpoint !== undefined) await discard(job, state.checkpoint);
   await state.clear();
-  return {
-    weights: { baseModel: from.baseModel, checkpoint: job.directory },
-    gradientSteps: plan.steps,
-    trainedTokens: plan.trainedTokens,
-  };
+  return { weights, gradientSteps: plan.steps, trainedTokens: plan.trainedTokens };
 }
 
-async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Promise<void> {
+/** Returns the reference to the written checkpoint. */
+async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Promise<WeightsRef> {
   if (plan.steps > 0) await plan.prepare?.(state);
   const checkpoint = state.checkpoint ?? job.from.checkpoint;
   const trainer = await job.engine.openTrainer(
@@ -78,7 +78,7 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
       }
     }
     throwIfAborted(job.signal);
-    await trainer.exportWeights(job.directory, { state: true });
+    return await trainer.exportWeights(job.directory, { state: true });
   } finally {
     await closeQuietly(trainer);
   }

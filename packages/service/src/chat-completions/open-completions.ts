@@ -1,0 +1,133 @@
+import { randomUUID } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
+import type { Release } from "@heddle/fair-share";
+import type { ResponseSchemas } from "@heddle/server-stub/training";
+import { newId } from "@heddle/trace-model";
+import type { GenerateResult } from "@heddle/training";
+import type { Services } from "../services.js";
+import { CheckpointDirectories } from "../training/checkpoint-directories.js";
+import { completionCall } from "./completion-call.js";
+import type { CallIdentity, CompletionOutcome } from "./completion-call.js";
+import { CompletionChunks } from "./completion-chunks.js";
+import { completionOf } from "./completion.js";
+import { CompletionRecorder } from "./completion-recorder.js";
+import { messageOptions, responseDetails } from "./completion-run.js";
+import type { CompletionRun } from "./completion-run.js";
+import { openCompletionSlots } from "./completion-slots.js";
+import type { CompletionRequest, CompletionResponse, Completions } from "./completions.js";
+import { startGeneration } from "./generation.js";
+import { refuseFields } from "./refused-fields.js";
+import { samplingPlan } from "./sampling-plan.js";
+import { servedModelList } from "./served-model-list.js";
+import { ServedModels } from "./served-models.js";
+import { TextModels } from "./text-models.js";
+import { wireError } from "./wire-loc.js";
+
+type Chunk = ResponseSchemas["ChatCompletionChunk"];
+type Used = Pick<Services, "config" | "control" | "store" | "blobs" | "training" | "losses">;
+
+/** Opens chat completions on the engine of the service. */
+export function openCompletions(services: Used): Completions {
+  const { config, control, training, losses } = services;
+  const directories = new CheckpointDirectories(services);
+  const models = new ServedModels({ control, engine: training, directories });
+  const texts = new TextModels();
+  const slots = openCompletionSlots(config.completions);
+  const recorder = new CompletionRecorder({
+    services,
+    onLost: (error) =>
+      losses.report("traces", "Completions could not be recorded as calls", error instanceof Error ? error.message : ""),
+  });
+
+  async function runOf({ body: request, access, requestId }: CompletionRequest): Promise<CompletionRun> {
+    if (request.model === undefined)
+      throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
+    const model = await models.resolve(request.model, access);
+    refuseFields(request, (await models.capabilities()).sampling);
+    const text = await texts.of(model.base);
+    const plan = await samplingPlan(request, model, text);
+    return {
+      id: `chatcmpl-${request.request_id ?? requestId ?? randomUUID()}`,
+      created: Math.floor(Date.now() / 1000),
+      request,
+      model,
+      plan,
+      tokenizer: text.tokenizer,
+      message: messageOptions(request, plan),
+      details: responseDetails(request, model),
+    };
+  }
+
+  /** Undefined for a completion that is not recorded. */
+  function callOf(run: CompletionRun, { record }: CompletionRequest): CallIdentity | undefined {
+    if (record === undefined || !(run.request.store ?? config.completions.record)) return undefined;
+    const projectId = run.model.trained?.model.project_id ?? record.baseProject;
+    if (!record.mayWrite(projectId)) return undefined;
+    return { id: newId(), project_id: projectId, user_id: record.userId, started_at: BigInt(Date.now()) * 1000n };
+  }
+
+  /** What ends with a run, however it ends. */
+  function ending(run: CompletionRun, call: CallIdentity | undefined, release: Release) {
+    let ended = false;
+    return (outcome: CompletionOutcome): void => {
+      if (ended) return;
+      ended = true;
+      release();
+      if (call !== undefined) recorder.record(completionCall(run, call, outcome));
+    };
+  }
+
+  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint?.loc ?? []);
+
+  async function* streamOf(
+    run: CompletionRun,
+    signal: AbortSignal,
+    end: (outcome: CompletionOutcome) => void,
+  ): AsyncGenerator<Chunk> {
+    const leave = new AbortController();
+    const chunks = new CompletionChunks(run);
+    let result: GenerateResult | undefined;
+    try {
+      const generation = startGeneration(training.sampler, run.plan.generate, AbortSignal.any([signal, leave.signal]));
+      for await (const chunk of generation.chunks()) yield* chunks.push(chunk);
+      result = await generation.result;
+      end({ result });
+      yield* chunks.end(result);
+    } catch (error) {
+      const located = errorOf(run, error);
+      end({ error: reasonOf(located) });
+      throw located;
+    } finally {
+      leave.abort();
+      end({ error: "the client disconnected" });
+    }
+  }
+
+  return {
+    async create(request: CompletionRequest): Promise<CompletionResponse> {
+      const run = await runOf(request);
+      const call = callOf(run, request);
+      const release = await slots.acquire(request.sharer, run.request.n, request.signal, run.request.priority);
+      const end = ending(run, call, release);
+      const headers = { requestId: run.id.slice("chatcmpl-".length), ...(call && { callId: call.id }) };
+      if (run.request.stream) return { body: streamOf(run, request.signal, end), ...headers };
+      try {
+        const result = await training.sampler.generate(run.plan.generate, { signal: request.signal });
+        end({ result });
+        return { body: completionOf(run, result), ...headers };
+      } catch (error) {
+        const located = errorOf(run, error);
+        end({ error: reasonOf(located) });
+        throw located;
+      }
+    },
+
+    models: async (access) => await servedModelList(control, await models.capabilities(), access),
+
+    close: async () => await recorder.close(),
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

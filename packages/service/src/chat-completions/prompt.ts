@@ -1,0 +1,70 @@
+import { endsInReasoning } from "@heddle/chat-format";
+import { HeddleError } from "@heddle/errors";
+import type { Schemas } from "@heddle/server-stub/training";
+import type { BaseModelInfo } from "@heddle/training";
+import { withWireLoc } from "./wire-loc.js";
+import type { TextModel } from "./text-models.js";
+
+type ChatRequest = Schemas["ChatCompletionReq"];
+
+export interface Prompt {
+  ids: Int32Array;
+  /** The completion begins inside of a block of reasoning. */
+  opensReasoning: boolean;
+  /** Text that the content of every choice begins with. */
+  echo: string;
+}
+
+/** Longest text that is tokenized in order to keep its end, in contexts. */
+const truncatedContexts = 4;
+
+/** Renders and tokenizes a conversation. Throws `invalid` or `unsupported` with the field. */
+export async function renderPrompt(
+  request: ChatRequest,
+  { contextLength }: BaseModelInfo,
+  { template }: TextModel,
+): Promise<Prompt> {
+  const { truncate_prompt_tokens: kept } = request;
+  const { text, ids } = await withWireLoc(async () => {
+    try {
+      return await template.render({
+        messages: request.messages,
+        tools: request.tools,
+        documents: request.documents,
+        addGenerationPrompt: request.add_generation_prompt,
+        continueFinalMessage: request.continue_final_message,
+        kwargs: { ...reasoningVariables(request), ...request.chat_template_kwargs },
+        template: request.chat_template,
+        addSpecialTokens: request.add_special_tokens,
+        maxTokens: kept === undefined ? contextLength : contextLength * truncatedContexts,
+      });
+    } catch (error) {
+      if (!(error instanceof HeddleError) || error.code !== "too_large") throw error;
+      const message = `the maximum context length is ${contextLength} tokens; ${error.message}`;
+      throw new HeddleError("invalid", message, { loc: error.loc ?? ["messages"] });
+    }
+  });
+  return {
+    ids: kept === undefined ? ids : lastTokens(ids, kept, request, contextLength),
+    opensReasoning: endsInReasoning(text),
+    echo: request.echo ? echoed(request) : "",
+  };
+}
+
+function reasoningVariables({ reasoning_effort: effort }: ChatRequest): Record<string, unknown> {
+  return effort === undefined ? {} : { reasoning_effort: effort, enable_thinking: effort !== "none" };
+}
+
+function lastTokens(ids: Int32Array, kept: number, request: ChatRequest, contextLength: number): Int32Array {
+  const requested = request.max_completion_tokens ?? request.max_tokens ?? 1;
+  const most = kept === -1 ? Math.max(1, contextLength - requested) : kept;
+  return ids.length > most ? ids.slice(ids.length - most) : ids;
+}
+
+/** The content of the last message, if that is one of the assistant. */
+function echoed({ messages }: ChatRequest): string {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant" || last.content === undefined) return "";
+  if (typeof last.content === "string") return last.content;
+  return last.content.map((part) => (typeof part === "string" ? part : (part.text ?? ""))).join("\n");
+}

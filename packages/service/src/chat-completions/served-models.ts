@@ -1,0 +1,117 @@
+import type { Checkpoint, ControlPlane, TrainingModel } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import type { BaseModelInfo, EngineCapabilities, TrainingEngine, WeightsRef } from "@heddle/training";
+import { parseModelName } from "./model-name.js";
+import type { CheckpointSelector, TrainedModelName } from "./model-name.js";
+
+/** A model that completions can be sampled from. */
+export interface ServedModel {
+  base: BaseModelInfo;
+  weights: WeightsRef;
+  /** Absent for a base model. */
+  trained?: { model: TrainingModel; checkpoint: Checkpoint };
+}
+
+/** Whose models may be used. */
+export interface ModelAccess {
+  /** The entity whose models a name alone is looked up in; absent: all entities. */
+  entity?: string;
+  mayUse(projectId: string): boolean;
+}
+
+export interface ServedModelsOptions {
+  control: ControlPlane;
+  engine: TrainingEngine;
+  /** Where the weights of checkpoints are. */
+  directories: { directoryOf(checkpoint: Checkpoint): Promise<string> };
+}
+
+/** The list of base models is read again after this time: an operator may have added one. */
+const capabilitiesMs = 5000;
+/** Projects that the error for an ambiguous name gives. */
+const mostNamed = 5;
+
+/** Finds models by the names that requests use. */
+export class ServedModels {
+  readonly #options: ServedModelsOptions;
+  #capabilities: { until: number; value: Promise<EngineCapabilities> } | undefined;
+
+  constructor(options: ServedModelsOptions) {
+    this.#options = options;
+  }
+
+  /** What the engine can do, at most some seconds old. */
+  async capabilities(): Promise<EngineCapabilities> {
+    const now = performance.now();
+    if (this.#capabilities === undefined || this.#capabilities.until < now) {
+      const value = this.#options.engine.capabilities();
+      const entry = { until: now + capabilitiesMs, value };
+      this.#capabilities = entry;
+      value.catch(() => {
+        if (this.#capabilities === entry) this.#capabilities = undefined;
+      });
+    }
+    return await this.#capabilities.value;
+  }
+
+  /**
+   * The model of a name. Throws `not_found` for an unknown model or checkpoint and, in the same words, for one that may
+   * not be used; `invalid` for a name that several models have, and for a model whose base model cannot be used.
+   */
+  async resolve(name: string, access: ModelAccess): Promise<ServedModel> {
+    const base = (await this.capabilities()).models.find((model) => model.name === name);
+    if (base !== undefined) return { base, weights: { baseModel: base.name } };
+    const parsed = parseModelName(name);
+    const model = parsed && (await this.#find(parsed, access));
+    if (parsed === undefined || model === undefined) throw notFound(`there is no model ${quoted(name)}`);
+    const checkpoint = await this.#checkpoint(model, parsed.checkpoint);
+    if (checkpoint === undefined) throw notFound(`the model ${quoted(name)} has no such checkpoint`);
+    return await this.#served(model, checkpoint);
+  }
+
+  async #find({ project_id, name }: TrainedModelName, access: ModelAccess): Promise<TrainingModel | undefined> {
+    const { trainingModels } = this.#options.control;
+    if (project_id !== undefined) {
+      return access.mayUse(project_id) ? await trainingModels.find(project_id, name) : undefined;
+    }
+    const all = await trainingModels.search({ name, entity: access.entity });
+    const usable = all.map(({ model }) => model).filter((model) => access.mayUse(model.project_id));
+    if (usable.length < 2) return usable[0];
+    const names = usable.slice(0, mostNamed).map((model) => `${model.project_id}/${model.name}`);
+    throw new HeddleError("invalid", `several models have this name, use one of ${names.join(", ")}`, {
+      loc: ["model"],
+    });
+  }
+
+  async #checkpoint(
+    { id, project_id, name }: TrainingModel,
+    selector: CheckpointSelector,
+  ): Promise<Checkpoint | undefined> {
+    const { artifacts, trainingModels } = this.#options.control;
+    const { checkpoints } = trainingModels;
+    if (selector.kind === "newest") return await checkpoints.newest(id);
+    if (selector.kind === "step") return await checkpoints.atStep(id, selector.step);
+    const version = await artifacts.get(project_id, name, selector.version);
+    return version && (await checkpoints.ofArtifact(id, version.id));
+  }
+
+  async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {
+    const base = (await this.capabilities()).models.find(({ name }) => name === model.base_model);
+    if (base === undefined) {
+      throw new HeddleError("invalid", `its base model ${quoted(model.base_model)} cannot be used now`, {
+        loc: ["model"],
+      });
+    }
+    const weights: WeightsRef = { baseModel: base.name };
+    if (checkpoint.weights_digest !== null) weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
+    return { base, weights, trained: { model, checkpoint } };
+  }
+}
+
+function notFound(message: string): HeddleError {
+  return new HeddleError("not_found", message, { loc: ["model"] });
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 200 ? `${name.slice(0, 200)}…` : name);
+}

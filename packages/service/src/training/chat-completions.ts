@@ -1,0 +1,60 @@
+import { callerMay } from "@heddle/control-plane";
+import type { Role } from "@heddle/control-plane";
+import { reply } from "@heddle/server-stub";
+import type { CreateChatCompletionRequest, TrainingHandlers } from "@heddle/server-stub/training";
+import { checkProject } from "../access/authorize.js";
+import { splitProject } from "../access/project-id.js";
+import type { ModelAccess } from "../chat-completions/served-models.js";
+import type { Caller, Services } from "../services.js";
+
+/** The project of completions of base models where the request names none. */
+const defaultProject = "chat";
+
+export function chatCompletionHandlers({ completions }: Services): TrainingHandlers<Caller>["chatCompletions"] {
+  async function create(
+    { body, headers, signal }: Pick<CreateChatCompletionRequest, "body" | "headers" | "signal">,
+    caller: Caller,
+  ) {
+    const mayWrite = accessOf(caller, "write").mayUse;
+    const response = await completions.create({
+      body,
+      access: accessOf(caller, "write"),
+      sharer: { key: caller.key_id, entity: caller.entity },
+      signal,
+      requestId: headers["X-Request-Id"],
+      record: { baseProject: projectOf(headers["OpenAI-Project"], caller), userId: caller.user_id, mayWrite },
+    });
+    return reply(200, response.body, {
+      "x-request-id": response.requestId,
+      ...(response.callId !== undefined && { "x-heddle-call-id": response.callId }),
+    });
+  }
+
+  return { createChatCompletion: create, createChatCompletionSlash: create };
+}
+
+export function servedModelHandlers({ completions }: Services): TrainingHandlers<Caller>["servedModels"] {
+  return {
+    async listServedModels(_request, caller) {
+      return { object: "list", data: await completions.models(accessOf(caller, "read")) };
+    },
+  };
+}
+
+function accessOf(caller: Caller, right: Role): ModelAccess {
+  return {
+    ...(!caller.owner && { entity: caller.entity }),
+    mayUse(projectId) {
+      const name = splitProject(projectId);
+      return name !== undefined && callerMay(caller, name.entity, name.project, right);
+    },
+  };
+}
+
+/** Throws `forbidden` for a project that the request names and the caller may not write. */
+function projectOf(given: string | undefined, caller: Caller): string {
+  if (given === undefined) return `${caller.entity}/${defaultProject}`;
+  const projectId = given.includes("/") ? given : `${caller.entity}/${given}`;
+  checkProject(caller, "write", projectId);
+  return projectId;
+}

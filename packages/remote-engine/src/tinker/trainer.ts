@@ -171,7 +171,7 @@ export class TinkerTrainer implements Trainer {
     const scored = sequences
       .map((sequence, index) => ({ sequence, index }))
       .filter(({ sequence }) => hasTrained(sequence));
-    const results = sequences.map(({ tokens }) => new Float64Array(tokens.length).fill(NaN));
+    const results: Float64Array[] = sequences.map(({ tokens }) => new Float64Array(tokens.length).fill(NaN));
     const data = scored.map(({ sequence }) => datumOf(sequence, {}));
     for (const part of splitData(data)) {
       const members = scored.slice(part.from, part.to);

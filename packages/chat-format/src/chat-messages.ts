@@ -1,26 +1,14 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
+import type { ExactObject } from "./jinja/parse-json.js";
+import { parseExactJson } from "./jinja/parse-json.js";
+import type { TemplateTraits } from "./template-traits.js";
 import { isJsonObject } from "@heddle/durable-files";
 
-/** Properties of a chat template that decide how messages are passed to it. */
-export interface TemplateTraits {
-  /** It supports the role `developer`. Otherwise such messages become system messages. */
-  developerRole: boolean;
-  /** It iterates over the arguments of a tool call or writes them as JSON. Otherwise they are passed as text. */
-  argumentObjects: boolean;
-}
-
-export function templateTraits(source: string): TemplateTraits {
-  const iterates = /arguments\s*(\|\s*(items|tojson|dictsort|length)\b|\.(items|keys|values|get)\b)/.test(source);
-  const looped = /\bin\s+[\w.[\]'"]*\barguments\b/.test(source);
-  const acceptsText = /arguments\s+is\s+string/.test(source);
-  return { developerRole: /["']developer["']/.test(source), argumentObjects: (iterates || looped) && !acceptsText };
-}
-
 /**
- * Converts messages to the form that chat templates expect: content as text (parts are joined by line breaks, null is
- * empty), reasoning under both of its field names, and messages of the deprecated role `function` as tool messages.
- * Keeps other fields. Errors have a location that starts with `loc`.
+ * Converts messages to the form that chat templates expect: content as text (null is empty), or as parts for a template
+ * that reads them, arguments of tool calls as objects, reasoning under all its field names, messages of the deprecated
+ * role `function` as tool messages. Keeps other fields. Errors have a location that starts with `loc`.
  */
 export function templateMessages(
   messages: unknown,
@@ -36,10 +24,17 @@ function templateMessage(message: unknown, traits: TemplateTraits, loc: Loc): Re
   const role = message["role"];
   if (typeof role !== "string" || role === "")
     throw new HeddleError("invalid", "the role of a message must be text that is not empty", { loc: [...loc, "role"] });
-  const { text, thinking } = contentText(message["content"], [...loc, "content"]);
-  const converted: Record<string, unknown> = { ...message, role: templateRole(role, traits), content: text };
+  const { text, texts, thinking } = contentText(message["content"], [...loc, "content"]);
+  // Templates read the parts of messages, but not of the results of tools.
+  const inParts = traits.contentParts && Array.isArray(message["content"]) && role !== "tool" && role !== "function";
+  const content = inParts ? texts.map((part) => ({ type: "text", text: part })) : text;
+  const converted: Record<string, unknown> = { ...message, role: templateRole(role, traits), content };
   const reasoning = message["reasoning"] ?? message["reasoning_content"] ?? thinking;
-  if (typeof reasoning === "string") converted["reasoning"] = converted["reasoning_content"] = reasoning;
+  if (typeof reasoning === "string") {
+    converted["reasoning"] = converted["reasoning_content"] = reasoning;
+    // The field that the template of gpt-oss reads.
+    converted["thinking"] ??= reasoning;
+  }
   const calls = toolCalls(message, traits, loc);
   if (calls) converted["tool_calls"] = calls;
   else delete converted["tool_calls"];
@@ -52,9 +47,10 @@ function templateRole(role: string, { developerRole }: TemplateTraits): string {
   return role === "developer" && !developerRole ? "system" : role;
 }
 
-export function contentText(content: unknown, loc: Loc): { text: string; thinking?: string } {
-  if (content === undefined || content === null) return { text: "" };
-  if (typeof content === "string") return { text: content };
+/** Returns the text of a content: its text parts joined by line breaks. */
+export function contentText(content: unknown, loc: Loc): { text: string; texts: string[]; thinking?: string } {
+  if (content === undefined || content === null) return { text: "", texts: [] };
+  if (typeof content === "string") return { text: content, texts: [content] };
   if (!Array.isArray(content))
     throw new HeddleError("invalid", "the content of a message must be text or a list of parts", { loc });
   const texts: string[] = [];
@@ -71,7 +67,7 @@ export function contentText(content: unknown, loc: Loc): { text: string; thinkin
     if (typeof text !== "string") throw new HeddleError("invalid", `${type} must be text`, { loc: [...partLoc, type] });
     (type === "thinking" ? thoughts : texts).push(text);
   }
-  return { text: texts.join("\n"), ...(thoughts.length > 0 ? { thinking: thoughts.join("\n") } : {}) };
+  return { text: texts.join("\n"), texts, ...(thoughts.length > 0 ? { thinking: thoughts.join("\n") } : {}) };
 }
 
 function toolCalls(message: Record<string, unknown>, traits: TemplateTraits, loc: Loc): unknown[] | undefined {
@@ -90,26 +86,26 @@ function toolCall(call: unknown, traits: TemplateTraits, loc: Loc): unknown {
     throw new HeddleError("invalid", "a tool call must name its function", { loc: [...loc, "function", "name"] });
   }
   const given = named["arguments"] ?? (custom ? { input: custom["input"] } : "{}");
-  return { ...call, type: "function", function: { ...named, arguments: callArguments(given, traits, loc) } };
+  return { ...call, type: "function", function: { ...named, arguments: callArguments(given, traits) } };
 }
 
-function callArguments(given: unknown, { argumentObjects }: TemplateTraits, loc: Loc): unknown {
-  const partLoc = [...loc, "function", "arguments"];
-  if (!argumentObjects || isJsonObject(given)) return given;
-  let value: unknown;
+/**
+ * Returns the arguments of a call as an object. Arguments that are none, such as the malformed JSON of a model, stay text
+ * if the template can write text. Otherwise they are empty: an error would end the conversation.
+ */
+function callArguments(given: unknown, { argumentText, argumentTextOnly }: TemplateTraits): unknown {
+  if (argumentTextOnly) return typeof given === "string" ? given : JSON.stringify(given);
+  if (isJsonObject(given)) return given;
+  return (typeof given === "string" ? objectIn(given) : undefined) ?? (argumentText && given !== "" ? given : {});
+}
+
+function objectIn(text: string): ExactObject | undefined {
   try {
-    value = typeof given === "string" ? JSON.parse(given.trim() === "" ? "{}" : given) : undefined;
+    const value = parseExactJson(text);
+    return value instanceof Map ? value : undefined;
   } catch {
-    value = undefined;
+    return undefined;
   }
-  if (!isJsonObject(value)) {
-    throw new HeddleError(
-      "invalid",
-      "the arguments of a tool call must be a JSON object: the chat template reads them one by one",
-      { loc: partLoc },
-    );
-  }
-  return value;
 }
 
 /**

@@ -1,15 +1,18 @@
-import type { Node } from "./jinja.js";
-import { Environment, parse, tokenize } from "./jinja.js";
-import { strftime } from "./strftime.js";
-import { LimitedInterpreter } from "./template-interpreter.js";
+import { Budget } from "./jinja/budget.js";
+import { templateValue } from "./jinja/from-json.js";
+import { templateGlobals } from "./jinja/globals.js";
+import { parseTemplate } from "./jinja/parse-template.js";
+import { Renderer } from "./jinja/renderer.js";
+import { Scope } from "./jinja/scope.js";
+import type { Statement } from "./jinja/syntax.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { TemplateLimitError, templateLimits } from "./template-limits.js";
 
-const parsed = new Map<string, Node>();
+const parsed = new Map<string, Statement[]>();
 
 /**
- * Renders a Jinja template as `transformers` does: blocks trimmed, `raise_exception`, `strftime_now` (local time),
- * `range`, `namespace`. Throws an `Error` with the message of the template engine or of the template.
+ * Renders a Jinja template as `transformers` does: blocks trimmed, values written as Python writes them,
+ * `raise_exception`, `strftime_now` (local time), `range`, `namespace`, `dict`. Throws an `Error` with the reason.
  */
 export function renderTemplate(
   source: string,
@@ -17,28 +20,20 @@ export function renderTemplate(
   { now = new Date(), limits = templateLimits }: { now?: Date; limits?: TemplateLimits } = {},
 ): string {
   try {
-    const globals = new Environment();
-    for (const [name, value] of Object.entries(constants)) globals.set(name, value);
-    globals.set("range", (...args: unknown[]) => range(args, limits.range));
-    globals.set("strftime_now", (format: unknown) => strftime(now, String(format)));
-    globals.set("raise_exception", (message: unknown) => {
-      throw new Error(String(message));
-    });
-    const environment = new Environment(globals);
-    for (const [name, value] of Object.entries(variables)) environment.set(name, value);
-    const result = new LimitedInterpreter(environment, limits).run(program(source));
-    return String(result.value);
+    const budget = new Budget(limits);
+    const scope = new Scope();
+    for (const [name, value] of templateGlobals(budget, now)) scope.set(name, value);
+    for (const [name, value] of Object.entries(variables)) scope.set(name, templateValue(value));
+    return new Renderer(budget).render(program(source), scope);
   } catch (error) {
     throw error instanceof RangeError ? rangeError(error) : error;
   }
 }
 
-const constants = { true: true, false: false, none: null, True: true, False: false, None: null };
-
-function program(source: string): Node {
+function program(source: string): Statement[] {
   const known = parsed.get(source);
   if (known) return known;
-  const made = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
+  const made = parseTemplate(source);
   if (parsed.size >= 16) parsed.clear();
   parsed.set(source, made);
   return made;
@@ -47,17 +42,8 @@ function program(source: string): Node {
 /** Converts an error of the JavaScript engine. */
 function rangeError(error: RangeError): Error {
   if (/call stack/i.test(error.message)) return new TemplateLimitError("calls or lists nested too deeply");
-  if (/string length|array length/i.test(error.message))
+  if (/string length|array length/i.test(error.message)) {
     return new TemplateLimitError("text or a list that is too long");
+  }
   return error;
-}
-
-function range(args: unknown[], limit: number): number[] {
-  const [first = 0, second, step = 1] = args;
-  if (![first, second ?? 0, step].every(Number.isInteger)) throw new Error("range() takes integers");
-  const [start, stop] = second === undefined ? [0, Number(first)] : [Number(first), Number(second)];
-  if (step === 0) throw new Error("range() step must not be zero");
-  const length = Math.max(0, Math.ceil((stop - start) / Number(step)));
-  if (length > limit) throw new TemplateLimitError(`range() of ${length} numbers; at most ${limit}`);
-  return Array.from({ length }, (_, index) => start + index * Number(step));
 }

@@ -145,7 +145,7 @@ describe("what a conversation may be", () => {
       { role: "function", name: "f", content: null },
     ];
     expect(await render(lines, { messages })).toBe("system:d;tool:;");
-    expect(await render(`{# "developer" #}${lines}`, { messages })).toBe("developer:d;tool:;");
+    expect(await render(`{% set known = "developer" %}${lines}`, { messages })).toBe("developer:d;tool:;");
   });
 
   test("an old function call is a tool call", async () => {
@@ -153,24 +153,47 @@ describe("what a conversation may be", () => {
     expect(await render("{{ messages[0].tool_calls[0].function.name }}", { messages })).toBe("f");
   });
 
-  test("arguments of calls are objects for templates that iterate over them, text for others", async () => {
-    const call = (args: unknown) => [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: args } }] }];
-    const walking = "{% for k, v in messages[0].tool_calls[0].function.arguments.items() %}{{ k }}={{ v }}{% endfor %}";
-    expect(await render(walking, { messages: call('{"a": 1}') })).toBe("a=1");
-    expect(await render(walking, { messages: call({ a: 1 }) })).toBe("a=1");
-    expect(await render("{{ messages[0].tool_calls[0].function.arguments }}", { messages: call('{"a":1}') })).toBe(
-      '{"a":1}',
-    );
-    await expect(render(walking, { messages: call("{a") })).rejects.toMatchObject({
-      code: "invalid",
-      loc: ["messages", 0, "tool_calls", 0, "function", "arguments"],
-    });
+  const call = (args: unknown) => [{ role: "assistant", tool_calls: [{ function: { name: "f", arguments: args } }] }];
+  const given = "messages[0].tool_calls[0].function.arguments";
+
+  test("arguments of calls are objects, with the numbers that the model wrote", async () => {
+    const listed = `{% for k, v in ${given}.items() %}{{ k }}={{ v }};{% endfor %}`;
+    const written = '{"a": 1, "b": 1.0, "c": 1e3, "d": 12345678901234567890}';
+    expect(await render(listed, { messages: call(written) })).toBe("a=1;b=1.0;c=1000.0;d=12345678901234567890;");
+    expect(await render(listed, { messages: call(written) }, {})).toBe("a=1;b=1.0;c=1000.0;d=12345678901234567890;");
+    expect(await render(listed, { messages: call({ a: true }) })).toBe("a=True;");
+    expect(await render(`{{ ${given} | tojson }}`, { messages: call("") })).toBe("{}");
+  });
+
+  test.each([
+    ["empty, as in vLLM", `{{ ${given} | tojson }}`, "{}"],
+    ["text for a template that tests for it", `{{ ${given} if ${given} is string else ${given} | tojson }}`, '{"a": '],
+    ["text for a template that only appends text", `{{ "" + ${given} }}`, '{"a": '],
+  ])("arguments that are no JSON object are %s", async (_, template, text) => {
+    expect(await render(template, { messages: call('{"a": ') })).toBe(text);
+  });
+
+  test("arguments are text for a template that only appends text", async () => {
+    expect(await render(`{{ "" + ${given} }}`, { messages: call('{"a":1}') })).toBe('{"a":1}');
+    expect(await render(`{{ "" + ${given} }}`, { messages: call({ a: 1 }) })).toBe('{"a":1}');
   });
 
   test("parts are joined by line breaks, reasoning is separate", async () => {
     const content = [{ type: "thinking", thinking: "hm" }, { type: "text", text: "a" }, "b"];
     const messages = [{ role: "assistant", content }];
     expect(await render("{{ messages[0].reasoning }}|{{ messages[0].content }}", { messages })).toBe("hm|a\nb");
+    expect(await render("{{ messages[0].thinking }}|{{ messages[0].reasoning_content }}", { messages })).toBe("hm|hm");
+  });
+
+  test("a template that reads parts gets them, except of the results of tools", async () => {
+    const parts = [{ type: "text", text: "a" }, "b"];
+    const messages = ["user", "tool"].map((role) => ({ role, content: parts }));
+    const reading =
+      "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}" +
+      "{% for part in m.content %}[{{ part.text }}]{% endfor %}{% endif %};{% endfor %}";
+    expect(await render(reading, { messages })).toBe("[a][b];a\nb;");
+    const open = { messages: messages.slice(0, 1), addGenerationPrompt: false, continueFinalMessage: true };
+    expect(await render(`${reading}<end>`, open)).toBe("[a][b");
   });
 
   test.each([

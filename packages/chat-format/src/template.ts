@@ -1,12 +1,13 @@
 import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
-import { templateMessages, templateTools, templateTraits } from "./chat-messages.js";
+import { templateMessages, templateTools } from "./chat-messages.js";
 import { isJsonObject } from "@heddle/durable-files";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { templateLimits } from "./template-limits.js";
 import { renderTemplate } from "./template-render.js";
 import { renderInThread } from "./template-thread.js";
+import { templateTraits } from "./template-traits.js";
 import type { Tokenizer } from "./tokenizer.js";
 
 /** A submitted conversation, not validated yet. */
@@ -144,7 +145,14 @@ const continuationMarker = "\u{F0000}heddle:the message continues\u{F0000} ";
 
 function appendMarker(messages: Record<string, unknown>[]): Record<string, unknown>[] {
   return messages.map((message, index) =>
-    index === messages.length - 1 ? { ...message, content: String(message["content"]) + continuationMarker } : message,
+    index === messages.length - 1 ? { ...message, content: markedContent(message["content"]) } : message,
+  );
+}
+
+function markedContent(content: unknown): unknown {
+  if (!Array.isArray(content)) return String(content) + continuationMarker;
+  return content.map((part: { text: string }, at) =>
+    at === content.length - 1 ? { ...part, text: part.text + continuationMarker } : part,
   );
 }
 

@@ -3,6 +3,7 @@ export type { AnnotationQueue, AnnotationQueueItem, QueuedCall } from "./annotat
 export type { CommittedVersion, NewArtifactVersion } from "./artifacts/commit-version.js";
 export { manifestDigest } from "./artifacts/contents.js";
 export type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./artifacts/records.js";
+export type { ArtifactDraft } from "./artifacts/drafts.js";
 export type { Artifacts } from "./artifacts/artifacts.js";
 export { type Caller, callerMay, hasRole, type Role } from "./callers.js";
 export type { NewJob } from "./jobs/insert.js";
@@ -21,3 +22,4 @@ export type { TrainingJobs } from "./training-jobs/training-jobs.js";
 export type { Checkpoint, TrainingModel } from "./training-models/records.js";
 export type { Checkpoints, TrainingModels } from "./training-models/training-models.js";
 export type { User, Users } from "./users.js";
+export type { TrackingRun, TrackingRunFields } from "./tracking-runs/tracking-runs.js";

@@ -18,6 +18,7 @@ import { jobs } from "./migrations/0004-jobs.js";
 import { trainingModels } from "./migrations/0005-training-models.js";
 import { trainingJobs } from "./migrations/0006-training-jobs.js";
 import { artifacts } from "./migrations/0007-artifacts.js";
+import { trackingRuns } from "./migrations/0008-tracking-runs.js";
 import { checkPathName } from "./names.js";
 import { openProjects } from "./projects.js";
 import type { Projects } from "./projects.js";
@@ -26,6 +27,9 @@ import { openTrainingJobs } from "./training-jobs/training-jobs.js";
 import type { TrainingJobs } from "./training-jobs/training-jobs.js";
 import { openTrainingModels } from "./training-models/training-models.js";
 import type { TrainingModels } from "./training-models/training-models.js";
+import { openTrackingRuns } from "./tracking-runs/tracking-runs.js";
+import type { TrackingRuns } from "./tracking-runs/tracking-runs.js";
+import { ensureUrlSigningKey } from "./url-signing-key.js";
 import { openUsers } from "./users.js";
 import type { Users } from "./users.js";
 import { openVerifier } from "./verify.js";
@@ -40,6 +44,9 @@ export interface ControlPlane {
   trainingModels: TrainingModels;
   trainingJobs: TrainingJobs;
   artifacts: Artifacts;
+  trackingRuns: TrackingRuns;
+  /** Secret of this control plane for URLs that give access by themselves. */
+  urlSigningKey: string;
   /** What only one process may have at a time. */
   leases: Leases;
   keys: {
@@ -70,7 +77,11 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
   const { now = microseconds } = options;
   const database = openDatabase(options.url);
   try {
-    await migrate(database, [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs, artifacts], now);
+    await migrate(
+      database,
+      [foundation, leases, annotationQueues, jobs, trainingModels, trainingJobs, artifacts, trackingRuns],
+      now,
+    );
     const identity = await ensureIdentity(database, now);
     const users = openUsers(database, now);
     const verifier = openVerifier(database, await ownerOf(users, options.owner), now);
@@ -83,6 +94,8 @@ export async function openControlPlane(options: ControlPlaneOptions): Promise<Co
       trainingModels: openTrainingModels(database, now),
       trainingJobs: openTrainingJobs(database, now),
       artifacts: openArtifacts(database, now),
+      trackingRuns: openTrackingRuns(database, now),
+      urlSigningKey: await ensureUrlSigningKey(database),
       leases: openLeases(database),
       keys: {
         create: async (request) => await createKey(database, users, request, now()),

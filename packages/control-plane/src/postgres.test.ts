@@ -4,6 +4,7 @@ import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { artifactCases } from "../test/artifact-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { jobCases } from "../test/job-cases.js";
+import { trackingRunCases } from "../test/tracking-run-cases.js";
 import { trainingJobCases } from "../test/training-job-cases.js";
 import { trainingModelCases } from "../test/training-model-cases.js";
 import { postgresDatabases, postgresUrl } from "../test/postgres.js";
@@ -21,6 +22,7 @@ if (postgresUrl !== undefined) {
   trainingJobCases("Postgres", async () => await databases.make());
   trainingModelCases("Postgres", async () => await databases.make());
   artifactCases("Postgres", async () => await databases.make());
+  trackingRunCases("Postgres", async () => await databases.make());
 
   describe("a Postgres server", () => {
     test("a database that Postgres does not know is refused, and the cause names the address without the password", async () => {

@@ -8,6 +8,7 @@ import { annotationQueueCases } from "../test/annotation-queue-cases.js";
 import { artifactCases } from "../test/artifact-cases.js";
 import { controlPlaneCases } from "../test/cases.js";
 import { jobCases } from "../test/job-cases.js";
+import { trackingRunCases } from "../test/tracking-run-cases.js";
 import { trainingJobCases } from "../test/training-job-cases.js";
 import { trainingModelCases } from "../test/training-model-cases.js";
 import { openControlPlane } from "./index.js";
@@ -30,6 +31,7 @@ jobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingJobCases("SQLite", async () => pathToFileURL(await path()).href);
 trainingModelCases("SQLite", async () => pathToFileURL(await path()).href);
 artifactCases("SQLite", async () => pathToFileURL(await path()).href);
+trackingRunCases("SQLite", async () => pathToFileURL(await path()).href);
 
 test("every commit is on disk before it is acknowledged, and foreign keys hold", async () => {
   const database = openSqlite(await path());

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openControlPlane } from "../src/index.js";
 import type { ArtifactContent, Artifacts, ControlPlane, NewArtifactVersion } from "../src/index.js";
@@ -8,16 +8,16 @@ const other = "acme/other";
 
 /** What a user may expect of artifacts on any back end. `make` gives the URL of an empty database. */
 export function artifactCases(backEnd: string, make: () => Promise<string>): void {
-  async function open(services = 1): Promise<{ all: Artifacts[]; artifacts: Artifacts; clock: { now: bigint } }> {
+  async function open(services = 1) {
     const url = await make();
     const clock = { now: 1_775_811_600_000_000n };
     const planes: ControlPlane[] = [];
     for (let n = 0; n < services; n++) planes.push(await openControlPlane({ url, now: () => clock.now }));
     onTestFinished(async () => void (await Promise.all(planes.map(async (plane) => await plane.close()))));
     const all = planes.map((plane) => plane.artifacts);
-    const [artifacts] = all;
-    if (artifacts === undefined) throw new Error("no service");
-    return { all, artifacts, clock };
+    const [plane] = planes;
+    if (plane === undefined) throw new Error("no service");
+    return { plane, all, artifacts: plane.artifacts, clock };
   }
 
   const contentOf = (text: string): ArtifactContent => ({
@@ -107,14 +107,21 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
         version: { index: 2 },
       });
       expect(await commit(artifacts, "a")).toMatchObject({ created: true, version: { index: 3 } });
-      const versions = await artifacts.list({ project_id: project, name: "data", limit: 10 });
+      const pageOf = async (page: object) =>
+        await artifacts.page({ project_id: project, name: "data", limit: 10, order: "desc", ...page });
+      const { versions, has_more } = await pageOf({});
+      expect(has_more).toBe(false);
       expect(versions.map(({ index, aliases }) => [index, aliases])).toEqual([
         [3, ["latest"]],
         [2, []],
         [1, ["best"]],
         [0, ["again"]],
       ]);
-      expect(await artifacts.list({ project_id: project, name: "data", before: 2, limit: 1 })).toEqual([versions[2]]);
+      const page = await pageOf({ after: versions[1]?.id, limit: 1 });
+      expect(page).toEqual({ versions: [versions[2]], has_more: true });
+      const cursor = { code: "invalid", loc: ["after"] };
+      await expect(pageOf({ after: first.version.digest })).rejects.toMatchObject(cursor);
+      await expect(pageOf({ name: "other" })).rejects.toMatchObject({ code: "not_found" });
       expect(await artifacts.get(project, "data", first.version.digest)).toMatchObject({ index: 3 });
     });
 
@@ -132,6 +139,43 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
       await artifacts.delete(project, "data", "latest");
       expect(await artifacts.get(project, "data")).toBeUndefined();
       expect((await commit(artifacts, "c")).version.index).toBe(3);
+    });
+
+    test("a version that is a checkpoint of a model is deleted with the checkpoint or the model, not before", async () => {
+      const { plane, artifacts } = await open();
+      const models = plane.trainingModels;
+      const { model } = await models.create({
+        id: randomUUID(),
+        project_id: project,
+        name: "tutor",
+        base_model: "heddle/starter",
+        run_id: "tutor",
+        created_by: "ann",
+        checkpoint_id: randomUUID(),
+      });
+      const lora = { name: "tutor", type: "lora" };
+      const add = async (text: string) => {
+        const { version } = await commit(artifacts, text, lora);
+        await models.checkpoints.add({
+          id: randomUUID(),
+          model_id: model.id,
+          metrics: {},
+          artifact_version: version.id,
+          weights_digest: version.digest,
+          job_id: randomUUID(),
+        });
+      };
+      await add("a");
+      await add("b");
+      await commit(artifacts, "c", lora);
+      const refused = { code: "conflict", message: expect.stringContaining("of the model tutor") };
+      await expect(artifacts.delete(project, "tutor", "v0")).rejects.toMatchObject(refused);
+      await expect(artifacts.deleteCollection(project, "tutor")).rejects.toMatchObject(refused);
+      expect(await artifacts.delete(project, "tutor", "v2")).toMatchObject({ index: 2 });
+      await models.checkpoints.delete(model.id, [1]);
+      expect(await artifacts.delete(project, "tutor", "v0")).toMatchObject({ index: 0 });
+      await models.delete(model.id);
+      expect(await artifacts.deleteCollection(project, "tutor")).toBe(true);
     });
 
     test("an alias is moved and removed by hand, latest is not", async () => {
@@ -186,7 +230,7 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
       expect(await artifacts.listFiles({ version_id: version.id, limit: 1 })).toEqual([]);
     });
 
-    test("the collections of a project are listed by name and type, a page at a time", async () => {
+    test("the collections of a project are listed in the order of their creation, by type, a page at a time", async () => {
       const { artifacts, clock } = await open();
       for (const [name, type] of [
         ["b", "lora"],
@@ -196,12 +240,18 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
         await commit(artifacts, name, { name, type });
       }
       await commit(artifacts, "x", { project_id: other, name: "x" });
-      const names = async (page: object) =>
-        (await artifacts.listCollections({ project_id: project, limit: 10, ...page })).map(({ name }) => name);
-      expect(await names({})).toEqual(["a", "b", "c"]);
-      expect(await names({ after: "a", limit: 1 })).toEqual(["b"]);
-      expect(await names({ type: "lora" })).toEqual(["b", "c"]);
-      expect(await names({ type: "nul\0", after: "\ud800" })).toEqual([]);
+      const names = async (page: object) => {
+        const { collections, has_more } = await artifacts.pageCollections({ project_id: project, limit: 10, ...page });
+        return [collections.map(({ name }) => name), has_more];
+      };
+      const after = (await artifacts.getCollection(project, "b"))?.id;
+      expect(await names({})).toEqual([["b", "a", "c"], false]);
+      expect(await names({ after, limit: 1 })).toEqual([["a"], true]);
+      expect(await names({ after, type: "lora" })).toEqual([["c"], false]);
+      expect(await names({ type: "nul\0" })).toEqual([[], false]);
+      const elsewhere = (await artifacts.getCollection(other, "x"))?.id;
+      for (const unknown of [elsewhere, "nul\0"])
+        await expect(names({ after: unknown })).rejects.toMatchObject({ code: "invalid", loc: ["after"] });
       expect(await artifacts.getCollection(project, "b")).toEqual({
         id: expect.any(String),
         project_id: project,
@@ -225,7 +275,10 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
     ])("%s is refused", async (_, more, loc) => {
       const { artifacts } = await open();
       await expect(commit(artifacts, "a", more)).rejects.toMatchObject({ code: "unprocessable", loc });
-      expect(await artifacts.listCollections({ project_id: project, limit: 1 })).toEqual([]);
+      expect(await artifacts.pageCollections({ project_id: project, limit: 1 })).toEqual({
+        collections: [],
+        has_more: false,
+      });
     });
 
     test("a path that leads out of its directory, or that no directory can have, is refused", async () => {

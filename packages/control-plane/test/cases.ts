@@ -184,6 +184,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         { version: 5n, name: "training-models" },
         { version: 6n, name: "training-jobs" },
         { version: 7n, name: "artifacts" },
+        { version: 8n, name: "tracking-runs" },
       ]);
     });
 
@@ -201,7 +202,7 @@ export function controlPlaneCases(backEnd: string, make: () => Promise<string>):
         code: "incompatible",
         message: expect.stringContaining("version 1000"),
       });
-      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 8n }]);
+      expect(await database.rows("SELECT count(*) AS n FROM schema_migrations")).toEqual([{ n: 9n }]);
     });
 
     test("a migration that fails leaves nothing", async () => {

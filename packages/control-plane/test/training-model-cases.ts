@@ -55,7 +55,11 @@ export function trainingModelCases(backEnd: string, make: () => Promise<string>)
       await add(models, first);
       const found = async (search: Parameters<TrainingModels["search"]>[0]) =>
         (await models.search(search)).map(({ model: { id }, newest_step }) => [id, newest_step]);
-      const [one, two, three] = [[first.id, 1], [second.id, 0], [third.id, 0]];
+      const [one, two, three] = [
+        [first.id, 1],
+        [second.id, 0],
+        [third.id, 0],
+      ];
       expect(await found({})).toEqual([three, two, one]);
       expect(await found({ limit: 1 })).toEqual([three]);
       expect(await found({ name: "agent" })).toEqual([two, one]);

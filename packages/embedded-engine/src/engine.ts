@@ -1,19 +1,19 @@
 import { availableParallelism, totalmem } from "node:os";
 import { HeddleError, withLoc } from "@heddle/errors";
-import { requireTrainingMemory } from "./model/memory.js";
 import { structuredOutputsAvailable } from "@heddle/structured-outputs";
-import { loraTargets } from "@heddle/training";
-import type { BaseModelInfo, GenerateRequest, LoraConfig, TrainerSpec, TrainingEngine } from "@heddle/training";
-import { maxRank } from "./model/lora-config.js";
-import type { BaseModelSettings } from "./weights/base-models.js";
+import type { BaseModelInfo, GenerateRequest, TrainerSpec, TrainingEngine } from "@heddle/training";
+import { adapterIfNone, withCapabilities } from "./capabilities.js";
+import { requireTrainingMemory } from "./model/memory.js";
+import type { BaseModelProblem, BaseModelSettings } from "./weights/base-models.js";
 import { listBaseModels } from "./weights/base-models.js";
 import { describeWeights, weightsDigest } from "./weights/load-weights.js";
 import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
-import type { TrainerProcess } from "./processes/trainer-client.js";
 import { openTrainerProcess } from "./processes/trainer-client.js";
+import type { TrainerRequest } from "./processes/trainer-pool.js";
+import { trainerPool } from "./processes/trainer-pool.js";
 import { unavailableReason } from "./session.js";
 
 export interface EmbeddedEngineSettings {
@@ -24,6 +24,11 @@ export interface EmbeddedEngineSettings {
   memoryBytes?: number;
   /** Maximum number of open trainers, one per running job. Default 1. Further trainers are rejected with `busy`. */
   trainingProcesses?: number;
+  /**
+   * Time that the process of a closed trainer is kept, with its memory, for the next trainer of the same model. Default
+   * 5 minutes; 0 ends it immediately.
+   */
+  idleTrainerMs?: number;
   /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
   /** A process without a heartbeat for this time is killed. Default 15 s. */
@@ -36,9 +41,6 @@ export interface EmbeddedEngineSettings {
   /** Receives one line per process event, and the stderr output of the processes. */
   log?: (line: string) => void;
 }
-
-/** Adapter on every projection, the usual shape for models of some billion weights. */
-const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
 
 /**
  * Fraction of the memory limit for sampling. The rest is for training, which needs about four times as much for the
@@ -59,9 +61,14 @@ export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Prom
 function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
   const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
+  const resources = {
+    trainerBytes: (memoryBytes * (1 - samplingShare)) / trainingProcesses,
+    samplerBytes: memoryBytes * samplingShare,
+    threads,
+    trainers: trainingProcesses,
+  };
   const closing = new AbortController();
-  /** Trainers that are open or being opened. */
-  const trainers = new Set<Promise<TrainerProcess>>();
+  const trainers = trainerPool({ maxProcesses: trainingProcesses, idleMs: settings.idleTrainerMs ?? 300_000 });
 
   /** Models whose error has been logged, with the logged message. */
   const reportedProblems = new Map<string, string>();
@@ -76,73 +83,68 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
 
   async function startSampler(signal: AbortSignal): Promise<EngineProcess<SamplerMethods>> {
     const { models } = await listBaseModels(settings.models);
-    const largest = Math.max(0, ...models.map(({ parameters }) => parameters));
+    const largest = Math.max(0, ...models.map(({ info }) => info.parameters));
     return openChild<SamplerOpening, SamplerMethods>(
       { ...processOptions(largest), entry: "sampler", title: "the sampling process", niceness: 0 },
-      { models: settings.models, memoryBytes: memoryBytes * samplingShare },
+      { models: settings.models, memoryBytes: resources.samplerBytes },
       signal,
     );
   }
 
-  async function startTrainer(spec: TrainerSpec, signal: AbortSignal): Promise<TrainerProcess> {
-    const { base, config, adapter } = await withLoc(["weights"], () => describeWeights(settings.models, spec.weights));
-    const share = (memoryBytes * (1 - samplingShare)) / trainingProcesses;
-    requireTrainingMemory(config, adapter ?? spec.adapter, share);
-    const opening = { models: settings.models, spec, memoryBytes: share, workers: threads };
-    return openTrainerProcess(processOptions(base.parameters), opening, signal);
+  async function describeTrainer(spec: TrainerSpec): Promise<TrainerRequest> {
+    const described = await withLoc(["weights"], () => describeWeights(settings.models, spec.weights));
+    const { base, config } = described;
+    // As the port says of a model of which only an adapter can be trained.
+    const fallback = spec.weights.checkpoint === undefined ? adapterIfNone(config, resources) : undefined;
+    const requested = { ...spec, adapter: spec.adapter ?? fallback };
+    const adapter = described.adapter ?? requested.adapter;
+    requireTrainingMemory(config, adapter, resources.trainerBytes);
+    const opening = {
+      models: settings.models,
+      spec: requested,
+      memoryBytes: resources.trainerBytes,
+      workers: threads,
+    };
+    const start = (signal: AbortSignal) => openTrainerProcess(processOptions(base.parameters), opening, signal);
+    return { opening, adapter, start };
   }
 
-  function withCapabilities(model: BaseModelInfo): BaseModelInfo {
-    const { contextLength } = model;
-    return {
-      ...model,
-      training: {
-        objectives: ["cross_entropy", "policy"],
-        fullFineTuning: true,
-        lora: { default: defaultAdapter, maxRank, selectableTargets: true },
-        gradientClipping: true,
-        entropies: true,
-        maxSequenceTokens: contextLength,
-        maxOpenTrainers: trainingProcesses,
-      },
-      sampling: { contextLength, fullWeights: true },
-    };
+  async function usableModels(): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
+    const listed = await listBaseModels(settings.models);
+    const { models, problems } = withCapabilities(listed.models, resources);
+    const all = [...listed.problems, ...problems];
+    for (const { name, reason } of all) {
+      if (reportedProblems.get(name) !== reason) log(`${name} cannot be used: ${reason}`);
+      reportedProblems.set(name, reason);
+    }
+    return { models, problems: all };
   }
 
   const sampler = restartingSampler(startSampler, log);
   return {
     sampler: { ...sampler, unsupportedFields },
     async capabilities() {
-      const { models, problems } = await listBaseModels(settings.models);
-      for (const { name, message } of problems) {
-        if (reportedProblems.get(name) !== message) log(`${name} cannot be used: ${message}`);
-        reportedProblems.set(name, message);
-      }
-      return { models: models.map(withCapabilities) };
+      const { models } = await usableModels();
+      return { models };
     },
     async health() {
       const detail = sampler.failureReason();
-      return detail === undefined ? { ok: true } : { ok: false, detail };
+      const { problems } = await usableModels();
+      return {
+        ...(detail === undefined ? { ok: true } : { ok: false, detail }),
+        ...(problems.length > 0 && { unavailableModels: problems }),
+      };
     },
     weightsDigest: (weights) => weightsDigest(settings.models, weights),
     async openTrainer(spec, signal) {
       if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
-      if (trainers.size >= trainingProcesses) {
-        const open = `${trainingProcesses} of ${trainingProcesses}`;
-        throw new HeddleError("busy", `${open} trainers are open; close one before opening another`);
-      }
-      const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
-      trainers.add(started);
-      const remove = (): boolean => trainers.delete(started);
-      started.then(({ exited }) => exited.then(remove), remove);
-      const { trainer } = await started;
-      return trainer;
+      const either = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+      return await trainers.open(() => describeTrainer(spec), either);
     },
     deleteWeights: async () => undefined,
     async close() {
       closing.abort();
-      const open = [...trainers].map(async (started) => (await started).trainer.close());
-      await Promise.allSettled([sampler.close(), ...open]);
+      await Promise.allSettled([sampler.close(), trainers.close()]);
     },
   };
 }

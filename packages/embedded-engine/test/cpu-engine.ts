@@ -1,3 +1,4 @@
+import { withCapabilities } from "../src/capabilities.js";
 import { createCpuSampler } from "../src/decode/cpu-sampler.js";
 import { createCpuTrainer } from "../src/trainer/trainer.js";
 import { HeddleError } from "@heddle/errors";
@@ -9,24 +10,17 @@ import { initialAdapter } from "../src/weights/initial-weights.js";
 import { loadWeights, weightsDigest } from "../src/weights/load-weights.js";
 import { checkpointDigest } from "../src/weights/weights-digest.js";
 
-/** An engine with the real trainer and sampler in this process, without child processes. */
-export function cpuEngine(): TrainingEngine {
+/** An engine with the real trainer and sampler in this process, without child processes. `memoryBytes` of the trainer. */
+export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
   const models = {};
   const sampler = createCpuSampler({ memoryBytes: 2 ** 28 });
   const served = new Map<string, Promise<void>>();
   return {
-    capabilities: async () => ({
-      models: (await listBaseModels(models)).models.map((model) => ({
-        ...model,
-        training: {
-          objectives: ["cross_entropy", "policy"],
-          fullFineTuning: true,
-          gradientClipping: true,
-          entropies: true,
-          maxSequenceTokens: model.contextLength,
-        },
-      })),
-    }),
+    capabilities: async () => {
+      const listed = await listBaseModels(models);
+      const resources = { trainerBytes: memoryBytes, samplerBytes: 2 ** 28, threads: 2, trainers: 1 };
+      return { models: withCapabilities(listed.models, resources).models };
+    },
     health: async () => ({ ok: true }),
     weightsDigest: (weights) => weightsDigest(models, weights),
     openTrainer,
@@ -68,7 +62,7 @@ export function cpuEngine(): TrainingEngine {
       set: initialAdapter(loaded.config, spec.adapter, spec.seed),
     };
     const adapter = loaded.adapter ?? fresh;
-    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes: 2 ** 30 });
+    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes, workers: 2 });
     async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
       const written = await writeCheckpoint(directory, {
         baseModel: base.name,
@@ -84,6 +78,7 @@ export function cpuEngine(): TrainingEngine {
     }
     return {
       ...trainer,
+      adapter: adapter?.config,
       saveState: (directory: string) => save(directory, true),
       exportWeights: (directory: string, { state = false } = {}) => save(directory, state),
     };

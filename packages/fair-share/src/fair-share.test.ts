@@ -109,7 +109,7 @@ test("no more requests of a key wait than may", async () => {
   const shared = share({ capacity: 1, waitingPerKey: 1 });
   const release = await shared.acquire(ann, 1);
   const waiting = shared.acquire(ann, 1);
-  await expect(shared.acquire(ann, 1)).rejects.toThrow("of all");
+  await expect(shared.acquire(ann, 1)).rejects.toMatchObject({ code: "rate_limited", message: "of the key" });
   release();
   (await waiting)();
 });

@@ -71,7 +71,8 @@ export class FairShare {
   async acquire(sharer: Sharer | undefined, amount: number, signal?: AbortSignal, priority = 0): Promise<Release> {
     signal?.throwIfAborted();
     const taken = Math.min(amount, sharer === undefined ? this.#capacity : this.#perKey);
-    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext()) await this.#wait(sharer, taken, { signal, priority });
+    if (this.#blockedBy(sharer, taken) !== undefined || this.#someoneIsNext())
+      await this.#wait(sharer, taken, { signal, priority });
     else this.#take(sharer, taken);
     let released = false;
     return () => {
@@ -88,7 +89,7 @@ export class FairShare {
     { signal, priority }: { signal: AbortSignal | undefined; priority: number },
   ): Promise<void> {
     if (sharer !== undefined && (this.#waitingByKey.get(sharer.key) ?? 0) >= this.#maxWaitingPerKey) {
-      throw this.#refusal(sharer, amount);
+      throw new HeddleError("rate_limited", this.#messages.key);
     }
     const waiting: Waiting = { sharer, amount, priority, grant: () => {} };
     this.#waiting.add(waiting);

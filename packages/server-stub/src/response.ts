@@ -73,7 +73,8 @@ export function problemResponse(
   const headers: Record<string, string> = { ...jsonHeaders, ...problem.headers };
   if (problem.status === 401) headers["www-authenticate"] ??= "Bearer";
   // Clients of the training interface repeat a request after any 5xx.
-  if (format.interface === "training" && problem.status >= 500 && problem.status !== 503) headers["x-should-retry"] ??= "false";
+  if (format.interface === "training" && problem.status >= 500 && problem.status !== 503)
+    headers["x-should-retry"] ??= "false";
   // The rest of the body is not read.
   const unread = isUnread || problem.status === 413 || problem.status === 408;
   if (unread) headers["connection"] = "close";

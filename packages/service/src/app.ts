@@ -70,7 +70,8 @@ export function createApp(
 /** The bytes of files are the only stored data outside of the tracing database that a request can meet. */
 function reportCorrupt({ losses }: Services, { message, cause }: HeddleError, operation?: OperationEntry): void {
   const detail = cause instanceof Error ? firstLine(cause.message) : undefined;
-  if (operation?.group === "files") losses.report("blobs", "Bytes of files are lost or corrupt", detail ?? message);
+  const isFile = operation?.group === "files" || operation?.group === "artifacts";
+  if (isFile) losses.report("blobs", "Bytes of files are lost or corrupt", detail ?? message);
   else losses.report("traces", message, detail);
 }
 

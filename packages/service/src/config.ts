@@ -126,6 +126,18 @@ export const variables = {
     default: "on",
     meaning: "whether chat completions are recorded as calls, where the request does not say it: on or off",
   },
+  HEDDLE_TRAINING_CONCURRENCY: {
+    default: "1",
+    meaning: "training jobs that run at the same time, each with a part of HEDDLE_TRAINING_MEMORY: 1 to 64",
+  },
+  HEDDLE_TRAINING_STALL: {
+    default: "3600",
+    meaning: "seconds without progress after which a training job ends with training_failed: 1 to 604800",
+  },
+  HEDDLE_LORA_RANK: {
+    default: "that of the engine",
+    meaning: "rank of the adapters of models that begin to be trained: 1 to 1024",
+  },
   HEDDLE_PRICES_FILE: {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
@@ -181,6 +193,12 @@ export interface Config {
     /** Whether completions are recorded as calls, where the request does not say it. */
     record: boolean;
   };
+  /** Training jobs that run at the same time. */
+  trainingConcurrency: number;
+  /** How long a training job may be without progress. */
+  trainingStallMs: number;
+  /** Rank of new adapters; undefined = that of the engine. */
+  loraRank: number | undefined;
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
 }
@@ -241,6 +259,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
       waitingPerKey: wholeNumber("HEDDLE_COMPLETIONS_WAITING", get("HEDDLE_COMPLETIONS_WAITING"), 100_000),
       record: onOrOff("HEDDLE_RECORD_COMPLETIONS", get("HEDDLE_RECORD_COMPLETIONS")),
     },
+    trainingConcurrency: wholeNumber("HEDDLE_TRAINING_CONCURRENCY", get("HEDDLE_TRAINING_CONCURRENCY"), 64),
+    trainingStallMs: 1000 * wholeNumber("HEDDLE_TRAINING_STALL", get("HEDDLE_TRAINING_STALL"), 604_800),
+    loraRank: get("HEDDLE_LORA_RANK") ? wholeNumber("HEDDLE_LORA_RANK", get("HEDDLE_LORA_RANK"), 1024) : undefined,
     otlpSessionThreads: onOrOff("HEDDLE_OTLP_SESSION_THREADS", get("HEDDLE_OTLP_SESSION_THREADS")),
     ...blobsLocation(get("HEDDLE_BLOBS_URL"), env, cwd, dataDir),
     jobConcurrency: wholeNumber("HEDDLE_JOB_CONCURRENCY", get("HEDDLE_JOB_CONCURRENCY"), 64),

@@ -2,6 +2,7 @@ import type { BlobStore } from "@heddle/blob-store";
 import type { Caller, ControlPlane } from "@heddle/control-plane";
 import type { TraceStore } from "@heddle/trace-store";
 import type { TrainingEngine } from "@heddle/training";
+import type { CheckpointDirectories } from "./training/checkpoint-directories.js";
 import type { Completions } from "./chat-completions/completions.js";
 import type { JobQueue } from "./jobs/runner.js";
 import type { Config } from "./config.js";
@@ -19,6 +20,8 @@ export interface Services {
   providers: Providers;
   /** Trains models and samples from them. */
   training: TrainingEngine;
+  /** Local copies of the weights of checkpoints. */
+  checkpointDirectories: CheckpointDirectories;
   /** Chat completions of the models of this service. */
   completions: Completions;
   /** Work that is done after the response. */

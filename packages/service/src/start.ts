@@ -28,7 +28,10 @@ import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
+import { CheckpointDirectories } from "./training/checkpoint-directories.js";
+import { clearLeftovers } from "./training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./training/open-engine.js";
+import { purgeCheckpoints } from "./training-models/purge-checkpoints.js";
 import { version } from "./version.js";
 import { takeWriterLease } from "./writer-lease.js";
 
@@ -125,18 +128,34 @@ export async function startService(
     const onOutage = outageLog(log);
     const jobs = new JobRunner(control.jobs, {
       concurrency: config.jobConcurrency,
+      pools: { training: config.trainingConcurrency },
       leaseMs: jobLeaseMs,
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
     const written = cancelWithCalls(opened, jobs);
-    const opening = { config, control, store: written, blobs, losses, providers, training, jobs, version };
+    const checkpointDirectories = new CheckpointDirectories({ config, control, blobs, training });
+    const opening = {
+      config,
+      control,
+      store: written,
+      blobs,
+      losses,
+      providers,
+      training,
+      checkpointDirectories,
+      jobs,
+      version,
+    };
     const completions = openCompletions(opening);
     const services: Services = { ...opening, completions };
     const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
     const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
       throw listenError(error, config);
     });
+    await clearLeftovers(services);
     jobs.start(jobKinds(services, onUnexpected));
+    // What a crash left behind, before the end of a deletion.
+    purgeCheckpoints(services).catch(onUnexpected);
     closing.push(async () => {
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();

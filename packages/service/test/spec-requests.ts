@@ -61,7 +61,8 @@ export function toRequest(
     if (declaredBody.kind === "multipart") init.body = formOf(body as Record<string, unknown>);
     else {
       init.body = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
-      if (declaredBody.mediaTypes.includes("application/json")) sent["content-type"] ??= "application/json";
+      const json = declaredBody.mediaTypes.includes("application/json") ? "application/json" : undefined;
+      sent["content-type"] ??= json ?? declaredBody.mediaTypes[0] ?? "";
     }
   }
   const query = search.size === 0 ? "" : `?${search.toString()}`;

@@ -23,6 +23,7 @@ import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
 import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
+import { CheckpointDirectories } from "../src/training/checkpoint-directories.js";
 import { openTrainingEngine } from "../src/training/open-engine.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
@@ -56,10 +57,23 @@ export async function openTestService(env: Record<string, string> = {}) {
   const unexpected: unknown[] = [];
   const jobs = new JobRunner(control.jobs, {
     concurrency: config.jobConcurrency,
+    pools: { training: config.trainingConcurrency },
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);
-  const opening = { config, control, store, blobs, losses, providers, training, jobs, version: "1.2.3" };
+  const checkpointDirectories = new CheckpointDirectories({ config, control, blobs, training });
+  const opening = {
+    config,
+    control,
+    store,
+    blobs,
+    losses,
+    providers,
+    training,
+    checkpointDirectories,
+    jobs,
+    version: "1.2.3",
+  };
   const completions = openCompletions(opening);
   const services: Services = { ...opening, completions };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));

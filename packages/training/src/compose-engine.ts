@@ -21,7 +21,11 @@ export function composeEngine(trainer: TrainerProvider, sampler: SamplerProvider
     async health() {
       const found = await Promise.all(providers.map((provider) => provider.health()));
       const details = found.flatMap(({ ok, detail }) => (ok ? [] : [detail ?? "a provider is not healthy"]));
-      return details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") };
+      const unavailableModels = found.flatMap((each) => each.unavailableModels ?? []);
+      return {
+        ...(details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") }),
+        ...(unavailableModels.length > 0 && { unavailableModels }),
+      };
     },
     weightsDigest: (weights) => trainer.weightsDigest(weights),
     openTrainer: (spec, signal) => trainer.openTrainer(spec, signal),

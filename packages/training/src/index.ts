@@ -22,6 +22,8 @@ export { optimizerDefaults, scheduledLearningRate } from "./objective/optimizer-
 export { policySettings } from "./objective/policy-settings.js";
 export { tokenWeights } from "./objective/token-weights.js";
 export { trainedTokens } from "./objective/trained-tokens.js";
+export { compactTrajectory } from "./trajectories/compact.js";
+export { readTrajectoryGroups } from "./trajectories/groups.js";
 export { supervisedSequence } from "./trajectories/supervised.js";
 export { readTrainingRows } from "./trajectories/training-file.js";
 export type { TrainingFileLimits, TrainingRow } from "./trajectories/training-file.js";

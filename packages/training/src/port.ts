@@ -55,13 +55,15 @@ export interface TrainingCapabilities {
   gradientClipping: boolean;
   /** Whether `forwardBackward` can return entropies. */
   entropies: boolean;
-  /** Maximum number of tokens of a sequence. */
+  /** Maximum number of tokens of a sequence, which context and memory limit. Jobs drop and count longer ones. */
   maxSequenceTokens: number;
   /** Maximum number of open trainers at the same time, over all models. Absent: unknown. */
   maxOpenTrainers?: number;
 }
 
 export interface LoraCapabilities {
+  /** As `maxSequenceTokens` of the model, for an adapter. Absent: the same. */
+  maxSequenceTokens?: number;
   /** The adapter that is trained if one is needed and none is configured. */
   default: LoraConfig;
   maxRank: number;
@@ -86,6 +88,8 @@ export interface EngineHealth {
   ok: boolean;
   /** The cause and the remedy, when `ok` is false. */
   detail?: string;
+  /** Configured models that cannot be used, and why. They are not in the capabilities. */
+  unavailableModels?: { name: BaseModelName; reason: string }[];
 }
 
 export interface EngineProvider {
@@ -213,6 +217,8 @@ export interface OptimizerSettings {
  * with the weights `-dLoss/dlogprob`.
  */
 export interface Trainer {
+  /** The adapter that is trained, also where it is that of the checkpoint. Absent: all weights, or unknown. */
+  readonly adapter?: LoraConfig;
   /**
    * Returns the log-probabilities of the trained tokens (NaN for the others) under the current weights. Changes no
    * state.

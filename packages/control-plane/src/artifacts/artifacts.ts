@@ -1,13 +1,15 @@
 import type { Database } from "../database.js";
 import { deleteAlias, setAlias } from "./aliases.js";
 import type { AliasOf } from "./aliases.js";
-import { deleteCollection, getCollection, listCollections } from "./collections.js";
+import { deleteCollection, getCollection, pageCollections } from "./collections.js";
 import type { CollectionPage } from "./collections.js";
 import { commitVersion } from "./commit-version.js";
 import type { CommittedVersion, NewArtifactVersion } from "./commit-version.js";
-import { addUpload, contentsInUse, findContents, forgetUploads } from "./contents.js";
+import { addUpload, contentsInUse, findContents, findContentsByMd5, forgetUploads } from "./contents.js";
+import { openArtifactDrafts } from "./drafts.js";
+import type { ArtifactDrafts } from "./drafts.js";
 import type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./records.js";
-import { deleteVersion, getFile, getVersion, getVersionById, listFiles, listVersions } from "./versions.js";
+import { deleteVersion, getFile, getVersion, getVersionById, listFiles, pageVersions } from "./versions.js";
 import type { FilePage, VersionPage } from "./versions.js";
 
 /**
@@ -19,15 +21,21 @@ export interface Artifacts {
   addUpload(projectId: string, content: ArtifactContent): Promise<void>;
   /** Those of the contents that the project has sent or has in a version, by SHA-256. */
   findContents(projectId: string, digests: readonly string[]): Promise<Map<string, ArtifactContent>>;
+  /** The same by MD5, as some clients name content. */
+  findContentsByMd5(projectId: string, digests: readonly string[]): Promise<Map<string, ArtifactContent>>;
+  drafts: ArtifactDrafts;
   /**
    * Makes a version of contents that the project has. Throws `unprocessable` for names, paths and aliases that cannot
    * be and for content that the project does not have, `conflict` for a collection of another type, and `too_large`.
    */
   commit(version: NewArtifactVersion): Promise<CommittedVersion>;
   getCollection(projectId: string, name: string): Promise<ArtifactCollection | undefined>;
-  /** In the order of their names. */
-  listCollections(page: CollectionPage): Promise<ArtifactCollection[]>;
-  /** Deletes a collection with all of its versions; returns false when there is none. */
+  /** In the order of their creation. Throws `invalid` for a cursor that names no collection of the project. */
+  pageCollections(page: CollectionPage): Promise<{ collections: ArtifactCollection[]; has_more: boolean }>;
+  /**
+   * Deletes a collection with all of its versions; returns false when there is none. Throws `conflict` while one of them is
+   * a checkpoint of a model that is not deleted.
+   */
   deleteCollection(projectId: string, name: string): Promise<boolean>;
   /**
    * The version that a selector names: `v<index>`, an alias, or a digest, of several versions with it the newest.
@@ -36,12 +44,15 @@ export interface Artifacts {
   get(projectId: string, name: string, selector?: string): Promise<ArtifactVersion | undefined>;
   /** Of any project: the caller checks that it may read `project_id` of the result. */
   byId(id: string): Promise<ArtifactVersion | undefined>;
-  /** Newest first. */
-  list(page: VersionPage): Promise<ArtifactVersion[]>;
+  /** In the order of their indices. Throws `not_found`, and `invalid` for a cursor that names no version of it. */
+  page(page: VersionPage): Promise<{ versions: ArtifactVersion[]; has_more: boolean }>;
   /** In the order of their paths. */
   listFiles(page: FilePage): Promise<ArtifactFile[]>;
   getFile(versionId: string, path: string): Promise<ArtifactFile | undefined>;
-  /** Throws `not_found`. `latest` passes to the newest version that is left. */
+  /**
+   * Throws `not_found`, and `conflict` for a checkpoint of a model that is not deleted. `latest` passes to the newest
+   * version that is left.
+   */
   delete(projectId: string, name: string, selector: string): Promise<ArtifactVersion>;
   /** Moves an alias to the version that the selector names. Throws `not_found`, and `unprocessable` for `latest`. */
   setAlias(alias: AliasOf, selector: string): Promise<ArtifactVersion>;
@@ -57,13 +68,15 @@ export function openArtifacts(database: Database, now: () => bigint): Artifacts 
   return {
     addUpload: async (projectId, content) => await addUpload(database, projectId, content, now()),
     findContents: async (projectId, digests) => await findContents(database, projectId, digests),
+    findContentsByMd5: async (projectId, digests) => await findContentsByMd5(database, projectId, digests),
+    drafts: openArtifactDrafts(database, now),
     commit: async (version) => await commitVersion(database, version, now()),
     getCollection: async (projectId, name) => await getCollection(database, projectId, name),
-    listCollections: async (page) => await listCollections(database, page),
+    pageCollections: async (page) => await pageCollections(database, page),
     deleteCollection: async (projectId, name) => await deleteCollection(database, projectId, name),
     get: async (projectId, name, selector) => await getVersion(database, projectId, name, selector),
     byId: async (id) => await getVersionById(database, id),
-    list: async (page) => await listVersions(database, page),
+    page: async (page) => await pageVersions(database, page),
     listFiles: async (page) => await listFiles(database, page),
     getFile: async (versionId, path) => await getFile(database, versionId, path),
     delete: async (projectId, name, selector) => await deleteVersion(database, projectId, name, selector),

@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
 import type { Database, Statements } from "../database.js";
-import { Parameters } from "../parameters.js";
+import { integerOf, textOf } from "../database.js";
 import { storedText } from "../stored-text.js";
+import { readPage } from "../training-models/page.js";
+import type { CursorPage, PageSource } from "../training-models/page.js";
 import { isArtifactName } from "./artifact-names.js";
 import { collectionColumns, collectionOf } from "./records.js";
 import type { ArtifactCollection } from "./records.js";
 
-export interface CollectionPage {
+/** A page of the collections, in the order of their creation; absent `type`: of all types. */
+export interface CollectionPage extends CursorPage {
   project_id: string;
   type?: string;
-  /** Only names after this one. */
-  after?: string;
-  limit: number;
 }
 
 export interface NewCollection {
@@ -53,8 +53,9 @@ export async function ensureCollection(
   now: bigint,
 ): Promise<ArtifactCollection> {
   await statements.run(
-    `INSERT INTO artifact_collections (id, project_id, name, type, next_index, created_at, created_by)
-      VALUES ($1, $2, $3, $4, 0, $5, $6) ON CONFLICT (project_id, name) DO NOTHING`,
+    `INSERT INTO artifact_collections (id, sequence, project_id, name, type, next_index, created_at, created_by)
+      SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, 0, $5, $6 FROM artifact_collections WHERE TRUE
+      ON CONFLICT (project_id, name) DO NOTHING`,
     [randomUUID(), project_id, name, type, now, storedText(created_by)],
   );
   const collection = await requireCollection(statements, project_id, name);
@@ -66,29 +67,51 @@ export async function ensureCollection(
   return collection;
 }
 
-/** The collections of a project in the order of their names. */
-export async function listCollections(
+/** Throws `invalid` for a cursor that names no collection of the project. */
+export async function pageCollections(
   database: Database,
-  { project_id, type, after, limit }: CollectionPage,
-): Promise<ArtifactCollection[]> {
-  const p = new Parameters();
-  const conditions = [`project_id = ${p.bind(project_id)}`];
-  if (after !== undefined) conditions.push(`name > ${p.bind(storedText(after))}`);
-  if (type !== undefined) conditions.push(`type = ${p.bind(storedText(type))}`);
-  const sql = `SELECT ${collectionColumns} FROM artifact_collections WHERE ${conditions.join(" AND ")}
-    ORDER BY name LIMIT ${p.bind(BigInt(limit))}`;
-  return (await database.rows(sql, p.values)).map(collectionOf);
+  { project_id, type, ...page }: CollectionPage,
+): Promise<{ collections: ArtifactCollection[]; has_more: boolean }> {
+  const source: PageSource = {
+    table: "artifact_collections",
+    columns: collectionColumns,
+    position: "sequence",
+    owner: ["project_id", project_id],
+    ...(type !== undefined && { filter: ["type", storedText(type)] }),
+    keepsDeleted: false,
+  };
+  const { rows, hasMore } = await readPage(database, source, page);
+  return { collections: rows.map(collectionOf), has_more: hasMore };
 }
 
-/** Deletes a collection with all of its versions; returns false when there is none. */
+/**
+ * Throws `conflict` when one of the versions, a list or a query of ids, is a checkpoint that is not deleted, of a model
+ * that is not deleted.
+ */
+export async function refuseCheckpoints(statements: Statements, versions: string, id: string): Promise<void> {
+  const [row] = await statements.rows(
+    `SELECT m.name, k.step FROM checkpoints k JOIN training_models m ON m.id = k.model_id
+      WHERE k.artifact_version IN (${versions}) AND k.deleted_at IS NULL AND m.deleted_at IS NULL LIMIT 1`,
+    [id],
+  );
+  if (row === undefined) return;
+  const checkpoint = `step ${integerOf(row, "step")} of the model ${textOf(row, "name")}`;
+  throw new HeddleError("conflict", `it is the checkpoint of ${checkpoint}: delete that`);
+}
+
+/**
+ * Deletes a collection with all of its versions; returns false when there is none. Throws `conflict` while one of them is a
+ * checkpoint.
+ */
 export async function deleteCollection(database: Database, projectId: string, name: string): Promise<boolean> {
   return await database.transaction(async (statements) => {
     const collection = await getCollection(statements, projectId, name);
     if (collection === undefined) return false;
-    const versions = "(SELECT id FROM artifact_versions WHERE collection_id = $1)";
+    const versions = "SELECT id FROM artifact_versions WHERE collection_id = $1";
+    await refuseCheckpoints(statements, versions, collection.id);
     for (const statement of [
       "DELETE FROM artifact_aliases WHERE collection_id = $1",
-      `DELETE FROM artifact_files WHERE version_id IN ${versions}`,
+      `DELETE FROM artifact_files WHERE version_id IN (${versions})`,
       "DELETE FROM artifact_versions WHERE collection_id = $1",
       "DELETE FROM artifact_collections WHERE id = $1",
     ]) {

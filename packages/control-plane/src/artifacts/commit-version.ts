@@ -13,6 +13,8 @@ import type { ArtifactFile, ArtifactVersion } from "./records.js";
 import { getVersionById, takeIndex } from "./versions.js";
 
 export interface NewArtifactVersion {
+  /** A UUID; a version that has it already is returned as it is. Default: a new one. */
+  id?: string;
   project_id: string;
   /** Name of the collection, which is made when it is missing. */
   name: string;
@@ -55,11 +57,13 @@ export async function insertVersion(
   now: bigint,
 ): Promise<CommittedVersion> {
   checkVersion(request);
+  const existing = request.id === undefined ? undefined : await getVersionById(statements, request.id);
+  if (existing !== undefined) return { version: existing, created: false };
   const collection = await ensureCollection(statements, request, now);
   const files = await filesOf(statements, request);
   const digest = manifestDigest(files);
   const same = request.deduplicate === true ? await newestIfSame(statements, collection.id, digest) : undefined;
-  const id = same ?? randomUUID();
+  const id = same ?? request.id ?? randomUUID();
   if (same === undefined) {
     const index = await takeIndex(statements, collection.id);
     const size = files.reduce((sum, file) => sum + file.size_bytes, 0);

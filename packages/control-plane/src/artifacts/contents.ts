@@ -37,6 +37,24 @@ export async function findContents(
   return found;
 }
 
+/** Those of the contents that the project has sent or has in a version, by MD5. */
+export async function findContentsByMd5(
+  statements: Statements,
+  projectId: string,
+  digests: readonly string[],
+): Promise<Map<string, ArtifactContent>> {
+  const found = new Map<string, ArtifactContent>();
+  for (const some of batches([...new Set(digests)].filter(isMd5))) {
+    for (const table of ["artifact_files", "artifact_uploads"]) {
+      const p = new Parameters();
+      const sql = `SELECT DISTINCT ${contentColumns} FROM ${table}
+        WHERE project_id = ${p.bind(projectId)} AND md5 IN (${some.map((md5) => p.bind(md5)).join(", ")})`;
+      for (const row of await statements.rows(sql, p.values)) found.set(textOf(row, "md5"), contentOf(row));
+    }
+  }
+  return found;
+}
+
 /** Those of the digests whose content any project has sent or has in a version. */
 export async function contentsInUse(database: Database, digests: readonly string[]): Promise<Set<string>> {
   const used = new Set<string>();
@@ -63,5 +81,7 @@ export function manifestDigest(files: ReadonlyArray<{ path: string; sha256: stri
   for (const { path, sha256 } of sorted) hash.update(`${path}\n${sha256}\n`);
   return hash.digest("hex");
 }
+
+const isMd5 = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 
 export const isSha256 = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);

@@ -64,9 +64,23 @@ export function collectionOf(row: Row): ArtifactCollection {
   };
 }
 
+const versionColumnNames = [
+  "id",
+  "version_index",
+  "digest",
+  "description",
+  "metadata",
+  "size_bytes",
+  "file_count",
+  "created_at",
+  "created_by",
+];
+
+/** Of `artifact_versions`, without those of the collection. */
+export const ownVersionColumns = versionColumnNames.join(", ");
+
 /** Of `artifact_versions v` joined with `artifact_collections c`. */
-export const versionColumns = `v.id, v.version_index, v.digest, v.description, v.metadata, v.size_bytes, v.file_count,
-  v.created_at, v.created_by, c.project_id, c.name, c.type`;
+export const versionColumns = `${versionColumnNames.map((name) => `v.${name}`).join(", ")}, c.project_id, c.name, c.type`;
 
 export function versionOf(row: Row, aliases: string[]): ArtifactVersion {
   return {

@@ -3,19 +3,18 @@ import type { Database, Row, SqlValue, Statements } from "../database.js";
 import { integerOf, textOf } from "../database.js";
 import { batches, Parameters } from "../parameters.js";
 import { storedText } from "../stored-text.js";
+import { readPage } from "../training-models/page.js";
+import type { CursorPage, PageSource } from "../training-models/page.js";
 import { isArtifactName, latestAlias, versionIndexOf } from "./artifact-names.js";
-import { requireCollection } from "./collections.js";
+import { refuseCheckpoints, requireCollection } from "./collections.js";
 import { isSha256 } from "./contents.js";
-import { contentColumns, fileOf, versionColumns, versionOf } from "./records.js";
+import { contentColumns, fileOf, ownVersionColumns, versionColumns, versionOf } from "./records.js";
 import type { ArtifactFile, ArtifactVersion } from "./records.js";
 
-export interface VersionPage {
+export interface VersionPage extends CursorPage {
   project_id: string;
   /** Name of the collection. */
   name: string;
-  /** Only versions before this index. */
-  before?: number;
-  limit: number;
 }
 
 export interface FilePage {
@@ -57,17 +56,28 @@ export async function getVersionById(statements: Statements, id: string): Promis
   return (await readVersions(statements, "WHERE v.id = $1", [storedText(id)]))[0];
 }
 
-/** The versions of a collection, newest first. */
-export async function listVersions(
+/**
+ * A page of the versions in the order of their indices. Throws `not_found` for a collection that is not there, and
+ * `invalid` for a cursor that names no version of it.
+ */
+export async function pageVersions(
   database: Database,
-  { project_id, name, before, limit }: VersionPage,
-): Promise<ArtifactVersion[]> {
-  if (!isArtifactName(name)) return [];
-  return await readVersions(
-    database,
-    "WHERE c.project_id = $1 AND c.name = $2 AND v.version_index < $3 ORDER BY v.version_index DESC LIMIT $4",
-    [project_id, name, BigInt(before ?? Number.MAX_SAFE_INTEGER), BigInt(limit)],
+  { project_id, name, ...page }: VersionPage,
+): Promise<{ versions: ArtifactVersion[]; has_more: boolean }> {
+  const collection = await requireCollection(database, project_id, name);
+  const source: PageSource = {
+    table: "artifact_versions",
+    columns: ownVersionColumns,
+    position: "version_index",
+    owner: ["collection_id", collection.id],
+    keepsDeleted: false,
+  };
+  const { rows, hasMore } = await readPage(database, source, page);
+  const aliases = await aliasesOf(database, rows);
+  const versions = rows.map((row) =>
+    versionOf({ ...row, project_id, name, type: collection.type }, aliases.get(textOf(row, "id")) ?? []),
   );
+  return { versions, has_more: hasMore };
 }
 
 async function readVersions(
@@ -111,7 +121,10 @@ export async function getFile(database: Database, versionId: string, path: strin
   return row && fileOf(row);
 }
 
-/** Deletes a version with its aliases and returns it. `latest` passes to the newest one that is left. */
+/**
+ * Deletes a version with its aliases and returns it. `latest` passes to the newest one that is left. Throws `conflict` for
+ * a checkpoint.
+ */
 export async function deleteVersion(
   database: Database,
   projectId: string,
@@ -120,6 +133,7 @@ export async function deleteVersion(
 ): Promise<ArtifactVersion> {
   return await database.transaction(async (statements) => {
     const version = await requireVersion(statements, projectId, name, selector);
+    await refuseCheckpoints(statements, "$1", version.id);
     const collection = await requireCollection(statements, projectId, name);
     for (const table of ["artifact_aliases", "artifact_files"]) {
       await statements.run(`DELETE FROM ${table} WHERE version_id = $1`, [version.id]);

@@ -32,6 +32,7 @@ export const trainingModels: ControlPlaneMigration = {
       deleted_at BIGINT,
       UNIQUE (model_id, step)
     )`,
+    "CREATE INDEX checkpoints_by_weights ON checkpoints (weights_digest)",
     `CREATE INDEX checkpoints_to_purge ON checkpoints (model_id, step)
       WHERE deleted_at IS NOT NULL AND artifact_version IS NOT NULL`,
   ],

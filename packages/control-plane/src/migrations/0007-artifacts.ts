@@ -4,8 +4,10 @@ export const artifacts: ControlPlaneMigration = {
   version: 7,
   name: "artifacts",
   statements: [
+    // `sequence` is the order of creation: times can be equal.
     `CREATE TABLE artifact_collections (
       id TEXT PRIMARY KEY,
+      sequence BIGINT NOT NULL UNIQUE,
       project_id TEXT NOT NULL,
       name TEXT NOT NULL,
       type TEXT NOT NULL,
@@ -14,6 +16,7 @@ export const artifacts: ControlPlaneMigration = {
       created_by TEXT NOT NULL,
       UNIQUE (project_id, name)
     )`,
+    "CREATE INDEX artifact_collections_by_creation ON artifact_collections (project_id, sequence)",
     `CREATE TABLE artifact_versions (
       id TEXT PRIMARY KEY,
       collection_id TEXT NOT NULL REFERENCES artifact_collections (id),
@@ -56,5 +59,6 @@ export const artifacts: ControlPlaneMigration = {
       PRIMARY KEY (sha256, project_id)
     )`,
     "CREATE INDEX artifact_uploads_by_time ON artifact_uploads (uploaded_at)",
+    "CREATE INDEX checkpoints_by_artifact ON checkpoints (artifact_version) WHERE artifact_version IS NOT NULL",
   ],
 };

@@ -1,6 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Database, Statements } from "../database.js";
-import { integerOf } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+import { isStorable } from "../names.js";
 import { batches, Parameters } from "../parameters.js";
 import { getModel } from "./models.js";
 import { readPage } from "./page.js";
@@ -142,6 +143,37 @@ export async function checkpointsToPurge(statements: Statements, modelId?: strin
           [modelId],
         );
   return rows.map(checkpointOf);
+}
+
+/** Weights that checkpoints have or had. */
+export interface KnownWeights {
+  base_model: string;
+  /** Whether a checkpoint that is not deleted has them. */
+  in_use: boolean;
+}
+
+export async function findWeights(
+  statements: Statements,
+  digests: readonly string[],
+): Promise<Map<string, KnownWeights>> {
+  const found = new Map<string, KnownWeights>();
+  for (const some of batches(digests.filter(isStorable))) {
+    const p = new Parameters();
+    const rows = await statements.rows(
+      `SELECT c.weights_digest, MAX(m.base_model) AS base_model,
+          MAX(CASE WHEN c.deleted_at IS NULL THEN 1 ELSE 0 END) AS in_use
+        FROM checkpoints c JOIN training_models m ON m.id = c.model_id
+        WHERE c.weights_digest IN (${some.map((digest) => p.bind(digest)).join(", ")}) GROUP BY c.weights_digest`,
+      p.values,
+    );
+    for (const row of rows) {
+      found.set(textOf(row, "weights_digest"), {
+        base_model: textOf(row, "base_model"),
+        in_use: integerOf(row, "in_use") === 1n,
+      });
+    }
+  }
+  return found;
 }
 
 export async function markPurged(statements: Statements, checkpointId: string): Promise<void> {

@@ -13,13 +13,15 @@ export interface CursorPage {
   order?: "asc" | "desc";
 }
 
-interface PageSource {
+export interface PageSource {
   table: string;
   columns: string;
   /** A column of unique integers, which is the order. */
   position: string;
   /** The column that all items have the same value in, and that value. */
   owner: [column: string, value: string];
+  /** A further column that all items of the page have the same value in. */
+  filter?: [column: string, value: string];
   /** Whether deleted items stay as rows with `deleted_at`; default true. */
   keepsDeleted?: boolean;
 }
@@ -30,11 +32,12 @@ interface PageSource {
  */
 export async function readPage(
   statements: Statements,
-  { table, columns, position, owner: [column, owner], keepsDeleted = true }: PageSource,
+  { table, columns, position, owner: [column, owner], filter, keepsDeleted = true }: PageSource,
   { after, limit, order = "asc" }: CursorPage,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
   const p = new Parameters();
   const conditions = [`${column} = ${p.bind(owner)}`];
+  if (filter !== undefined) conditions.push(`${filter[0]} = ${p.bind(filter[1])}`);
   if (keepsDeleted) conditions.push("deleted_at IS NULL");
   if (after !== undefined) {
     const params: SqlValue[] = [owner, after];

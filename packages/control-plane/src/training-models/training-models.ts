@@ -5,12 +5,13 @@ import {
   checkpointOfArtifact,
   checkpointsToPurge,
   deleteCheckpoints,
+  findWeights,
   markPurged,
   mergeMetrics,
   newestCheckpoint,
   pageCheckpoints,
 } from "./checkpoints.js";
-import type { NewCheckpoint } from "./checkpoints.js";
+import type { NewCheckpoint, KnownWeights } from "./checkpoints.js";
 import { createModel, deleteModel, findModel, getModel, listModels } from "./models.js";
 import type { NewTrainingModel } from "./models.js";
 import { searchModels } from "./search-models.js";
@@ -68,6 +69,8 @@ export interface Checkpoints {
   mergeMetrics(checkpointId: string, metrics: Readonly<Record<string, number>>): Promise<Checkpoint>;
   /** Deleted checkpoints, of one model or all, whose artifact versions are not deleted yet. */
   toPurge(modelId?: string): Promise<Checkpoint[]>;
+  /** The weights of these digests that checkpoints have or had, by digest. */
+  findWeights(digests: readonly string[]): Promise<Map<string, KnownWeights>>;
   /** Records that the artifact version of a deleted checkpoint is deleted. */
   markPurged(checkpointId: string): Promise<void>;
 }
@@ -90,6 +93,7 @@ export function openTrainingModels(database: Database, now: () => bigint): Train
       delete: async (modelId, steps) => await deleteCheckpoints(database, modelId, steps, now()),
       mergeMetrics: async (checkpointId, metrics) => await mergeMetrics(database, checkpointId, metrics),
       toPurge: async (modelId) => await checkpointsToPurge(database, modelId),
+      findWeights: async (digests) => await findWeights(database, digests),
       markPurged: async (checkpointId) => await markPurged(database, checkpointId),
     },
   };

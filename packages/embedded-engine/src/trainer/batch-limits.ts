@@ -16,8 +16,15 @@ const operationsPerWeight = 6;
 const minOperations = 1e9;
 /** Maximum memory of all graphs that keep their arenas, relative to what one of them needs. */
 const arenaFactor = 2;
+/** Lengths are rounded up to a multiple of this, for the alignment of vector instructions. */
+const lengthMultiple = 16;
 const minHeadRows = 32;
 const logitArrays = 3;
+
+/** Returns the length that sequences with this many predicted tokens are padded to. */
+export function batchLength(predicted: number): number {
+  return Math.ceil(predicted / lengthMultiple) * lengthMultiple;
+}
 
 export interface BatchLimits {
   /** Returns whether sequences may share a batch of this shape. */
@@ -50,6 +57,27 @@ export function workerCount(
   const time = Math.min(config.contextLength, tokensPerBatch);
   while (workers > 1 && batchLimits(config, adapter, { memoryBytes, workers }).modeOf(1, time) !== "keep") workers--;
   return workers;
+}
+
+/**
+ * Returns the maximum number of tokens of a sequence that a trainer with this memory accepts, by context and memory; 0
+ * if no trainer can be opened.
+ */
+export function maxSequenceTokens(
+  config: ModelConfig,
+  adapter: LoraConfig | undefined,
+  { memoryBytes, threads }: { memoryBytes: number; threads: number },
+): number {
+  if (trainingMemory(config, adapter).total > memoryBytes) return 0;
+  const workers = workerCount(config, adapter, memoryBytes, threads);
+  const limits = batchLimits(config, adapter, { memoryBytes, workers });
+  let [fits, tooLong] = [1, config.contextLength + 1];
+  while (fits + 1 < tooLong) {
+    const tokens = Math.floor((fits + tooLong) / 2);
+    if (limits.modeOf(1, batchLength(tokens - 1)) === "tooLarge") tooLong = tokens;
+    else fits = tokens;
+  }
+  return fits;
 }
 
 /**

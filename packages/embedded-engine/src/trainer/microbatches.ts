@@ -2,6 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import type { TokenSequence } from "@heddle/training";
 import { blockwiseLength } from "../model/attention-blocks.js";
 import type { BatchLimits } from "./batch-limits.js";
+import { batchLength } from "./batch-limits.js";
 import type { HeadRows, TokenBatch } from "./network.js";
 
 /** Sequences that run in one pass. */
@@ -16,9 +17,6 @@ export interface Microbatch {
   worker: number;
 }
 
-/** Lengths are rounded up to a multiple of this, for the alignment of vector instructions. */
-const lengthMultiple = 16;
-
 /** Minimum number of tokens worth a separate batch. */
 const minTokens = 256;
 
@@ -29,7 +27,7 @@ const minTokens = 256;
  */
 export function planMicrobatches(sequences: readonly TokenSequence[], limits: BatchLimits): Microbatch[] {
   const sorted = sequences
-    .map(({ mask }, index) => ({ index, time: Math.ceil(mask.lastIndexOf(1) / lengthMultiple) * lengthMultiple }))
+    .map(({ mask }, index) => ({ index, time: batchLength(mask.lastIndexOf(1)) }))
     .filter(({ time }) => time > 0)
     .toSorted((a, b) => b.time - a.time || a.index - b.index);
   const all = sorted.reduce((sum, { time }) => sum + time, 0);

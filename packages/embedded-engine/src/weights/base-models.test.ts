@@ -1,5 +1,6 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
 import { describeBaseModel, loadBaseModel, listBaseModels } from "./base-models.js";
@@ -8,6 +9,7 @@ import { initialAdapter } from "./initial-weights.js";
 import type { WeightsRef } from "@heddle/training";
 import { describeWeights, loadWeights, weightsDigest } from "./load-weights.js";
 
+const models = fileURLToPath(new URL("../../models", import.meta.url));
 const scratch = scratchDirectories();
 const directory = join(fixtures, "models", "qwen3-tied");
 const settings = { directories: { tiny: directory } };
@@ -42,15 +44,32 @@ test.each([
   await expect(loadWeights(settings, { baseModel: name })).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("a broken directory is reported separately from valid ones", async () => {
+test("a directory that cannot be loaded is reported separately from valid ones, with the reason", async () => {
   const broken = join(await scratch(), "broken");
   await cp(directory, broken, { recursive: true });
   await editJson(join(broken, "config.json"), { hidden_act: "relu" });
-  const directories = { tiny: directory, broken, gone: join(broken, "gone"), relative: "some/where" };
-  const { models, problems } = await listBaseModels({ directories });
-  expect(models.map(({ name }) => name)).toEqual(expect.arrayContaining(["random:tiny", "random:small", "dir:tiny"]));
-  const byName = new Map(problems.map(({ name, message }) => [name, message]));
+  const complete = join(await scratch(), "complete");
+  await cp(directory, complete, { recursive: true });
+  await cp(join(models, "starter", "tokenizer.json"), join(complete, "tokenizer.json"));
+  const short = join(await scratch(), "short");
+  await cp(complete, short, { recursive: true });
+  await editJson(join(short, "config.json"), { num_hidden_layers: 3 });
+  const directories = {
+    tiny: complete,
+    broken,
+    short,
+    mute: directory,
+    gone: join(broken, "gone"),
+    relative: "some/where",
+  };
+  const { models: listed, problems } = await listBaseModels({ directories });
+  expect(listed.map(({ info }) => info.name)).toEqual(
+    expect.arrayContaining(["random:tiny", "random:small", "dir:tiny"]),
+  );
+  const byName = new Map(problems.map(({ name, reason }) => [name, reason]));
   expect(byName.get("dir:broken")).toMatch(/^config.json: hidden_act is "relu"/);
+  expect(byName.get("dir:short")).toMatch(/layers.2.* is missing/);
+  expect(byName.get("dir:mute")).toMatch(/tokenizer.json/);
   expect(byName.get("dir:gone")).toMatch(/^there is neither model.safetensors/);
   expect(byName.get("dir:relative")).toMatch(/absolute/);
   await expect(loadBaseModel({ directories }, "dir:broken")).rejects.toThrow(/^dir:broken: config.json: hidden_act is/);

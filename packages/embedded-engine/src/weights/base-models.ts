@@ -6,6 +6,7 @@ import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
 import type { BaseModelInfo, BaseModelName } from "@heddle/training";
 import { withFileErrors } from "@heddle/durable-files";
+import { checkModelFiles } from "./check-model-files.js";
 import { initialWeights } from "./initial-weights.js";
 import type { ModelWeights } from "./model-directory.js";
 import { loadModel, readModelConfig } from "./model-directory.js";
@@ -26,10 +27,10 @@ export interface BaseModel {
   config: ModelConfig;
 }
 
-/** A model of the settings that cannot be used, and the reason. */
+/** A model of the settings that cannot be used. */
 export interface BaseModelProblem {
   name: BaseModelName;
-  message: string;
+  reason: string;
 }
 
 /** Seed of `random:*` models: every process derives the same weights from the name. */
@@ -38,23 +39,30 @@ const randomSeed = 1;
 const starter = "heddle/starter";
 const starterDirectory = fileURLToPath(new URL("../../models/starter", import.meta.url));
 
-/** Lists the base models, and those that cannot be used. Reads their configurations, not their weights. */
+/**
+ * Lists the base models, and those that cannot be loaded. Reads their configurations, tokenizers and the headers of
+ * their tensors; see `checkModelFiles`.
+ */
 export async function listBaseModels(
   settings: BaseModelSettings,
-): Promise<{ models: LocalModelInfo[]; problems: BaseModelProblem[] }> {
+): Promise<{ models: BaseModel[]; problems: BaseModelProblem[] }> {
   const aliases = Object.keys(settings.directories ?? {});
   const names = [
     starter,
     ...[...presets.keys()].map((preset) => `random:${preset}`),
     ...aliases.map((each) => `dir:${each}`),
   ];
-  const models: LocalModelInfo[] = [];
+  const models: BaseModel[] = [];
   const problems: BaseModelProblem[] = [];
   for (const name of names) {
     try {
-      models.push((await describe(name, locate(settings, name))).info);
+      const location = locate(settings, name);
+      const model = await withFileErrors("it could not be read", () => describe(name, location));
+      if (!location.preset)
+        await withFileErrors("it could not be read", () => checkModelFiles(location.directory, model.config));
+      models.push(model);
     } catch (error) {
-      problems.push({ name, message: error instanceof Error ? error.message : String(error) });
+      problems.push({ name, reason: error instanceof Error ? error.message : String(error) });
     }
   }
   return { models, problems };

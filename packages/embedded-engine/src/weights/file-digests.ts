@@ -14,8 +14,7 @@ const known = new Map<string, Known>();
  * changed. Rejects with the error of the file system when there is no such file.
  */
 export async function fileDigest(path: string): Promise<string> {
-  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-  const stamp = [dev, ino, size, mtimeNs, ctimeNs].join();
+  const stamp = await fileStamp(path);
   const found = known.get(path);
   if (found?.stamp === stamp) return found.sha256;
   const sha256 = digestFile(path).then((written) => written.sha256);
@@ -23,4 +22,10 @@ export async function fileDigest(path: string): Promise<string> {
   // A failed read must not be remembered.
   sha256.catch(() => known.delete(path));
   return sha256;
+}
+
+/** Returns a text that changes when a file is written or replaced. Rejects when there is no such file. */
+export async function fileStamp(path: string): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  return [dev, ino, size, mtimeNs, ctimeNs].join();
 }

@@ -51,11 +51,9 @@ export async function readModelConfig(directory: string): Promise<ModelConfig> {
  */
 export async function loadModel(directory: string): Promise<ModelWeights> {
   const config = await readModelConfig(directory);
-  const tensors = await openTensors(directory, "model");
+  const tensors = await openModelTensors(directory, config);
   try {
     const locations = tensorLocations(config);
-    for (const { tensor, shape } of locations) tensors.require(tensor, shape);
-    await refuseUnexpected(tensors, config);
     const weights = parameterSet(modelParameters(config));
     for (const location of locations) {
       const parameter = weights.views.get(location.parameter)!;
@@ -67,6 +65,24 @@ export async function loadModel(directory: string): Promise<ModelWeights> {
     return { config, weights };
   } finally {
     await tensors.close();
+  }
+}
+
+/** Checks that `loadModel` finds every tensor in its shape and nothing else. Reads only the headers of the files. */
+export async function checkModelTensors(directory: string, config: ModelConfig): Promise<void> {
+  const tensors = await openModelTensors(directory, config);
+  await tensors.close();
+}
+
+async function openModelTensors(directory: string, config: ModelConfig): Promise<Tensors> {
+  const tensors = await openTensors(directory, "model");
+  try {
+    for (const { tensor, shape } of tensorLocations(config)) tensors.require(tensor, shape);
+    await refuseUnexpected(tensors, config);
+    return tensors;
+  } catch (error) {
+    await tensors.close();
+    throw error;
   }
 }
 

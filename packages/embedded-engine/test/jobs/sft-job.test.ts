@@ -62,6 +62,18 @@ describe("a supervised job", () => {
     expect(steps()[1]).toMatchObject({ num_dropped_trajectories: 0 });
   });
 
+  it("drops rows that its memory is too small for before it begins, and trains on the others", async () => {
+    const engine = cpuEngine({ memoryBytes: 12_000_000 });
+    const { models } = await engine.capabilities();
+    const { training, contextLength } = models.find(({ name }) => name === "random:tiny")!;
+    expect(training?.maxSequenceTokens).toBeLessThan(contextLength / 4);
+    const rows = [300, 20, 1].map((times) => example("why? ".repeat(times), "so"));
+    await run(rows, { engine, config: { batch_size: 1 } });
+    expect(events[0]).toMatchObject({ data: { num_trajectories: 3, num_dropped_trajectories: 1 } });
+    expect(steps().map((step) => step["num_dropped_trajectories"])).toEqual([1, 0, 0]);
+    for (const step of steps().slice(1)) expect(step["loss"]).toBeGreaterThan(0);
+  });
+
   it("names the line of a bad row before the first event", async () => {
     await expect(run([conversation, { messages: [{ role: "robot" }] }])).rejects.toMatchObject({
       code: "invalid",

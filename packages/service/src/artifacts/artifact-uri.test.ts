@@ -38,7 +38,7 @@ test.each([
 });
 
 test("a URI is written as it is read", () => {
-  for (const uri of ["wandb-artifact:///acme/demo/tutor:step3", "wandb-artifact:///acme/demo/tutor"]) {
+  for (const uri of ["heddle-artifact:///acme/demo/tutor:step3", "heddle-artifact:///acme/demo/tutor"]) {
     const parsed = parseArtifactUri(uri);
     expect(parsed && artifactUri(parsed)).toBe(uri);
   }

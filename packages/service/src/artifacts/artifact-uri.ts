@@ -28,9 +28,9 @@ export function parseArtifactUri(uri: string): ArtifactUri | undefined {
   return { project_id, name, ...(selector !== undefined && { selector }) };
 }
 
-/** The URI in the form that client libraries write. */
+/** The URI of an artifact in the scheme of this service. */
 export function artifactUri({ project_id, name, selector }: ArtifactUri): string {
-  return `wandb-artifact:///${project_id}/${name}${selector === undefined ? "" : `:${selector}`}`;
+  return `heddle-artifact:///${project_id}/${name}${selector === undefined ? "" : `:${selector}`}`;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function resolveArtifact(
 ): Promise<ArtifactVersion> {
   const parsed = parseArtifactUri(uri);
   if (parsed === undefined) {
-    const form = "wandb-artifact:///<entity>/<project>/<name>:<version>";
+    const form = "heddle-artifact:///<entity>/<project>/<name>:<version>";
     throw new HeddleError("unprocessable", `must have the form ${form}`, { loc: [] });
   }
   const { project_id, name, selector } = parsed;

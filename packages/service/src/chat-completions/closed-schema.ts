@@ -16,7 +16,8 @@ export function closedSchema(schema: unknown): unknown {
 function closedValue(key: string, value: unknown): unknown {
   if (Array.isArray(value)) return several.has(key) ? value.map(closedSchema) : value;
   if (!isObject(value)) return value;
-  if (named.has(key)) return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, closedSchema(each)]));
+  if (named.has(key))
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, closedSchema(each)]));
   return one.has(key) || key === "additionalProperties" ? closedSchema(value) : value;
 }
 

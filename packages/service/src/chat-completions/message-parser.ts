@@ -73,7 +73,8 @@ export function parseMessage(text: string, options: MessageOptions): ParsedMessa
   const toolCalls: ParsedMessage["toolCalls"] = [];
   for (const part of deltas.flatMap((delta) => delta.toolCalls)) {
     const begun = toolCalls[part.index];
-    if (begun === undefined) toolCalls[part.index] = { id: part.id ?? "", name: part.name ?? "", arguments: part.arguments };
+    if (begun === undefined)
+      toolCalls[part.index] = { id: part.id ?? "", name: part.name ?? "", arguments: part.arguments };
     else begun.arguments += part.arguments;
   }
   return {

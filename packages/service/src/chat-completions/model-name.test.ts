@@ -27,7 +27,6 @@ test.each([
   "acme/agent",
   "acme/demo/more/agent",
   "acme/demo/",
-  "agent@latest",
   "agent@-1",
   "agent:",
   "agent:step1:step2",

@@ -5,7 +5,6 @@ import type { ResponseSchemas } from "@heddle/server-stub/training";
 import { newId } from "@heddle/trace-model";
 import type { GenerateResult } from "@heddle/training";
 import type { Services } from "../services.js";
-import { CheckpointDirectories } from "../training/checkpoint-directories.js";
 import { completionCall } from "./completion-call.js";
 import type { CallIdentity, CompletionOutcome } from "./completion-call.js";
 import { CompletionChunks } from "./completion-chunks.js";
@@ -24,28 +23,30 @@ import { TextModels } from "./text-models.js";
 import { wireError } from "./wire-loc.js";
 
 type Chunk = ResponseSchemas["ChatCompletionChunk"];
-type Used = Pick<Services, "config" | "control" | "store" | "blobs" | "training" | "losses">;
+type Used = Pick<Services, "config" | "control" | "store" | "training" | "checkpointDirectories" | "losses">;
 
 /** Opens chat completions on the engine of the service. */
 export function openCompletions(services: Used): Completions {
-  const { config, control, training, losses } = services;
-  const directories = new CheckpointDirectories(services);
+  const { config, control, training, checkpointDirectories: directories, losses } = services;
   const models = new ServedModels({ control, engine: training, directories });
   const texts = new TextModels();
   const slots = openCompletionSlots(config.completions);
   const recorder = new CompletionRecorder({
     services,
     onLost: (error) =>
-      losses.report("traces", "Completions could not be recorded as calls", error instanceof Error ? error.message : ""),
+      losses.report(
+        "traces",
+        "Completions could not be recorded as calls",
+        error instanceof Error ? error.message : "",
+      ),
   });
 
   async function runOf({ body: request, access, requestId }: CompletionRequest): Promise<CompletionRun> {
-    if (request.model === undefined)
-      throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
+    if (request.model === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["model"] });
     const model = await models.resolve(request.model, access);
-    refuseFields(request, (await models.capabilities()).sampling);
     const text = await texts.of(model.base);
     const plan = await samplingPlan(request, model, text);
+    refuseFields(request, plan, training.sampler);
     return {
       id: `chatcmpl-${request.request_id ?? requestId ?? randomUUID()}`,
       created: Math.floor(Date.now() / 1000),
@@ -77,7 +78,7 @@ export function openCompletions(services: Used): Completions {
     };
   }
 
-  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint?.loc ?? []);
+  const errorOf = (run: CompletionRun, error: unknown) => wireError(error, run.plan.constraint?.loc);
 
   async function* streamOf(
     run: CompletionRun,

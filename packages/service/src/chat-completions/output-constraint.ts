@@ -11,11 +11,9 @@ type ChatRequest = Schemas["ChatCompletionReq"];
 
 /** The constraint of a request. Throws `invalid` for more than one, and for one that is not complete. */
 export function outputConstraint(request: ChatRequest, choice: ToolChoice): Constraint | undefined {
-  const constraints = [
-    responseFormat(request),
-    structuredOutputs(request),
-    toolCallConstraint(request, choice),
-  ].filter((constraint) => constraint !== undefined);
+  const constraints = [responseFormat(request), structuredOutputs(request), toolCallConstraint(request, choice)].filter(
+    (constraint) => constraint !== undefined,
+  );
   const [first, second] = constraints;
   if (second === undefined) return first;
   throw invalid(`only one constraint is possible, and ${String(first?.loc[0])} is another`, second.loc);
@@ -29,8 +27,7 @@ function responseFormat({ response_format: format }: ChatRequest): Constraint | 
     const { type, json_schema: _, ...tag } = format;
     return { output: { type, tag }, loc };
   }
-  if (format.json_schema === undefined)
-    throw invalid("is needed for the type json_schema", [...loc, "json_schema"]);
+  if (format.json_schema === undefined) throw invalid("is needed for the type json_schema", [...loc, "json_schema"]);
   const { schema } = format.json_schema;
   const output: StructuredOutput = schema === undefined ? { type: "json_object" } : { type: "json_schema", schema };
   return { output, loc: [...loc, "json_schema", "schema"] };

@@ -1,7 +1,6 @@
 import { endsInReasoning } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
-import type { BaseModelInfo } from "@heddle/training";
 import { withWireLoc } from "./wire-loc.js";
 import type { TextModel } from "./text-models.js";
 
@@ -21,7 +20,7 @@ const truncatedContexts = 4;
 /** Renders and tokenizes a conversation. Throws `invalid` or `unsupported` with the field. */
 export async function renderPrompt(
   request: ChatRequest,
-  { contextLength }: BaseModelInfo,
+  contextLength: number,
   { template }: TextModel,
 ): Promise<Prompt> {
   const { truncate_prompt_tokens: kept } = request;
@@ -39,9 +38,7 @@ export async function renderPrompt(
         maxTokens: kept === undefined ? contextLength : contextLength * truncatedContexts,
       });
     } catch (error) {
-      if (!(error instanceof HeddleError) || error.code !== "too_large") throw error;
-      const message = `the maximum context length is ${contextLength} tokens; ${error.message}`;
-      throw new HeddleError("invalid", message, { loc: error.loc ?? ["messages"] });
+      throw renderError(error, request, contextLength);
     }
   });
   return {
@@ -49,6 +46,16 @@ export async function renderPrompt(
     opensReasoning: endsInReasoning(text),
     echo: request.echo ? echoed(request) : "",
   };
+}
+
+/** A failure of a template is about the template of the request, else about the messages that it does not accept. */
+function renderError(error: unknown, { chat_template: own }: ChatRequest, contextLength: number): unknown {
+  if (!(error instanceof HeddleError) || error.loc !== undefined) return error;
+  if (error.code === "invalid")
+    return new HeddleError(error.code, error.message, { loc: [own === undefined ? "messages" : "chat_template"] });
+  if (error.code !== "too_large") return error;
+  const message = `the maximum context length is ${contextLength} tokens; ${error.message}`;
+  return new HeddleError("invalid", message, { loc: ["messages"] });
 }
 
 function reasoningVariables({ reasoning_effort: effort }: ChatRequest): Record<string, unknown> {

@@ -23,14 +23,14 @@ export interface SamplingPlan {
 /** Reads what a request asks the engine for. Throws `invalid` with the field. */
 export async function samplingPlan(
   request: ChatRequest,
-  { base, weights }: ServedModel,
+  { contextLength, weights }: ServedModel,
   text: TextModel,
 ): Promise<SamplingPlan> {
   checkCombinations(request);
   const choice = toolChoice(request);
   const constraint = outputConstraint(request, choice);
-  const prompt = await renderPrompt(request, base, text);
-  const maxTokens = maxTokensOf(request, prompt.ids.length, base.contextLength);
+  const prompt = await renderPrompt(request, contextLength, text);
+  const maxTokens = maxTokensOf(request, prompt.ids.length, contextLength);
   const { seed, use_beam_search, repetition_detection: repetition } = request;
   const generate: GenerateRequest = {
     weights,

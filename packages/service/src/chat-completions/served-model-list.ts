@@ -15,9 +15,11 @@ export async function servedModelList(
   access: ModelAccess,
 ): Promise<ServedModel[]> {
   const found = await control.trainingModels.search({ entity: access.entity, limit: mostListed });
-  const contextLengths = new Map(models.map(({ name, contextLength }) => [name, contextLength]));
+  const contextLengths = new Map(
+    models.flatMap(({ name, sampling }) => (sampling ? [[name, sampling.contextLength]] : [])),
+  );
   return [
-    ...models.map(({ name, contextLength }) => ({
+    ...[...contextLengths].map(([name, contextLength]) => ({
       id: name,
       object: "model" as const,
       created: 0,

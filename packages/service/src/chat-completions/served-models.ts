@@ -7,6 +7,8 @@ import type { CheckpointSelector, TrainedModelName } from "./model-name.js";
 /** A model that completions can be sampled from. */
 export interface ServedModel {
   base: BaseModelInfo;
+  /** Most tokens of prompt and completion together. */
+  contextLength: number;
   weights: WeightsRef;
   /** Absent for a base model. */
   trained?: { model: TrainingModel; checkpoint: Checkpoint };
@@ -60,7 +62,7 @@ export class ServedModels {
    */
   async resolve(name: string, access: ModelAccess): Promise<ServedModel> {
     const base = (await this.capabilities()).models.find((model) => model.name === name);
-    if (base !== undefined) return { base, weights: { baseModel: base.name } };
+    if (base !== undefined) return served(base, { baseModel: base.name });
     const parsed = parseModelName(name);
     const model = parsed && (await this.#find(parsed, access));
     if (parsed === undefined || model === undefined) throw notFound(`there is no model ${quoted(name)}`);
@@ -97,15 +99,24 @@ export class ServedModels {
 
   async #served(model: TrainingModel, checkpoint: Checkpoint): Promise<ServedModel> {
     const base = (await this.capabilities()).models.find(({ name }) => name === model.base_model);
-    if (base === undefined) {
-      throw new HeddleError("invalid", `its base model ${quoted(model.base_model)} cannot be used now`, {
-        loc: ["model"],
-      });
-    }
+    if (base === undefined) throw unusable(model.base_model);
     const weights: WeightsRef = { baseModel: base.name };
-    if (checkpoint.weights_digest !== null) weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
-    return { base, weights, trained: { model, checkpoint } };
+    if (checkpoint.weights_digest !== null) {
+      weights.checkpoint = await this.#options.directories.directoryOf(checkpoint);
+    }
+    return { ...served(base, weights), trained: { model, checkpoint } };
   }
+}
+
+function served(base: BaseModelInfo, weights: WeightsRef): ServedModel {
+  if (base.sampling === undefined) throw unusable(base.name);
+  return { base, contextLength: base.sampling.contextLength, weights };
+}
+
+function unusable(baseModel: string): HeddleError {
+  return new HeddleError("invalid", `the base model ${quoted(baseModel)} cannot be sampled from now`, {
+    loc: ["model"],
+  });
 }
 
 function notFound(message: string): HeddleError {

@@ -12,23 +12,35 @@ const fields: Readonly<Record<string, string>> = {
   beamSearch: "use_beam_search",
 };
 
-/** Runs what takes arguments of other names, and gives its errors the locs of the fields. `constraint` is where that is. */
-export async function withWireLoc<T>(run: () => Promise<T>, constraint: Loc = ["structured_outputs"]): Promise<T> {
+/** Runs what takes arguments of other names, and gives its errors the locs of the fields. */
+export async function withWireLoc<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw wireError(error, constraint);
+    throw wireError(error);
   }
 }
 
-export function wireError(error: unknown, constraint: Loc): unknown {
-  if (!(error instanceof HeddleError) || error.loc === undefined) return error;
+/**
+ * The error with the loc of the field. `constraint` is the loc of the constraint on the output: what is invalid while the
+ * text is generated is the constraint, which the engine does not always name.
+ */
+export function wireError(error: unknown, constraint?: Loc): unknown {
+  if (!(error instanceof HeddleError)) return error;
   const { code, message, details, cause } = error;
-  const [first, ...rest] = error.loc;
-  const loc = first === "structuredOutput" ? constraint : [fields[String(first)] ?? first, ...rest].map(snakeCase);
+  const argument = error.loc ?? (code === "invalid" && constraint ? ["structuredOutput"] : undefined);
+  if (argument === undefined) return error;
+  const [first, ...rest] = argument;
+  const isConstraint = first === "structuredOutput" && constraint !== undefined;
+  const loc = isConstraint ? constraint : [fields[String(first)] ?? first, ...rest].map(snakeCase);
   const located = new HeddleError(code, message, { loc, details, cause });
   located.stack = error.stack;
   return located;
+}
+
+/** The field of an argument of the engine. */
+export function wireField(argument: string): string {
+  return fields[argument] ?? String(snakeCase(argument));
 }
 
 function snakeCase(step: string | number | undefined): string | number {

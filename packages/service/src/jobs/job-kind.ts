@@ -10,12 +10,17 @@ export interface JobAttempt {
   checkHeld(): void;
 }
 
+/** Slots for work that would keep the others waiting for long. */
+export type JobPool = "training";
+
 /**
  * How jobs of a kind are done. All of it may be repeated after a crash, so what it writes has ids that follow from the
  * job.
  */
 export interface JobKind {
   name: string;
+  /** Jobs of kinds with the same pool share its slots. Absent: the slots of all other kinds. */
+  pool?: JobPool;
   /**
    * Does the job. Errors of the codes `busy`, `denied`, `rate_limited` and `aborted`, and errors that are no
    * `HeddleError`, are tried again later; every other error fails the job. `cancelled` means that nobody wants the result

@@ -2,11 +2,13 @@ import type { JobOutcome, Jobs } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { ErrorCode } from "@heddle/errors";
 import { HeldJob } from "./held-job.js";
-import type { JobKind } from "./job-kind.js";
+import type { JobKind, JobPool } from "./job-kind.js";
 
 export interface JobRunnerOptions {
-  /** Jobs that run at the same time. */
+  /** Jobs that run at the same time, of all kinds without a pool. */
   concurrency: number;
+  /** Jobs of the kinds of a pool that run at the same time. */
+  pools?: Readonly<Record<JobPool, number>>;
   /** How long a job stays with a process that does not renew its claim; default 15 s. */
   leaseMs?: number;
   /** Called with each error that is not stored with a job: defects, and stores that do not respond. */
@@ -14,7 +16,7 @@ export interface JobRunnerOptions {
 }
 
 /** What requests may do with jobs. */
-export type JobQueue = Pick<JobRunner, "add" | "cancel">;
+export type JobQueue = Pick<JobRunner, "add" | "cancel" | "wake">;
 
 const defaultLeaseMs = 15_000;
 /** Attempts that count, after which a job fails. */
@@ -53,13 +55,13 @@ export class JobRunner {
   start(kinds: readonly JobKind[]): void {
     for (const kind of kinds) this.#kinds.set(kind.name, kind);
     this.#stopped = false;
-    this.#wake();
+    this.wake();
   }
 
   /** Adds a job, which is durable when this resolves. Throws `conflict` for an id that was used before. */
   async add(job: Parameters<Jobs["add"]>[0]): Promise<void> {
     await this.#queue.add(job);
-    this.#wake();
+    this.wake();
   }
 
   /** Cancels jobs of a project. Unknown and ended ones are left as they are. */
@@ -68,7 +70,7 @@ export class JobRunner {
     for (const held of this.#running.keys()) {
       if (held.job.project_id === projectId && claimed.has(held.job.id)) held.interrupt("cancelled");
     }
-    this.#wake();
+    this.wake();
   }
 
   /** Claims nothing more, interrupts what runs, and resolves when all of it is given back. */
@@ -80,7 +82,8 @@ export class JobRunner {
     await Promise.all(this.#running.values());
   }
 
-  #wake(): void {
+  /** Looks for jobs to run, because one was added to the queue by other means. */
+  wake(): void {
     if (this.#stopped) return;
     clearTimeout(this.#timer);
     if (this.#claiming !== undefined) {
@@ -98,19 +101,18 @@ export class JobRunner {
     this.#claiming = undefined;
     if (this.#stopped) return;
     if (this.#claimAgain) {
-      this.#wake();
+      this.wake();
     } else {
-      this.#timer = setTimeout(() => this.#wake(), waitMs);
+      this.#timer = setTimeout(() => this.wake(), waitMs);
       this.#timer.unref();
     }
   }
 
   /** Claims jobs until none is left or all slots are taken; returns how long to wait for the next one. */
   async #claimAll(): Promise<number> {
-    const { concurrency, leaseMs } = this.#options;
-    const kinds = [...this.#kinds.keys()];
+    const { leaseMs } = this.#options;
     this.#claimAgain = false;
-    while (!this.#stopped && this.#running.size < concurrency) {
+    for (let kinds = this.#claimable(); !this.#stopped && kinds.length > 0; kinds = this.#claimable()) {
       const claimedAt = performance.now();
       const job = await this.#queue.claim({ kinds, lease_us: BigInt(leaseMs) * 1000n });
       if (job === undefined) {
@@ -124,12 +126,24 @@ export class JobRunner {
     return longestWaitMs;
   }
 
+  /** The kinds that have a free slot. */
+  #claimable(): string[] {
+    const { concurrency, pools } = this.#options;
+    const taken = new Map<JobPool | undefined, number>();
+    for (const { job } of this.#running.keys()) {
+      const pool = this.#kinds.get(job.kind)?.pool;
+      taken.set(pool, (taken.get(pool) ?? 0) + 1);
+    }
+    const slots = (pool: JobPool | undefined) => (pool === undefined ? concurrency : (pools?.[pool] ?? 1));
+    return [...this.#kinds.values()].filter(({ pool }) => (taken.get(pool) ?? 0) < slots(pool)).map(({ name }) => name);
+  }
+
   #begin(held: HeldJob): void {
     const work = this.#run(held)
       .catch(this.#options.onError)
       .finally(() => {
         this.#running.delete(held);
-        this.#wake();
+        this.wake();
       });
     this.#running.set(held, work);
   }

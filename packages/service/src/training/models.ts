@@ -5,7 +5,7 @@ import { newId } from "@heddle/trace-model";
 import { loadModel } from "../access/load-model.js";
 import type { Caller, Services } from "../services.js";
 import { deleteModel } from "../training-models/delete-model.js";
-import { wireModel, wirePage } from "../wire/training-model.js";
+import { wireBaseModel, wireModel, wirePage } from "../wire/training-model.js";
 
 export function modelHandlers(services: Services): TrainingHandlers<Caller>["models"] {
   const { control, training } = services;
@@ -53,25 +53,17 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
     },
 
     async listBaseModels() {
-      const { models: known } = await training.capabilities();
-      const data = known.map(({ name, parameters, vocabularySize, contextLength, training: trained }) => ({
-        id: name,
-        object: "base_model" as const,
-        ...(parameters !== undefined && { parameters }),
-        vocabulary_size: vocabularySize,
-        context_window: contextLength,
-        adapters: trained?.lora !== undefined,
-        full_fine_tuning: trained?.fullFineTuning ?? false,
-      }));
+      const data = (await training.capabilities()).models.map(wireBaseModel);
       return { object: "list", data: data.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
     },
   };
 
   async function checkBaseModel(name: string): Promise<void> {
-    const trainable = (await training.capabilities()).models.filter((model) => model.training !== undefined);
-    const known = trainable.map((model) => model.name);
-    if (known.includes(name)) return;
-    const message = `no base model ${JSON.stringify(name)}; this service has ${known.toSorted().join(", ")}`;
+    const known = (await training.capabilities()).models;
+    const trainable = known.filter((model) => model.training !== undefined).map((model) => model.name);
+    if (trainable.includes(name)) return;
+    const problem = known.some((model) => model.name === name) ? "cannot be trained" : "is unknown";
+    const message = `the base model ${JSON.stringify(name)} ${problem}; this service trains ${trainable.toSorted().join(", ")}`;
     throw new HeddleError("unprocessable", message, { loc: ["base_model"] });
   }
 }

@@ -6,12 +6,13 @@ import type { Config } from "../config.js";
 
 /** Opens what trains and samples. Its processes start with the first request that needs them. */
 export async function openTrainingEngine(
-  { modelsDir, trainingMemoryBytes }: Config,
+  { modelsDir, trainingMemoryBytes, trainingConcurrency }: Config,
   log: (line: string) => void,
 ): Promise<TrainingEngine> {
   return await openEmbeddedEngine({
     models: { directories: modelDirectories(modelsDir) },
     memoryBytes: trainingMemoryBytes,
+    trainingProcesses: trainingConcurrency,
     log,
   });
 }

@@ -1,6 +1,7 @@
 import type { Checkpoint, TrainingModel } from "@heddle/control-plane";
 import type { Schemas } from "@heddle/server-stub/training";
 import { formatTime } from "@heddle/trace-model";
+import type { BaseModelInfo } from "@heddle/training";
 import { splitProject } from "../access/project-id.js";
 
 /** A stored model as the API shows it. */
@@ -29,6 +30,23 @@ export function wireCheckpoint(model: TrainingModel, checkpoint: Checkpoint): Sc
     job_id,
     inference_name: `${inferenceName(model)}:step${step}`,
     created_at: formatTime(created_at),
+  };
+}
+
+/** A base model of the engine as the API shows it. */
+export function wireBaseModel(model: BaseModelInfo): Schemas["BaseModel"] {
+  const { name, parameters, vocabularySize, contextLength, training, sampling } = model;
+  return {
+    id: name,
+    object: "base_model",
+    parameters: parameters ?? null,
+    vocabulary_size: vocabularySize,
+    context_window: contextLength,
+    trainable: training !== undefined,
+    sampleable: sampling !== undefined,
+    full_fine_tuning: training?.fullFineTuning ?? false,
+    max_lora_rank: training?.lora?.maxRank ?? null,
+    max_training_tokens: training?.maxSequenceTokens ?? null,
   };
 }
 

@@ -131,6 +131,7 @@ export function wordsOf(
     limit: mostly(fc.integer({ min: 1, max: 50 }), 0, -1, 2 ** 53),
     offset: mostly(fc.integer({ min: 0, max: 5 }), -1, 2 ** 53),
     index: mostly(fc.constantFrom(0, 1), 2, 50, -1),
+    after: mostly<string | undefined>(fc.constant(undefined), ...sharedIds),
     timezone: mostly(fc.constantFrom("UTC", "Europe/Berlin", "Asia/Kathmandu"), "Mars/Olympus"),
     start: fc.oneof({ arbitrary: fc.constant(range.start), weight: 6 }, time),
     end: fc.oneof({ arbitrary: fc.constant(range.end), weight: 6 }, time),
@@ -146,7 +147,7 @@ export function wordsOf(
     const shown = samples.get(name);
     const sampled = shown === undefined ? [] : [fc.constantFrom(...shown)];
     // Only one of them leads anywhere.
-    if (shown !== undefined && /^((queue|item)_id|scorer_refs)$/.test(name))
+    if (shown !== undefined && /^((queue|item|model|training_job)_id|scorer_refs)$/.test(name))
       return mostly(fc.constantFrom(...shown), "none");
     if (/(^|_)ids?$/.test(name)) return fc.oneof(...sampled, id);
     if (/refs?$/.test(name)) return fc.oneof(...sampled, ref);

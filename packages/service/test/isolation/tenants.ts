@@ -32,7 +32,10 @@ export function withoutNames(text: string): string {
     .replace(ids.span, "<id>")
     .replace(/\bquestions-\w+/g, "<name>")
     .replace(/\bacme\/p-\w+/g, "<project>")
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>");
+    .replace(/"project":"p-\w+"/g, '"project":"<name>"')
+    .replace(/"run_id":"\w+"/g, '"run_id":"<id>"')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
+    .replace(/"created":\d+/g, '"created":<time>');
 }
 
 /** Names that nothing in the service has. */

@@ -190,7 +190,9 @@ describe("a stream", () => {
 
   test("that nobody reads any more stops generating", async () => {
     const generate = vi.spyOn(service.services.training.sampler, "generate");
-    const stream = service.training().createChatCompletion({ ...ask({ max_completion_tokens: 900, ignore_eos: true }), stream: true });
+    const stream = service
+      .training()
+      .createChatCompletion({ ...ask({ max_completion_tokens: 900, ignore_eos: true }), stream: true });
     for await (const _ of stream) break;
     const [, options] = generate.mock.lastCall ?? [];
     await vi.waitFor(() => expect(options?.signal?.aborted).toBe(true));
@@ -240,7 +242,12 @@ describe("an output", () => {
     (await create({ max_completion_tokens: 60, ...more })).choices[0]?.message.content ?? "";
 
   test("follows a schema, an expression, a choice or a grammar", async () => {
-    const schema = { type: "object", properties: { sum: { type: "integer", maximum: 99 } }, required: ["sum"], additionalProperties: false };
+    const schema = {
+      type: "object",
+      properties: { sum: { type: "integer", maximum: 99 } },
+      required: ["sum"],
+      additionalProperties: false,
+    };
     const json_schema = { name: "sum", schema };
     expect(JSON.parse(await content({ response_format: { type: "json_schema", json_schema } }))).toEqual({
       sum: expect.any(Number),
@@ -256,16 +263,30 @@ describe("an output", () => {
       type: "function" as const,
       function: {
         name,
-        parameters: { type: "object", properties: { city: { enum: ["Rome", "Oslo"] } }, required: ["city"], additionalProperties: false },
+        parameters: {
+          type: "object",
+          properties: { city: { enum: ["Rome", "Oslo"] } },
+          required: ["city"],
+          additionalProperties: false,
+        },
       },
     }));
-    const { choices } = await create({ tools, tool_choice: "required", parallel_tool_calls: false, max_completion_tokens: 80 });
+    const { choices } = await create({
+      tools,
+      tool_choice: "required",
+      parallel_tool_calls: false,
+      max_completion_tokens: 80,
+    });
     expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { content: null } });
     const [call] = choices[0]?.message.tool_calls ?? [];
     expect(["weather", "time"]).toContain(call?.function.name);
     expect(JSON.parse(call?.function.arguments ?? "")).toEqual({ city: expect.stringMatching(/^(Rome|Oslo)$/) });
 
-    const named = { tools, tool_choice: { type: "function" as const, function: { name: "time" } }, max_completion_tokens: 80 };
+    const named = {
+      tools,
+      tool_choice: { type: "function" as const, function: { name: "time" } },
+      max_completion_tokens: 80,
+    };
     expect((await create(named)).choices[0]).toMatchObject({
       finish_reason: "stop",
       message: { tool_calls: [{ type: "function", function: { name: "time" } }] },

@@ -86,7 +86,7 @@ describe("a model", () => {
     await expect(training.createModel(request)).rejects.toMatchObject({
       status: 422,
       body: {
-        detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service has heddle/starter") }],
+        detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service trains heddle/starter") }],
       },
     });
     const base_model = "heddle/starter";
@@ -164,7 +164,8 @@ describe("a model", () => {
 test("the base models are those of the engine", async () => {
   const { data } = await service.training().listBaseModels();
   const starter = data.find(({ id }) => id === "heddle/starter");
-  expect(starter).toMatchObject({ object: "base_model", adapters: true });
+  expect(starter).toMatchObject({ object: "base_model", trainable: true, sampleable: true });
+  expect(starter?.max_lora_rank).toBeGreaterThan(0);
   expect(starter?.parameters).toBeGreaterThan(1000);
   expect(starter?.context_window).toBeGreaterThan(16);
   const names = (await service.services.training.capabilities()).models.map(({ name }) => name);

@@ -9,9 +9,15 @@ import type { TrainingJob } from "./training-job.js";
  * Opens the base model that a job starts from, with its chat template. Throws `not_found`, with the known models, for
  * an unknown name, and `unsupported` for a model that can only be sampled from.
  */
-export async function openBaseModel({ engine, from }: Pick<TrainingJob, "engine" | "from">): Promise<{
+export async function openBaseModel({
+  engine,
+  from,
+  adapter,
+}: Pick<TrainingJob, "engine" | "from" | "adapter">): Promise<{
   info: BaseModelInfo;
   training: TrainingCapabilities;
+  /** Maximum number of tokens of a sequence of this job. */
+  maxSequenceTokens: number;
   template: ChatTemplate;
 }> {
   const name = from.baseModel;
@@ -28,5 +34,7 @@ export async function openBaseModel({ engine, from }: Pick<TrainingJob, "engine"
   }
   const tokenizer = await openTokenizer(info.directory);
   const template = await openChatTemplate(info.directory, tokenizer, { trusted: isBundledModel(name) });
-  return { info, training: info.training, template };
+  const { training } = info;
+  const maxSequenceTokens = (adapter && training.lora?.maxSequenceTokens) ?? training.maxSequenceTokens;
+  return { info, training, maxSequenceTokens, template };
 }

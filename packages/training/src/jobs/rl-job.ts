@@ -33,14 +33,14 @@ export interface RlJob extends TrainingJob {
 export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const settings = withLoc(["config"], () => rlConfig(job.config));
   const groups = withLoc(["groups"], () => readTrajectoryGroups(job.groups));
-  const { info, training, template } = await openBaseModel(job);
+  const { info, training, maxSequenceTokens, template } = await openBaseModel(job);
   const read = await readRollouts(
     groups,
     settings.scaleRewards,
     {
       template,
       vocabularySize: info.vocabularySize,
-      contextLength: training.maxSequenceTokens,
+      maxTokens: maxSequenceTokens,
       allowTrainingWithoutLogprobs: settings.allowTrainingWithoutLogprobs,
     },
     job.signal,

@@ -53,7 +53,7 @@ export async function readRollouts(
         found.reasons.set(reason.code, (found.reasons.get(reason.code) ?? 0) + 1);
         if (reason.code !== "too_long") first ??= reason;
       }
-      const trained = sequences.filter((sequence) => !sequence.exceedsContext && trainedTokens(sequence) > 0);
+      const trained = sequences.filter((sequence) => !sequence.tooLong && trainedTokens(sequence) > 0);
       if (trained.length > 0) found.rollouts.push({ group, advantage, sequences: trained });
       else found.droppedTrajectories++;
     }

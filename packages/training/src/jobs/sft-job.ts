@@ -17,21 +17,21 @@ export interface SftJob extends TrainingJob {
 
 /**
  * Trains weights on example conversations and writes a checkpoint. All rows are validated before the first event. Rows
- * longer than the context are dropped and counted.
+ * longer than the model can be trained on are dropped and counted.
  *
  * @throws HeddleError `invalid` with the location of an invalid setting or row, and the line of the row in the message.
  */
 export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
-  const { training, template } = await openBaseModel(job);
-  const options = { template, assistantTurns: settings.assistantTurns, contextLength: training.maxSequenceTokens };
+  const { training, maxSequenceTokens, template } = await openBaseModel(job);
+  const options = { template, assistantTurns: settings.assistantTurns, maxTokens: maxSequenceTokens };
   const rows: (TokenSequence | undefined)[] = [];
   for (const [index, { line, row }] of job.rows.entries()) {
     await yieldToEventLoop(job.signal);
-    const { exceedsContext, tokens, mask } = await atLine(line, () =>
+    const { tooLong, tokens, mask } = await atLine(line, () =>
       withLoc(["rows", index], () => supervisedSequence(row, options)),
     );
-    rows.push(exceedsContext ? undefined : { tokens, mask });
+    rows.push(tooLong ? undefined : { tokens, mask });
   }
   const plan = supervisedPlan({ ...job, settings, rows });
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;

@@ -7,7 +7,7 @@ import type { SftConfig } from "./sft-config.js";
 
 export interface SupervisedJob extends TrainingJob {
   settings: SftConfig;
-  /** Rows in file order; undefined for a row longer than the context. */
+  /** Rows in file order; undefined for a row that is too long to be trained. */
   rows: (TokenSequence | undefined)[];
 }
 

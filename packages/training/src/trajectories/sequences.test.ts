@@ -18,7 +18,7 @@ describe("with recorded token ids", () => {
     ]);
     expect(reasons).toEqual([]);
     expect(sequences).toHaveLength(1);
-    const { tokens, mask, oldLogprobs, exceedsContext, loc } = sequences[0]!;
+    const { tokens, mask, oldLogprobs, tooLong, loc } = sequences[0]!;
     expect([...tokens]).toEqual(ids(`${prompt}yes<|im_end|>`));
     expect([...mask]).toEqual(
       ids(prompt)
@@ -26,7 +26,7 @@ describe("with recorded token ids", () => {
         .concat([1, 1]),
     );
     expect(Array.from(oldLogprobs.subarray(-3))).toEqual([Number.NaN, -0.1, -0.2]);
-    expect({ exceedsContext, loc }).toEqual({ exceedsContext: false, loc: ["t", "messages_and_choices", 1] });
+    expect({ tooLong, loc }).toEqual({ tooLong: false, loc: ["t", "messages_and_choices", 1] });
   });
 
   test("turns that extend the previous prompt share a sequence, another prompt starts a new one", async () => {

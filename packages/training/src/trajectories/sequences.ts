@@ -12,7 +12,7 @@ export interface SequenceOptions {
   /** Rows of the model's output. Default: number of tokens of the tokenizer. */
   vocabularySize?: number;
   /** Longer sequences are flagged. Default: no limit. */
-  contextLength?: number;
+  maxTokens?: number;
   /** Train assistant turns without log-probabilities as well. */
   allowTrainingWithoutLogprobs?: boolean;
   /** Variables for the chat template. */
@@ -29,7 +29,7 @@ export async function trajectorySequences(
   { histories }: Pick<Trajectory, "histories">,
   options: SequenceOptions,
 ): Promise<{ sequences: TrainingSequence[]; reasons: Reason[] }> {
-  const { template, vocabularySize = 0, contextLength = Number.POSITIVE_INFINITY } = options;
+  const { template, vocabularySize = 0, maxTokens = Number.POSITIVE_INFINITY } = options;
   const known = { tokenizer: template.tokenizer, vocabularySize };
   const reasons: Reason[] = [];
   const builders: SequenceBuilder[] = [];
@@ -54,10 +54,10 @@ export async function trajectorySequences(
       else builders.push(rendered);
     }
   }
-  const sequences = builders.map((sequence) => sequence.build(contextLength));
-  for (const { exceedsContext, tokens, loc } of sequences) {
-    const message = `${tokens.length} tokens; the model's context has ${contextLength}`;
-    if (exceedsContext) reasons.push({ code: "too_long", loc, message });
+  const sequences = builders.map((sequence) => sequence.build(maxTokens));
+  for (const { tooLong, tokens, loc } of sequences) {
+    const message = `${tokens.length} tokens; at most ${maxTokens} can be trained`;
+    if (tooLong) reasons.push({ code: "too_long", loc, message });
   }
   return { sequences: sequences.filter(({ mask }) => mask.includes(1)), reasons };
 }

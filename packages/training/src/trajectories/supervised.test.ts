@@ -118,15 +118,15 @@ describe("tokens", () => {
     expect(model.tokenizer.decode(sequence.tokens)).toBe("hellohello<|im_end|>");
   });
 
-  test("over the context are flagged", async () => {
+  test("over the maximum are flagged", async () => {
     const template = await openChatModel(chatMl);
     const { tokens } = await supervisedSequence({ messages: twoTurns }, { template, assistantTurns: "all" });
-    for (const [contextLength, exceedsContext] of [
+    for (const [maxTokens, tooLong] of [
       [tokens.length, false],
       [tokens.length - 1, true],
     ] as const) {
-      const options = { template, assistantTurns: "all", contextLength } as const;
-      expect(await supervisedSequence({ messages: twoTurns }, options)).toMatchObject({ exceedsContext });
+      const options = { template, assistantTurns: "all", maxTokens } as const;
+      expect(await supervisedSequence({ messages: twoTurns }, options)).toMatchObject({ tooLong });
     }
   });
 });

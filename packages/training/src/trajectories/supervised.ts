@@ -9,7 +9,7 @@ export interface SupervisedOptions {
   /** Trained turns: the last message, or every turn of the assistant, each with its end-of-turn token. */
   assistantTurns: "all" | "last";
   /** Longer sequences are flagged. Default: no limit. */
-  contextLength?: number;
+  maxTokens?: number;
   kwargs?: unknown;
 }
 
@@ -21,8 +21,8 @@ export interface SupervisedOptions {
 export async function supervisedSequence(
   row: unknown,
   options: SupervisedOptions,
-): Promise<TokenSequence & { exceedsContext: boolean }> {
-  const { template, contextLength = Number.POSITIVE_INFINITY } = options;
+): Promise<TokenSequence & { tooLong: boolean }> {
+  const { template, maxTokens = Number.POSITIVE_INFINITY } = options;
   const { messages: given, tools } = objectAt(row, ["row"]);
   const locs = { messages: ["row", "messages"], tools: ["row", "tools"] };
   const messages = listAt(given, locs.messages);
@@ -33,7 +33,7 @@ export async function supervisedSequence(
       ? await lastTurn(messages, render, locs.messages)
       : await allTurns(messages, render, { tokenizer: template.tokenizer, loc: locs.messages });
   const sequence = tokenized(pieces, template.tokenizer);
-  return { ...sequence, exceedsContext: sequence.tokens.length > contextLength };
+  return { ...sequence, tooLong: sequence.tokens.length > maxTokens };
 }
 
 interface Piece {

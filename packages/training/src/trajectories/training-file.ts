@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import { isJsonObject } from "@heddle/durable-files";
 
@@ -16,27 +17,50 @@ export interface TrainingFileLimits {
 const defaultLimits: TrainingFileLimits = { bytes: 256 << 20, lineBytes: 16 << 20, rows: 1_000_000 };
 
 /**
- * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Throws `invalid` with the
- * first invalid line and the reason, or with the exceeded limit.
+ * Reads JSON Lines: an object with a list of `messages` per line. Blank lines are ignored. Other work of the process goes
+ * on meanwhile. Throws `invalid` with the first invalid line and the reason, or with the exceeded limit.
  */
-export function readTrainingRows(file: string | Uint8Array, given: Partial<TrainingFileLimits> = {}): TrainingRow[] {
+export async function readTrainingRows(
+  file: AsyncIterable<Uint8Array>,
+  given: Partial<TrainingFileLimits> = {},
+): Promise<TrainingRow[]> {
   const limits = { ...defaultLimits, ...given };
-  const bytes = typeof file === "string" ? new TextEncoder().encode(file) : file;
-  if (bytes.length > limits.bytes) {
-    throw invalidFile(`the training file has ${bytes.length} bytes; at most ${limits.bytes} are read`);
-  }
   const rows: TrainingRow[] = [];
-  for (let start = 0, line = 1; start < bytes.length; line++) {
-    const found = bytes.indexOf(0x0a, start);
-    const end = found < 0 ? bytes.length : found;
-    if (end - start > limits.lineBytes) throw invalidFile(`line ${line}: more than ${limits.lineBytes} bytes`);
-    const row = readRow(bytes.subarray(start, end), line);
+  let [bytes, line] = [0, 1];
+  let rest: Uint8Array[] = [];
+  const add = (end: Uint8Array): void => {
+    const row = readLine([...rest, end], line, limits);
+    rest = [];
     if (row) rows.push({ line, row });
     if (rows.length > limits.rows) throw invalidFile(`line ${line}: more than ${limits.rows} rows`);
-    start = end + 1;
+    line++;
+  };
+  for await (const chunk of file) {
+    bytes += chunk.length;
+    if (bytes > limits.bytes) throw invalidFile(`the training file has more than ${limits.bytes} bytes`);
+    let start = 0;
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
+      add(chunk.subarray(start, end));
+      start = end + 1;
+    }
+    rest.push(chunk.subarray(start));
+    const length = rest.reduce((sum, part) => sum + part.length, 0);
+    if (length > limits.lineBytes) throw invalidFile(`line ${line}: more than ${limits.lineBytes} bytes`);
+    await setImmediate();
   }
+  add(new Uint8Array());
   if (rows.length === 0) throw invalidFile("the training file has no rows");
   return rows;
+}
+
+function readLine(
+  parts: Uint8Array[],
+  line: number,
+  { lineBytes }: TrainingFileLimits,
+): Record<string, unknown> | undefined {
+  const bytes = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+  if (bytes.length > lineBytes) throw invalidFile(`line ${line}: more than ${lineBytes} bytes`);
+  return readRow(bytes, line);
 }
 
 function readRow(bytes: Uint8Array, line: number): Record<string, unknown> | undefined {

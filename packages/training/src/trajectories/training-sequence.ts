@@ -4,8 +4,8 @@ import type { TokenSequence } from "../port.js";
 export interface TrainingSequence extends TokenSequence {
   /** Log-probabilities under the sampling policy; NaN for unknown ones and for untrained tokens. */
   oldLogprobs: Float64Array;
-  /** Longer than the model's context. */
-  exceedsContext: boolean;
+  /** Longer than the maximum. */
+  tooLong: boolean;
   /** Location of the first trained turn. */
   loc: Loc;
 }
@@ -17,7 +17,7 @@ export interface SequenceBuilder {
   trained(ids: ArrayLike<number>, logprobs: ArrayLike<number>): void;
   /** Returns whether the tokens so far are a prefix of `ids`. */
   isPrefixOf(ids: ArrayLike<number>): boolean;
-  build(contextLength: number): TrainingSequence;
+  build(maxTokens: number): TrainingSequence;
 }
 
 export function sequenceBuilder(loc: Loc): SequenceBuilder {
@@ -42,11 +42,11 @@ export function sequenceBuilder(loc: Loc): SequenceBuilder {
       for (const [index, id] of Array.from(ids).entries()) append(id, 1, logprobs[index] ?? Number.NaN);
     },
     isPrefixOf: (ids) => ids.length >= tokens.length && tokens.every((token, index) => token === ids[index]),
-    build: (contextLength) => ({
+    build: (maxTokens) => ({
       tokens: Int32Array.from(tokens),
       mask: Uint8Array.from(mask),
       oldLogprobs: Float64Array.from(oldLogprobs),
-      exceedsContext: tokens.length > contextLength,
+      tooLong: tokens.length > maxTokens,
       loc,
     }),
   };

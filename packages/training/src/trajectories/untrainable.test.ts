@@ -37,17 +37,17 @@ describe("untrainable data is reported with its reason and location", () => {
     expect(reasons).toMatchObject([{ code: "template", loc: ["t", "messages_and_choices", 0, "content", 0] }]);
   });
 
-  test("a sequence over the context is flagged", async () => {
+  test("a sequence over the maximum is flagged", async () => {
     const length = ids(`${prompt}yes<|im_end|>`).length;
     const elements = [user("hello"), choice("yes<|im_end|>")];
-    expect((await sequencesOf(elements, { contextLength: length })).sequences[0]?.exceedsContext).toBe(false);
-    const { sequences, reasons } = await sequencesOf(elements, { contextLength: length - 1 });
-    expect(sequences[0]?.exceedsContext).toBe(true);
+    expect((await sequencesOf(elements, { maxTokens: length })).sequences[0]?.tooLong).toBe(false);
+    const { sequences, reasons } = await sequencesOf(elements, { maxTokens: length - 1 });
+    expect(sequences[0]?.tooLong).toBe(true);
     expect(reasons).toMatchObject([
       {
         code: "too_long",
         loc: ["t", "messages_and_choices", 1],
-        message: `${length} tokens; the model's context has ${length - 1}`,
+        message: `${length} tokens; at most ${length - 1} can be trained`,
       },
     ]);
   });

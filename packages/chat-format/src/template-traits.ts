@@ -1,0 +1,97 @@
+import { parseTemplate } from "./jinja/parse-template.js";
+import type { Expression, Statement } from "./jinja/syntax.js";
+
+/** Properties of a chat template that decide how messages are passed to it. */
+export interface TemplateTraits {
+  /** It supports the role `developer`. Otherwise such messages become system messages. */
+  developerRole: boolean;
+  /** It reads the parts of a content. Otherwise their texts are joined. */
+  contentParts: boolean;
+  /** It can write arguments of a tool call that are text, so that malformed ones can be passed on as they are. */
+  argumentText: boolean;
+  /** It can only write arguments that are text. */
+  argumentTextOnly: boolean;
+}
+
+const noTraits: TemplateTraits = {
+  developerRole: false,
+  contentParts: false,
+  argumentText: false,
+  argumentTextOnly: false,
+};
+
+/** Reads the traits from the syntax of a template. One that cannot be parsed has none. */
+export function templateTraits(source: string): TemplateTraits {
+  let body: Statement[];
+  try {
+    body = parseTemplate(source);
+  } catch {
+    return noTraits;
+  }
+  const nodes = [...walk(body)];
+  const appended = nodes.some(
+    (node) => node.type === "binary" && node.operator === "+" && [node.left, node.right].some(isArguments),
+  );
+  const tested = nodes.some((node) => node.type === "test" && node.name === "string" && isArguments(node.value));
+  const read = nodes.some(
+    (node) =>
+      ((node.type === "filter" || node.type === "test") && node.value && isArguments(node.value)) ||
+      (node.type === "for" && readsArguments(node.iterable)),
+  );
+  return {
+    developerRole: nodes.some((node) => node.type === "constant" && node.value === "developer"),
+    contentParts: iteratesContent(nodes),
+    argumentText: tested || (appended && !read),
+    argumentTextOnly: appended && !read,
+  };
+}
+
+type Node = Statement | Expression;
+
+/** Visits every node of a syntax tree. */
+function* walk(value: unknown): Generator<Node> {
+  if (typeof value !== "object" || value === null) return;
+  if ("type" in value) yield value as Node;
+  for (const child of Object.values(value)) yield* walk(child);
+}
+
+function isArguments(expression: Expression): boolean {
+  if (expression.type === "attribute") return expression.name === "arguments";
+  return expression.type === "item" && expression.key.type === "constant" && expression.key.value === "arguments";
+}
+
+function readsArguments(expression: Expression): boolean {
+  return [...walk(expression)].some((node) => isArguments(node as Expression));
+}
+
+/** Whether a loop over messages contains a loop over the content of a message, which is how vLLM decides it. */
+function iteratesContent(nodes: readonly Node[]): boolean {
+  const lists = new Set(["messages"]);
+  for (const node of nodes) {
+    if (node.type !== "set" || node.target.type !== "name") continue;
+    if ([...lists].some((list) => isVariable(node.value, list))) lists.add(node.target.name);
+  }
+  const loops = nodes.filter((node) => node.type === "for");
+  const messages = loops.flatMap(({ target, iterable }) =>
+    target.type === "name" && [...lists].some((list) => isVariable(iterable, list)) ? [target.name] : [],
+  );
+  return loops.some(({ iterable }) => messages.some((message) => isContentOf(iterable, message)));
+}
+
+/** Removes filters, tests and slices around an expression. */
+function bare(expression: Expression): Expression {
+  if ((expression.type === "filter" || expression.type === "test") && expression.value) return bare(expression.value);
+  return expression.type === "slice" ? bare(expression.object) : expression;
+}
+
+function isVariable(expression: Expression, name: string): boolean {
+  const inner = bare(expression);
+  return inner.type === "name" && inner.name === name;
+}
+
+function isContentOf(expression: Expression, message: string): boolean {
+  const inner = bare(expression);
+  if (inner.type === "attribute") return inner.name === "content" && isVariable(inner.object, message);
+  if (inner.type !== "item" || !isVariable(inner.object, message)) return false;
+  return inner.key.type === "constant" && inner.key.value === "content";
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import { HeddleError } from "@heddle/errors";
+import type { Database, Row } from "../database.js";
+import { integerOf, textOf } from "../database.js";
+import { originalText, storedText } from "../stored-text.js";
+import { checkAlias, checkArtifactName } from "./artifact-names.js";
+
+/** What a client says of a version before it sends its content. */
+export interface DraftFields {
+  name: string;
+  type: string;
+  description?: string;
+  /** JSON text of an object. */
+  metadata?: string;
+  aliases: readonly string[];
+}
+
+/** A version that a client has announced. Its id becomes the id of the version. */
+export interface ArtifactDraft extends DraftFields {
+  id: string;
+  project_id: string;
+  /** The list of its files as the client sent it, JSON text; undefined until then. */
+  manifest: string | undefined;
+  created_at: bigint;
+  created_by: string;
+}
+
+/** Versions that clients have announced; one that is not committed within 7 days is forgotten. */
+export interface ArtifactDrafts {
+  /** Throws `unprocessable` for names and aliases that cannot be. */
+  add(draft: { project_id: string; created_by: string }, fields: DraftFields): Promise<ArtifactDraft>;
+  /** Of any project: the caller checks that it may write to `project_id` of the result. */
+  get(id: string): Promise<ArtifactDraft | undefined>;
+  /** Throws `not_found`, and `too_large` beyond 16 MiB. */
+  setManifest(id: string, manifest: string): Promise<void>;
+  delete(id: string): Promise<void>;
+  /** Forgets those that were added before a time, in microseconds since 1970. */
+  forget(before: bigint): Promise<void>;
+}
+
+const columns = "id, project_id, fields, manifest, created_at, created_by";
+const maxManifestBytes = 16 * 1024 * 1024;
+
+export function openArtifactDrafts(database: Database, now: () => bigint): ArtifactDrafts {
+  return {
+    async add({ project_id, created_by }, fields) {
+      checkArtifactName(fields.name, "name");
+      checkArtifactName(fields.type, "type");
+      for (const [at, alias] of fields.aliases.entries()) checkAlias(alias, "aliases", at);
+      const [row] = await database.rows(
+        `INSERT INTO artifact_drafts (id, project_id, fields, created_at, created_by) VALUES ($1, $2, $3, $4, $5)
+          RETURNING ${columns}`,
+        [randomUUID(), project_id, storedText(JSON.stringify(fields)), now(), storedText(created_by)],
+      );
+      return draftOf(row ?? {});
+    },
+    async get(id) {
+      const [row] = await database.rows(`SELECT ${columns} FROM artifact_drafts WHERE id = $1`, [storedText(id)]);
+      return row && draftOf(row);
+    },
+    async setManifest(id, manifest) {
+      if (Buffer.byteLength(manifest) > maxManifestBytes) {
+        throw new HeddleError("too_large", `a manifest has at most ${maxManifestBytes} bytes`);
+      }
+      const rows = await database.rows("UPDATE artifact_drafts SET manifest = $2 WHERE id = $1 RETURNING id", [
+        storedText(id),
+        storedText(manifest),
+      ]);
+      if (rows.length === 0) throw new HeddleError("not_found", "the artifact was committed or forgotten");
+    },
+    delete: async (id) => await database.run("DELETE FROM artifact_drafts WHERE id = $1", [storedText(id)]),
+    forget: async (before) => await database.run("DELETE FROM artifact_drafts WHERE created_at < $1", [before]),
+  };
+}
+
+function draftOf(row: Row): ArtifactDraft {
+  return {
+    ...(JSON.parse(originalText(textOf(row, "fields"))) as DraftFields),
+    id: textOf(row, "id"),
+    project_id: textOf(row, "project_id"),
+    manifest: row["manifest"] === null ? undefined : originalText(textOf(row, "manifest")),
+    created_at: integerOf(row, "created_at"),
+    created_by: originalText(textOf(row, "created_by")),
+  };
+}

@@ -1,0 +1,78 @@
+import type { BaseModelInfo, LoraConfig, TrainingCapabilities } from "@heddle/training";
+import { loraTargets } from "@heddle/training";
+import type { ModelConfig } from "./model/config.js";
+import { maxRank } from "./model/lora-config.js";
+import { requireSamplingMemory, requireTrainingMemory } from "./model/memory.js";
+import { maxSequenceTokens } from "./trainer/batch-limits.js";
+import type { BaseModel, BaseModelProblem } from "./weights/base-models.js";
+
+/** Memory of one trainer and of the sampling process, in bytes, and threads of one trainer. */
+export interface EngineResources {
+  trainerBytes: number;
+  samplerBytes: number;
+  threads: number;
+  trainers: number;
+}
+
+/** Adapter on every projection, the usual shape for models of some billion weights. */
+export const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
+
+/** The adapter whose memory the limits of adapters allow for; wider ones are rare. */
+const widestAdapter: LoraConfig = { ...defaultAdapter, rank: 64 };
+
+/** Returns the adapter that is trained if none is requested; undefined where all weights can be trained. */
+export function adapterIfNone(config: ModelConfig, { trainerBytes }: EngineResources): LoraConfig | undefined {
+  return fits(() => requireTrainingMemory(config, undefined, trainerBytes)) ? undefined : defaultAdapter;
+}
+
+/**
+ * Divides models into those that can be sampled from or trained, with their capabilities, and those for which the
+ * memory is too small.
+ */
+export function withCapabilities(
+  models: BaseModel[],
+  resources: EngineResources,
+): { models: BaseModelInfo[]; problems: BaseModelProblem[] } {
+  const usable: BaseModelInfo[] = [];
+  const problems: BaseModelProblem[] = [];
+  for (const { info, config } of models) {
+    const training = trainingOf(config, resources);
+    const tooLarge = reasonOf(() => requireSamplingMemory(config, resources.samplerBytes));
+    const sampling = tooLarge === undefined && { contextLength: info.contextLength, fullWeights: true };
+    if (training || sampling) usable.push({ ...info, ...(training && { training }), ...(sampling && { sampling }) });
+    else problems.push({ name: info.name, reason: tooLarge ?? "" });
+  }
+  return { models: usable, problems };
+}
+
+function trainingOf(
+  config: ModelConfig,
+  { trainerBytes, threads, trainers }: EngineResources,
+): TrainingCapabilities | undefined {
+  const tokens = (adapter?: LoraConfig) => maxSequenceTokens(config, adapter, { memoryBytes: trainerBytes, threads });
+  const withAllWeights = tokens();
+  const withAdapter = tokens(widestAdapter) || tokens(defaultAdapter);
+  if (withAllWeights === 0 && withAdapter === 0) return undefined;
+  return {
+    objectives: ["cross_entropy", "policy"],
+    fullFineTuning: withAllWeights > 0,
+    lora: { default: defaultAdapter, maxRank, selectableTargets: true, maxSequenceTokens: withAdapter },
+    gradientClipping: true,
+    entropies: true,
+    maxSequenceTokens: withAllWeights || withAdapter,
+    maxOpenTrainers: trainers,
+  };
+}
+
+function fits(check: () => void): boolean {
+  return reasonOf(check) === undefined;
+}
+
+function reasonOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,96 @@
+import type { ClaimedJob } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import type { ErrorCode } from "@heddle/errors";
+import type { Services } from "../services.js";
+import { removeJobDirectory } from "../training-jobs/job-directory.js";
+import { runTraining } from "../training-jobs/run-training.js";
+import type { JobAttempt, JobKind } from "./job-kind.js";
+
+/** Kind of the job of the queue for each kind of training. */
+export const trainingKinds = { rl: "train-rl", sft: "train-sft" } as const;
+
+/** Attempts of a job whose engine failed, before it fails. */
+const maxFailures = 3;
+/** Errors that the runner tries again. */
+const transient: ReadonlySet<ErrorCode> = new Set(["busy", "denied", "rate_limited", "aborted"]);
+
+/** Jobs that train models. */
+export function trainingJobKinds(services: Services): JobKind[] {
+  return Object.values(trainingKinds).map((name) => ({
+    name,
+    pool: "training",
+    run: async (claimed, attempt) => await train(services, claimed, attempt),
+    async fail({ id }, error_message) {
+      await end(services, id, { state: "failed", error_message, error_type: "failed" });
+    },
+    async cancel({ id }) {
+      await end(services, id, { state: "cancelled", error_message: "the job was cancelled", error_type: "cancelled" });
+    },
+  }));
+}
+
+async function train(
+  services: Services,
+  claimed: ClaimedJob,
+  attempt: JobAttempt,
+): Promise<"succeeded" | "cancelled"> {
+  const { control, config } = services;
+  const job = await control.trainingJobs.start(claimed.id);
+  if (job === undefined) return await outcomeOf(services, claimed.id);
+  try {
+    await runTraining(services, job, attempt);
+  } catch (error) {
+    attempt.signal.throwIfAborted();
+    if (!(error instanceof HeddleError) || transient.has(error.code)) throw error;
+    const again = repeatable(error);
+    if (again === "from the start") await removeJobDirectory(config.dataDir, job.id);
+    // The runner repeats an attempt after any other error than a `HeddleError`.
+    if (again !== undefined && claimed.attempts < maxFailures) throw new Error(error.message, { cause: error });
+    const failure = failureOf(error);
+    await end(services, job.id, { state: "failed", ...failure });
+    throw new HeddleError("failed", failure.error_message, { cause: error });
+  }
+  await removeJobDirectory(config.dataDir, job.id);
+  await services.checkpointDirectories.sweep();
+  return "succeeded";
+}
+
+/** How a job ended that has nothing left to do. */
+async function outcomeOf({ control, config }: Services, id: string): Promise<"succeeded" | "cancelled"> {
+  const ended = await control.trainingJobs.get(id);
+  await removeJobDirectory(config.dataDir, id);
+  if (ended?.state === "failed") throw new HeddleError("failed", ended.error_message ?? "the job failed");
+  return ended?.state === "succeeded" ? "succeeded" : "cancelled";
+}
+
+async function end(
+  { control, config, checkpointDirectories }: Services,
+  id: string,
+  failure: { state: "failed" | "cancelled"; error_message: string; error_type: string },
+): Promise<void> {
+  await control.trainingJobs.fail({ id }, failure);
+  await removeJobDirectory(config.dataDir, id);
+  await checkpointDirectories.sweep();
+}
+
+/** How another attempt may succeed; undefined if it would fail in the same way. */
+function repeatable({ code, loc, details }: HeddleError): "as it is" | "from the start" | undefined {
+  // A process of the engine has ended.
+  if (code === "failed" && details?.["error_type"] === undefined) return "as it is";
+  // The state of an earlier attempt is that of other input: a checkpoint was deleted meanwhile.
+  return code === "conflict" && (loc?.[0] === "workDirectory" || loc?.[0] === "directory") ? "from the start" : undefined;
+}
+
+/** What the user reads. */
+function failureOf({ code, message, loc = [], details }: HeddleError): { error_message: string; error_type: string } {
+  const type = details?.["error_type"];
+  const [first, ...rest] = loc;
+  const named = typeof first === "string" ? members[first] : undefined;
+  return {
+    error_message: named === undefined ? message : `${[named, ...rest].join(".")}: ${message}`,
+    error_type: typeof type === "string" ? type : code,
+  };
+}
+
+/** Names in the request of the arguments of a training run. */
+const members: Readonly<Record<string, string>> = { groups: "trajectory_groups", config: "config", from: "model" };

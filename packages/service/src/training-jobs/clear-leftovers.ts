@@ -1,0 +1,15 @@
+import type { Services } from "../services.js";
+import { removeJobDirectories } from "./job-directory.js";
+
+/** Removes what an earlier process left behind on disk. To be called before jobs run. */
+export async function clearLeftovers({
+  config,
+  control,
+  checkpointDirectories,
+}: Pick<Services, "config" | "control" | "checkpointDirectories">): Promise<void> {
+  await removeJobDirectories(config.dataDir, async (id) => {
+    const job = await control.trainingJobs.get(id);
+    return job?.state === "queued" || job?.state === "running";
+  });
+  await checkpointDirectories.sweep({ drafts: true });
+}

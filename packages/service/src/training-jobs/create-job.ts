@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { newId } from "@heddle/trace-model";
+import { rlConfig, sftConfig } from "@heddle/training";
+import { resolveArtifact } from "../artifacts/artifact-uri.js";
+import { trainingKinds } from "../jobs/train.js";
+import type { Services } from "../services.js";
+import { trainingFileOf } from "./training-data.js";
+
+type Used = Pick<Services, "control" | "jobs">;
+type Settings = Readonly<Record<string, unknown>>;
+
+interface Request {
+  caller: Caller;
+  model: TrainingModel;
+  idempotencyKey: string | undefined;
+}
+
+export interface RlRequest extends Request {
+  /** Key of the blob that `packTrajectories` made. */
+  dataBlob: string;
+  /** Identifies the body of the request. */
+  digest: string;
+  config: Settings;
+  warnings: readonly string[];
+  /** The calls that the trajectories were made from. */
+  callIds?: readonly string[];
+}
+
+export interface SftRequest extends Request {
+  dataUrl: string;
+  config: Settings;
+  experimentalConfig: Settings;
+  force: boolean;
+}
+
+/** Checks `experimental_config`, and resolves what it names. Throws `unprocessable`, and `not_found` for an artifact. */
+export async function readRlConfig(
+  services: Pick<Services, "control">,
+  caller: Caller,
+  config: Settings,
+): Promise<{ config: Settings; warnings: string[] }> {
+  const { unknownSettings } = atMember("experimental_config", () => rlConfig(config));
+  const { kl_ref_adapter_path: path } = config;
+  if (typeof path !== "string") return { config, warnings: unknownSettings.map(unknownSetting) };
+  const version = await atMember(["experimental_config", "kl_ref_adapter_path"], async () => {
+    const found = await resolveArtifact(services, caller, path);
+    if (found.type !== "lora") throw new HeddleError("unprocessable", `the artifact has the type ${found.type}, not lora`);
+    return found;
+  });
+  return { config: { ...config, kl_ref_adapter_path: version.id }, warnings: unknownSettings.map(unknownSetting) };
+}
+
+/** Adds an RL job whose trajectories are stored, or returns the job that an equal request has added. */
+export async function createRlJob(services: Used, request: RlRequest): Promise<TrainingJobRecord> {
+  return await create(services, request, {
+    kind: "rl",
+    request_digest: request.digest,
+    config: JSON.stringify(request.config),
+    warnings: request.warnings,
+    data_blob: request.dataBlob,
+    ...(request.callIds && { call_ids: request.callIds }),
+  });
+}
+
+/** Adds an SFT job, or returns the job that an equal request has added. */
+export async function createSftJob(services: Used, request: SftRequest): Promise<TrainingJobRecord> {
+  const { caller, dataUrl, config, experimentalConfig, force } = request;
+  const { learning_rate: rate } = config;
+  // The number of rates is checked when the rows are read.
+  const oneRate = { ...config, ...(Array.isArray(rate) && { learning_rate: null }) };
+  const { unknownSettings } = atMember([], () => sftConfig(oneRate, 1));
+  const version = await atMember("training_data_url", async () => {
+    const found = await resolveArtifact(services, caller, dataUrl).catch(asInvalid);
+    await trainingFileOf(services, found);
+    return found;
+  });
+  return await create(services, request, {
+    kind: "sft",
+    request_digest: sha256(JSON.stringify([version.digest, Object.entries(config).toSorted()])),
+    config: JSON.stringify(config),
+    warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
+    data_source: version.id,
+    force,
+  });
+}
+
+async function create(
+  { control, jobs }: Used,
+  { caller, model, idempotencyKey }: Request,
+  made: Omit<Parameters<Services["control"]["trainingJobs"]["create"]>[0], "id" | "project_id" | "model_id" | "queue_kind" | "created_by">,
+): Promise<TrainingJobRecord> {
+  const { job } = await control.trainingJobs.create({
+    ...made,
+    id: newId(),
+    project_id: model.project_id,
+    model_id: model.id,
+    queue_kind: trainingKinds[made.kind],
+    // Keys of different users do not meet.
+    ...(idempotencyKey !== undefined && { idempotency_key: sha256(`${caller.user_id}\n${idempotencyKey}`) }),
+    created_by: caller.user_id,
+  });
+  jobs.wake();
+  return job;
+}
+
+const unknownSetting = (name: string): string => `${name} is not a setting of this service, and is not applied`;
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** An artifact that does not exist is wrong data of the request, not a missing record. */
+function asInvalid(error: unknown): never {
+  if (!(error instanceof HeddleError) || error.code !== "not_found") throw error;
+  throw new HeddleError("invalid", error.message, { loc: error.loc });
+}
+
+/** Puts the member of the request in front of the location of an error; wrong settings are `unprocessable`. */
+function atMember<T>(member: string | string[], read: () => T): T {
+  const located = (error: unknown): never => {
+    if (!(error instanceof HeddleError)) throw error;
+    const loc = [...[member].flat(), ...(error.loc ?? [])];
+    const isSetting = error.code === "invalid" && loc[0] !== "training_data_url";
+    throw new HeddleError(isSetting ? "unprocessable" : error.code, error.message, { loc, cause: error });
+  };
+  try {
+    const result = read();
+    return result instanceof Promise ? (result.catch(located) as T) : result;
+  } catch (error) {
+    return located(error);
+  }
+}

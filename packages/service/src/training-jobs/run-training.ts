@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import type { TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { runRlJob, runSftJob, splitMetrics } from "@heddle/training";
+import type { TrainingJob, TrainingJobEvent } from "@heddle/training";
+import type { JobAttempt } from "../jobs/job-kind.js";
+import type { Services } from "../services.js";
+import { finishTraining } from "./finish-training.js";
+import { jobDirectory, makeJobDirectory } from "./job-directory.js";
+import type { JobDirectory } from "./job-directory.js";
+import { StallWatch } from "./stall-watch.js";
+import { referenceWeights, startingWeights } from "./starting-weights.js";
+import { readStoredGroups } from "./stored-trajectories.js";
+import { readTrainingData } from "./training-data.js";
+
+interface Run {
+  services: Services;
+  job: TrainingJobRecord;
+  model: TrainingModel;
+  directory: JobDirectory;
+  attempt: JobAttempt;
+  watch: StallWatch;
+  signal: AbortSignal;
+}
+
+/** Trains and makes the checkpoint, from the state of an earlier attempt if there is one. */
+export async function runTraining(services: Services, job: TrainingJobRecord, attempt: JobAttempt): Promise<void> {
+  const model = await services.control.trainingModels.get(job.model_id);
+  if (model === undefined) throw new HeddleError("not_found", "the model was deleted");
+  const directory = jobDirectory(services.config.dataDir, job.id);
+  await makeJobDirectory(directory);
+  const watch = new StallWatch(services.config.trainingStallMs);
+  const signal = AbortSignal.any([attempt.signal, watch.signal]);
+  const run: Run = { services, job, model, directory, attempt, watch, signal };
+  await watch.race(job.kind === "rl" ? trainOnTrajectories(run) : trainOnExamples(run));
+}
+
+async function trainOnTrajectories(run: Run): Promise<void> {
+  const { services, job, model } = run;
+  const groups = await readStoredGroups(services.blobs, job.data_blob ?? "");
+  const metrics = splitMetrics({ trajectory_groups: groups, split: "train" });
+  await runRlJob({
+    ...(await commonInput(run, metrics)),
+    groups,
+    config: JSON.parse(job.config) as unknown,
+    referenceWeights: async (reference) => await referenceWeights(services, run, reference),
+    rewardDeviations: await rewardDeviations(services, model, job),
+  });
+}
+
+async function trainOnExamples(run: Run): Promise<void> {
+  const { services, job } = run;
+  const version = await services.control.artifacts.byId(job.data_source ?? "");
+  if (version === undefined) throw new HeddleError("not_found", "the artifact with the training data was deleted");
+  const rows = await readTrainingData(services, version);
+  await runSftJob({ ...(await commonInput(run, {})), rows, config: JSON.parse(job.config) as unknown });
+}
+
+async function commonInput(run: Run, metrics: Record<string, number>): Promise<TrainingJob> {
+  const { services, job, directory, signal } = run;
+  const start = await startingWeights(services, run);
+  const reported = await services.control.trainingJobs.events.reported(job.id);
+  await services.control.trainingJobs.setPhase(job.id, "training");
+  run.watch.progress();
+  return {
+    engine: services.training,
+    ...start,
+    directory: directory.result,
+    workDirectory: directory.work,
+    seed: seedOf(job),
+    signal,
+    reported,
+    onEvent: async (event) => {
+      run.watch.progress();
+      run.attempt.checkHeld();
+      if (event.type === "training_ended") await finish(run, event.data, { metrics, untrained: !start.from.checkpoint });
+      else await report(run, event);
+    },
+  };
+}
+
+async function report(
+  { services, job, attempt }: Run,
+  event: Exclude<TrainingJobEvent, { type: "training_ended" }>,
+): Promise<void> {
+  const { control } = services;
+  const { type, data } = event;
+  const stored =
+    type === "training_started"
+      ? { type, num_sequences: data.num_sequences, data: JSON.stringify(data) }
+      : { type, index: data["gradient_step"] ?? 0, data: JSON.stringify(data) };
+  if (!(await control.trainingJobs.events.add(job.id, stored))) throw new HeddleError("aborted", "the job has ended");
+  if (type === "gradient_step") attempt.report({ completed: (data["gradient_step"] ?? 0) + 1, total: null });
+}
+
+async function finish(
+  { services, job, model, directory, signal, watch, attempt }: Run,
+  ended: Readonly<Record<string, number>>,
+  { metrics, untrained }: { metrics: Record<string, number>; untrained: boolean },
+): Promise<void> {
+  await finishTraining(services, {
+    job,
+    model,
+    directory: directory.result,
+    isUntrained: untrained && ended["num_gradient_steps"] === 0,
+    metrics: { ...(await meanLoss(services, job)), ...metrics },
+    ended,
+    signal,
+    onProgress: () => {
+      watch.progress();
+      attempt.checkHeld();
+    },
+  });
+}
+
+/** `train/loss`: the mean over the gradient steps, also those of earlier attempts. */
+async function meanLoss(
+  { control }: Pick<Services, "control">,
+  { id }: TrainingJobRecord,
+): Promise<Record<string, number>> {
+  const losses: number[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await control.trainingJobs.events.page({ job_id: id, limit: 1000, ...(after !== undefined && { after }) });
+    for (const { type, data } of page) {
+      const { loss } = JSON.parse(data) as { loss?: unknown };
+      if (type === "gradient_step" && typeof loss === "number") losses.push(loss);
+    }
+    after = page.at(-1)?.id;
+    if (page.length < 1000) break;
+  }
+  if (losses.length === 0) return {};
+  return { "train/loss": losses.reduce((sum, loss) => sum + loss, 0) / losses.length };
+}
+
+/** The history of `train/reward_std_dev` up to the checkpoint that the job begins with. */
+async function rewardDeviations(
+  { control }: Pick<Services, "control">,
+  model: TrainingModel,
+  job: TrainingJobRecord,
+): Promise<{ step: number; value: number }[]> {
+  const found: { step: number; value: number }[] = [];
+  for (let after: string | undefined; ;) {
+    const request = { limit: 1000, ...(after !== undefined && { after }) };
+    const { checkpoints, has_more } = await control.trainingModels.checkpoints.page(model.id, request);
+    for (const { step, metrics } of checkpoints) {
+      const value = metrics["train/reward_std_dev"];
+      if (value !== undefined && step <= (job.from_step ?? 0)) found.push({ step, value });
+    }
+    after = checkpoints.at(-1)?.id;
+    if (!has_more) return found;
+  }
+}
+
+/** The same on every attempt. */
+function seedOf({ id }: TrainingJobRecord): number {
+  return createHash("sha256").update(id).digest().readUInt32LE();
+}

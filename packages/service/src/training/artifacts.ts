@@ -1,0 +1,115 @@
+import type { ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { reply } from "@heddle/server-stub";
+import type { TrainingHandlers } from "@heddle/server-stub/training";
+import { byteRange } from "../artifacts/byte-range.js";
+import { readContent } from "../artifacts/read-content.js";
+import { storeContent } from "../artifacts/store-content.js";
+import type { Caller, Services } from "../services.js";
+import { wireArtifact, wireArtifactVersion } from "../wire/artifact.js";
+import { wirePage } from "../wire/training-model.js";
+
+interface VersionParams {
+  entity: string;
+  project: string;
+  name: string;
+  version: string;
+}
+
+/** Of the files of one version. */
+const mostFiles = 10_000;
+
+export function artifactHandlers(services: Services): TrainingHandlers<Caller>["artifacts"] {
+  const { artifacts } = services.control;
+
+  async function versionOf({ entity, project, name, version }: VersionParams): Promise<ArtifactVersion> {
+    const found = await artifacts.get(`${entity}/${project}`, name, version);
+    if (found !== undefined) return found;
+    throw new HeddleError("not_found", `no artifact ${name}:${version} in ${entity}/${project}`);
+  }
+
+  async function fileOf(params: VersionParams, path: string): Promise<ArtifactFile> {
+    const version = await versionOf(params);
+    const file = await artifacts.getFile(version.id, path);
+    if (file !== undefined) return file;
+    throw new HeddleError("not_found", `the artifact ${params.name}:${params.version} has no file ${path}`);
+  }
+
+  return {
+    async uploadArtifactContent({ params, query, body }) {
+      return await storeContent(services, `${params.entity}/${params.project}`, body.stream, query);
+    },
+
+    async findArtifactContents({ params, body }) {
+      const found = await artifacts.findContents(`${params.entity}/${params.project}`, body.sha256);
+      return { contents: [...found.values()] };
+    },
+
+    async commitArtifact({ params, body }, caller) {
+      const { version, created } = await artifacts.commit({
+        ...body,
+        project_id: `${params.entity}/${params.project}`,
+        metadata: body.metadata?.text,
+        created_by: caller.user_id,
+      });
+      return { version: wireArtifactVersion(version), created };
+    },
+
+    async listArtifacts({ params, query }) {
+      const page = await artifacts.pageCollections({ project_id: `${params.entity}/${params.project}`, ...query });
+      return wirePage(page.collections.map(wireArtifact), page.has_more);
+    },
+
+    async getArtifact({ params: { entity, project, name } }) {
+      const found = await artifacts.getCollection(`${entity}/${project}`, name);
+      if (found !== undefined) return wireArtifact(found);
+      throw new HeddleError("not_found", `no artifact ${name} in ${entity}/${project}`);
+    },
+
+    async deleteArtifact({ params: { entity, project, name } }) {
+      if (await artifacts.deleteCollection(`${entity}/${project}`, name)) return { deleted: true };
+      throw new HeddleError("not_found", `no artifact ${name} in ${entity}/${project}`);
+    },
+
+    async listArtifactVersions({ params: { entity, project, name }, query }) {
+      const page = await artifacts.page({ project_id: `${entity}/${project}`, name, ...query });
+      return wirePage(page.versions.map(wireArtifactVersion), page.has_more);
+    },
+
+    async getArtifactVersion({ params }) {
+      return wireArtifactVersion(await versionOf(params));
+    },
+
+    async deleteArtifactVersion({ params: { entity, project, name, version } }) {
+      return wireArtifactVersion(await artifacts.delete(`${entity}/${project}`, name, version));
+    },
+
+    async listArtifactFiles({ params }) {
+      const { id } = await versionOf(params);
+      return { files: await artifacts.listFiles({ version_id: id, limit: mostFiles }) };
+    },
+
+    async downloadArtifactFile({ params, query, headers }) {
+      const file = await fileOf(params, query.path);
+      const range = byteRange(headers.Range, file.size_bytes);
+      const whole = range === undefined;
+      const { stream, start, end, size } = await readContent(services, file, whole ? { verify: true } : { range });
+      return reply(whole ? 200 : 206, stream, {
+        "accept-ranges": "bytes",
+        "content-length": String(end - start),
+        etag: `"${file.sha256}"`,
+        ...(!whole && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
+      });
+    },
+
+    async setArtifactAlias({ params: { entity, project, name, alias }, body }) {
+      const version = await artifacts.setAlias({ project_id: `${entity}/${project}`, name, alias }, body.version);
+      return wireArtifactVersion(version);
+    },
+
+    async deleteArtifactAlias({ params: { entity, project, name, alias } }) {
+      await artifacts.deleteAlias({ project_id: `${entity}/${project}`, name, alias });
+      return { deleted: true };
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import type { TrainingHandlers } from "@heddle/server-stub/training";
+import { loadModel } from "../access/load-model.js";
+import { loadTrainingJob } from "../access/load-training-job.js";
+import type { Services } from "../services.js";
+import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
+import { packTrajectories } from "../training-jobs/pack-trajectories.js";
+import { wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
+import { wirePage } from "../wire/training-model.js";
+
+export function trainingJobHandlers(services: Services): TrainingHandlers<Caller>["trainingJobs"] {
+  const { control, blobs, jobs } = services;
+  const { trainingJobs } = control;
+
+  const wire = async (job: TrainingJobRecord) =>
+    wireTrainingJob(job, job.state === "queued" ? await trainingJobs.position(job.id) : 0);
+
+  return {
+    async createRlTrainingJob({ body, headers }, caller) {
+      const hash = createHash("sha256");
+      let target: { model: TrainingModel; config: Awaited<ReturnType<typeof readRlConfig>> } | undefined;
+      async function* sent(): AsyncGenerator<Uint8Array> {
+        for await (const chunk of body.stream) {
+          hash.update(chunk);
+          yield chunk;
+        }
+      }
+      const packed = packTrajectories(sent(), async ({ model_id, experimental_config = {} }) => {
+        const model = await loadModel(control, caller, model_id);
+        target = { model, config: await readRlConfig(services, caller, experimental_config) };
+      });
+      const { key } = await blobs.put(packed);
+      if (target === undefined) throw new TypeError("the body was stored without its header");
+      const { model, config } = target;
+      const job = await createRlJob(services, {
+        ...config,
+        caller,
+        model,
+        idempotencyKey: headers["Idempotency-Key"],
+        dataBlob: key,
+        digest: hash.digest("hex"),
+      });
+      return await wire(job);
+    },
+
+    async createSftTrainingJob({ body, headers }, caller) {
+      const { model_id, training_data_url, training_folder_url, config = {}, experimental_config = {}, force } = body;
+      const dataUrl = training_data_url ?? training_folder_url;
+      if (dataUrl === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["training_data_url"] });
+      const model = await loadModel(control, caller, model_id);
+      const idempotencyKey = headers["Idempotency-Key"];
+      const request = { caller, model, idempotencyKey, dataUrl, config, experimentalConfig: experimental_config, force };
+      return await wire(await createSftJob(services, request));
+    },
+
+    async getTrainingJob({ params }, caller) {
+      return await wire(await loadTrainingJob(control, caller, params.training_job_id));
+    },
+
+    async listTrainingJobEvents({ params, query }, caller) {
+      const { id } = await loadTrainingJob(control, caller, params.training_job_id);
+      const { after, limit } = query;
+      const request = { job_id: id, limit: limit + 1, ...(after !== undefined && { after }) };
+      const events = await trainingJobs.events.page(request);
+      return wirePage(events.slice(0, limit).map(wireTrainingEvent), events.length > limit);
+    },
+
+    async listModelTrainingJobs({ params, query }, caller) {
+      const model = await loadModel(control, caller, params.model_id);
+      const page = await trainingJobs.page(model.id, query);
+      return wirePage(await Promise.all(page.jobs.map(wire)), page.has_more);
+    },
+
+    async cancelTrainingJob({ params }, caller) {
+      const { id, project_id } = await loadTrainingJob(control, caller, params.training_job_id);
+      await trainingJobs.fail(
+        { id },
+        { state: "cancelled", error_message: "the job was cancelled", error_type: "cancelled" },
+      );
+      await jobs.cancel(project_id, [id]);
+      return await wire(await loadTrainingJob(control, caller, id));
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { TrainingEventRecord, TrainingJobRecord } from "@heddle/control-plane";
+import { rawJson } from "@heddle/server-stub";
+import type { ResponseSchemas } from "@heddle/server-stub/training";
+import { formatTime } from "@heddle/trace-model";
+
+const statuses = {
+  queued: "PENDING",
+  running: "RUNNING",
+  succeeded: "COMPLETED",
+  failed: "FAILED",
+  cancelled: "CANCELLED",
+} as const;
+
+/** A stored training job as the API shows it. `position` is its position in the queue. */
+export function wireTrainingJob(job: TrainingJobRecord, position: number): ResponseSchemas["TrainingJob"] {
+  const timeOf = (time: bigint | null) => (time === null ? null : formatTime(time));
+  return {
+    id: job.id,
+    model_id: job.model_id,
+    kind: job.kind,
+    status: statuses[job.state],
+    phase: job.phase,
+    queue_position: job.state === "queued" ? position : null,
+    progress: { completed: job.completed_sequences, total: job.num_sequences },
+    created_at: formatTime(job.created_at),
+    training_start: timeOf(job.started_at),
+    training_end: timeOf(job.ended_at),
+    error_message: job.error_message,
+    error_type: job.error_type,
+    step: job.step,
+    checkpoint_id: job.checkpoint_id,
+    num_sequences: job.num_sequences,
+    call_ids: job.call_ids,
+    warnings: job.warnings,
+  };
+}
+
+export function wireTrainingEvent({ id, type, data }: TrainingEventRecord): ResponseSchemas["TrainingJobEvent"] {
+  return { id, type, data: rawJson(data) };
+}

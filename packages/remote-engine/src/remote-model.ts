@@ -1,5 +1,8 @@
-import { isJsonObject, readJsonFile } from "@heddle/durable-files";
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { digestFile, isJsonObject, readJsonFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
+import { digestOf } from "@heddle/training";
 import type { BaseModelInfo, LoraConfig } from "@heddle/training";
 import type { GradientScale } from "./tinker/loss-mapping.js";
 
@@ -32,6 +35,18 @@ export interface ServedModel {
   model: string;
   /** Maximum number of tokens of prompt and completion together (`--max-model-len`). Absent: that of the model. */
   contextLength?: number;
+}
+
+/**
+ * Returns the identity of a model that only its server has: its name there and the files of its local directory. It does
+ * not notice other weights under the same name.
+ */
+export async function remoteModelDigest(model: RemoteModel): Promise<string> {
+  const files = ["config.json", "tokenizer.json"].map(async (name) => {
+    const path = join(model.directory, name);
+    return (await lstat(path).catch(() => undefined)) ? (await digestFile(path)).sha256 : null;
+  });
+  return digestOf(["remote", model.trainer?.model ?? model.inference?.model, await Promise.all(files)]);
 }
 
 /** Reads what the port needs to know of a model from its directory. */

@@ -1,12 +1,20 @@
 import { isJsonObject } from "@heddle/durable-files";
 import { HeddleError, withLoc } from "@heddle/errors";
-import type { BaseModelInfo, EngineHealth, LoraConfig, Trainer, TrainerProvider, TrainerSpec } from "@heddle/training";
+import type {
+  BaseModelInfo,
+  EngineHealth,
+  LoraConfig,
+  Trainer,
+  TrainerProvider,
+  TrainerSpec,
+  WeightsRef,
+} from "@heddle/training";
 import { openHttpClient } from "../http-client.js";
 import type { RemoteModel, TrainedModel } from "../remote-model.js";
-import { describeRemoteModel } from "../remote-model.js";
+import { describeRemoteModel, remoteModelDigest } from "../remote-model.js";
 import { tinkerApi } from "./api.js";
-import type { CheckpointDescription, RemoteState } from "./checkpoint-directory.js";
-import { readCheckpointDirectory } from "./checkpoint-directory.js";
+import type { CheckpointDescription, RemoteState } from "../checkpoint-directory.js";
+import { adapterDigest, readCheckpointDirectory, requireDigest } from "../checkpoint-directory.js";
 import { openSession } from "./session.js";
 import { TinkerTrainer } from "./trainer.js";
 
@@ -26,6 +34,7 @@ export interface TinkerSettings {
 }
 
 interface TrainableModel {
+  model: RemoteModel;
   info: BaseModelInfo;
   trained: TrainedModel;
 }
@@ -40,12 +49,22 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   const open = new Set<Trainer>();
 
   async function modelsOf(): Promise<TrainableModel[]> {
-    const configured = settings.models.flatMap(({ trainer, ...model }) =>
-      trainer ? [{ model, trained: trainer }] : [],
-    );
-    return Promise.all(
-      configured.map(async ({ model, trained }) => ({ info: await describeRemoteModel(model), trained })),
-    );
+    const configured = settings.models.flatMap((model) => (model.trainer ? [{ model, trained: model.trainer }] : []));
+    return Promise.all(configured.map(async (each) => ({ ...each, info: await describeRemoteModel(each.model) })));
+  }
+
+  async function modelOf(baseModel: string): Promise<TrainableModel> {
+    const model = (await modelsOf()).find(({ info }) => info.name === baseModel);
+    if (model) return model;
+    throw new HeddleError("not_found", `the training server has no model for ${baseModel}`, { loc: ["baseModel"] });
+  }
+
+  async function weightsDigest(weights: WeightsRef): Promise<string> {
+    const { model } = await modelOf(weights.baseModel);
+    const digest =
+      weights.checkpoint === undefined ? await remoteModelDigest(model) : await adapterDigest(weights.checkpoint);
+    requireDigest(weights, digest);
+    return digest;
   }
 
   /** The server trains its own model, without an error, when it is asked for another one. */
@@ -61,13 +80,10 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
 
   async function openTrainer(spec: TrainerSpec, signal?: AbortSignal): Promise<Trainer> {
     const { baseModel } = spec.weights;
-    const model = (await modelsOf()).find(({ info }) => info.name === baseModel);
-    if (!model) {
-      throw new HeddleError("not_found", `the training server has no model for ${baseModel}`, {
-        loc: ["weights", "baseModel"],
-      });
-    }
+    const model = await withLoc(["weights"], () => modelOf(baseModel));
     const from = await withLoc(["weights"], () => savedState(spec.weights.checkpoint, baseModel, server));
+    if (spec.weights.digest !== undefined) await withLoc(["weights"], () => weightsDigest(spec.weights));
+    const baseDigest = await remoteModelDigest(model.model);
     const rank = from?.remote.rank ?? (spec.adapter ?? model.trained.lora).rank;
     if (!from && spec.adapter) checkAdapter(spec.adapter, model.trained);
     const context = await requireServerModel(model.trained, signal);
@@ -84,7 +100,8 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
         session,
         modelId,
         baseModel,
-        rank,
+        baseDigest,
+        adapter: { ...trained.lora, rank },
         seed: spec.seed,
         steps: from?.steps ?? 0,
         sequenceNumber: from ? 1 : 0,
@@ -166,6 +183,7 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
         return { ok: false, detail: `the training server: ${error instanceof Error ? error.message : String(error)}` };
       }
     },
+    weightsDigest,
     openTrainer,
     async deleteWeights({ checkpoint }) {
       if (checkpoint === undefined) return;

@@ -133,7 +133,9 @@ describe.for(["sum", "sequence_mean"] as const)("on a server whose gradient scal
         Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, expect.closeTo(value, 8)])),
       );
       output.logprobs.forEach((row, at) =>
-        row.forEach((value, t) => expect(value).toEqual(expect.closeTo(logprobs[at]![t]!, 10))),
+        expect(row.map((value) => Number(value.toFixed(10)))).toEqual(
+          logprobs[at]!.map((value) => Number(value.toFixed(10))),
+        ),
       );
     }
     const [model] = server.models.values();
@@ -174,7 +176,7 @@ describe("a trainer of a server", () => {
     const objective: Objective = { name: "cross_entropy", sequences: [sequence], normalizer: 1 };
     await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({
       code,
-      loc: ["sequences", 0, ...anything()],
+      loc: expect.arrayContaining(["sequences", 0]),
     });
     await expect(trainer.logprobs([sequence])).rejects.toMatchObject({ code });
     expect(opened.server.paths().slice(before)).toEqual([]);
@@ -264,7 +266,11 @@ describe("a trainer of a server", () => {
       const trainer = await provider.openTrainer({ weights: { baseModel }, seed: 7 });
       await trainTwoSteps(trainer, objectives["CISPO"]!.objective);
       const exported = join(directory, "deeper", "adapter");
-      expect(await trainer.exportWeights(exported, { state: true })).toEqual({ baseModel, checkpoint: exported });
+      expect(await trainer.exportWeights(exported, { state: true })).toEqual({
+        baseModel,
+        checkpoint: exported,
+        digest: await provider.weightsDigest({ baseModel, checkpoint: exported }),
+      });
 
       const config: unknown = JSON.parse(await readFile(join(exported, "adapter_config.json"), "utf8"));
       expect(config).toEqual({
@@ -280,7 +286,7 @@ describe("a trainer of a server", () => {
       const state: unknown = JSON.parse(await readFile(join(exported, "training_state.json"), "utf8"));
       const digest: unknown = expect.objectContaining({ sha256: expect.stringMatching(/^[0-9a-f]{64}$/u) });
       expect(state).toMatchObject({
-        format: 1,
+        format: 2,
         base_model: baseModel,
         training: "adapter",
         steps: 2,
@@ -296,7 +302,3 @@ describe("a trainer of a server", () => {
     },
   );
 });
-
-function anything(): unknown[] {
-  return [expect.anything()];
-}

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { HeddleError } from "@heddle/errors";
-import { checkObjective, checkSequences, finishMetrics, objectiveLoss } from "@heddle/training";
+import { checkObjective, checkpointDigest, checkSequences, finishMetrics, objectiveLoss } from "@heddle/training";
 import type {
   ForwardBackwardOutput,
+  LoraConfig,
   Objective,
   OptimizerSettings,
   TokenSequence,
@@ -12,7 +13,7 @@ import type {
 import type { HttpClient } from "../http-client.js";
 import { isJsonObject } from "@heddle/durable-files";
 import type { TinkerApi } from "./api.js";
-import { writeCheckpointDirectory } from "./checkpoint-directory.js";
+import { writeCheckpointDirectory } from "../checkpoint-directory.js";
 import { splitData } from "./chunks.js";
 import type { Datum } from "./datum.js";
 import { datumOf, readLogprobs } from "./datum.js";
@@ -31,7 +32,8 @@ export interface TinkerTrainerSettings {
   /** The model of the server that this trainer changes. */
   modelId: string;
   baseModel: string;
-  rank: number;
+  baseDigest: string;
+  adapter: LoraConfig;
   seed: number;
   /** Optimizer steps before this trainer was opened. */
   steps: number;
@@ -51,6 +53,7 @@ interface OperationOptions {
 
 /** A trainer on a server with the Tinker wire. Calls run one at a time, in order: the server numbers them. */
 export class TinkerTrainer implements Trainer {
+  readonly adapter: LoraConfig;
   readonly #settings: TinkerTrainerSettings;
   #last: Promise<unknown> = Promise.resolve();
   #sequenceNumber: number;
@@ -62,6 +65,7 @@ export class TinkerTrainer implements Trainer {
   #closed = false;
 
   constructor(settings: TinkerTrainerSettings) {
+    this.adapter = settings.adapter;
     this.#settings = settings;
     this.#sequenceNumber = settings.sequenceNumber;
     this.#steps = settings.steps;
@@ -146,16 +150,18 @@ export class TinkerTrainer implements Trainer {
   }
 
   async #write(directory: string, contents: { state: boolean; weights: boolean }): Promise<WeightsRef> {
-    const { baseModel, rank, seed, server } = this.#settings;
+    const { baseModel, baseDigest, adapter, seed, server } = this.#settings;
     const path = contents.state ? await this.#save("save_weights") : undefined;
     const archive = contents.weights ? archivePath(await this.#save("save_weights_for_sampler")) : undefined;
-    const description = { baseModel, steps: this.#steps, seed, ...(path && { remote: { server, path, rank } }) };
-    await writeCheckpointDirectory(directory, description, async (partial) =>
+    const remote = path === undefined ? undefined : { server, path, rank: adapter.rank };
+    const description = { baseModel, baseDigest, steps: this.#steps, seed, remote };
+    const files = await writeCheckpointDirectory(directory, description, async (partial) =>
       archive ? downloadAdapter(this.#settings.http, archive.download, { directory: partial, baseModel }) : [],
     );
     // The archive was only a way to the directory. Servers that cannot delete it keep it.
     if (archive) await this.#settings.api.delete(archive.delete).catch(() => undefined);
-    return { baseModel, checkpoint: directory };
+    const digest = archive && checkpointDigest({ training: "adapter", files }, baseDigest);
+    return { baseModel, checkpoint: directory, ...(digest !== undefined && { digest }) };
   }
 
   /** Saves on the server under a new name, because names cannot be reused. Returns the `tinker://` path. */

@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
-import { join } from "node:path";
-import { digestFile, readJsonFile, withFileErrors } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
+import { adapterDigest } from "../checkpoint-directory.js";
 import { errorOf, reasonOf } from "../server-response.js";
 import type { ServerResponse } from "../server-response.js";
 
@@ -18,6 +16,8 @@ export interface AdapterSettings {
 export interface AdapterLease {
   /** Name of the adapter on the server. */
   name: string;
+  /** Identity of the weights by content. */
+  digest: string;
   release(): void;
 }
 
@@ -32,7 +32,7 @@ export interface Adapters {
 }
 
 interface LoadedAdapter {
-  name: Promise<string>;
+  named: Promise<{ name: string; digest: string }>;
   leases: number;
   /** Called at the end of the last request, once `unload` was asked for. */
   idle?: () => void;
@@ -49,28 +49,29 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
   /** By directory, least recently used first. */
   const loaded = new Map<string, LoadedAdapter>();
 
-  async function load(directory: string): Promise<string> {
-    const name = await adapterName(directory);
+  async function load(directory: string): Promise<{ name: string; digest: string }> {
+    const digest = await adapterDigest(directory);
+    const name = `heddle-${digest.slice(0, 32)}`;
     const response = await post("v1/load_lora_adapter", { lora_name: name, lora_path: serverPath(directory) });
-    if (response.status < 300) return name;
+    if (response.status < 300) return { name, digest };
     const reason = reasonOf(response.body);
-    if (response.status === 400 && /already (?:been )?loaded|load_inplace/iu.test(reason)) return name;
+    if (response.status === 400 && /already (?:been )?loaded|load_inplace/iu.test(reason)) return { name, digest };
     if (response.status === 404 && /not found$/iu.test(reason)) {
       const message = `${server} does not load adapters at run time: start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True and --enable-lora`;
       throw new HeddleError("unsupported", message);
     }
     if (response.status === 404) {
       const message = `${server} does not find the checkpoint: its directory must be on a file system of both machines (${reason})`;
-      throw new HeddleError("not_found", message, { loc: ["weights", "checkpoint"] });
+      throw new HeddleError("not_found", message, { loc: ["checkpoint"] });
     }
     throw errorOf(server, response);
   }
 
   async function unloadNow(directory: string, adapter: LoadedAdapter): Promise<void> {
     if (loaded.get(directory) === adapter) loaded.delete(directory);
-    const name = await adapter.name.catch(() => undefined);
-    if (name === undefined) return;
-    const response = await post("v1/unload_lora_adapter", { lora_name: name });
+    const named = await adapter.named.catch(() => undefined);
+    if (!named) return;
+    const response = await post("v1/unload_lora_adapter", { lora_name: named.name });
     // 404: the server was restarted, or has evicted it.
     if (response.status >= 300 && response.status !== 404) throw errorOf(server, response);
   }
@@ -85,7 +86,7 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
 
   return {
     async acquire(directory) {
-      const adapter = loaded.get(directory) ?? { name: load(directory), leases: 0 };
+      const adapter = loaded.get(directory) ?? { named: load(directory), leases: 0 };
       loaded.delete(directory);
       loaded.set(directory, adapter);
       adapter.leases++;
@@ -96,7 +97,7 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
         else evict();
       };
       try {
-        return { name: await adapter.name, release };
+        return { ...(await adapter.named), release };
       } catch (error) {
         if (loaded.get(directory) === adapter) loaded.delete(directory);
         release();
@@ -112,20 +113,4 @@ export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): 
       await unloadNow(directory, adapter);
     },
   };
-}
-
-/** @throws HeddleError `unsupported` when the directory has no adapter. */
-async function adapterName(directory: string): Promise<string> {
-  return withFileErrors("the adapter could not be read", async () => {
-    await readJsonFile(directory, "adapter_config.json").catch((error: unknown) => {
-      if (!(error instanceof HeddleError && error.code === "not_found")) throw error;
-      const message = `${server} loads adapters only, and the checkpoint has no adapter_config.json`;
-      throw new HeddleError("unsupported", message, { loc: ["weights", "checkpoint"] });
-    });
-    const hash = createHash("sha256");
-    for (const name of ["adapter_config.json", "adapter_model.safetensors"]) {
-      hash.update((await digestFile(join(directory, name))).sha256);
-    }
-    return `heddle-${hash.digest("hex").slice(0, 32)}`;
-  });
 }

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { openTokenizer } from "@heddle/chat-format";
 import { isJsonObject } from "@heddle/durable-files";
-import { HeddleError } from "@heddle/errors";
+import { HeddleError, withLoc } from "@heddle/errors";
 import type { CompletionChunk, GenerateRequest, GenerateResult, SamplerProvider, WeightsRef } from "@heddle/training";
 import type { HttpResponse } from "../http-client.js";
 import { openHttpClient } from "../http-client.js";
 import type { RemoteModel } from "../remote-model.js";
-import { describeRemoteModel } from "../remote-model.js";
+import { requireDigest } from "../checkpoint-directory.js";
+import { describeRemoteModel, remoteModelDigest } from "../remote-model.js";
 import type { ServerResponse } from "../server-response.js";
 import { errorOf, readResponse, reasonOf, retryAfterMs } from "../server-response.js";
 import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
@@ -61,7 +62,7 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   function modelOf(name: string) {
     const model = served.find((each) => each.name === name);
     if (model) return model;
-    throw new HeddleError("not_found", `${server} has no model for ${name}`, { loc: ["weights", "baseModel"] });
+    throw new HeddleError("not_found", `${server} has no model for ${name}`, { loc: ["baseModel"] });
   }
 
   function eosIdsOf(directory: string): Promise<readonly number[]> {
@@ -71,11 +72,20 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
     return known;
   }
 
-  async function acquire({ baseModel, checkpoint }: WeightsRef): Promise<AdapterLease> {
-    const { inference } = modelOf(baseModel);
-    return checkpoint === undefined
-      ? { name: inference.model, release: () => undefined }
-      : adapters.acquire(checkpoint);
+  async function acquire(weights: WeightsRef): Promise<AdapterLease> {
+    const { baseModel, checkpoint } = weights;
+    const model = modelOf(baseModel);
+    const lease =
+      checkpoint === undefined
+        ? { name: model.inference.model, digest: await remoteModelDigest(model), release: () => undefined }
+        : await adapters.acquire(checkpoint);
+    try {
+      requireDigest(weights, lease.digest);
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+    return lease;
   }
 
   async function generate(
@@ -89,12 +99,12 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
       });
     }
     const { baseModel, checkpoint } = request.weights;
-    const { directory } = modelOf(baseModel);
+    const { directory } = withLoc(["weights"], () => modelOf(baseModel));
     const ending = await eosIdsOf(directory);
     const abort = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
     for (let attempt = 1; ; attempt++) {
       if (abort.aborted) throw new HeddleError("aborted", "the request was aborted");
-      const lease = await acquire(request.weights);
+      const lease = await withLoc(["weights"], () => acquire(request.weights));
       try {
         const body = completionBody(request, lease.name, ending);
         const response = await sendCompletion(body, abort);

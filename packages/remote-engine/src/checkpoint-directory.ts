@@ -13,6 +13,8 @@ import {
   writeDurableFile,
 } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
+import { checkpointDigest, weightFiles } from "@heddle/training";
+import type { WeightsRef } from "@heddle/training";
 
 /** A training state that a server keeps, as a checkpoint directory refers to it. */
 export interface RemoteState {
@@ -23,8 +25,13 @@ export interface RemoteState {
   rank: number;
 }
 
+/** Size and SHA-256 of the files of a checkpoint, by name. */
+export type CheckpointFiles = Map<string, WrittenFile>;
+
 export interface CheckpointDescription {
   baseModel: string;
+  /** Identity of the base model. */
+  baseDigest: string;
   /** Optimizer steps so far. */
   steps: number;
   seed: number;
@@ -32,32 +39,33 @@ export interface CheckpointDescription {
 }
 
 const stateFile = "training_state.json";
-const format = 1;
+const format = 2;
 
 /**
  * Creates a checkpoint directory: `fill` writes files and returns their names, then `training_state.json` with their
  * digests is added. The write is atomic: the directory appears with all files synced, or not at all.
  *
+ * @returns the files by name.
  * @throws HeddleError `conflict` when the directory exists.
  */
 export async function writeCheckpointDirectory(
   directory: string,
   description: CheckpointDescription,
   fill: (partial: string) => Promise<string[]>,
-): Promise<void> {
+): Promise<CheckpointFiles> {
   if (!isAbsolute(directory)) {
     throw new HeddleError("invalid", "a checkpoint's directory must be absolute", { loc: ["directory"] });
   }
   const parent = dirname(directory);
   const partial = join(parent, `.${randomBytes(6).toString("hex")}.${process.pid}.partial`);
+  const files: CheckpointFiles = new Map();
   await withFileErrors("the checkpoint could not be written", async () => {
     await requireAbsent(directory);
     await makeDurableDirectory(parent);
     await mkdir(partial);
-    const files: Record<string, WrittenFile> = {};
     for (const name of await fill(partial)) {
       await syncFile(join(partial, name));
-      files[name] = await digestFile(join(partial, name));
+      files.set(name, await digestFile(join(partial, name)));
     }
     await writeDurableFile(join(partial, stateFile), stateJson(description, files));
     await syncDirectory(partial);
@@ -65,6 +73,7 @@ export async function writeCheckpointDirectory(
     await rename(partial, directory);
     await syncDirectory(parent);
   }).finally(() => rm(partial, { recursive: true, force: true }));
+  return files;
 }
 
 async function requireAbsent(directory: string): Promise<void> {
@@ -78,12 +87,21 @@ async function syncFile(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/** The format that the embedded engine reads, with `remote` in addition. */
+/** The format of every engine's checkpoints, with `remote` in addition. */
 function stateJson(
-  { baseModel, steps, seed, remote }: CheckpointDescription,
-  files: Record<string, WrittenFile>,
+  { baseModel, baseDigest, steps, seed, remote }: CheckpointDescription,
+  files: CheckpointFiles,
 ): string {
-  const state = { format, base_model: baseModel, training: "adapter", steps, seed, files, ...(remote && { remote }) };
+  const state = {
+    format,
+    base_model: baseModel,
+    base_digest: baseDigest,
+    training: "adapter",
+    steps,
+    seed,
+    files: Object.fromEntries(files),
+    ...(remote && { remote }),
+  };
   return `${JSON.stringify(state, null, 2)}\n`;
 }
 
@@ -94,11 +112,38 @@ function stateJson(
  */
 export async function readCheckpointDirectory(directory: string): Promise<CheckpointDescription> {
   const state = await readStored(() => readJsonFile(directory, stateFile));
-  const { base_model: baseModel, steps, seed, remote } = state;
-  if (state["format"] !== format || typeof baseModel !== "string" || typeof steps !== "number") {
+  const { base_model: baseModel, base_digest: baseDigest, steps, seed, remote } = state;
+  const isComplete = typeof baseModel === "string" && typeof baseDigest === "string" && typeof steps === "number";
+  if (state["format"] !== format || !isComplete) {
     throw new HeddleError("corrupt", `${stateFile} of the checkpoint cannot be read`, { details: { file: stateFile } });
   }
-  return { baseModel, steps, seed: typeof seed === "number" ? seed : 0, remote: remoteState(remote) };
+  return { baseModel, baseDigest, steps, seed: typeof seed === "number" ? seed : 0, remote: remoteState(remote) };
+}
+
+/**
+ * Returns the identity of the adapter in a directory, from the contents of its files and the recorded base model.
+ *
+ * @throws HeddleError `unsupported` when the directory has no adapter.
+ */
+export async function adapterDigest(directory: string): Promise<string> {
+  const { baseDigest } = await readCheckpointDirectory(directory);
+  const files: CheckpointFiles = new Map();
+  for (const name of weightFiles.adapter) {
+    const path = join(directory, name);
+    if (!(await lstat(path).catch(() => undefined))) {
+      throw new HeddleError("unsupported", `the checkpoint is no adapter: it has no ${name}`, { loc: ["checkpoint"] });
+    }
+    files.set(name, await withFileErrors("the adapter could not be read", () => digestFile(path)));
+  }
+  return checkpointDigest({ training: "adapter", files }, baseDigest);
+}
+
+/** Throws `conflict` if a reference names other weights than were found. */
+export function requireDigest({ digest }: WeightsRef, found: string): void {
+  if (digest === undefined || digest === found) return;
+  throw new HeddleError("conflict", `the weights have the digest ${found}, not ${digest}: they were replaced`, {
+    loc: ["digest"],
+  });
 }
 
 function remoteState(value: unknown): RemoteState | undefined {

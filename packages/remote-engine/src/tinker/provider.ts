@@ -169,6 +169,7 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   }
 
   return {
+    models: new Set(settings.models.flatMap(({ name, trainer }) => (trainer ? [name] : []))),
     async capabilities() {
       return { models: (await modelsOf()).map(({ info, trained }) => withCapabilities(info, trained)) };
     },

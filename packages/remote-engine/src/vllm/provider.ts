@@ -7,7 +7,7 @@ import type { HttpResponse } from "../http-client.js";
 import { openHttpClient } from "../http-client.js";
 import type { RemoteModel } from "../remote-model.js";
 import { requireDigest } from "../checkpoint-directory.js";
-import { describeRemoteModel, remoteModelDigest } from "../remote-model.js";
+import { describeRemoteModel } from "../remote-model.js";
 import type { ServerResponse } from "../server-response.js";
 import { errorOf, readResponse, reasonOf, retryAfterMs } from "../server-response.js";
 import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
@@ -72,20 +72,19 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
     return known;
   }
 
-  async function acquire(weights: WeightsRef): Promise<AdapterLease> {
+  async function acquire(weights: WeightsRef): Promise<Omit<AdapterLease, "digest">> {
     const { baseModel, checkpoint } = weights;
     const model = modelOf(baseModel);
-    const lease =
-      checkpoint === undefined
-        ? { name: model.inference.model, digest: await remoteModelDigest(model), release: () => undefined }
-        : await adapters.acquire(checkpoint);
+    // Which weights the server has under the name of a base model cannot be verified.
+    if (checkpoint === undefined) return { name: model.inference.model, release: () => undefined };
+    const lease = await adapters.acquire(checkpoint);
     try {
       requireDigest(weights, lease.digest);
+      return lease;
     } catch (error) {
       lease.release();
       throw error;
     }
-    return lease;
   }
 
   async function generate(
@@ -153,6 +152,7 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   }
 
   return {
+    models: new Set(served.map(({ name }) => name)),
     async capabilities() {
       const models = await Promise.all(
         served.map(async (model) => {

@@ -25,10 +25,15 @@ export async function checkParity(engine: TrainingEngine, weights: WeightsRef, s
   const tokens = Int32Array.from([...prompt, ...sampled.map(({ token }) => token)]);
   const mask = Uint8Array.from(tokens, (_, at) => Number(at >= prompt.length));
   const trained = await trainedLogprobs(engine, weights, { tokens, mask }, signal);
-  const difference = Math.max(0, ...sampled.map(({ logprob }, at) => Math.abs(logprob - (trained[prompt.length + at] ?? NaN))));
+  const difference = Math.max(
+    0,
+    ...sampled.map(({ logprob }, at) => Math.abs(logprob - (trained[prompt.length + at] ?? NaN))),
+  );
   if (difference <= parityTolerance) return;
   const found = `log-probabilities of served and trained weights differ by up to ${difference}`;
-  throw new HeddleError("failed", `${found}; at most ${parityTolerance} is accepted`, { details: { error_type: "parity" } });
+  throw new HeddleError("failed", `${found}; at most ${parityTolerance} is accepted`, {
+    details: { error_type: "parity" },
+  });
 }
 
 async function trainedLogprobs(

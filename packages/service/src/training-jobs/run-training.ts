@@ -73,7 +73,8 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     onEvent: async (event) => {
       run.watch.progress();
       run.attempt.checkHeld();
-      if (event.type === "training_ended") await finish(run, event.data, { metrics, untrained: !start.from.checkpoint });
+      if (event.type === "training_ended")
+        await finish(run, event.data, { metrics, untrained: !start.from.checkpoint });
       else await report(run, event);
     },
   };
@@ -120,7 +121,11 @@ async function meanLoss(
 ): Promise<Record<string, number>> {
   const losses: number[] = [];
   for (let after: string | undefined; ;) {
-    const page = await control.trainingJobs.events.page({ job_id: id, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await control.trainingJobs.events.page({
+      job_id: id,
+      limit: 1000,
+      ...(after !== undefined && { after }),
+    });
     for (const { type, data } of page) {
       const { loss } = JSON.parse(data) as { loss?: unknown };
       if (type === "gradient_step" && typeof loss === "number") losses.push(loss);

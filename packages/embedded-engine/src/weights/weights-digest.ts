@@ -4,6 +4,7 @@ import type { ModelConfig } from "../model/config.js";
 import { fileDigest } from "./file-digests.js";
 import { tensorFiles } from "./sharded-tensors.js";
 import type { TrainingState } from "./training-state.js";
+import { weightFiles } from "./training-state.js";
 
 // The identity of weights by content: a SHA-256 in hexadecimal. Weights with the same digest compute the same numbers.
 
@@ -24,12 +25,6 @@ export function checkpointDigest({ training, files }: TrainingState, baseDigest:
   const weights = weightFiles[training].map((name) => [name, files.get(name)?.sha256 ?? null]);
   return digestOf(training === "full" ? ["full", weights] : ["adapter", baseDigest, weights]);
 }
-
-/** The files of a checkpoint that hold its weights and their shape. */
-export const weightFiles = {
-  full: ["config.json", "model.safetensors"],
-  adapter: ["adapter_config.json", "adapter_model.safetensors"],
-} as const;
 
 function digestOf(parts: unknown): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");

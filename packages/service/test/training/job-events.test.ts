@@ -25,7 +25,7 @@ const pageOf = async (id: string, query: Record<string, string | number> = {}) =
 const requestOf = (model_id: string, steps: number) => ({
   model_id,
   trajectory_groups: [
-    { trajectories: Array.from({ length: steps }, (_, n) => trajectory(n, choice(n % 2 === 0 ? "yes" : "no"))) },
+    { trajectories: Array.from({ length: steps }, (_, n) => trajectory(n * n, choice(n % 2 === 0 ? "yes" : "no"))) },
   ],
   experimental_config: { packed_sequence_length: 1, learning_rate: 1e-4 },
 });

@@ -5,6 +5,7 @@ import { isJsonObject } from "@heddle/durable-files";
 import type { ReasoningTags } from "./reasoning.js";
 import { reasoningTags } from "./reasoning.js";
 import { toolCallFormat } from "./tool-calls/detect-format.js";
+import { tagsOf } from "./tool-calls/block-formats.js";
 import type { ToolCallFormat } from "./tool-calls/tool-call.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
 import type { TemplateLimits } from "./template-limits.js";
@@ -57,6 +58,8 @@ export interface OutputFormat {
   /** Undefined if the template does not tell how calls are written. */
   toolCalls: ToolCallFormat | undefined;
   reasoning: ReasoningTags;
+  /** Tags of calls or reasoning are special tokens, which the text must contain in order to be parsed. */
+  specialTags: boolean;
 }
 
 export interface ChatTemplateOptions {
@@ -91,8 +94,13 @@ export async function openChatTemplate(
     }
   }
 
+  function isSpecial(tag: string): boolean {
+    const id = tokenizer.idOf(tag);
+    return id !== undefined && tokenizer.specialIds.has(id);
+  }
+
   function sourceOf({ template, tools }: Pick<ChatRequest, "template" | "tools">): string {
-    return template ?? chooseTemplate(templates, { tools: Array.isArray(tools) && tools.length > 0 });
+    return template ?? chooseTemplate(templates, { tools: hasTools({ tools }) });
   }
 
   async function renderText(request: ChatRequest): Promise<string> {
@@ -127,7 +135,10 @@ export async function openChatTemplate(
     renderText,
     outputFormat(request) {
       const source = sourceOf(request);
-      return { toolCalls: toolCallFormat(source), reasoning: reasoningTags(source) };
+      const toolCalls = toolCallFormat(source);
+      const reasoning = reasoningTags(source);
+      const tags = [reasoning.open, reasoning.close, ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : [])];
+      return { toolCalls, reasoning, specialTags: tags.some(isSpecial) };
     },
     async render(request) {
       const text = await renderText(request);
@@ -135,6 +146,10 @@ export async function openChatTemplate(
       return { text, ids: tokenizer.encode(text, { addSpecialTokens, maxTokens }) };
     },
   };
+}
+
+function hasTools({ tools }: Pick<ChatRequest, "tools">): boolean {
+  return Array.isArray(tools) && tools.length > 0;
 }
 
 const reservedVariables = ["messages", "tools", "documents", "add_generation_prompt", "namespace"];

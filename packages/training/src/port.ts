@@ -93,6 +93,8 @@ export interface EngineHealth {
 }
 
 export interface EngineProvider {
+  /** Names of the models that belong to this provider alone. Absent: all models that no other provider names. */
+  readonly models?: ReadonlySet<BaseModelName>;
   /** Lists the models that the provider knows. Absent `training` or `sampling` means that it cannot do it. */
   capabilities(): Promise<EngineCapabilities>;
   health(): Promise<EngineHealth>;

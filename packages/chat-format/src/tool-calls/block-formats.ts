@@ -14,6 +14,8 @@ export interface BlockFormat {
   close?: string;
   /** Tags around all blocks, which are removed. */
   wrappers: readonly string[];
+  /** Tags inside of a block. */
+  separators?: readonly string[];
   /** Without it, a block is one JSON object, whose arguments are read as they arrive. */
   read?: ReadCalls;
 }
@@ -30,13 +32,22 @@ export const formats: Readonly<Record<ToolCallFormat, BlockFormat | MessageForma
   "function-tags": { open: "<tool_call>", close: "</tool_call>", wrappers: [], read: functionTags },
   "argument-tags": { open: "<tool_call>", close: "</tool_call>", wrappers: [], read: argumentTags },
   "tagged-pythonic": { open: "<|tool_call_start|>", close: "<|tool_call_end|>", wrappers: [], read: pythonCalls },
-  mistral: { open: "[TOOL_CALLS]", wrappers: [], read: mistralCalls },
+  mistral: { open: "[TOOL_CALLS]", wrappers: [], separators: ["[ARGS]", "[CALL_ID]"], read: mistralCalls },
   deepseek: {
     open: "<｜tool▁call▁begin｜>",
     close: "<｜tool▁call▁end｜>",
     wrappers: ["<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"],
+    separators: ["<｜tool▁sep｜>"],
     read: deepSeekCalls,
   },
   "llama-json": { starts: ["{", "<|python_tag|>"], read: llamaCalls },
   pythonic: { starts: ["["], read: pythonCalls },
 };
+
+/** Returns the texts that must reach the parser, which may be special tokens. */
+export function tagsOf(name: ToolCallFormat): string[] {
+  const format = formats[name];
+  if ("starts" in format) return [...format.starts];
+  const { open, close = open, wrappers, separators = [] } = format;
+  return [open, close, ...wrappers, ...separators];
+}

@@ -111,7 +111,9 @@ export class BlockStream implements ToolCallStream {
 
   #callsIn({ text, reader }: OpenBlock): WrittenCall[] | undefined {
     if (!reader) return this.#format.read?.(text, this.#tools);
-    return reader.name === undefined ? undefined : [{ name: reader.name, arguments: normalArguments(reader.arguments) }];
+    return reader.name === undefined
+      ? undefined
+      : [{ name: reader.name, arguments: normalArguments(reader.arguments) }];
   }
 
   #emitContent(text: string): void {
@@ -123,7 +125,7 @@ export class BlockStream implements ToolCallStream {
   /** Splits a text before the white space and wrappers at its end. */
   #splitPadding(text: string): [kept: string, padding: string] {
     let kept = text;
-    for (let before = ""; before !== kept; ) {
+    for (let before = ""; before !== kept;) {
       before = kept;
       kept = kept.trimEnd();
       const wrapper = this.#format.wrappers.find((tag) => kept.endsWith(tag));
@@ -134,7 +136,7 @@ export class BlockStream implements ToolCallStream {
 
   #withoutLeadingPadding(text: string): string {
     let rest = text;
-    for (let before = ""; before !== rest; ) {
+    for (let before = ""; before !== rest;) {
       before = rest;
       rest = rest.trimStart();
       const wrapper = this.#format.wrappers.find((tag) => rest.startsWith(tag));

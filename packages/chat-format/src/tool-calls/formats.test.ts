@@ -111,7 +111,12 @@ const cases: Record<ToolCallFormat, [title: string, text: string, content: strin
       [["g", '{"a": "x \\"y\\"\\n", "b": {"c": 1}}']],
     ],
     ["no arguments", "<tool_call>g\n</tool_call>", "", [["g", "{}"]]],
-    ["a key without value", "<tool_call>g<arg_key>a</arg_key></tool_call>", "<tool_call>g<arg_key>a</arg_key></tool_call>", []],
+    [
+      "a key without value",
+      "<tool_call>g<arg_key>a</arg_key></tool_call>",
+      "<tool_call>g<arg_key>a</arg_key></tool_call>",
+      [],
+    ],
     ["a sentence", "<tool_call>not a call</tool_call>", "<tool_call>not a call</tool_call>", []],
   ],
   "function-tags": [
@@ -150,7 +155,7 @@ const cases: Record<ToolCallFormat, [title: string, text: string, content: strin
   "tagged-pythonic": [
     [
       "calls",
-      "Look.<|tool_call_start|>[f(text=\"é\\n\", count=1e3), g()]<|tool_call_end|> Done.",
+      'Look.<|tool_call_start|>[f(text="é\\n", count=1e3), g()]<|tool_call_end|> Done.',
       "Look.Done.",
       [
         ["f", '{"text": "é\\n", "count": 1e3}'],
@@ -191,7 +196,8 @@ test("a long malformed text remains text", () => {
     ["pythonic", `[f(a="${"\\".repeat(600_001)}`],
     ["deepseek", `<｜tool▁call▁begin｜>f<｜tool▁sep｜>${"```json".repeat(30_000)}`],
   ];
-  for (const [format, text] of texts) expect(parseToolCalls(text, { format, tools })).toEqual({ content: text, toolCalls: [] });
+  for (const [format, text] of texts)
+    expect(parseToolCalls(text, { format, tools })).toEqual({ content: text, toolCalls: [] });
 });
 
 test("a call is returned as soon as it is complete", () => {

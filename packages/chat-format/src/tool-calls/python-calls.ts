@@ -76,11 +76,14 @@ class Reader {
 
   #string(): string {
     const quoted = this.#match(/'(?:[^'\\\n]|\\[^])*'|"(?:[^"\\\n]|\\[^])*"/y).slice(1, -1);
-    return quoted.replaceAll(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([^]))/g, (whole, x?: string, u?: string, other = "") => {
-      const code = x ?? u;
-      if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
-      return "\\'\"/".includes(other) ? other : (escapes[other] ?? whole);
-    });
+    return quoted.replaceAll(
+      /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([^]))/g,
+      (whole, x?: string, u?: string, other = "") => {
+        const code = x ?? u;
+        if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+        return "\\'\"/".includes(other) ? other : (escapes[other] ?? whole);
+      },
+    );
   }
 
   #separated<Item>(closing: string, read: () => Item): Item[] {

@@ -14,7 +14,9 @@ export function functionTags(body: string, tools: ToolParameters): WrittenCall[]
   if (whole === undefined || name === undefined) return undefined;
   const inside = body.slice(whole.length).trimEnd();
   const tags: ArgumentTags = { key: ["<parameter=", ">"], value: ["", "</parameter>"] };
-  return readArguments(name, withoutEnd(inside, "</function>"), tags, tools, (value) => value.replace(/^\n/, "").replace(/\n$/, ""));
+  return readArguments(name, withoutEnd(inside, "</function>"), tags, tools, (value) =>
+    value.replace(/^\n/, "").replace(/\n$/, ""),
+  );
 }
 
 /** Reads `name<arg_key>key</arg_key><arg_value>value</arg_value>…`. */

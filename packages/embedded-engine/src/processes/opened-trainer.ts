@@ -12,7 +12,7 @@ import { loadWeights, weightsDigest } from "../weights/load-weights.js";
 import type { OptimizerState } from "../weights/optimizer-file.js";
 import type { TrainingState } from "../weights/training-state.js";
 import { readTrainingState } from "../weights/training-state.js";
-import { checkpointDigest } from "../weights/weights-digest.js";
+import { checkpointDigest } from "@heddle/training";
 import { baseModelDigest, exportName } from "../weights/base-models.js";
 import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 

@@ -2,6 +2,7 @@ import type { JsonObject, WrittenFile } from "@heddle/durable-files";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
+import { weightFiles } from "@heddle/training";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
 import { fileDigest } from "./file-digests.js";
@@ -60,12 +61,6 @@ export async function readTrainingState(directory: string): Promise<TrainingStat
     throw error;
   }
 }
-
-/** Files by kind of weights: those that hold them and their shape. */
-export const weightFiles = {
-  full: ["config.json", "model.safetensors"],
-  adapter: ["adapter_config.json", "adapter_model.safetensors"],
-} as const;
 
 async function foreignState(directory: string): Promise<TrainingState | undefined> {
   for (const training of ["adapter", "full"] as const) {

@@ -16,7 +16,8 @@ export interface Query {
 
 const maxTokens = 5000;
 const maxDepth = 20;
-const maxFields = 20_000;
+/** Selected fields and fragments, each as often as it is applied to an object. */
+const maxNodes = 100_000;
 
 /**
  * Selects from `roots` what a query asks for. There is no schema: a field that an object does not have is null. Throws
@@ -50,7 +51,7 @@ function read(query: string): DocumentNode {
 class Selection {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Record<string, unknown>;
-  #fields = 0;
+  #nodes = 0;
 
   constructor({ definitions }: DocumentNode, variables: Record<string, unknown>) {
     const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
@@ -65,7 +66,6 @@ class Selection {
     if (selected === undefined || typeof value !== "object" || value === null) return value;
     const result: Record<string, unknown> = {};
     for (const field of this.fieldsOf(selected, typeNameOf(value), depth)) {
-      if (++this.#fields > maxFields) throw new GraphqlError(`a response has at most ${maxFields} fields`);
       const own: unknown = (value as Fields)[field.name.value];
       const found: unknown =
         typeof own === "function" ? await (own as (args: Arguments) => unknown)(this.#argumentsOf(field)) : own;
@@ -79,6 +79,7 @@ class Selection {
   *fieldsOf(selected: SelectionSetNode, type: string | undefined, depth: number): Generator<FieldNode> {
     if (depth > maxDepth) throw new GraphqlError(`a query has at most ${maxDepth} levels`);
     for (const node of selected.selections) {
+      if (++this.#nodes > maxNodes) throw new GraphqlError(`a query selects at most ${maxNodes} times`);
       if (!this.#isIncluded(node.directives)) continue;
       if (node.kind === Kind.FIELD) yield node;
       else {

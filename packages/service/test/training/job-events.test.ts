@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
@@ -24,7 +25,7 @@ const pageOf = async (id: string, query: Record<string, string | number> = {}) =
 const requestOf = (model_id: string, steps: number) => ({
   model_id,
   trajectory_groups: [
-    { trajectories: Array.from({ length: steps }, (_, n) => trajectory(n, choice(n % 2 === 0 ? "yes" : "no"))) },
+    { trajectories: Array.from({ length: steps }, (_, n) => trajectory(n * n, choice(n % 2 === 0 ? "yes" : "no"))) },
   ],
   experimental_config: { packed_sequence_length: 1, learning_rate: 1e-4 },
 });
@@ -37,6 +38,7 @@ test("45 gradient steps are read page by page, each once, and never expire while
   let reads = 0;
   while (started === undefined || reads < 5) {
     const { data } = await pageOf(id, { limit: 1 });
+    await delay(5);
     if (data[0] === undefined) continue;
     started ??= data[0];
     expect(data[0]).toEqual(started);

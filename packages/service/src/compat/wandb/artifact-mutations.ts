@@ -150,6 +150,18 @@ export function artifactMutations(context: GraphqlContext): Fields {
       return { artifact: versionFields(context, version) };
     },
 
+    /** Tags and times to live are not kept. */
+    async updateArtifact(args: Arguments) {
+      const input = objectIn(args, "input");
+      const version = await writableVersion(input["artifactID"]);
+      const [description, metadata] = [textIn(input, "description"), textIn(input, "metadata")];
+      const described = await artifacts.describe(version, {
+        ...(description !== undefined && { description }),
+        ...(metadata !== undefined && { metadata }),
+      });
+      return { artifact: versionFields(context, described) };
+    },
+
     addAliases: async (args: Arguments) =>
       await eachAlias(args, async ({ project_id, collection: name, index }, alias) => {
         if (alias !== "latest") await artifacts.setAlias({ project_id, name, alias }, `v${index}`);

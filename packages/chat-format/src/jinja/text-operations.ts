@@ -40,7 +40,8 @@ export function splitSpaces(text: string, limit: number, fromEnd: boolean, budge
   return budget.list(pieces);
 }
 
-const lineEnd = new RegExp("\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]", "g");
+// oxlint-disable-next-line no-control-regex -- the line ends of `str.splitlines`
+const lineEnd = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
 
 export function splitLines(text: string, keepEnds: boolean, budget: Budget): string[] {
   const ends = [...text.matchAll(lineEnd)];

@@ -51,6 +51,8 @@ interface OperationOptions {
   changes: boolean;
 }
 
+const unloadTimeoutMs = 30_000;
+
 /** A trainer on a server with the Tinker wire. Calls run one at a time, in order: the server numbers them. */
 export class TinkerTrainer implements Trainer {
   readonly adapter: LoraConfig;
@@ -100,8 +102,8 @@ export class TinkerTrainer implements Trainer {
         const coefficients = lossCoefficients(trained.objective, logprobs);
         loss = linearLoss(trained.objective.sequences, coefficients, gradientScale);
       }
-      this.#hasGradient = true;
       const logprobs = await this.#forwardBackward(loss, trained.objective.sequences, signal);
+      this.#hasGradient = true;
       const output = objectiveLoss(trained.objective, logprobs);
       onProgress?.(output.sums["trainedTokens"] ?? 0);
       const all = emptyLogprobs(objective);
@@ -139,9 +141,10 @@ export class TinkerTrainer implements Trainer {
     if (this.#closed) return;
     this.#closed = true;
     await this.#last;
+    const signal = AbortSignal.timeout(unloadTimeoutMs);
     try {
-      const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true });
-      await api.result(id);
+      const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true, signal });
+      await api.result(id, signal);
     } finally {
       // Without heartbeats, the server unloads a model that could not be unloaded now.
       session.close();

@@ -71,7 +71,12 @@ function trainerOf(
     const either = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
     const response = child.call(method, params, { signal: either, onEvent });
     // A graph that is running cannot be stopped. Later calls wait for it in the process.
-    return await untilAborted(response, signal && delayed(signal));
+    const later = signal && delayed(signal);
+    try {
+      return await untilAborted(response, later?.signal);
+    } finally {
+      later?.release();
+    }
   }
 
   async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
@@ -105,11 +110,11 @@ function trainerOf(
   };
 }
 
-/** Returns a signal that aborts a while after another. */
-function delayed(signal: AbortSignal): AbortSignal {
+/** Returns a signal that aborts a while after another, until it is released. */
+function delayed(signal: AbortSignal): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const abortLater = (): void => void setTimeout(() => controller.abort(), abortMs).unref();
   if (signal.aborted) abortLater();
   else signal.addEventListener("abort", abortLater, { once: true });
-  return controller.signal;
+  return { signal: controller.signal, release: () => signal.removeEventListener("abort", abortLater) };
 }

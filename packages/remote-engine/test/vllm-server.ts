@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { adapterValues } from "./adapter-files.js";
 
 export interface VllmRequest {
   method: string;
@@ -35,6 +36,8 @@ export class VllmServer {
   /** Tokens of each completion by index; the last entry repeats. */
   script: ServedToken[][] = [];
   finish: { finish_reason: string; stop_reason: string | number | null } = { finish_reason: "stop", stop_reason: null };
+  /** Vocabulary of the model: the prompt is then scored by the weights of the adapter. */
+  vocabulary: number | undefined;
   /** Whether adapters may be loaded at run time. */
   loadsAdapters = true;
   fault: (request: VllmRequest) => VllmFault | undefined = () => undefined;
@@ -107,6 +110,23 @@ export class VllmServer {
     succeed(`Success: LoRA adapter '${name}' added successfully.`);
   }
 
+  #promptEntries(prompt: number[], model: string) {
+    const { vocabulary } = this;
+    const directory = this.adapters.get(model);
+    const logits =
+      vocabulary !== undefined && directory !== undefined
+        ? adapterValues(readFileSync(join(directory, "adapter_model.safetensors")))
+        : undefined;
+    return prompt.map((token, at) => {
+      if (at === 0) return null;
+      const scored = logits && vocabulary ? bigramLogprob(logits, vocabulary, [prompt[at - 1]!, token]) : -2 - at;
+      return {
+        [token]: { logprob: scored, rank: 3, decoded_token: "x" },
+        [900]: { logprob: -0.5, rank: 1, decoded_token: "y" },
+      };
+    });
+  }
+
   async #complete(body: Record<string, unknown>, response: ServerResponse, cutAfterEvents = Infinity): Promise<void> {
     const {
       model,
@@ -139,7 +159,7 @@ export class VllmServer {
       const choices = completions.map((tokens, index) => ({
         ...choice(index, tokens),
         ...this.finish,
-        prompt_logprobs: promptLogprobs === undefined ? null : promptEntries(prompt),
+        prompt_logprobs: promptLogprobs === undefined ? null : this.#promptEntries(prompt, model),
         prompt_token_ids: prompt,
       }));
       return sendJson(response, 200, { ...head, choices, usage });
@@ -164,6 +184,12 @@ export class VllmServer {
   }
 }
 
+/** Log-probability of a token after another one, by the bigram logits that an adapter has as its weights. */
+function bigramLogprob(logits: number[], vocabulary: number, [previous, token]: [number, number]): number {
+  const row = logits.slice(previous * vocabulary, (previous + 1) * vocabulary);
+  return row[token]! - Math.log(row.reduce((total, logit) => total + Math.exp(logit), 0));
+}
+
 function choice(index: number, tokens: ServedToken[]) {
   return {
     index,
@@ -179,17 +205,6 @@ function choice(index: number, tokens: ServedToken[]) {
     },
     token_ids: tokens.map(({ id }) => id),
   };
-}
-
-function promptEntries(prompt: number[]) {
-  return prompt.map((token, at) =>
-    at === 0
-      ? null
-      : {
-          [token]: { logprob: -2 - at, rank: 3, decoded_token: "x" },
-          [900]: { logprob: -0.5, rank: 1, decoded_token: "y" },
-        },
-  );
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {

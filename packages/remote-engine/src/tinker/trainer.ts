@@ -26,7 +26,7 @@ import { unknownOutcome } from "./unknown-outcome.js";
 export interface TinkerTrainerSettings {
   api: TinkerApi;
   http: HttpClient;
-  /** Origin of the server, recorded in saved states. */
+  /** Identity of the server, recorded in saved states. */
   server: string;
   session: TinkerSession;
   /** The model of the server that this trainer changes. */

@@ -72,7 +72,7 @@ async function end(
 /** How another attempt may succeed; undefined if it would fail in the same way. */
 function repeatable({ code, loc, details }: HeddleError): "as it is" | "from the start" | undefined {
   // A process of the engine has ended.
-  if (code === "failed" && details?.["error_type"] === undefined) return "as it is";
+  if (code === "failed" && typeOf(details) === undefined) return "as it is";
   // The state of an earlier attempt is that of other input: a checkpoint was deleted meanwhile.
   return code === "conflict" && (loc?.[0] === "workDirectory" || loc?.[0] === "directory")
     ? "from the start"
@@ -81,13 +81,18 @@ function repeatable({ code, loc, details }: HeddleError): "as it is" | "from the
 
 /** What the user reads. */
 function failureOf({ code, message, loc = [], details }: HeddleError): { error_message: string; error_type: string } {
-  const type = details?.["error_type"];
   const [first, ...rest] = loc;
   const named = typeof first === "string" ? members[first] : undefined;
   return {
     error_message: named === undefined ? message : `${[named, ...rest].join(".")}: ${message}`,
-    error_type: typeof type === "string" ? type : code,
+    error_type: typeOf(details) ?? code,
   };
+}
+
+/** What an error says more precisely than its code, such as `divergence`. */
+function typeOf(details: HeddleError["details"]): string | undefined {
+  const type = details?.["error_type"] ?? details?.["reason"];
+  return typeof type === "string" ? type : undefined;
 }
 
 /** Names in the request of the arguments of a training run. */

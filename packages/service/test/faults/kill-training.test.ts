@@ -38,12 +38,10 @@ test(
         model_id: model.id,
         trajectory_groups: [
           {
-            trajectories: Array.from({ length: steps }, (_, n) =>
-              trajectory(n * n, choice(n % 2 === 0 ? "yes" : "no")),
-            ),
+            trajectories: Array.from({ length: steps }, (_, n) => trajectory(n * n, choice("yes"))),
           },
         ],
-        experimental_config: { packed_sequence_length: 1, learning_rate: 1e-4, advantage_balance: round / 1000 },
+        experimental_config: { packed_sequence_length: 1, learning_rate: 1e-6, advantage_balance: round / 1000 },
       });
       const killAt = Math.floor(next() * steps);
       while ((await eventsOf(id)).length <= killAt) await delay(5);

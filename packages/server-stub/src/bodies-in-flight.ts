@@ -91,7 +91,7 @@ export class BodiesInFlight {
     const now = performance.now();
     for (const body of this.#arriving) {
       if (now - body.progressAt >= this.#stallMs) this.#refuse(body, new BodyStalled(this.#stallMs));
-      else if (now - body.openedAt >= mostMs) this.#refuse(body, new BodyStalled(mostMs));
+      else if (now - body.openedAt >= mostMs) this.#refuse(body, new BodyStalled(mostMs, "not all of it"));
     }
   }
 

@@ -1,11 +1,11 @@
 export { contentText } from "./chat-messages.js";
+export { endsInReasoning, reasoningStream } from "./reasoning.js";
+export type { ReasoningStream, ReasoningTags } from "./reasoning.js";
 export { openChatTemplate } from "./template.js";
 export { renderTemplate } from "./template-render.js";
-export type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.js";
+export type { ChatRequest, ChatTemplate, ChatTemplateOptions, OutputFormat } from "./template.js";
 export { createTextStream } from "./text-stream.js";
 export { openTokenizer } from "./tokenizer.js";
 export type { Tokenizer } from "./tokenizer.js";
-export { endsInReasoning, reasoningStream } from "./reasoning.js";
-export type { ReasoningStream } from "./reasoning.js";
-export { toolCallStream } from "./tool-calls.js";
-export type { ToolCallStream } from "./tool-calls.js";
+export type { ToolCallFormat, ToolCallStream } from "./tool-calls/tool-call.js";
+export { toolCallStream } from "./tool-calls/tool-call-stream.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endsInReasoning, reasoningStream, splitReasoning } from "./reasoning.js";
+import { endsInReasoning, reasoningStream, reasoningTags, splitReasoning } from "./reasoning.js";
 
 const cases: [string, string, boolean, string | undefined, string][] = [
   ["no think block", "Hello <think>x</think>", false, undefined, "Hello <think>x</think>"],
@@ -38,4 +38,17 @@ test("only a think tag at its very end leaves a prompt in the block", () => {
   expect(endsInReasoning("<|im_start|>assistant\n<think>\n")).toBe(true);
   expect(endsInReasoning("what is <think>?<|im_start|>assistant\n")).toBe(false);
   expect(endsInReasoning("<think>\n\n</think>\n\n")).toBe(false);
+});
+
+test.each([
+  ["{{ '[THINK]' + message.reasoning + '[/THINK]' }}", "[THINK]", "[/THINK]"],
+  ["{{ '<seed:think>' }}{{ '</seed:think>' }}", "<seed:think>", "</seed:think>"],
+  ["{{ '<|START_THINKING|><|END_THINKING|>' }}", "<|START_THINKING|>", "<|END_THINKING|>"],
+  ["{{ message.content.split('</think>') }}", "<think>", "</think>"],
+  ["{{ message.content }}", "<think>", "</think>"],
+])("the tags of the template %s", (template, open, close) => {
+  const tags = reasoningTags(template);
+  expect(tags).toEqual({ open, close });
+  expect(splitReasoning(`${open}hm${close}Yes`, { tags })).toEqual({ reasoning: "hm", content: "Yes" });
+  expect(splitReasoning(`hm${close}Yes`, { tags, open: endsInReasoning(`a${open}`, tags) }).reasoning).toBe("hm");
 });

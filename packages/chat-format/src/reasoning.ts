@@ -1,7 +1,23 @@
 import { possibleTagStart, splitTrailing } from "./tag-search.js";
 
-const openTag = "<think>";
-const closeTag = "</think>";
+/** Tags around reasoning. */
+export interface ReasoningTags {
+  open: string;
+  close: string;
+}
+
+const thinkTags: ReasoningTags = { open: "<think>", close: "</think>" };
+const knownTags: ReasoningTags[] = [
+  thinkTags,
+  { open: "[THINK]", close: "[/THINK]" },
+  { open: "<seed:think>", close: "</seed:think>" },
+  { open: "<|START_THINKING|>", close: "<|END_THINKING|>" },
+];
+
+/** Returns the tags that the model with this template writes around its reasoning. Default `<think>`. */
+export function reasoningTags(template: string): ReasoningTags {
+  return knownTags.find(({ close }) => template.includes(close)) ?? thinkTags;
+}
 
 /** Reasoning and content that a piece of sampled text adds. Either may be empty. */
 interface ReasoningDelta {
@@ -20,11 +36,13 @@ export interface ReasoningStream {
 export interface ReasoningOptions {
   /** The prompt has already opened the think block (see `endsInReasoning`). */
   open?: boolean;
+  /** Default `<think>`. */
+  tags?: ReasoningTags;
 }
 
 /** Returns whether the prompt ends inside a think block, so that the completion starts with reasoning. */
-export function endsInReasoning(prompt: string): boolean {
-  return prompt.trimEnd().endsWith(openTag);
+export function endsInReasoning(prompt: string, tags: ReasoningTags = thinkTags): boolean {
+  return prompt.trimEnd().endsWith(tags.open);
 }
 
 /**
@@ -43,7 +61,8 @@ export function splitReasoning(
 }
 
 /** Streaming form of `splitReasoning`. Text that could be part of a tag is held back. */
-export function reasoningStream({ open = false }: ReasoningOptions = {}): ReasoningStream {
+export function reasoningStream({ open = false, tags = thinkTags }: ReasoningOptions = {}): ReasoningStream {
+  const { open: openTag, close: closeTag } = tags;
   let state: "start" | "reasoning" | "content" = open ? "reasoning" : "start";
   let hasReasoning = open;
   /** Line breaks are dropped until another character follows. */

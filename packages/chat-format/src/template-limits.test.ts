@@ -64,9 +64,17 @@ describe("templates over the limits are stopped, and the next one is rendered", 
     ["repeats", "{{ messages[0].content * 1000000 }}", /text of more/],
     ["repeats a list", "{{ ([1] * 1000000000) | length }}", /lists of more/],
     ["makes a large number", "{{ 9 ** 9 ** 9 ** 9 ** 9 }}", /integers of more/],
-    ["makes a large number in steps", "{% set n = namespace(v=2**4000) %}{% for i in range(99) %}{% set n.v = n.v * n.v %}{% endfor %}", /integers of more/],
+    [
+      "makes a large number in steps",
+      "{% set n = namespace(v=2**4000) %}{% for i in range(99) %}{% set n.v = n.v * n.v %}{% endfor %}",
+      /integers of more/,
+    ],
     ["nests brackets", `{{ ${"[".repeat(50_000)}${"]".repeat(50_000)} }}`, /nested too deeply/],
-    ["compares lists of lists", "{% set n = namespace(l=[1], m=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% set n.m = [n.m, n.m] %}{% endfor %}{{ n.l == n.m }}", /steps of work/],
+    [
+      "compares lists of lists",
+      "{% set n = namespace(l=[1], m=[1]) %}{% for i in range(60) %}{% set n.l = [n.l, n.l] %}{% set n.m = [n.m, n.m] %}{% endfor %}{{ n.l == n.m }}",
+      /steps of work/,
+    ],
   ])("one that %s", async (_, template, reason) => {
     const messages = [{ role: "user", content: "x".repeat(300_000) }];
     const failure = { name: "HeddleError", code: "invalid", message: expect.stringMatching(reason) };

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { locOf } from "@heddle/errors/testing";
+import { openChatModel } from "../test/chat-model.js";
 import { brackets, chatMl, headers, thinking } from "../test/chat-templates.js";
 import { byteLevelTokenizer, chatMerges, chatTokens, temporaryModel } from "../test/text-models.js";
 import type { ChatRequest, ChatTemplate, ChatTemplateOptions } from "./template.js";
@@ -94,6 +95,28 @@ describe("templates of published models", () => {
     expect(tokenizer.decode(ids)).toBe(text);
     expect([...ids].filter((id) => id === tokenizer.idOf("<|im_start|>"))).toHaveLength(3);
   });
+});
+
+test("the form of calls and reasoning is that of the template of the request", async () => {
+  const named = [
+    { name: "default", template: "{{ '<think></think>' }}" },
+    { name: "tool_use", template: "{{ '[TOOL_CALLS]' }}" },
+  ];
+  const model = await open(named);
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const think = { open: "<think>", close: "</think>" };
+  expect(model.outputFormat({})).toEqual({ toolCalls: undefined, reasoning: think, specialTags: false });
+  expect(model.outputFormat({ tools }).toolCalls).toBe("mistral");
+  expect(model.outputFormat({ tools, template: "<tool_call>" }).toolCalls).toBe("hermes");
+});
+
+test("special tokens are needed to read calls if the tags are such", async () => {
+  const template = "{{ '[TOOL_CALLS]' }}";
+  const special = [...chatTokens, "[TOOL_CALLS]"];
+  const model = await openChatModel(template, byteLevelTokenizer(chatMerges, special));
+  const tools = [{ type: "function", function: { name: "f" } }];
+  expect(model.outputFormat({ tools }).specialTags).toBe(true);
+  expect(model.outputFormat({}).specialTags).toBe(false);
 });
 
 describe("where templates come from", () => {

@@ -2,6 +2,11 @@ import type { Loc } from "@heddle/errors";
 import { HeddleError } from "@heddle/errors";
 import { templateMessages, templateTools } from "./chat-messages.js";
 import { isJsonObject } from "@heddle/durable-files";
+import type { ReasoningTags } from "./reasoning.js";
+import { reasoningTags } from "./reasoning.js";
+import { toolCallFormat } from "./tool-calls/detect-format.js";
+import { tagsOf } from "./tool-calls/block-formats.js";
+import type { ToolCallFormat } from "./tool-calls/tool-call.js";
 import { chooseTemplate, maxTemplateLength, readChatTemplates } from "./template-files.js";
 import type { TemplateLimits } from "./template-limits.js";
 import { templateLimits } from "./template-limits.js";
@@ -45,6 +50,16 @@ export interface ChatTemplate {
   render(request: ChatRequest): Promise<RenderedChat>;
   /** Renders a request without tokenizing it. */
   renderText(request: ChatRequest): Promise<string>;
+  /** What the template of a request tells about the text that the model writes. */
+  outputFormat(request: Pick<ChatRequest, "template" | "tools">): OutputFormat;
+}
+
+export interface OutputFormat {
+  /** Undefined if the template does not tell how calls are written. */
+  toolCalls: ToolCallFormat | undefined;
+  reasoning: ReasoningTags;
+  /** Tags of calls or reasoning are special tokens, which the text must contain in order to be parsed. */
+  specialTags: boolean;
 }
 
 export interface ChatTemplateOptions {
@@ -79,6 +94,15 @@ export async function openChatTemplate(
     }
   }
 
+  function isSpecial(tag: string): boolean {
+    const id = tokenizer.idOf(tag);
+    return id !== undefined && tokenizer.specialIds.has(id);
+  }
+
+  function sourceOf({ template, tools }: Pick<ChatRequest, "template" | "tools">): string {
+    return template ?? chooseTemplate(templates, { tools: hasTools({ tools }) });
+  }
+
   async function renderText(request: ChatRequest): Promise<string> {
     const { addGenerationPrompt = true, continueFinalMessage = false, locs = {} } = request;
     if (addGenerationPrompt && continueFinalMessage) {
@@ -87,7 +111,7 @@ export async function openChatTemplate(
       });
     }
     const tools = templateTools(request.tools, locs.tools);
-    const source = request.template ?? chooseTemplate(templates, { tools: tools !== null });
+    const source = sourceOf(request);
     if (source.length > maxTemplateLength) {
       throw new HeddleError("too_large", `the chat template has more than ${maxTemplateLength} characters`, {
         loc: ["template"],
@@ -109,12 +133,23 @@ export async function openChatTemplate(
   return {
     tokenizer,
     renderText,
+    outputFormat(request) {
+      const source = sourceOf(request);
+      const toolCalls = toolCallFormat(source);
+      const reasoning = reasoningTags(source);
+      const tags = [reasoning.open, reasoning.close, ...(toolCalls && hasTools(request) ? tagsOf(toolCalls) : [])];
+      return { toolCalls, reasoning, specialTags: tags.some(isSpecial) };
+    },
     async render(request) {
       const text = await renderText(request);
       const { addSpecialTokens, maxTokens } = request;
       return { text, ids: tokenizer.encode(text, { addSpecialTokens, maxTokens }) };
     },
   };
+}
+
+function hasTools({ tools }: Pick<ChatRequest, "tools">): boolean {
+  return Array.isArray(tools) && tools.length > 0;
 }
 
 const reservedVariables = ["messages", "tools", "documents", "add_generation_prompt", "namespace"];

@@ -178,6 +178,18 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
       expect(await artifacts.deleteCollection(project, "tutor")).toBe(true);
     });
 
+    test("a version is described anew without becoming another one", async () => {
+      const { artifacts } = await open();
+      const { version } = await commit(artifacts, "a", { description: "first", metadata: "{}" });
+      await artifacts.describe(version, { metadata: '{"rows":1}' });
+      expect(await artifacts.get(project, "data")).toEqual({ ...version, metadata: '{"rows":1}' });
+      await artifacts.describe(version, { description: "second" });
+      expect(await artifacts.byId(version.id)).toMatchObject({ description: "second", metadata: '{"rows":1}' });
+      const tooLong = artifacts.describe(version, { metadata: JSON.stringify("x".repeat(2 ** 24)) });
+      await expect(tooLong).rejects.toMatchObject({ code: "too_large", loc: ["metadata"] });
+      await expect(artifacts.describe({ ...version, index: 7 }, {})).rejects.toMatchObject({ code: "not_found" });
+    });
+
     test("an alias is moved and removed by hand, latest is not", async () => {
       const { artifacts } = await open();
       await commit(artifacts, "a");

@@ -111,7 +111,8 @@ export function trainingJobCases(backEnd: string, make: () => Promise<string>): 
     test("an idempotency key names one job, and only its own request", async () => {
       const { plane, jobs, model } = await open();
       const request = { request_digest: "same", idempotency_key: "ann\0 1" };
-      const first = await create(plane, model, request);
+      const first = await create(plane, model, { ...request, idempotency_key: "another" });
+      expect((await create(plane, model, request)).id).toBe(first.id);
       await jobs.fail({ id: first.id }, failure);
       expect((await create(plane, model, request)).id).toBe(first.id);
       const other = create(plane, model, { ...request, request_digest: "other" });

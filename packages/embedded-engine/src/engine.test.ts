@@ -79,6 +79,8 @@ describe("training and sampling in separate processes", () => {
     const { digest, ...unnamed } = saved;
     expect(digest).toBe(await open.engine.weightsDigest(unnamed));
     const second = await open.engine.openTrainer({ weights: saved, seed: 5 });
+    expect(second.adapter).toEqual({ ...adapter, targets: expect.arrayContaining(adapter.targets) });
+    expect(trainer.adapter).toBeUndefined();
     await second.forwardBackward(lesson(4, 24));
     await expect(second.optimStep(adam)).resolves.toMatchObject({ steps: 2 });
     const again = await second.exportWeights(join(open.directory, "adapter-2"));

@@ -11,8 +11,9 @@ import type { EngineProcess } from "./processes/child.js";
 import { openChild } from "./processes/open-child.js";
 import { restartingSampler } from "./processes/sampler-client.js";
 import type { SamplerMethods, SamplerOpening } from "./processes/sampler-protocol.js";
-import type { TrainerProcess } from "./processes/trainer-client.js";
 import { openTrainerProcess } from "./processes/trainer-client.js";
+import type { TrainerRequest } from "./processes/trainer-pool.js";
+import { trainerPool } from "./processes/trainer-pool.js";
 import { unavailableReason } from "./session.js";
 
 export interface EmbeddedEngineSettings {
@@ -23,6 +24,11 @@ export interface EmbeddedEngineSettings {
   memoryBytes?: number;
   /** Maximum number of open trainers, one per running job. Default 1. Further trainers are rejected with `busy`. */
   trainingProcesses?: number;
+  /**
+   * Time that the process of a closed trainer is kept, with its memory, for the next trainer of the same model. Default
+   * 5 minutes; 0 ends it immediately.
+   */
+  idleTrainerMs?: number;
   /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
   /** A process without a heartbeat for this time is killed. Default 15 s. */
@@ -62,8 +68,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     trainers: trainingProcesses,
   };
   const closing = new AbortController();
-  /** Trainers that are open or being opened. */
-  const trainers = new Set<Promise<TrainerProcess>>();
+  const trainers = trainerPool({ maxProcesses: trainingProcesses, idleMs: settings.idleTrainerMs ?? 300_000 });
 
   /** Models whose error has been logged, with the logged message. */
   const reportedProblems = new Map<string, string>();
@@ -86,19 +91,22 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     );
   }
 
-  async function startTrainer(spec: TrainerSpec, signal: AbortSignal): Promise<TrainerProcess> {
-    const { base, config, adapter } = await withLoc(["weights"], () => describeWeights(settings.models, spec.weights));
+  async function describeTrainer(spec: TrainerSpec): Promise<TrainerRequest> {
+    const described = await withLoc(["weights"], () => describeWeights(settings.models, spec.weights));
+    const { base, config } = described;
     // As the port says of a model of which only an adapter can be trained.
     const fallback = spec.weights.checkpoint === undefined ? adapterIfNone(config, resources) : undefined;
     const requested = { ...spec, adapter: spec.adapter ?? fallback };
-    requireTrainingMemory(config, adapter ?? requested.adapter, resources.trainerBytes);
+    const adapter = described.adapter ?? requested.adapter;
+    requireTrainingMemory(config, adapter, resources.trainerBytes);
     const opening = {
       models: settings.models,
       spec: requested,
       memoryBytes: resources.trainerBytes,
       workers: threads,
     };
-    return openTrainerProcess(processOptions(base.parameters), opening, signal);
+    const start = (signal: AbortSignal) => openTrainerProcess(processOptions(base.parameters), opening, signal);
+    return { opening, adapter, start };
   }
 
   async function usableModels(): Promise<{ models: BaseModelInfo[]; problems: BaseModelProblem[] }> {
@@ -130,22 +138,13 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     weightsDigest: (weights) => weightsDigest(settings.models, weights),
     async openTrainer(spec, signal) {
       if (closing.signal.aborted) throw new HeddleError("aborted", "the engine is closed");
-      if (trainers.size >= trainingProcesses) {
-        const open = `${trainingProcesses} of ${trainingProcesses}`;
-        throw new HeddleError("busy", `${open} trainers are open; close one before opening another`);
-      }
-      const started = startTrainer(spec, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal);
-      trainers.add(started);
-      const remove = (): boolean => trainers.delete(started);
-      started.then(({ exited }) => exited.then(remove), remove);
-      const { trainer } = await started;
-      return trainer;
+      const either = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+      return await trainers.open(() => describeTrainer(spec), either);
     },
     deleteWeights: async () => undefined,
     async close() {
       closing.abort();
-      const open = [...trainers].map(async (started) => (await started).trainer.close());
-      await Promise.allSettled([sampler.close(), ...open]);
+      await Promise.allSettled([sampler.close(), trainers.close()]);
     },
   };
 }

@@ -8,7 +8,7 @@ import { listBaseModels } from "../src/weights/base-models.js";
 import { writeCheckpoint } from "../src/weights/checkpoint.js";
 import { initialAdapter } from "../src/weights/initial-weights.js";
 import { loadWeights, weightsDigest } from "../src/weights/load-weights.js";
-import { checkpointDigest } from "../src/weights/weights-digest.js";
+import { checkpointDigest } from "@heddle/training";
 
 /** An engine with the real trainer and sampler in this process, without child processes. `memoryBytes` of the trainer. */
 export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
@@ -78,6 +78,7 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
     }
     return {
       ...trainer,
+      adapter: adapter?.config,
       saveState: (directory: string) => save(directory, true),
       exportWeights: (directory: string, { state = false } = {}) => save(directory, state),
     };

@@ -26,6 +26,7 @@ export async function openEngine(
     models: {},
     memoryBytes: 2 ** 31,
     threads: 1,
+    idleTrainerMs: 0,
     log: (line) => log.push(line),
     ...settings,
   });

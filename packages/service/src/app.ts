@@ -6,6 +6,8 @@ import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "./access/authenticate.js";
 import { authorize, recordProject } from "./access/authorize.js";
 import { graphqlRoute } from "./compat/graphql-route.js";
+import { fileStreamRoute } from "./compat/wandb/file-stream-route.js";
+import { signedUrlRoute } from "./compat/wandb/signed-url-route.js";
 import { docsSite } from "./docs-site.js";
 import { firstLine } from "./outages.js";
 import { openWorkingMemory } from "./limits/shares.js";
@@ -61,7 +63,8 @@ export function createApp(
   const training = createTrainingServer(trainingHandlers(services), options);
   const tracing = createTracingServer(tracingHandlers(services), { ...options, prefixes: ["/traces"] });
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
-  const api = graphqlRoute(services, onError, interfaces);
+  const wandb = signedUrlRoute(services, onError, fileStreamRoute(services, onError, interfaces));
+  const api = graphqlRoute(services, onError, wandb);
   const scoped = withScope(api, openWorkingMemory(limits), limits.maxResponseBytes);
   const all = docsDir === undefined ? scoped : docsSite(docsDir, onError, scoped);
   return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });

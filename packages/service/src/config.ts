@@ -1,10 +1,12 @@
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { S3Access } from "@heddle/blob-store";
+import type { RemoteModel } from "@heddle/remote-engine";
 import type { Limits } from "./limits/limit-settings.js";
 import { parseBytes, readLimits } from "./limits/read-limits.js";
 import type { Provider } from "./providers/provider.js";
 import { readProviders, readProvidersFile } from "./providers/read-providers.js";
+import { readRemoteModels } from "./training/read-remote-models.js";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
@@ -138,6 +140,25 @@ export const variables = {
     default: "that of the engine",
     meaning: "rank of the adapters of models that begin to be trained: 1 to 1024",
   },
+  HEDDLE_TRAINER_URL: {
+    default: "the embedded engine",
+    meaning:
+      "http(s) URL of a training server that speaks the Tinker protocol, such as SkyRL; it trains the models of HEDDLE_REMOTE_MODELS",
+  },
+  HEDDLE_TRAINER_KEY: { default: "none", meaning: "API key of the training server" },
+  HEDDLE_INFERENCE_URL: {
+    default: "the embedded engine",
+    meaning: "http(s) URL of a vLLM server, without /v1; it samples from the models of HEDDLE_REMOTE_MODELS",
+  },
+  HEDDLE_INFERENCE_KEY: { default: "none", meaning: "API key of the inference server" },
+  HEDDLE_INFERENCE_DATA_DIR: {
+    default: "the data directory",
+    meaning: "path at which the inference server finds the data directory, from which it loads trained adapters",
+  },
+  HEDDLE_REMOTE_MODELS: {
+    default: "none",
+    meaning: "JSON file, or the JSON itself, that names the models of the training and the inference server",
+  },
   HEDDLE_PRICES_FILE: {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
@@ -199,8 +220,21 @@ export interface Config {
   trainingStallMs: number;
   /** Rank of new adapters; undefined = that of the engine. */
   loraRank: number | undefined;
+  /** Servers that train and sample in place of the embedded engine. */
+  remoteEngine: RemoteEngineConfig;
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
+}
+
+/** Where the models that have `trainer` are trained, and those that have `inference` sampled from. */
+export interface RemoteEngineConfig {
+  trainerUrl: string | undefined;
+  trainerKey: string | undefined;
+  inferenceUrl: string | undefined;
+  inferenceKey: string | undefined;
+  /** Path of the data directory on the inference server. */
+  inferenceDataDir: string;
+  models: readonly RemoteModel[];
 }
 
 /** A setting that cannot work; `message` is one line that names it and what to do. */
@@ -252,6 +286,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     limits: limitsOf(get),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
+    remoteEngine: remoteEngine(get, cwd, dataDir),
     modelsDir: pathIn(cwd, get("HEDDLE_MODELS_DIR")) ?? join(dataDir, "models"),
     trainingMemoryBytes: memory("HEDDLE_TRAINING_MEMORY", get("HEDDLE_TRAINING_MEMORY"), 200e6),
     completions: {
@@ -382,6 +417,43 @@ function s3Access(env: NodeJS.ProcessEnv): S3Access {
     ...(endpoint !== undefined && { endpoint }),
     ...(sessionToken !== undefined && { sessionToken }),
   };
+}
+
+function remoteEngine(get: (name: Variable) => string | undefined, cwd: string, dataDir: string): RemoteEngineConfig {
+  const trainerUrl = httpUrl("HEDDLE_TRAINER_URL", get("HEDDLE_TRAINER_URL"));
+  const inferenceUrl = httpUrl("HEDDLE_INFERENCE_URL", get("HEDDLE_INFERENCE_URL"));
+  const models = remoteModels(get("HEDDLE_REMOTE_MODELS"), cwd);
+  for (const [role, name, url] of [
+    ["trainer", "HEDDLE_TRAINER_URL", trainerUrl],
+    ["inference", "HEDDLE_INFERENCE_URL", inferenceUrl],
+  ] as const) {
+    const model = models.find((each) => each[role] !== undefined);
+    if (url === undefined && model !== undefined) {
+      throw new ConfigError(`HEDDLE_REMOTE_MODELS: ${model.name} has ${role}, and ${name} is not set.`);
+    }
+    if (url !== undefined && model === undefined) {
+      throw new ConfigError(`${name} is set, and no model of HEDDLE_REMOTE_MODELS has ${role}.`);
+    }
+  }
+  return {
+    trainerUrl,
+    trainerKey: get("HEDDLE_TRAINER_KEY"),
+    inferenceUrl,
+    inferenceKey: get("HEDDLE_INFERENCE_KEY"),
+    inferenceDataDir: get("HEDDLE_INFERENCE_DATA_DIR") ?? dataDir,
+    models,
+  };
+}
+
+function remoteModels(setting: string | undefined, cwd: string): RemoteModel[] {
+  if (setting === undefined) return [];
+  const isText = setting.startsWith("{");
+  try {
+    return readRemoteModels(isText ? setting : readProvidersFile(resolve(cwd, setting)), cwd);
+  } catch (error) {
+    const source = isText ? "HEDDLE_REMOTE_MODELS" : `HEDDLE_REMOTE_MODELS: ${setting}`;
+    throw new ConfigError(`${source}: ${error instanceof Error ? error.message : String(error)}.`);
+  }
 }
 
 function providersOf(setting: string | undefined, env: NodeJS.ProcessEnv, cwd: string): Provider[] {

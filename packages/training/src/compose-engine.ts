@@ -1,38 +1,101 @@
-import type { BaseModelInfo, SamplerProvider, TrainerProvider, TrainingEngine } from "./port.js";
+import { HeddleError } from "@heddle/errors";
+import type {
+  BaseModelInfo,
+  BaseModelName,
+  EngineHealth,
+  EngineProvider,
+  SamplerProvider,
+  TrainerProvider,
+  TrainingEngine,
+} from "./port.js";
+
+interface Providers {
+  trainers: readonly TrainerProvider[];
+  samplers: readonly SamplerProvider[];
+}
 
 /**
- * Composes an engine of a provider that trains and one that samples, which may be the same. A model has the training
- * capabilities of the first and the sampling capabilities of the second.
+ * Composes an engine of providers that train and providers that sample; one may do both. A model belongs to the provider
+ * that names it in `models`, otherwise to the one without names. So one provider can train a model and another sample it.
  */
-export function composeEngine(trainer: TrainerProvider, sampler: SamplerProvider): TrainingEngine {
-  const providers = [...new Set([trainer, sampler])];
+export function composeEngine({ trainers, samplers }: Providers): TrainingEngine {
+  const providers = new Set<EngineProvider>([...trainers, ...samplers]);
+  const samplerOf = (baseModel: BaseModelName) => providerOf(samplers, baseModel).sampler;
   return {
     async capabilities() {
-      const [trainable, sampled] = await Promise.all([trainer.capabilities(), sampler.capabilities()]);
-      const models = new Map<string, BaseModelInfo>();
-      for (const { sampling: _, ...model } of trainable.models) models.set(model.name, model);
-      for (const { training: _, ...model } of sampled.models) {
-        const { sampling } = model;
-        const known = models.get(model.name);
-        models.set(model.name, known ? { ...known, ...(sampling && { sampling }) } : model);
+      const models = new Map<BaseModelName, BaseModelInfo>();
+      for (const provider of providers) {
+        for (const { training, sampling, ...model } of (await provider.capabilities()).models) {
+          const trains = training && find(trainers, model.name) === provider;
+          const samples = sampling && find(samplers, model.name) === provider;
+          if (!trains && !samples) continue;
+          models.set(model.name, {
+            ...model,
+            ...models.get(model.name),
+            ...(trains && { training }),
+            ...(samples && { sampling }),
+          });
+        }
       }
-      return { models: [...models.values()].filter(({ training, sampling }) => training ?? sampling) };
+      return { models: [...models.values()] };
     },
     async health() {
-      const found = await Promise.all(providers.map((provider) => provider.health()));
-      const details = found.flatMap(({ ok, detail }) => (ok ? [] : [detail ?? "a provider is not healthy"]));
-      const unavailableModels = found.flatMap((each) => each.unavailableModels ?? []);
-      return {
-        ...(details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") }),
-        ...(unavailableModels.length > 0 && { unavailableModels }),
-      };
+      return combine(await Promise.all([...providers].map((provider) => provider.health())));
     },
-    weightsDigest: (weights) => trainer.weightsDigest(weights),
-    openTrainer: (spec, signal) => trainer.openTrainer(spec, signal),
-    deleteWeights: (weights) => trainer.deleteWeights(weights),
-    sampler: sampler.sampler,
+    async weightsDigest(weights) {
+      return providerOf(trainers, weights.baseModel).weightsDigest(weights);
+    },
+    async openTrainer(spec, signal) {
+      return providerOf(trainers, spec.weights.baseModel).openTrainer(spec, signal);
+    },
+    async deleteWeights(weights) {
+      await providerOf(trainers, weights.baseModel).deleteWeights(weights);
+    },
+    sampler: {
+      unsupportedFields(request) {
+        const named = request.weights && find(samplers, request.weights.baseModel);
+        const asked = named ? [named] : samplers;
+        return [...new Set(asked.flatMap(({ sampler }) => sampler.unsupportedFields(request)))];
+      },
+      async generate(request, options) {
+        return samplerOf(request.weights.baseModel).generate(request, options);
+      },
+      async preload(weights) {
+        await samplerOf(weights.baseModel).preload(weights);
+      },
+      async unload(weights) {
+        await samplerOf(weights.baseModel).unload(weights);
+      },
+    },
     async close() {
-      await Promise.all(providers.map((provider) => provider.close()));
+      await Promise.all([...providers].map((provider) => provider.close()));
     },
+  };
+}
+
+function find<Provider extends EngineProvider>(
+  providers: readonly Provider[],
+  baseModel: BaseModelName,
+): Provider | undefined {
+  return providers.find(({ models }) => models?.has(baseModel)) ?? providers.find(({ models }) => !models);
+}
+
+function providerOf<Provider extends EngineProvider>(
+  providers: readonly Provider[],
+  baseModel: BaseModelName,
+): Provider {
+  const provider = find(providers, baseModel);
+  if (provider) return provider;
+  throw new HeddleError("not_found", `there is no base model ${JSON.stringify(baseModel)}`, {
+    loc: ["weights", "baseModel"],
+  });
+}
+
+function combine(found: EngineHealth[]): EngineHealth {
+  const details = found.flatMap(({ ok, detail }) => (ok ? [] : [detail ?? "a provider is not healthy"]));
+  const unavailableModels = found.flatMap((each) => each.unavailableModels ?? []);
+  return {
+    ...(details.length === 0 ? { ok: true } : { ok: false, detail: details.join("; ") }),
+    ...(unavailableModels.length > 0 && { unavailableModels }),
   };
 }

@@ -1,4 +1,5 @@
 export * from "./port.js";
+export { checkpointDigest, digestOf, weightFiles } from "./weights-digest.js";
 export { composeEngine } from "./compose-engine.js";
 export { rlConfig } from "./jobs/rl-config.js";
 export type { ReferencePolicy, RlConfig } from "./jobs/rl-config.js";

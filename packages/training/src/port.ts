@@ -93,6 +93,8 @@ export interface EngineHealth {
 }
 
 export interface EngineProvider {
+  /** Names of the models that belong to this provider alone. Absent: all models that no other provider names. */
+  readonly models?: ReadonlySet<BaseModelName>;
   /** Lists the models that the provider knows. Absent `training` or `sampling` means that it cannot do it. */
   capabilities(): Promise<EngineCapabilities>;
   health(): Promise<EngineHealth>;
@@ -217,6 +219,8 @@ export interface OptimizerSettings {
  * with the weights `-dLoss/dlogprob`.
  */
 export interface Trainer {
+  /** The adapter that is trained, also where it is that of the checkpoint. Absent: all weights, or unknown. */
+  readonly adapter?: LoraConfig;
   /**
    * Returns the log-probabilities of the trained tokens (NaN for the others) under the current weights. Changes no
    * state.

@@ -4,3 +4,5 @@ export { runGradientSteps } from "../src/jobs/gradient-loop.js";
 export type { PolicyJob } from "../src/jobs/policy-job.js";
 export { policyPlan } from "../src/jobs/policy-plan.js";
 export { supervisedPlan } from "../src/jobs/supervised-plan.js";
+export type { TableEngine } from "./table-engine.js";
+export { tableEngine } from "./table-engine.js";

@@ -32,7 +32,8 @@ for (const line of lines) {
   const outcome = compare(expected, actual);
   counts[outcome]++;
   if (outcome === "same" || outcome === "bothRefuse") continue;
-  const reason = outcome === "differs" ? difference(expected.text ?? "", actual.text ?? "") : (expected.error ?? actual.error);
+  const reason =
+    outcome === "differs" ? difference(expected.text ?? "", actual.text ?? "") : (expected.error ?? actual.error);
   console.log([outcome, expected.template, expected.case, reason].join("\t"));
 }
 console.log(`${models.size} templates, ${lines.length} renderings:`, counts);

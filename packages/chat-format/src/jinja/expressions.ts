@@ -3,6 +3,7 @@ import { applyFilter } from "./filters.js";
 import { attributeOf, itemOf, sliceOf } from "./members.js";
 import { binary, compare, concatenated, negative, numberIn } from "./operators.js";
 import type { Scope } from "./scope.js";
+import { textArgument } from "./signature.js";
 import type { Argument, Expression } from "./syntax.js";
 import { TemplateError } from "./template-error.js";
 import { runTest } from "./tests.js";
@@ -65,7 +66,8 @@ export class Expressions {
         return negative(evaluate(expression.value));
       case "positive": {
         const value = evaluate(expression.value);
-        if (numberIn(value) === undefined) throw new TemplateError(`bad operand type for unary +: '${typeName(value)}'`);
+        if (numberIn(value) === undefined)
+          throw new TemplateError(`bad operand type for unary +: '${typeName(value)}'`);
         return value;
       }
       case "and": {
@@ -87,8 +89,8 @@ export class Expressions {
         return concatenated(expression.items.map(evaluate), budget);
       case "compare":
         return this.#compare(expression, scope);
-      case "if":
-        if (isTrue(evaluate(expression.condition))) return evaluate(expression.then);
+      default:
+        if (isTrue(evaluate(expression.condition))) return evaluate(expression.whenTrue);
         return expression.otherwise && evaluate(expression.otherwise);
     }
   }
@@ -119,8 +121,9 @@ export class Expressions {
       } else if (spread === "list") {
         positional.push(...iterate(value));
       } else if (spread === "dict") {
-        if (!(value instanceof Map)) throw new TemplateError(`argument after ** must be a mapping, not ${typeName(value)}`);
-        for (const [key, item] of value) named.set(String(key), item);
+        if (!(value instanceof Map))
+          throw new TemplateError(`argument after ** must be a mapping, not ${typeName(value)}`);
+        for (const [key, item] of value) named.set(textArgument("keyword", key), item);
       } else {
         positional.push(value);
       }

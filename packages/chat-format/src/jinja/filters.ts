@@ -29,7 +29,8 @@ const abs: Filter = (value) => {
 const int: Filter = (value, args) => {
   const [otherwise, base] = bind("int", args, ["default", "base"]);
   const number = numberIn(value);
-  if (number instanceof Float) return Number.isFinite(number.value) ? integer(BigInt(Math.trunc(number.value))) : (otherwise ?? 0);
+  if (number instanceof Float)
+    return Number.isFinite(number.value) ? integer(BigInt(Math.trunc(number.value))) : (otherwise ?? 0);
   if (number !== undefined) return number;
   const text = typeof value === "string" ? value.trim().replaceAll("_", "") : "";
   const radix = integerArgument("int", base, 10);

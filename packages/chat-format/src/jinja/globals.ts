@@ -13,7 +13,7 @@ export function templateGlobals(budget: Budget, now: Date): [string, Value][] {
     range: ({ positional }) => range(positional, budget),
     namespace: (args) => {
       const made = new Namespace();
-      for (const [key, value] of entriesOf(args)) setAttribute(made, String(key), value);
+      for (const [key, value] of entriesOf(args)) setAttribute(made, textArgument("namespace", key), value);
       return made;
     },
     dict: (args) => new Map(entriesOf(args)),

@@ -96,7 +96,9 @@ function selecting({ attribute, keep }: { attribute: boolean; keep: boolean }): 
     const kept = budget.list(iterate(value)).filter((item) => {
       const tested = attribute ? pathOf(item, path, budget) : item;
       const passes =
-        test === undefined ? isTrue(tested) : runTest(textArgument("select", test), tested, { positional, named }, budget);
+        test === undefined
+          ? isTrue(tested)
+          : runTest(textArgument("select", test), tested, { positional, named }, budget);
       return passes === keep;
     });
     return new Generator(kept);
@@ -143,7 +145,9 @@ const items: Filter = (value, _args, context: FilterContext) => {
 
 function batches(list: readonly Value[], size: number, fill: Value): Value[] {
   if (size < 1) throw new TemplateError("batch takes a positive number");
-  const rows = Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, at * size + size));
+  const rows = Array.from({ length: Math.ceil(list.length / size) }, (_, at) =>
+    list.slice(at * size, at * size + size),
+  );
   return rows.map((row) =>
     fill === undefined || fill === null ? row : [...row, ...Array.from({ length: size - row.length }, () => fill)],
   );
@@ -195,5 +199,8 @@ export const listFilters: [string, Filter][] = [
   ["batch", batch],
   ["slice", slice],
   ["list", (value, _args, { budget }) => budget.list([...iterate(value)])],
-  ["attr", (value, args, { budget }) => attributeOf(value, textArgument("attr", bind("attr", args, ["name"], 1)[0]), budget)],
+  [
+    "attr",
+    (value, args, { budget }) => attributeOf(value, textArgument("attr", bind("attr", args, ["name"], 1)[0]), budget),
+  ],
 ];

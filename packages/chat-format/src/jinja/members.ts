@@ -103,23 +103,21 @@ function refuseChange(type: "list" | "dict", name: string): void {
   }
 }
 
-/** Evaluates `object[start:stop:step]`. */
-export function sliceOf(object: Value, bounds: { start: Value; stop: Value; step: Value }, budget: Budget): Value {
-  const items = indexed(object);
-  if (!items) {
-    if (object === undefined) return undefined;
-    throw new TemplateError(`'${typeName(object)}' object is not subscriptable`);
-  }
-  const picked = slice(items, bounds);
-  if (typeof object === "string") return budget.text(Array.from(picked).join(""));
-  const list = budget.list([...picked]);
-  return object instanceof Tuple ? new Tuple(list) : list;
+interface Bounds {
+  start: Value;
+  stop: Value;
+  step: Value;
 }
 
-function slice(
-  items: string | readonly Value[],
-  bounds: { start: Value; stop: Value; step: Value },
-): string | readonly Value[] {
+/** Evaluates `object[start:stop:step]`. */
+export function sliceOf(object: Value, bounds: Bounds, budget: Budget): Value {
+  if (typeof object === "string") return budget.text(slice(Array.from(object), bounds).join(""));
+  if (Array.isArray(object)) return budget.list(slice(object, bounds));
+  if (object instanceof Tuple) return new Tuple(budget.list(slice(object.items, bounds)));
+  throw new TemplateError(`'${typeName(object)}' object is not subscriptable`);
+}
+
+function slice<Item extends Value>(items: readonly Item[], bounds: Bounds): Item[] {
   const step = integerArgument("slice", bounds.step, 1);
   if (step === 0) throw new TemplateError("slice step cannot be zero");
   const length = items.length;
@@ -133,8 +131,8 @@ function slice(
   const start = clamp(bounds.start, step > 0 ? 0 : length - 1);
   const stop = clamp(bounds.stop, step > 0 ? length : -1);
   if (step === 1) return items.slice(start, Math.max(start, stop));
-  const picked: Value[] = [];
-  for (let at = start; step > 0 ? at < stop : at > stop; at += step) picked.push(items[at]);
+  const picked: Item[] = [];
+  for (let at = start; step > 0 ? at < stop : at > stop; at += step) picked.push(items[at] as Item);
   return picked;
 }
 
@@ -143,7 +141,7 @@ export function pathOf(value: Value, path: Value, budget: Budget): Value {
   const parts = typeof path === "string" ? path.split(".") : [path];
   let found = value;
   for (const part of parts) {
-    if (found === undefined) throw new TemplateError(`${String(path)}: no attribute to read '${String(part)}' of`);
+    if (found === undefined) throw new TemplateError("the path of attributes leads through an undefined value");
     const key = typeof part === "string" && /^\d+$/.test(part) ? integer(BigInt(part)) : part;
     found = itemOf(found, key, budget);
   }

@@ -51,7 +51,10 @@ function multiplySequence(sequence: Value, times: Value, budget: Budget): Value 
   const items = Array.isArray(sequence) ? sequence : sequence instanceof Tuple ? sequence.items : undefined;
   if (!items) return undefined;
   budget.checkItems(items.length * count);
-  const copies = repeated(Array.from({ length: items.length === 0 ? 0 : count }, () => items), budget);
+  const copies = repeated(
+    Array.from({ length: items.length === 0 ? 0 : count }, () => items),
+    budget,
+  );
   return Array.isArray(sequence) ? copies : new Tuple(copies);
 }
 
@@ -61,7 +64,8 @@ function arithmetic(operator: BinaryOperator, a: number | bigint | Float, b: num
     if (Number.isSafeInteger(result)) return result;
   }
   if (["/", "//", "%"].includes(operator) && toFloat(b) === 0) throw new TemplateError("division by zero");
-  if (operator === "/" || a instanceof Float || b instanceof Float) return floatArithmetic(operator, toFloat(a), toFloat(b));
+  if (operator === "/" || a instanceof Float || b instanceof Float)
+    return floatArithmetic(operator, toFloat(a), toFloat(b));
   if (operator === "**" && b < 0) return new Float(Number(a) ** Number(b));
   const [x, y] = [BigInt(a), BigInt(b)];
   const size = operator === "**" ? bits(x) * Number(y) : bits(x) + bits(y);
@@ -91,7 +95,7 @@ function floatArithmetic(operator: BinaryOperator, x: number, y: number): Float 
       const rest = x % y;
       return new Float(rest !== 0 && rest < 0 !== y < 0 ? rest + y : rest);
     }
-    case "**":
+    default:
       return new Float(x ** y);
   }
 }
@@ -193,7 +197,7 @@ export function compare(operator: Comparison, left: Value, right: Value, budget:
       return order(left, right, budget) <= 0;
     case ">":
       return order(left, right, budget) > 0;
-    case ">=":
+    default:
       return order(left, right, budget) >= 0;
   }
 }

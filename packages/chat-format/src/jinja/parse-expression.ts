@@ -11,7 +11,7 @@ function parseInlineIf(stream: TokenStream): Expression {
   while (stream.skip("name", "if")) {
     const condition = parseOr(stream);
     const otherwise = stream.skip("name", "else") ? parseInlineIf(stream) : undefined;
-    value = { type: "if", condition, then: value, otherwise };
+    value = { type: "if", condition, whenTrue: value, otherwise };
   }
   return value;
 }
@@ -191,8 +191,7 @@ function parseSubscript(stream: TokenStream, object: Expression): Expression {
       ? { type: "attribute", object, name: token.value }
       : { type: "item", object, key: numberConstant(token.value) };
   }
-  const part = (): Expression | undefined =>
-    stream.isOperator(":", "]") ? undefined : parseExpression(stream);
+  const part = (): Expression | undefined => (stream.isOperator(":", "]") ? undefined : parseExpression(stream));
   const start = part();
   if (!stream.isOperator(":")) {
     if (!start) stream.fail("expected an index");
@@ -201,7 +200,11 @@ function parseSubscript(stream: TokenStream, object: Expression): Expression {
       return { type: "item", object, key: start };
     }
     stream.next();
-    return { type: "item", object, key: { type: "tuple", items: [start, ...separated(stream, "]", () => parseExpression(stream))] } };
+    return {
+      type: "item",
+      object,
+      key: { type: "tuple", items: [start, ...separated(stream, "]", () => parseExpression(stream))] },
+    };
   }
   stream.next();
   const stop = part();

@@ -8,7 +8,8 @@ export type ExactJson = null | boolean | string | bigint | number | ExactJson[] 
 export type ExactObject = Map<string, ExactJson>;
 
 const maxDepth = 200;
-const token = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\x00-\x1f]|\\.)*")|(-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)|(true|false|null|NaN|-?Infinity))/y;
+const token =
+  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)|(true|false|null|NaN|-?Infinity))/y;
 const literals = new Map<string, null | boolean | number>([
   ["true", true],
   ["false", false],
@@ -36,7 +37,10 @@ export function parseExactJson(text: string): ExactJson {
     return found;
   }
 
-  function parseValue([, sign, string, number, fraction, exponent, literal]: RegExpExecArray, depth: number): ExactJson {
+  function parseValue(
+    [, sign, string, number, fraction, exponent, literal]: RegExpExecArray,
+    depth: number,
+  ): ExactJson {
     if (depth > maxDepth) fail();
     if (sign === "[") return parseList(depth + 1);
     if (sign === "{") return parseObject(depth + 1);

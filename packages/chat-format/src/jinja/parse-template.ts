@@ -73,14 +73,14 @@ function parseStatement(stream: TokenStream): Statement {
 function parseIf(stream: TokenStream): Statement {
   const condition = parseTuple(stream, { inlineIf: false });
   stream.expect("end");
-  const then = parseBody(stream, ["elif", "else", "endif"]);
+  const whenTrue = parseBody(stream, ["elif", "else", "endif"]);
   stream.expect("begin");
   const next = stream.expect("name").value;
   let otherwise: Statement[] = [];
   if (next === "elif") otherwise = [parseIf(stream)];
   else if (next === "else") otherwise = parseBlock(stream, "endif");
   else stream.expect("end");
-  return { type: "if", condition, then, otherwise };
+  return { type: "if", condition, whenTrue, otherwise };
 }
 
 function parseFor(stream: TokenStream): Statement {

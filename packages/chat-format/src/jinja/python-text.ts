@@ -27,7 +27,11 @@ export function representation(value: Value, budget: Budget): string {
   if (value === null) return "None";
   if (value instanceof Float) return floatText(value.value);
   return budget.nest(() => {
-    const list = (items: readonly Value[]): string => joined(items.map((item) => representation(item, budget)), budget);
+    const list = (items: readonly Value[]): string =>
+      joined(
+        items.map((item) => representation(item, budget)),
+        budget,
+      );
     if (Array.isArray(value)) return `[${list(value)}]`;
     if (value instanceof Tuple) return value.items.length === 1 ? `(${list(value.items)},)` : `(${list(value.items)})`;
     const pairs = value instanceof Map ? value : value instanceof Namespace ? value.attributes : undefined;
@@ -98,7 +102,13 @@ export function toJson(value: Value, style: JsonStyle, budget: Budget): string {
     write(`\n${style.indent.repeat(level)}`);
   };
 
-  function writeItems(open: string, close: string, count: number, level: number, writeItem: (at: number) => void): void {
+  function writeItems(
+    open: string,
+    close: string,
+    count: number,
+    level: number,
+    writeItem: (at: number) => void,
+  ): void {
     write(open);
     for (let at = 0; at < count; at++) {
       if (at > 0) write(itemSeparator);

@@ -49,11 +49,13 @@ export class Renderer {
       case "print":
         return this.#write(output, toText(this.#evaluate(statement.value, scope), this.#budget));
       case "if": {
-        const branch = isTrue(this.#evaluate(statement.condition, scope)) ? statement.then : statement.otherwise;
+        const branch = isTrue(this.#evaluate(statement.condition, scope)) ? statement.whenTrue : statement.otherwise;
         return this.#budget.nest(() => this.#runAll(branch, scope, output));
       }
       case "for":
-        return this.#budget.nest(() => this.#runLoop(statement, this.#evaluate(statement.iterable, scope), 0, scope, output));
+        return this.#budget.nest(() =>
+          this.#runLoop(statement, this.#evaluate(statement.iterable, scope), 0, scope, output),
+        );
       case "set":
         return this.#assign(statement.target, this.#evaluate(statement.value, scope), scope);
       case "setBlock": {
@@ -78,8 +80,7 @@ export class Renderer {
         return undefined;
       case "callBlock":
         return this.#write(output, toText(this.#callBlock(statement, scope), this.#budget));
-      case "break":
-      case "continue":
+      default:
         return statement.type;
     }
   }

@@ -17,7 +17,7 @@ export type Expression =
   | { type: "binary"; operator: BinaryOperator; left: Expression; right: Expression }
   | { type: "concat"; items: Expression[] }
   | { type: "compare"; first: Expression; rest: [operator: Comparison, value: Expression][] }
-  | { type: "if"; condition: Expression; then: Expression; otherwise?: Expression };
+  | { type: "if"; condition: Expression; whenTrue: Expression; otherwise?: Expression };
 
 export type BinaryOperator = "+" | "-" | "*" | "/" | "//" | "%" | "**";
 export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "not in";
@@ -51,7 +51,7 @@ export interface MacroDefinition {
 export type Statement =
   | { type: "text"; text: string }
   | { type: "print"; value: Expression }
-  | { type: "if"; condition: Expression; then: Statement[]; otherwise: Statement[] }
+  | { type: "if"; condition: Expression; whenTrue: Statement[]; otherwise: Statement[] }
   | ForStatement
   | { type: "set"; target: Target; value: Expression }
   | { type: "setBlock"; target: Target; filter?: Expression; body: Statement[] }

@@ -129,7 +129,10 @@ export const textFilters: [string, Filter][] = [
   ["upper", textFilter((text) => text.toUpperCase())],
   ["lower", textFilter((text) => text.toLowerCase())],
   ["capitalize", textFilter(capitalize)],
-  ["title", textFilter((text) => text.replaceAll(wordStart, (_, before: string, word: string) => before + capitalize(word)))],
+  [
+    "title",
+    textFilter((text) => text.replaceAll(wordStart, (_, before: string, word: string) => before + capitalize(word))),
+  ],
   ["string", (value, _args, { budget }) => toText(value, budget)],
   ["safe", (value) => value],
   ["pprint", (value, _args, { budget }) => representation(value, budget)],

@@ -157,7 +157,10 @@ function consistsOf(pattern: RegExp): Method {
   return (text) => pattern.test(text);
 }
 
-const plain = (make: (text: string) => string): Method => (text, _args, budget) => budget.text(make(text));
+const plain =
+  (make: (text: string) => string): Method =>
+  (text, _args, budget) =>
+    budget.text(make(text));
 
 const lineEnd = "\\r\\n|[\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029]";
 
@@ -202,10 +205,7 @@ export const textMethods: ReadonlyMap<string, Method> = new Map<string, Method>(
       return items.join(text);
     },
   ],
-  [
-    "count",
-    (text, args) => occurrences(text, textArgument("count", bind("count", args, ["sub"], 1)[0])),
-  ],
+  ["count", (text, args) => occurrences(text, textArgument("count", bind("count", args, ["sub"], 1)[0]))],
   [
     "zfill",
     (text, args, budget) => {

@@ -50,7 +50,9 @@ export class TokenStream {
 
   fail(reason: string): never {
     const token = this.current ?? this.#tokens.at(-1);
-    const found = this.current ? `, found ${this.current.value || (names[this.current.type] ?? this.current.type)}` : "";
+    const found = this.current
+      ? `, found ${this.current.value || (names[this.current.type] ?? this.current.type)}`
+      : "";
     throw new TemplateError(`line ${token?.line ?? 1}: ${reason}${found}`);
   }
 }

@@ -6,6 +6,8 @@ import type { CollectionPage } from "./collections.js";
 import { commitVersion } from "./commit-version.js";
 import type { CommittedVersion, NewArtifactVersion } from "./commit-version.js";
 import { addUpload, contentsInUse, findContents, findContentsByMd5, forgetUploads } from "./contents.js";
+import { describeVersion } from "./describe-version.js";
+import type { VersionDescription } from "./describe-version.js";
 import { openArtifactDrafts } from "./drafts.js";
 import type { ArtifactDrafts } from "./drafts.js";
 import type { ArtifactCollection, ArtifactContent, ArtifactFile, ArtifactVersion } from "./records.js";
@@ -54,6 +56,11 @@ export interface Artifacts {
    * version that is left.
    */
   delete(projectId: string, name: string, selector: string): Promise<ArtifactVersion>;
+  /** Replaces the description or the metadata of a version. Throws `not_found`, and `too_large`. */
+  describe(
+    version: Pick<ArtifactVersion, "project_id" | "collection" | "index">,
+    description: VersionDescription,
+  ): Promise<ArtifactVersion>;
   /** Moves an alias to the version that the selector names. Throws `not_found`, and `unprocessable` for `latest`. */
   setAlias(alias: AliasOf, selector: string): Promise<ArtifactVersion>;
   /** Throws `not_found`, and `unprocessable` for `latest`. */
@@ -80,6 +87,7 @@ export function openArtifacts(database: Database, now: () => bigint): Artifacts 
     listFiles: async (page) => await listFiles(database, page),
     getFile: async (versionId, path) => await getFile(database, versionId, path),
     delete: async (projectId, name, selector) => await deleteVersion(database, projectId, name, selector),
+    describe: async (version, description) => await describeVersion(database, version, description),
     setAlias: async (alias, selector) => await setAlias(database, alias, selector),
     deleteAlias: async (alias) => await deleteAlias(database, alias),
     contentsInUse: async (digests) => await contentsInUse(database, digests),

@@ -107,7 +107,12 @@ function checkVersion({ name, type, files, aliases = [], metadata, description }
     "files",
   );
   for (const [at, alias] of aliases.entries()) checkAlias(alias, "aliases", at);
-  for (const [what, text] of Object.entries({ metadata, description })) {
+  checkTexts({ metadata, description });
+}
+
+/** Throws `too_large`. */
+export function checkTexts(texts: Record<string, string | undefined>): void {
+  for (const [what, text] of Object.entries(texts)) {
     if (text === undefined || Buffer.byteLength(text) <= maxTextBytes) continue;
     throw new HeddleError("too_large", `${what} has at most ${maxTextBytes} bytes`, { loc: [what] });
   }

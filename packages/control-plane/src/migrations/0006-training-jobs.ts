@@ -13,7 +13,6 @@ export const trainingJobs: ControlPlaneMigration = {
       kind TEXT NOT NULL CHECK (kind IN ('rl', 'sft')),
       request_digest TEXT NOT NULL,
       dedupe_key TEXT UNIQUE,
-      idempotency_key TEXT UNIQUE,
       config TEXT NOT NULL,
       warnings TEXT NOT NULL,
       data_blob TEXT,
@@ -33,6 +32,10 @@ export const trainingJobs: ControlPlaneMigration = {
       created_at BIGINT NOT NULL,
       started_at BIGINT,
       ended_at BIGINT
+    )`,
+    `CREATE TABLE training_job_keys (
+      idempotency_key TEXT PRIMARY KEY,
+      job_id TEXT NOT NULL REFERENCES training_jobs (id)
     )`,
     "CREATE INDEX training_jobs_by_model ON training_jobs (model_id, sequence)",
     "CREATE INDEX training_jobs_active ON training_jobs (project_id, sequence) WHERE state IN ('queued', 'running')",

@@ -43,7 +43,10 @@ export async function createTrainingJob(
   const dedupeKey = `${job.kind}:${job.model_id}:${job.request_digest}`;
   return await database.transaction(async (statements) => {
     const known = await earlierJob(statements, job, dedupeKey);
-    if (known !== undefined) return { job: known, created: false };
+    if (known !== undefined) {
+      await recordKey(statements, job.idempotency_key, known.id);
+      return { job: known, created: false };
+    }
     const [model] = await statements.rows("SELECT id FROM training_models WHERE id = $1 AND deleted_at IS NULL", [
       job.model_id,
     ]);
@@ -54,9 +57,9 @@ export async function createTrainingJob(
       await statements.run("UPDATE training_jobs SET dedupe_key = NULL WHERE dedupe_key = $1", [dedupeKey]);
     }
     const [row] = await statements.rows(
-      `INSERT INTO training_jobs (id, sequence, project_id, model_id, kind, request_digest, dedupe_key, idempotency_key,
+      `INSERT INTO training_jobs (id, sequence, project_id, model_id, kind, request_digest, dedupe_key,
           config, warnings, data_blob, data_source, call_ids, created_by, state, completed_sequences, created_at)
-        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'queued', 0, $14
+        SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'queued', 0, $13
           FROM training_jobs WHERE TRUE
         RETURNING ${trainingJobColumns}`,
       [
@@ -66,7 +69,6 @@ export async function createTrainingJob(
         job.kind,
         job.request_digest,
         dedupeKey,
-        job.idempotency_key === undefined ? null : storedText(job.idempotency_key),
         storedText(job.config),
         storedText(JSON.stringify(job.warnings ?? [])),
         job.data_blob ?? null,
@@ -78,6 +80,7 @@ export async function createTrainingJob(
     );
     if (row === undefined) throw new TypeError("the insert returned no row");
     const { id, project_id, queue_kind: kind, model_id } = job;
+    await recordKey(statements, job.idempotency_key, id);
     await insertJob(statements, { id, project_id, kind, serial_key: model_id, payload: "{}" }, now);
     return { job: trainingJobOf(row), created: true };
   });
@@ -88,18 +91,27 @@ async function earlierJob(
   { idempotency_key: key, request_digest: digest, model_id: modelId, force }: NewTrainingJob,
   dedupeKey: string,
 ): Promise<TrainingJobRecord | undefined> {
-  const find = async (column: string, value: string) => {
-    const sql = `SELECT ${trainingJobColumns} FROM training_jobs WHERE ${column} = $1`;
+  const find = async (condition: string, value: string) => {
+    const sql = `SELECT ${trainingJobColumns} FROM training_jobs WHERE ${condition}`;
     const [row] = await statements.rows(sql, [value]);
     return row && trainingJobOf(row);
   };
   if (key !== undefined) {
-    const named = await find("idempotency_key", storedText(key));
+    const ofKey = "id = (SELECT job_id FROM training_job_keys WHERE idempotency_key = $1)";
+    const named = await find(ofKey, storedText(key));
     if (named !== undefined && (named.request_digest !== digest || named.model_id !== modelId)) {
       const message = "another request was sent with this Idempotency-Key";
       throw new HeddleError("unprocessable", message, { loc: ["Idempotency-Key"] });
     }
     if (named !== undefined) return named;
   }
-  return force === true ? undefined : await find("dedupe_key", dedupeKey);
+  return force === true ? undefined : await find("dedupe_key = $1", dedupeKey);
+}
+
+async function recordKey(statements: Statements, key: string | undefined, jobId: string): Promise<void> {
+  if (key === undefined) return;
+  await statements.run(
+    "INSERT INTO training_job_keys (idempotency_key, job_id) VALUES ($1, $2) ON CONFLICT (idempotency_key) DO NOTHING",
+    [storedText(key), jobId],
+  );
 }

@@ -30,7 +30,7 @@ export async function searchModels(
   if (entity !== undefined) {
     const prefix = `${entity}/`;
     // SUBSTR counts characters.
-    const length = p.bind(BigInt([...prefix].length));
+    const length = p.bind(BigInt(Array.from(prefix).length));
     conditions.push(`SUBSTR(project_id, 1, CAST(${length} AS INTEGER)) = ${p.bind(prefix)}`);
   }
   const newest = "SELECT MAX(step) FROM checkpoints WHERE model_id = training_models.id AND deleted_at IS NULL";

@@ -15,7 +15,11 @@ export function renderer(chatTemplate: string): Renderer {
   return (example) => {
     if (isPassage(example)) return { prompt: "", answer: `${example.text}<|endoftext|>` };
     const { messages, tools } = example;
-    const prompt = renderTemplate(chatTemplate, { messages: messages.slice(0, -1), tools, add_generation_prompt: true });
+    const prompt = renderTemplate(chatTemplate, {
+      messages: messages.slice(0, -1),
+      tools,
+      add_generation_prompt: true,
+    });
     const whole = renderTemplate(chatTemplate, { messages, tools, add_generation_prompt: false });
     if (!whole.startsWith(prompt) || !whole.endsWith("\n"))
       throw new Error(`the template changes its own prompt: ${whole}`);

@@ -24,3 +24,9 @@ export function checkLoraConfig({ rank, alpha, targets }: LoraConfig): void {
     throw fail("targets", `${given}; valid targets are ${loraTargets.join(", ")}`);
   }
 }
+
+/** Returns whether two adapters have the same factors and scale. */
+export function sameAdapter(one: LoraConfig, other: LoraConfig): boolean {
+  const shapeOf = ({ rank, alpha, targets }: LoraConfig) => JSON.stringify([rank, alpha, targets.toSorted()]);
+  return shapeOf(one) === shapeOf(other);
+}

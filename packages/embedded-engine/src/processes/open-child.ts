@@ -18,8 +18,9 @@ export async function openChild<Params, M extends Methods<M> & OpenMethod<Params
 ): Promise<EngineProcess<M>> {
   if (signal.aborted) throw aborted();
   const child = startChild<M>(options);
-  const closeChild = (): void => void child.close();
-  signal.addEventListener("abort", closeChild, { once: true });
+  // Nothing is lost that has not been opened.
+  const kill = (): void => child.kill("it was aborted while it was opened");
+  signal.addEventListener("abort", kill, { once: true });
   try {
     await child.call("open", opening);
     return child;
@@ -27,6 +28,6 @@ export async function openChild<Params, M extends Methods<M> & OpenMethod<Params
     await child.close();
     throw signal.aborted ? aborted() : error;
   } finally {
-    signal.removeEventListener("abort", closeChild);
+    signal.removeEventListener("abort", kill);
   }
 }

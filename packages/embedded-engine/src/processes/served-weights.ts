@@ -13,7 +13,7 @@ import { readCheckpoint } from "../weights/checkpoint.js";
 import { fileDigest } from "../weights/file-digests.js";
 import type { WeightsDescription } from "../weights/load-weights.js";
 import { describeWeights, loadWeights, weightsDigest } from "../weights/load-weights.js";
-import { checkpointDigest } from "../weights/weights-digest.js";
+import { checkpointDigest } from "@heddle/training";
 import type { CpuSampler } from "../decode/cpu-sampler.js";
 import { defaultMode } from "../decode/prepared-weights.js";
 import type { CacheLease, WeightsSource } from "./weights-cache.js";

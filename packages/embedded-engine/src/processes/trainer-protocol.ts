@@ -20,6 +20,12 @@ export interface TrainerOpening {
 export interface TrainerMethods {
   /** Called first, and once. */
   open: { params: TrainerOpening; result: void; event: never };
+  /**
+   * Opens another trainer in place of a released one. Returns false, and changes nothing, if that takes a new process.
+   */
+  reopen: { params: TrainerOpening; result: boolean; event: never };
+  /** Discards the gradient when a trainer is closed and its process is kept. */
+  release: { params: null; result: void; event: never };
   logprobs: { params: TokenSequence[]; result: Float64Array[]; event: never };
   /** Events are the number of trained tokens so far. */
   forwardBackward: {

@@ -35,7 +35,9 @@ export function adamStep(
   const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradientNorm } = settings;
   const norm = Math.sqrt(squaredNorm(gradient));
   if (!Number.isFinite(norm)) {
-    throw new HeddleError("failed", `the gradient norm is ${norm}: the optimizer step was skipped`);
+    throw new HeddleError("failed", `the gradient norm is ${norm}: the optimizer step was skipped`, {
+      details: { reason: "divergence" },
+    });
   }
   state.steps++;
   const clip = maxGradientNorm > 0 && norm > maxGradientNorm ? maxGradientNorm / norm : 1;

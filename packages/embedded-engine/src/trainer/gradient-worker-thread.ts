@@ -31,7 +31,7 @@ async function respond({ task, weightsChanged }: ToGradientWorker): Promise<From
     if (weightsChanged) localWeights.set(trained);
     network ??= await open();
     const evaluations = await runGradientTask(task, network, gradients, {
-      stopped: () => Atomics.load(stop, 0) !== 0,
+      stopped,
       onTrained: (tokens) => send({ type: "trained", tokens }),
     });
     if (task.kind === "forwardBackward") sharedGradients.set(gradients.sums());
@@ -43,9 +43,13 @@ async function respond({ task, weightsChanged }: ToGradientWorker): Promise<From
   }
 }
 
+function stopped(): boolean {
+  return Atomics.load(stop, 0) !== 0;
+}
+
 function open(): Promise<Network> {
-  if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, reuseArenas });
+  if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, reuseArenas, stopped });
   // Memory that is not shared has been copied by the message.
   const weights = parameterSet(modelParameters(config), memory.base as Float32Array<ArrayBuffer>);
-  return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, reuseArenas });
+  return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, reuseArenas, stopped });
 }

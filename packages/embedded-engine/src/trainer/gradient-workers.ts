@@ -19,7 +19,7 @@ export interface GradientWorkers {
   close(): Promise<void>;
 }
 
-export interface GradientWorkersSettings extends Omit<GradientWorkerData, "trained" | "gradients" | "stop"> {
+export interface GradientWorkersSettings extends Omit<GradientWorkerData, "trained" | "gradients"> {
   /** The current trained weights. */
   weights: Float32Array;
   network: Network;
@@ -31,9 +31,9 @@ export function openGradientWorkers({
   weights,
   network,
   gradients,
+  stop,
   ...rest
 }: GradientWorkersSettings): GradientWorkers {
-  const stop = new Int32Array(new SharedArrayBuffer(4));
   // Allocated with the second worker; all worker threads share one copy.
   let trained: Float32Array | undefined;
   let stale = true;

@@ -85,3 +85,21 @@ test("the backward pass can run once", async () => {
   await expect(network.backward(pass, rows, coefficients, gradients)).rejects.toThrow("ran without gradients");
   await network.close();
 });
+
+test("an abort takes effect before the next layer, forward and backward", async () => {
+  const deep = { ...smallLlama, layers: 5 };
+  let remaining = Infinity;
+  const stopped = () => --remaining < 0;
+  const deepWeights = randomWeights(modelParameters(deep), 1);
+  const network = await openNetwork({ config: deep, weights: deepWeights, headRows: 100, stopped });
+  const gradients = emptyGradients(deepWeights.parameters);
+  const mode = { gradient: true, lowMemory: false };
+  const pass = await network.forward(batch, mode);
+  remaining = 2;
+  await expect(network.forward(batch, mode)).rejects.toMatchObject({ code: "aborted" });
+  // One check is of the head, and two layers follow.
+  remaining = 3;
+  await expect(network.backward(pass, rows, coefficients, gradients)).rejects.toMatchObject({ code: "aborted" });
+  expect(pass.layers).toHaveLength(3);
+  await network.close();
+});

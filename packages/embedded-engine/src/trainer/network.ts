@@ -21,6 +21,8 @@ export interface NetworkSettings {
   headRows: number;
   /** Whether each graph keeps its memory arena between runs. Default true. */
   reuseArenas?: boolean;
+  /** Checked before every graph run: a pass rejects with `aborted` once it returns true. Default: never. */
+  stopped?: () => boolean;
 }
 
 /** A padded batch: `tokens` [rows, time]. The values of padding tokens at the end do not matter. */
@@ -82,6 +84,7 @@ export async function openNetwork({
   adapter,
   headRows,
   reuseArenas,
+  stopped = () => false,
 }: NetworkSettings): Promise<Network> {
   const missing = await unavailableReason();
   if (missing !== undefined) throw new HeddleError("unsupported", missing);
@@ -91,6 +94,9 @@ export async function openNetwork({
   const sessions = sessionCache(reuseArenas);
   const inputsOf = batchInputs(config);
   const tensors = weightTensors(config, weights, adapter);
+  const throwIfStopped = () => {
+    if (stopped()) throw new HeddleError("aborted", "the call was aborted");
+  };
   const rowsOf = (table: Float32Array, rows: Int32Array) =>
     tensor("float32", gatherRows(table, rows, hiddenSize), [rows.length, hiddenSize]);
 
@@ -101,6 +107,7 @@ export async function openNetwork({
     const layers: ForwardPass["layers"] = [];
     let x = rowsOf(tensors.embedding, batch.tokens);
     for (const parameters of tensors.layers) {
+      throwIfStopped();
       const { y, ...kept } = await layer.run({ ...inputs, ...parameters, x });
       if (gradient) layers.push({ x, kept: mode === "keep" ? kept : undefined });
       else discard([x]);
@@ -118,6 +125,7 @@ export async function openNetwork({
     use: (outputs: Tensors, start: number, end: number) => void,
   ) => {
     for (let start = 0; start < positions.length; start += headRows) {
+      throwIfStopped();
       const end = Math.min(positions.length, start + headRows);
       const feeds: Record<string, Tensor> = {
         ...tensors.head,
@@ -169,6 +177,7 @@ export async function openNetwork({
     discard([pass.output]);
     let { dy } = head;
     for (let layer = config.layers - 1; layer >= 0; layer--) {
+      throwIfStopped();
       const step = pass.layers.pop();
       if (!step) throw new TypeError("the forward pass ran without gradients or has been consumed");
       const mode = step.kept ? "keep" : "blocks";

@@ -36,11 +36,14 @@ export interface CpuTrainerSettings {
 }
 
 /** The port's trainer in this process, without saving. */
-export interface CpuTrainer extends Omit<Trainer, "saveState" | "exportWeights"> {
+export interface CpuTrainer extends Omit<Trainer, "saveState" | "exportWeights" | "adapter"> {
   readonly config: ModelConfig;
   readonly weights: ParameterSet;
   readonly adapter?: { config: LoraConfig; set: ParameterSet };
   readonly optimizer: OptimizerState;
+  /** Replaces the trained weights and the moments, which are zero if absent. */
+  replaceState(trained: Float32Array, optimizer?: OptimizerState): Promise<void>;
+  discardGradient(): Promise<void>;
 }
 
 /**
@@ -59,7 +62,9 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
   const limits = batchLimits(config, adapter?.config, { memoryBytes, workers: maxWorkers });
   const { headRows, reuseArenas } = limits;
   const gradients = emptyGradients(trained.parameters);
-  const network = await openNetwork({ config, weights, adapter, headRows, reuseArenas });
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const stopped = () => Atomics.load(stop, 0) !== 0;
+  const network = await openNetwork({ config, weights, adapter, headRows, reuseArenas, stopped });
   const workers = openGradientWorkers({
     config,
     adapter: adapter?.config,
@@ -67,6 +72,7 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
     reuseArenas,
     base: adapter && weights.flat,
     weights: trained.flat,
+    stop,
     network,
     gradients,
   });
@@ -113,8 +119,33 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
       }
     });
 
+  const replaceState: CpuTrainer["replaceState"] = (values, moments) =>
+    runExclusive(async () => {
+      if (moments) checkOptimizer(moments, trained);
+      trained.flat.set(values);
+      optimizer.steps = moments?.steps ?? 0;
+      for (const moment of ["first", "second"] as const) {
+        if (moments) optimizer[moment].set(moments[moment]);
+        else optimizer[moment].fill(0);
+      }
+      workers.weightsChanged();
+    });
+
+  const discardGradient = () => runExclusive(async () => gradients.clear());
+
   const close = () => runExclusive(() => workers.close());
-  return { config, weights, adapter, optimizer, logprobs, forwardBackward, optimStep, close };
+  return {
+    config,
+    weights,
+    adapter,
+    optimizer,
+    logprobs,
+    forwardBackward,
+    optimStep,
+    replaceState,
+    discardGradient,
+    close,
+  };
 }
 
 /**

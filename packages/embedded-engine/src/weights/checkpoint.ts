@@ -13,7 +13,7 @@ import { readOptimizer, writeOptimizer } from "./optimizer-file.js";
 import { claimPartialName, removeLeftovers } from "./partial-directories.js";
 import type { TrainingState } from "./training-state.js";
 import { readTrainingState, stateFile, trainingStateJson, verifyFiles } from "./training-state.js";
-import { weightFiles } from "./weights-digest.js";
+import { weightFiles } from "@heddle/training";
 
 export interface CheckpointSource {
   baseModel: string;

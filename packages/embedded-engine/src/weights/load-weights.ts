@@ -12,7 +12,7 @@ import { readModelConfig } from "./model-directory.js";
 import type { OptimizerState } from "./optimizer-file.js";
 import type { TrainingState } from "./training-state.js";
 import { readTrainingState } from "./training-state.js";
-import { checkpointDigest } from "./weights-digest.js";
+import { checkpointDigest } from "@heddle/training";
 
 /** Properties of weights that are known without loading them, from which the required memory is computed. */
 export interface WeightsDescription {

@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
+import { digestOf } from "@heddle/training";
 import { join } from "node:path";
 import type { ModelConfig } from "../model/config.js";
 import { fileDigest } from "./file-digests.js";
 import { tensorFiles } from "./sharded-tensors.js";
-import type { TrainingState } from "./training-state.js";
 
 // The identity of weights by content: a SHA-256 in hexadecimal. Weights with the same digest compute the same numbers.
 
@@ -17,22 +16,6 @@ export async function modelDigest(directory: string, config: ModelConfig): Promi
 /** Returns the digest of random weights, which follow from shape and seed. */
 export function randomDigest(config: ModelConfig, seed: number): string {
   return digestOf(["random", sorted(config), seed]);
-}
-
-/** Returns the digest of a checkpoint's weights, without its optimizer; that of an adapter covers its base model. */
-export function checkpointDigest({ training, files }: TrainingState, baseDigest: string): string {
-  const weights = weightFiles[training].map((name) => [name, files.get(name)?.sha256 ?? null]);
-  return digestOf(training === "full" ? ["full", weights] : ["adapter", baseDigest, weights]);
-}
-
-/** The files of a checkpoint that hold its weights and their shape. */
-export const weightFiles = {
-  full: ["config.json", "model.safetensors"],
-  adapter: ["adapter_config.json", "adapter_model.safetensors"],
-} as const;
-
-function digestOf(parts: unknown): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
 /** Entries in the order of their names, so that the order of fields in the code does not matter. */

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,6 +73,14 @@ describe("a supervised job", () => {
     expect(events[0]).toMatchObject({ data: { num_trajectories: 3, num_dropped_trajectories: 1 } });
     expect(steps().map((step) => step["num_dropped_trajectories"])).toEqual([1, 0, 0]);
     for (const step of steps().slice(1)) expect(step["loss"]).toBeGreaterThan(0);
+  });
+
+  it("fails with the reason when it diverges", async () => {
+    const rows = Array.from({ length: 40 }, () => example("what does a cat say?", "meow"));
+    const failing = run(rows, { config: { learning_rate: [...Array(8).fill(3e-3), ...Array(12).fill(1)] } });
+    await expect(failing).rejects.toMatchObject({ code: "failed", details: { reason: "divergence" } });
+    expect(steps().at(-1)).toMatchObject({ diverged: 1 });
+    expect(existsSync(join(directory, "checkpoint"))).toBe(false);
   });
 
   it("names the line of a bad row before the first event", async () => {

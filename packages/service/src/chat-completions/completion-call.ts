@@ -4,7 +4,7 @@ import type { GenerateResult } from "@heddle/training";
 import { completionOf } from "./completion.js";
 import type { CompletionRun } from "./completion-run.js";
 
-export const completionOpName = "heddle.chat.completions";
+const completionOpName = "heddle.chat.completions";
 
 /** Where and for whom a completion is recorded. */
 export interface CallIdentity {

@@ -38,10 +38,16 @@ export function responseDetails(request: CompletionRun["request"], { trained }: 
   };
 }
 
-export function messageOptions({ parallel_tool_calls }: CompletionRun["request"], plan: SamplingPlan): MessageOptions {
+export function messageOptions(
+  { parallel_tool_calls, tools }: CompletionRun["request"],
+  { prompt, choice }: SamplingPlan,
+): MessageOptions {
+  // Calls that are required are constrained to the Hermes form, which also models without a form of their own can write.
+  const format = choice.kind === "auto" ? (prompt.output.toolCalls ?? "hermes") : "hermes";
   return {
-    opensReasoning: plan.prompt.opensReasoning,
-    readsToolCalls: plan.choice.kind !== "none",
+    opensReasoning: prompt.opensReasoning,
+    reasoningTags: prompt.output.reasoning,
+    ...(choice.kind !== "none" && { toolCalls: { format, tools } }),
     oneToolCall: !parallel_tool_calls,
   };
 }

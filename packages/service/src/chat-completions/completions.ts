@@ -1,6 +1,12 @@
 import type { ResponseSchemas, Schemas } from "@heddle/server-stub/training";
 import type { Sharer } from "@heddle/fair-share";
-import type { ModelAccess } from "./served-models.js";
+
+/** Whose models may be used. */
+export interface ModelAccess {
+  /** The entity whose models a name alone is looked up in; absent: all entities. */
+  entity?: string;
+  mayUse(projectId: string): boolean;
+}
 
 /** A chat completion that somebody asks for. */
 export interface CompletionRequest {

@@ -1,4 +1,5 @@
 import { reasoningStream, toolCallStream } from "@heddle/chat-format";
+import type { ReasoningTags, ToolCallFormat } from "@heddle/chat-format";
 
 /** What a piece of sampled text adds to a message. */
 export interface MessageDelta {
@@ -18,8 +19,10 @@ export interface ToolCallPart {
 export interface MessageOptions {
   /** The prompt ends inside of a block of reasoning. */
   opensReasoning: boolean;
-  /** Calls of tools are read. */
-  readsToolCalls: boolean;
+  /** Default `<think>`. */
+  reasoningTags?: ReasoningTags;
+  /** How calls of tools are read. Without it they remain text. */
+  toolCalls?: { format: ToolCallFormat; tools: unknown };
   /** Only the first call is kept. */
   oneToolCall: boolean;
 }
@@ -30,9 +33,9 @@ export class MessageParser {
   readonly #tools;
   readonly #mostCalls: number;
 
-  constructor({ opensReasoning, readsToolCalls, oneToolCall }: MessageOptions) {
-    this.#reasoning = reasoningStream({ open: opensReasoning });
-    this.#tools = readsToolCalls ? toolCallStream() : undefined;
+  constructor({ opensReasoning, reasoningTags, toolCalls, oneToolCall }: MessageOptions) {
+    this.#reasoning = reasoningStream({ open: opensReasoning, tags: reasoningTags });
+    this.#tools = toolCalls && toolCallStream(toolCalls);
     this.#mostCalls = oneToolCall ? 1 : Infinity;
   }
 

@@ -1,4 +1,5 @@
 import { endsInReasoning } from "@heddle/chat-format";
+import type { OutputFormat } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
 import type { Schemas } from "@heddle/server-stub/training";
 import { withWireLoc } from "./wire-loc.js";
@@ -10,6 +11,8 @@ export interface Prompt {
   ids: Int32Array;
   /** The completion begins inside of a block of reasoning. */
   opensReasoning: boolean;
+  /** How the model writes calls and reasoning. */
+  output: OutputFormat;
   /** Text that the content of every choice begins with. */
   echo: string;
 }
@@ -41,9 +44,11 @@ export async function renderPrompt(
       throw renderError(error, request, contextLength);
     }
   });
+  const output = template.outputFormat({ template: request.chat_template, tools: request.tools });
   return {
     ids: kept === undefined ? ids : lastTokens(ids, kept, request, contextLength),
-    opensReasoning: endsInReasoning(text),
+    opensReasoning: endsInReasoning(text, output.reasoning),
+    output,
     echo: request.echo ? echoed(request) : "",
   };
 }

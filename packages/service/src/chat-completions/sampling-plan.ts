@@ -53,7 +53,7 @@ export async function samplingPlan(
     stopTokenIds: request.stop_token_ids,
     includeStop: request.include_stop_str_in_output,
     ignoreEos: request.ignore_eos,
-    skipSpecialTokens: request.skip_special_tokens,
+    skipSpecialTokens: request.skip_special_tokens && !prompt.output.specialTags,
     topLogprobs: request.top_logprobs,
     promptLogprobs: request.prompt_logprobs,
     structuredOutput: constraint?.output,

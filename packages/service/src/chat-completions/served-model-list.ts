@@ -1,7 +1,7 @@
 import type { ControlPlane } from "@heddle/control-plane";
 import type { ResponseSchemas } from "@heddle/server-stub/training";
 import type { EngineCapabilities } from "@heddle/training";
-import type { ModelAccess } from "./served-models.js";
+import type { ModelAccess } from "./completions.js";
 
 type ServedModel = ResponseSchemas["ServedModel"];
 

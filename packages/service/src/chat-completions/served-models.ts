@@ -1,6 +1,7 @@
 import type { Checkpoint, ControlPlane, TrainingModel } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import type { BaseModelInfo, EngineCapabilities, TrainingEngine, WeightsRef } from "@heddle/training";
+import type { ModelAccess } from "./completions.js";
 import { parseModelName } from "./model-name.js";
 import type { CheckpointSelector, TrainedModelName } from "./model-name.js";
 
@@ -12,13 +13,6 @@ export interface ServedModel {
   weights: WeightsRef;
   /** Absent for a base model. */
   trained?: { model: TrainingModel; checkpoint: Checkpoint };
-}
-
-/** Whose models may be used. */
-export interface ModelAccess {
-  /** The entity whose models a name alone is looked up in; absent: all entities. */
-  entity?: string;
-  mayUse(projectId: string): boolean;
 }
 
 export interface ServedModelsOptions {

@@ -1,14 +1,13 @@
-import { callerMay } from "@heddle/control-plane";
-import type { Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { BodyTooLarge, Problem, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { authenticate } from "../access/authenticate.js";
 import type { Services } from "../services.js";
-import { runGraphql, GraphqlError } from "./graphql.js";
-import type { GraphqlContext, GraphqlRequest } from "./graphql.js";
+import { contextOf } from "./graphql-context.js";
+import { runGraphql } from "./graphql.js";
+import type { Query } from "./graphql-select.js";
 
-const maxBytes = 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 
 /**
  * `POST /graphql`; everything else goes on to `next`. An error becomes the problem that `onError` returns, or a 500.
@@ -24,7 +23,7 @@ export function graphqlRoute(
     try {
       if (request.method !== "POST") throw new Problem(405, "POST is possible here", { headers: { allow: "POST" } });
       const caller = await authenticate(services.control, readCredentials(request));
-      return json(200, await runGraphql(await readRequest(request), contextOf(services, caller)));
+      return json(200, await runGraphql(await readRequest(request), contextOf(services, caller, request)));
     } catch (error) {
       const problem = onError(error) ?? new Problem(500, "Internal server error");
       return json(problem.status, { errors: [{ message: problem.message }] }, problem.headers);
@@ -32,25 +31,7 @@ export function graphqlRoute(
   };
 }
 
-function contextOf({ control, config }: Services, caller: Caller): GraphqlContext {
-  return {
-    userName: caller.user_name,
-    entity: caller.owner ? config.defaultEntity : caller.entity,
-    async findProject(entity, name) {
-      if (!callerMay(caller, entity, name, "read")) return undefined;
-      return (await control.projects.get(entity, name))?.name;
-    },
-    async ensureProject(entity, name) {
-      // A reader may start an SDK in a project that exists: nothing is made then.
-      if (callerMay(caller, entity, name, "write")) await control.projects.ensure(entity, name);
-      else if (!callerMay(caller, entity, name, "read") || (await control.projects.get(entity, name)) === undefined) {
-        throw new GraphqlError(`this key may not write to ${entity}/${name}`, "PERMISSION_ERROR");
-      }
-    },
-  };
-}
-
-async function readRequest(request: HttpRequest): Promise<GraphqlRequest> {
+async function readRequest(request: HttpRequest): Promise<Query> {
   let body: unknown;
   try {
     body = JSON.parse(new TextDecoder().decode(await request.bytes(maxBytes)));
@@ -64,7 +45,8 @@ async function readRequest(request: HttpRequest): Promise<GraphqlRequest> {
   }
   const variables =
     "variables" in body && typeof body.variables === "object" && body.variables !== null ? body.variables : {};
-  return { query: body.query, variables: { ...variables } };
+  const named = "operationName" in body && typeof body.operationName === "string" ? body.operationName : undefined;
+  return { query: body.query, variables: { ...variables }, ...(named !== undefined && { operationName: named }) };
 }
 
 function json(status: number, body: unknown, headers: Record<string, string> = {}): HttpResponse {

@@ -1,117 +1,86 @@
-/**
- * The few GraphQL operations with which SDKs start up (`weave.init` of the Python SDK asks them before its first
- * trace). It has no schema: the root field decides, and each response holds a superset of what the known
- * releases select.
- */
-export interface GraphqlRequest {
-  query: string;
-  variables: Record<string, unknown>;
-}
-
-export interface GraphqlContext {
-  userName: string;
-  entity: string;
-  /** The project's name, or undefined when it does not exist or the caller may not see it. */
-  findProject(entity: string, name: string): Promise<string | undefined>;
-  /** Makes the project if needed; throws when the caller may not write there. */
-  ensureProject(entity: string, name: string): Promise<void>;
-}
+import { HeddleError } from "@heddle/errors";
+import { problemOf } from "../problems.js";
+import { ensureProject } from "../access/authorize.js";
+import { objectIn, textIn } from "./arguments.js";
+import { may } from "./graphql-context.js";
+import type { GraphqlContext } from "./graphql-context.js";
+import { GraphqlError } from "./graphql-error.js";
+import { select } from "./graphql-select.js";
+import type { Arguments, Fields, Query } from "./graphql-select.js";
+import { versionFields } from "./wandb/artifact-fields.js";
+import { artifactMutations } from "./wandb/artifact-mutations.js";
+import { decodeId } from "./wandb/ids.js";
+import { findProject, projectFields } from "./wandb/project-fields.js";
+import { runMutations } from "./wandb/run-mutations.js";
 
 export type GraphqlResponse =
   | { data: Record<string, unknown> }
   | { errors: { message: string; extensions?: { code: string } }[] };
 
-type Resolve = (variables: Record<string, unknown>, context: GraphqlContext) => Promise<unknown>;
+/**
+ * The GraphQL operations with which SDKs start up and with which `wandb` tracks runs and keeps artifacts. It has no
+ * schema: each root field returns a superset of what the known releases select. Errors of the request are GraphQL errors
+ * inside a 200, as clients of such endpoints expect.
+ */
+export async function runGraphql(query: Query, context: GraphqlContext): Promise<GraphqlResponse> {
+  try {
+    return { data: await select(query, rootsOf(context)) };
+  } catch (error) {
+    if (error instanceof GraphqlError) {
+      return { errors: [{ message: error.message, ...(error.code && { extensions: { code: error.code } }) }] };
+    }
+    const problem = error instanceof HeddleError ? problemOf(error) : undefined;
+    if (problem === undefined || problem.status >= 500) throw error;
+    return { errors: [{ message: error instanceof Error ? error.message : problem.message }] };
+  }
+}
 
-const rootFields: Record<string, Resolve> = {
-  async viewer(_variables, { userName, entity }) {
-    return {
-      id: userName,
-      username: userName,
+function rootsOf(context: GraphqlContext): Fields {
+  const { caller, entity, services } = context;
+  const project = async (args: Arguments) => {
+    const name = textIn(args, "name");
+    return name === undefined ? null : await findProject(context, textIn(args, "entityName") ?? entity, name);
+  };
+  return {
+    viewer: () => ({
+      id: caller.user_name,
+      username: caller.user_name,
+      name: caller.user_name,
       entity,
       email: null,
       flags: "{}",
       defaultEntity: { name: entity },
       teams: { edges: [] },
-    };
-  },
-  project: readProject,
-  model: readProject,
-  async upsertModel(variables, context) {
-    const input = isRecord(variables["input"]) ? variables["input"] : variables;
-    const name = text(input["name"]) ?? text(input["id"]);
-    if (name === undefined) throw new GraphqlError("upsertModel needs a project name");
-    const entity = text(input["entityName"]) ?? text(input["entity"]) ?? context.entity;
-    await context.ensureProject(entity, name);
-    return { model: projectFields(entity, name), project: projectFields(entity, name), inserted: true };
-  },
-  async serverInfo() {
-    return { features: [], frontendHost: null, cliVersionInfo: null, latestLocalVersionInfo: null };
-  },
-  async entity(variables, context) {
-    const name = text(variables["name"]) ?? text(variables["entityName"]) ?? context.entity;
-    return { name, readOnly: false, organization: null };
-  },
-};
-
-/** Runs one request; its errors are GraphQL errors inside a 200, as clients of such endpoints expect. */
-export async function runGraphql(request: GraphqlRequest, context: GraphqlContext): Promise<GraphqlResponse> {
-  const field = rootField(request.query);
-  const resolve = field === undefined || !Object.hasOwn(rootFields, field) ? undefined : rootFields[field];
-  if (field === undefined || resolve === undefined) {
-    return {
-      errors: [
-        { message: `Heddle supports only ${Object.keys(rootFields).join(", ")} here, not ${field ?? "this query"}` },
-      ],
-    };
-  }
-  try {
-    return { data: { [field]: await resolve(request.variables, context) } };
-  } catch (error) {
-    if (!(error instanceof GraphqlError)) throw error;
-    return { errors: [{ message: error.message, ...(error.code && { extensions: { code: error.code } }) }] };
-  }
-}
-
-/** An error that the client gets in the `errors` of the response. */
-export class GraphqlError extends Error {
-  override name = "GraphqlError";
-  constructor(
-    message: string,
-    readonly code?: string,
-  ) {
-    super(message);
-  }
-}
-
-/** The first field selected by a query or mutation: the name after the first brace, an alias skipped. */
-function rootField(query: string): string | undefined {
-  const match = /^[^{]*\{\s*(?:[_A-Za-z]\w*\s*:\s*)?([_A-Za-z]\w*)/.exec(query.replace(/#[^\n]*/g, ""));
-  return match?.[1];
-}
-
-async function readProject(variables: Record<string, unknown>, context: GraphqlContext): Promise<unknown> {
-  const name = text(variables["name"]) ?? text(variables["project"]);
-  const entity = text(variables["entityName"]) ?? text(variables["entity"]) ?? context.entity;
-  if (name === undefined) return null;
-  const found = await context.findProject(entity, name);
-  return found === undefined ? null : projectFields(entity, found);
-}
-
-function projectFields(entity: string, name: string): Record<string, unknown> {
-  // Ids are base64 text because SDKs decode them.
-  const id = Buffer.from(`Project:v1:${name}:${entity}`).toString("base64");
-  return {
-    id,
-    name,
-    entityName: entity,
-    entity: { name: entity },
-    description: null,
-    repo: null,
-    dockerImage: null,
-    internalId: id,
+    }),
+    project,
+    model: project,
+    async upsertModel(args: Arguments) {
+      const input = objectIn(args, "input");
+      const name = textIn(input, "name") ?? textIn(input, "id");
+      if (name === undefined) throw new GraphqlError("upsertModel needs a project name");
+      const owner = textIn(input, "entityName") ?? entity;
+      await openProject(context, owner, name);
+      const fields = projectFields(context, owner, name);
+      return { model: fields, project: fields, inserted: true };
+    },
+    serverInfo: () => ({ features: [], frontendHost: null, cliVersionInfo: null, latestLocalVersionInfo: null }),
+    entity: (args: Arguments) => ({ name: textIn(args, "name") ?? entity, readOnly: false, organization: null }),
+    async artifact(args: Arguments) {
+      const version = await services.control.artifacts.byId(decodeId("Artifact", args["id"]));
+      return version && may(context, version.project_id, "read") ? versionFields(context, version) : null;
+    },
+    ...runMutations(context),
+    ...artifactMutations(context),
+    // Older releases of wandb look up which arguments there are; none means the simplest requests.
+    __type: () => ({ inputFields: [], fields: [] }),
   };
 }
 
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+/** Makes the project if needed. A reader may start an SDK in a project that exists: nothing is made then. */
+async function openProject(context: GraphqlContext, entity: string, name: string): Promise<void> {
+  const projectId = `${entity}/${name}`;
+  if (may(context, projectId, "write")) await ensureProject(context.services.control, projectId);
+  else if ((await findProject(context, entity, name)) === null) {
+    throw new GraphqlError(`this key may not write to ${projectId}`, "PERMISSION_ERROR");
+  }
+}

@@ -29,11 +29,7 @@ export function trainingJobKinds(services: Services): JobKind[] {
   }));
 }
 
-async function train(
-  services: Services,
-  claimed: ClaimedJob,
-  attempt: JobAttempt,
-): Promise<"succeeded" | "cancelled"> {
+async function train(services: Services, claimed: ClaimedJob, attempt: JobAttempt): Promise<"succeeded" | "cancelled"> {
   const { control, config } = services;
   const job = await control.trainingJobs.start(claimed.id);
   if (job === undefined) return await outcomeOf(services, claimed.id);
@@ -78,7 +74,9 @@ function repeatable({ code, loc, details }: HeddleError): "as it is" | "from the
   // A process of the engine has ended.
   if (code === "failed" && details?.["error_type"] === undefined) return "as it is";
   // The state of an earlier attempt is that of other input: a checkpoint was deleted meanwhile.
-  return code === "conflict" && (loc?.[0] === "workDirectory" || loc?.[0] === "directory") ? "from the start" : undefined;
+  return code === "conflict" && (loc?.[0] === "workDirectory" || loc?.[0] === "directory")
+    ? "from the start"
+    : undefined;
 }
 
 /** What the user reads. */

@@ -1,46 +1,63 @@
 import { openTokenizer } from "@heddle/chat-format";
 import { HeddleError } from "@heddle/errors";
-import type { TrainingEngine, WeightsRef } from "@heddle/training";
+import type { TokenSequence, Trainer, TrainingEngine, WeightsRef } from "@heddle/training";
 
-const probe = "The weaver passes the shuttle through the warp.";
-const probedTokens = 16;
+const text = "The weaver passes the shuttle through the warp, and the cloth grows by one thread.";
 /** Maximum difference of a log-probability between training and serving. */
 export const parityTolerance = 1e-3;
 
+/** Returns the log-probabilities of a fixed text under the weights of a trainer; undefined if they are not served here. */
+export async function probeTrainer(
+  engine: TrainingEngine,
+  { baseModel }: WeightsRef,
+  { trainer, signal }: { trainer: Trainer; signal: AbortSignal },
+): Promise<Float64Array | undefined> {
+  const probe = await probeOf(engine, baseModel);
+  return probe && (await trainer.logprobs([probe], signal))[0];
+}
+
 /**
- * Samples a few tokens with weights as they are served, and compares their log-probabilities with those that training
- * computes. Throws `failed` if they differ: rollouts would then train on wrong importance ratios.
+ * Loads weights for serving, and compares the log-probabilities of a fixed text as they are served with those of training,
+ * which are computed if they are not given. Throws `failed` if they differ: rollouts would then train on wrong importance
+ * ratios.
  */
-export async function checkParity(engine: TrainingEngine, weights: WeightsRef, signal: AbortSignal): Promise<void> {
-  const { models } = await engine.capabilities();
-  const base = models.find(({ name }) => name === weights.baseModel);
-  // A model that is not served has nothing to compare.
-  if (base?.sampling === undefined) return;
+export async function checkParity(
+  engine: TrainingEngine,
+  weights: WeightsRef,
+  { trained, signal }: { trained: Float64Array | undefined; signal: AbortSignal },
+): Promise<void> {
+  const probe = await probeOf(engine, weights.baseModel);
+  if (probe === undefined) return;
   await engine.sampler.preload(weights);
-  const tokenizer = await openTokenizer(base.directory);
-  const prompt = tokenizer.encode(probe);
-  const request = { weights, prompt, n: 1, maxTokens: probedTokens, seed: 1, ignoreEos: true };
-  const { completions } = await engine.sampler.generate(request, { signal });
-  const sampled = completions[0]?.tokens ?? [];
-  const tokens = Int32Array.from([...prompt, ...sampled.map(({ token }) => token)]);
-  const mask = Uint8Array.from(tokens, (_, at) => Number(at >= prompt.length));
-  const trained = await trainedLogprobs(engine, weights, { tokens, mask }, signal);
-  const difference = Math.max(0, ...sampled.map(({ logprob }, at) => Math.abs(logprob - (trained[prompt.length + at] ?? NaN))));
-  if (difference <= parityTolerance) return;
+  const request = { weights, prompt: probe.tokens, n: 1, maxTokens: 1, seed: 1, promptLogprobs: 0 };
+  const { promptLogprobs = [] } = await engine.sampler.generate(request, { signal });
+  const expected = trained ?? (await trainedLogprobs(engine, weights, signal));
+  const differences = promptLogprobs
+    .slice(1)
+    .map((entry, at) => Math.abs((entry?.[0].logprob ?? NaN) - (expected?.[at + 1] ?? NaN)));
+  const difference = Math.max(...differences);
+  if (differences.length > 0 && difference <= parityTolerance) return;
   const found = `log-probabilities of served and trained weights differ by up to ${difference}`;
-  throw new HeddleError("failed", `${found}; at most ${parityTolerance} is accepted`, { details: { error_type: "parity" } });
+  throw new HeddleError("failed", `${found}; at most ${parityTolerance} is accepted`, {
+    details: { error_type: "parity" },
+  });
+}
+
+async function probeOf(engine: TrainingEngine, baseModel: string): Promise<TokenSequence | undefined> {
+  const base = (await engine.capabilities()).models.find(({ name }) => name === baseModel);
+  if (base?.sampling === undefined) return undefined;
+  const tokens = (await openTokenizer(base.directory)).encode(text);
+  return { tokens, mask: Uint8Array.from(tokens, (_, at) => Number(at > 0)) };
 }
 
 async function trainedLogprobs(
   engine: TrainingEngine,
   weights: WeightsRef,
-  sequence: { tokens: Int32Array; mask: Uint8Array },
   signal: AbortSignal,
-): Promise<Float64Array> {
+): Promise<Float64Array | undefined> {
   const trainer = await engine.openTrainer({ weights, seed: 0, resetOptimizer: true }, signal);
   try {
-    const [logprobs = new Float64Array()] = await trainer.logprobs([sequence], signal);
-    return logprobs;
+    return await probeTrainer(engine, weights, { trainer, signal });
   } finally {
     await trainer.close().catch(() => undefined);
   }

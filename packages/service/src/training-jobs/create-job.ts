@@ -48,7 +48,8 @@ export async function readRlConfig(
   if (typeof path !== "string") return { config, warnings: unknownSettings.map(unknownSetting) };
   const version = await atMember(["experimental_config", "kl_ref_adapter_path"], async () => {
     const found = await resolveArtifact(services, caller, path);
-    if (found.type !== "lora") throw new HeddleError("unprocessable", `the artifact has the type ${found.type}, not lora`);
+    if (found.type !== "lora")
+      throw new HeddleError("unprocessable", `the artifact has the type ${found.type}, not lora`);
     return found;
   });
   return { config: { ...config, kl_ref_adapter_path: version.id }, warnings: unknownSettings.map(unknownSetting) };
@@ -92,7 +93,10 @@ export async function createSftJob(services: Used, request: SftRequest): Promise
 async function create(
   { control, jobs }: Used,
   { caller, model, idempotencyKey }: Request,
-  made: Omit<Parameters<Services["control"]["trainingJobs"]["create"]>[0], "id" | "project_id" | "model_id" | "queue_kind" | "created_by">,
+  made: Omit<
+    Parameters<Services["control"]["trainingJobs"]["create"]>[0],
+    "id" | "project_id" | "model_id" | "queue_kind" | "created_by"
+  >,
 ): Promise<TrainingJobRecord> {
   const { job } = await control.trainingJobs.create({
     ...made,

@@ -17,6 +17,8 @@ export interface TrainedWeights {
   directory: string;
   /** Whether the job has changed nothing of the untrained base model. */
   isUntrained: boolean;
+  /** What `probeTrainer` has returned for the weights. */
+  probe: Float64Array | undefined;
   metrics: Record<string, number>;
   /** Data of `training_ended`. */
   ended: Readonly<Record<string, number>>;
@@ -36,7 +38,7 @@ export async function finishTraining(
   trained: TrainedWeights,
 ): Promise<void> {
   const { control, blobs, training, checkpointDirectories } = services;
-  const { job, model, directory, isUntrained, signal, onProgress } = trained;
+  const { job, model, directory, isUntrained, probe, signal, onProgress } = trained;
   await control.trainingJobs.setPhase(job.id, "saving");
   const paths = await filesBelow(directory);
   const weightPaths = isUntrained ? [] : paths.filter((path) => path !== optimizerFile);
@@ -57,7 +59,7 @@ export async function finishTraining(
     if (!isUntrained) {
       await control.trainingJobs.setPhase(job.id, "verifying");
       const checkpoint = await checkpointDirectories.adopt(directory, weightPaths, digest);
-      await checkParity(training, { baseModel: model.base_model, checkpoint }, signal);
+      await checkParity(training, { baseModel: model.base_model, checkpoint }, { trained: probe, signal });
     }
     onProgress();
     const checkpoint = await control.trainingJobs.succeed(job.id, {

@@ -5,7 +5,9 @@ import { runRlJob, runSftJob, splitMetrics } from "@heddle/training";
 import type { TrainingJob, TrainingJobEvent } from "@heddle/training";
 import type { JobAttempt } from "../jobs/job-kind.js";
 import type { Services } from "../services.js";
+import { probeTrainer } from "./check-parity.js";
 import { finishTraining } from "./finish-training.js";
+import type { TrainedWeights } from "./finish-training.js";
 import { jobDirectory, makeJobDirectory } from "./job-directory.js";
 import type { JobDirectory } from "./job-directory.js";
 import { StallWatch } from "./stall-watch.js";
@@ -62,6 +64,7 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
   const reported = await services.control.trainingJobs.events.reported(job.id);
   await services.control.trainingJobs.setPhase(job.id, "training");
   run.watch.progress();
+  let probe: Float64Array | undefined;
   return {
     engine: services.training,
     ...start,
@@ -70,11 +73,15 @@ async function commonInput(run: Run, metrics: Record<string, number>): Promise<T
     seed: seedOf(job),
     signal,
     reported,
+    onTrained: async (trainer) => {
+      probe = await probeTrainer(services.training, start.from, { trainer, signal });
+    },
     onEvent: async (event) => {
       run.watch.progress();
       run.attempt.checkHeld();
-      if (event.type === "training_ended") await finish(run, event.data, { metrics, untrained: !start.from.checkpoint });
-      else await report(run, event);
+      if (event.type !== "training_ended") return await report(run, event);
+      const isUntrained = start.from.checkpoint === undefined && event.data["num_gradient_steps"] === 0;
+      await finish(run, event.data, { metrics, isUntrained, probe });
     },
   };
 }
@@ -96,13 +103,13 @@ async function report(
 async function finish(
   { services, job, model, directory, signal, watch, attempt }: Run,
   ended: Readonly<Record<string, number>>,
-  { metrics, untrained }: { metrics: Record<string, number>; untrained: boolean },
+  { metrics, ...trained }: Pick<TrainedWeights, "metrics" | "isUntrained" | "probe">,
 ): Promise<void> {
   await finishTraining(services, {
     job,
     model,
     directory: directory.result,
-    isUntrained: untrained && ended["num_gradient_steps"] === 0,
+    ...trained,
     metrics: { ...(await meanLoss(services, job)), ...metrics },
     ended,
     signal,
@@ -120,7 +127,11 @@ async function meanLoss(
 ): Promise<Record<string, number>> {
   const losses: number[] = [];
   for (let after: string | undefined; ;) {
-    const page = await control.trainingJobs.events.page({ job_id: id, limit: 1000, ...(after !== undefined && { after }) });
+    const page = await control.trainingJobs.events.page({
+      job_id: id,
+      limit: 1000,
+      ...(after !== undefined && { after }),
+    });
     for (const { type, data } of page) {
       const { loss } = JSON.parse(data) as { loss?: unknown };
       if (type === "gradient_step" && typeof loss === "number") losses.push(loss);

@@ -122,4 +122,3 @@ async function writeFrom(source: AsyncIterable<Uint8Array>, path: string): Promi
   const file = await open(path, "wx");
   await pipeline(source, file.createWriteStream());
 }
-

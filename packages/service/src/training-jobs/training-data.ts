@@ -18,11 +18,14 @@ export async function trainingFileOf(
 ): Promise<ArtifactFile> {
   const candidates: ArtifactFile[] = [];
   for await (const file of filesOf(services, version)) if (file.path.endsWith(".jsonl")) candidates.push(file);
-  const named = preferred.map((path) => candidates.find((file) => file.path === path)).find((file) => file !== undefined);
+  const named = preferred
+    .map((path) => candidates.find((file) => file.path === path))
+    .find((file) => file !== undefined);
   const [only, second] = candidates;
   const file = named ?? (second === undefined ? only : undefined);
   if (file === undefined) {
-    const found = only === undefined ? "no *.jsonl file" : `several *.jsonl files, none of them ${preferred.join(" or ")}`;
+    const found =
+      only === undefined ? "no *.jsonl file" : `several *.jsonl files, none of them ${preferred.join(" or ")}`;
     throw new HeddleError("invalid", `the artifact has ${found}`);
   }
   if (file.size_bytes > maxFileBytes) {
@@ -48,7 +51,10 @@ export async function readTrainingData(
   ] as const) {
     const stated = statedRows(metadata);
     if (stated === undefined || stated === rows.length) continue;
-    throw new HeddleError("invalid", `${file.path} has ${rows.length} rows, but num_trajectories of ${source} is ${stated}`);
+    throw new HeddleError(
+      "invalid",
+      `${file.path} has ${rows.length} rows, but num_trajectories of ${source} is ${stated}`,
+    );
   }
   return rows;
 }

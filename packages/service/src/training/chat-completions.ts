@@ -4,7 +4,7 @@ import { reply } from "@heddle/server-stub";
 import type { CreateChatCompletionRequest, TrainingHandlers } from "@heddle/server-stub/training";
 import { checkProject } from "../access/authorize.js";
 import { splitProject } from "../access/project-id.js";
-import type { ModelAccess } from "../chat-completions/served-models.js";
+import type { ModelAccess } from "../chat-completions/completions.js";
 import type { Caller, Services } from "../services.js";
 
 /** The project of completions of base models where the request names none. */
@@ -15,14 +15,15 @@ export function chatCompletionHandlers({ completions }: Services): TrainingHandl
     { body, headers, signal }: Pick<CreateChatCompletionRequest, "body" | "headers" | "signal">,
     caller: Caller,
   ) {
-    const mayWrite = accessOf(caller, "write").mayUse;
+    const access = accessOf(caller, "write");
+    const baseProject = projectOf(headers["OpenAI-Project"], caller);
     const response = await completions.create({
       body,
-      access: accessOf(caller, "write"),
+      access,
       sharer: { key: caller.key_id, entity: caller.entity },
       signal,
       requestId: headers["X-Request-Id"],
-      record: { baseProject: projectOf(headers["OpenAI-Project"], caller), userId: caller.user_id, mayWrite },
+      record: { baseProject, userId: caller.user_id, mayWrite: (projectId) => access.mayUse(projectId) },
     });
     return reply(200, response.body, {
       "x-request-id": response.requestId,

@@ -1,5 +1,7 @@
 import { reply } from "@heddle/server-stub";
 import type { Schemas, TrainingHandlers } from "@heddle/server-stub/training";
+import type { TrainingEngine } from "@heddle/training";
+import { trainingKinds } from "../jobs/train.js";
 import type { StoringPart } from "../losses/loss-log.js";
 import type { Caller, Services } from "../services.js";
 
@@ -14,27 +16,29 @@ const cacheMs = 2000;
 const checkedProject = { entity: "heddle", name: "system-check" };
 
 export function healthHandlers(services: Services): TrainingHandlers<Caller>["health"] {
-  const { control, store, blobs } = services;
+  const { control, store, blobs, training } = services;
   let cached: { until: number; result: Promise<Schemas["SystemCheckRes"]> } | undefined;
 
   async function check(): Promise<Schemas["SystemCheckRes"]> {
-    const [database, traces, files, lost] = await Promise.all([
+    const [database, traces, files, queue, engine, lost] = await Promise.all([
       timed(() => control.projects.get(checkedProject.entity, checkedProject.name)),
       timed(() => readsAndWrites(store)),
       timed(() => blobs.check()),
+      timed(() => control.jobs.nextDue(Object.values(trainingKinds))),
+      timed(() => engineState(training)),
       whatIsLost(services),
     ]);
-    const gpuQueue = { success: false, duration: 0, error: "this version has no training engine" };
     return {
       api: true,
       database: database.success,
       cpu_queue: queueCheck(traces),
-      gpu_queue: gpuQueue,
+      gpu_queue: queueCheck(!queue.success ? queue : withHealth(engine)),
       parts: {
         traces: partOf(traces, lost.traces),
         control_plane: partOf(database, lost.control_plane),
         blobs: partOf(files, lost.blobs),
-        training_engine: { status: "absent", latency: 0, error: gpuQueue.error, lost: [] },
+        trainer: enginePart(engine, "training"),
+        sampler: enginePart(engine, "sampling"),
       },
     };
   }
@@ -52,6 +56,29 @@ export function healthHandlers(services: Services): TrainingHandlers<Caller>["he
       return reply(failed ? 503 : 200, result);
     },
   };
+}
+
+/** The state of what trains and samples. */
+async function engineState(training: TrainingEngine) {
+  const [health, { models }] = await Promise.all([training.health(), training.capabilities()]);
+  return { health, models };
+}
+
+type EngineCheck = Check & { value?: Awaited<ReturnType<typeof engineState>> };
+
+function withHealth({ value, ...check }: EngineCheck): Check {
+  if (value === undefined || value.health.ok) return check;
+  return { ...check, success: false, error: value.health.detail ?? "the engine does not work" };
+}
+
+/** One side of the engine; it is absent where no model can be used for it. */
+function enginePart(engine: EngineCheck, what: "training" | "sampling"): Schemas["PartCheck"] {
+  const { value, duration } = engine;
+  if (value !== undefined && !value.models.some((model) => model[what] !== undefined)) {
+    const error = value.health.detail ?? `there is no model for ${what}`;
+    return { status: "absent", latency: duration, error, lost: [] };
+  }
+  return partOf(withHealth(engine), []);
 }
 
 const queueCheck = ({ success, duration, error }: Check): Check => ({ success, duration, error });

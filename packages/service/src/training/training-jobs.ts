@@ -48,10 +48,19 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
     async createSftTrainingJob({ body, headers }, caller) {
       const { model_id, training_data_url, training_folder_url, config = {}, experimental_config = {}, force } = body;
       const dataUrl = training_data_url ?? training_folder_url;
-      if (dataUrl === undefined) throw new HeddleError("unprocessable", "Field required", { loc: ["training_data_url"] });
+      if (dataUrl === undefined)
+        throw new HeddleError("unprocessable", "Field required", { loc: ["training_data_url"] });
       const model = await loadModel(control, caller, model_id);
       const idempotencyKey = headers["Idempotency-Key"];
-      const request = { caller, model, idempotencyKey, dataUrl, config, experimentalConfig: experimental_config, force };
+      const request = {
+        caller,
+        model,
+        idempotencyKey,
+        dataUrl,
+        config,
+        experimentalConfig: experimental_config,
+        force,
+      };
       return await wire(await createSftJob(services, request));
     },
 

@@ -80,7 +80,7 @@ function flipByte(file: string): void {
 
 const partOf = (month: string) => parts.get(month) ?? "";
 
-type Check = Record<"traces" | "control_plane" | "blobs" | "training_engine", { status: string; lost: string[] }>;
+type Check = Record<"traces" | "control_plane" | "blobs" | "trainer" | "sampler", { status: string; lost: string[] }>;
 
 async function systemCheck(): Promise<{ status: number; parts: Check }> {
   const { status, text } = await wire(service.url).get("/v1/system-check");
@@ -109,7 +109,8 @@ test("nothing is reported before anything is lost", () => {
     traces: { status: "ok", error: null, lost: [], latency: expect.any(Number) },
     control_plane: { status: "ok", error: null, lost: [] },
     blobs: { status: "ok", error: null, lost: [] },
-    training_engine: { status: "absent", lost: [] },
+    trainer: { status: "ok", lost: [] },
+    sampler: { status: "ok", lost: [] },
   });
 });
 

@@ -231,8 +231,12 @@ describe("the prompt", () => {
   });
 
   test("may come from a template of the request", async () => {
-    const chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}{{ mood }}";
-    const short = await create({ chat_template, chat_template_kwargs: { mood: "!" }, return_token_ids: true });
+    const template = "{% for m in messages %}{{ m.content }}{% endfor %}{{ mood }}";
+    const short = await create({
+      chat_template: template,
+      chat_template_kwargs: { mood: "!" },
+      return_token_ids: true,
+    });
     expect(short.usage.prompt_tokens).toBeLessThan((await create()).usage.prompt_tokens);
   });
 });
@@ -248,8 +252,8 @@ describe("an output", () => {
       required: ["sum"],
       additionalProperties: false,
     };
-    const json_schema = { name: "sum", schema };
-    expect(JSON.parse(await content({ response_format: { type: "json_schema", json_schema } }))).toEqual({
+    const format = { type: "json_schema" as const, json_schema: { name: "sum", schema } };
+    expect(JSON.parse(await content({ response_format: format }))).toEqual({
       sum: expect.any(Number),
     });
     expect(await content({ structured_outputs: { regex: "[0-9]{3}-[a-c]" } })).toMatch(/^[0-9]{3}-[a-c]$/);

@@ -106,7 +106,7 @@ test.each<[string, Partial<CreateChatCompletionInput>, unknown[]]>([
   ["a tool choice without tools", { tool_choice: "required" }, [400, "tool_choice"]],
   [
     "a tool that is not there",
-    { tools: [{ function: { name: "a" } }] as never, tool_choice: { function: { name: "b" } } as never },
+    { tools: [{ function: { name: "a" } }] as never, tool_choice: { type: "function", function: { name: "b" } } },
     [400, "tool_choice.function.name"],
   ],
   [

@@ -1,6 +1,15 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
-import OpenAI from "openai";
+import type { IncomingMessage } from "node:http";
+import OpenAI, {
+  APIUserAbortError,
+  AuthenticationError,
+  BadRequestError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  UnprocessableEntityError,
+} from "openai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
@@ -95,25 +104,25 @@ test("the client reads structured outputs", async () => {
 
 describe("errors are those of the client", () => {
   const failure = async (request: object, client = openai) =>
-    await client.chat.completions.create({ ...ask, ...request } as typeof ask).catch((error: unknown) => error);
+    await client.chat.completions.create({ ...ask, ...request }).catch((error: unknown) => error);
 
   test("for models, keys and fields", async () => {
     const unknown = await failure({ model: "acme/demo/none" });
-    expect(unknown).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(unknown).toBeInstanceOf(NotFoundError);
     expect(unknown).toMatchObject({ status: 404, param: "model", type: "NotFoundError" });
     const other = new OpenAI({ baseURL: `${url}/v1`, apiKey: "x".repeat(40) });
-    expect(await failure({}, other)).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(await failure({}, other)).toBeInstanceOf(AuthenticationError);
     const reader = new OpenAI({ baseURL: `${url}/v1`, apiKey: await service.key({ role: "read" }) });
-    expect(await failure({}, reader)).toBeInstanceOf(OpenAI.PermissionDeniedError);
+    expect(await failure({}, reader)).toBeInstanceOf(PermissionDeniedError);
     const many = await failure({ n: 1_000_000 });
-    expect(many).toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    expect(many).toBeInstanceOf(UnprocessableEntityError);
     expect(many).toMatchObject({ param: "n", message: expect.stringContaining("128") });
     const refused = await failure({
       kv_transfer_params: { a: 1 },
       mm_processor_kwargs: { b: 2 },
       vllm_xargs: { c: 3 },
     });
-    expect(refused).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(refused).toBeInstanceOf(BadRequestError);
     expect(refused).toMatchObject({
       message: expect.stringMatching(/mm_processor_kwargs, kv_transfer_params, vllm_xargs: not supported/),
     });
@@ -126,9 +135,9 @@ describe("errors are those of the client", () => {
 
   test("for a stream that fails before its first chunk, and after it", async () => {
     const early = await failure({ stream: true, model: "none" });
-    expect(early).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(early).toBeInstanceOf(NotFoundError);
     const { sampler } = service.services.training;
-    const generate = vi.spyOn(sampler, "generate").mockImplementationOnce(async (request, options) => {
+    const generate = vi.spyOn(sampler, "generate").mockImplementationOnce(async (_request, options) => {
       options?.onChunk?.({ index: 0, text: "so", tokens: [] });
       throw new (await import("@heddle/errors")).HeddleError("busy", "the engine restarts");
     });
@@ -154,7 +163,7 @@ test("a client that leaves stops the generation, before its response and within 
   const whole = openai.chat.completions.create(long, { signal: leave.signal });
   await vi.waitFor(() => expect(generate).toHaveBeenCalledTimes(1));
   leave.abort();
-  await expect(whole).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+  await expect(whole).rejects.toBeInstanceOf(APIUserAbortError);
   await stopped();
   const stream = await openai.chat.completions.create({ ...long, stream: true });
   for await (const _ of stream) break;
@@ -178,8 +187,8 @@ test("more requests than may wait are refused with 429 and a time to wait", asyn
   const third = send();
   const refused = await vi.waitFor(async () => {
     const error = await patient.chat.completions.create(ask).catch((cause: unknown) => cause);
-    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
-    return error as InstanceType<typeof OpenAI.RateLimitError>;
+    expect(error).toBeInstanceOf(RateLimitError);
+    return error as RateLimitError;
   });
   expect(refused.message).toContain("Concurrency limit reached for requests");
   expect(refused.headers?.get("retry-after")).toBe("1");
@@ -194,7 +203,7 @@ test("what is no JSON is refused, and the service goes on", async () => {
   const headers = { authorization: `Bearer ${service.owner_key}`, "content-type": "application/json" };
   const request = httpRequest({ port, path: "//v1//chat/completions", method: "POST", headers });
   request.end('{"model": "heddle/starter", "messages": [');
-  const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
+  const [response] = (await once(request, "response")) as [IncomingMessage];
   const text = (await response.setEncoding("utf8").toArray()).join("");
   expect([response.statusCode, JSON.parse(text)]).toMatchObject([
     400,

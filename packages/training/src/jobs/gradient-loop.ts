@@ -3,6 +3,7 @@ import { HeddleError } from "@heddle/errors";
 import type { Trainer, WeightsRef } from "../port.js";
 import type { TrainingJob, TrainingJobEvent, TrainingJobResult } from "./training-job.js";
 import { throwIfAborted } from "./training-job.js";
+import { divergenceWatch } from "./divergence.js";
 import type { JobState } from "./job-state.js";
 import { fingerprintOf, openJobState } from "./job-state.js";
 
@@ -17,8 +18,17 @@ export interface GradientPlan {
   ended: Record<string, number>;
   /** Called before the trainer is opened, if there are steps. May open other trainers, and must close them. */
   prepare?(state: JobState): Promise<void>;
-  /** Performs the optimizer step with this index, counted from 0. Returns the data of its event. */
-  step(trainer: Trainer, index: number): Promise<Record<string, number>>;
+  /** Size of the model's vocabulary, from which divergence is recognised. */
+  vocabularySize?: number;
+  /** Performs the optimizer step with this index, counted from 0. */
+  step(trainer: Trainer, index: number): Promise<GradientStep>;
+}
+
+export interface GradientStep {
+  /** Data of the step's event. */
+  data: Record<string, number>;
+  /** Mean log-probability of the trained tokens before the step; undefined if there are none. */
+  meanLogprob: number | undefined;
 }
 
 const defaultStepsPerCheckpoint = 25;
@@ -63,11 +73,16 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
     },
     job.signal,
   );
+  const watch = divergenceWatch(plan.vocabularySize);
   try {
     for (let index = state.completedSteps; index < plan.steps; index++) {
       throwIfAborted(job.signal);
-      const data = await plan.step(trainer, index);
-      const event: TrainingJobEvent = { type: "gradient_step", data: { ...finiteValues(data), gradient_step: index } };
+      const { data, meanLogprob } = await plan.step(trainer, index);
+      const diverged = watch.check(index, data["loss"] ?? 0, meanLogprob) && { diverged: 1 };
+      const event: TrainingJobEvent = {
+        type: "gradient_step",
+        data: { ...finiteValues(data), ...diverged, gradient_step: index },
+      };
       if (index >= (job.reported?.gradientSteps ?? 0)) await job.onEvent(event);
       const done = index + 1;
       if (done < plan.steps && done % (job.stepsPerCheckpoint ?? defaultStepsPerCheckpoint) === 0) {
@@ -78,6 +93,7 @@ async function train(job: TrainingJob, plan: GradientPlan, state: JobState): Pro
       }
     }
     throwIfAborted(job.signal);
+    await job.onTrained?.(trainer);
     return await trainer.exportWeights(job.directory, { state: true });
   } finally {
     await closeQuietly(trainer);

@@ -14,6 +14,8 @@ export interface Rollout {
 
 export interface PolicyJob extends TrainingJob {
   settings: RlConfig;
+  /** Size of the model's vocabulary; see `GradientPlan`. */
+  vocabularySize?: number;
   rollouts: Rollout[];
   /** Additional factor of the learning rate. */
   learningRateFactor: number;

@@ -3,7 +3,8 @@ import { optimizerDefaults } from "../objective/optimizer-defaults.js";
 import { tokenWeights } from "../objective/token-weights.js";
 import { trainedTokens } from "../objective/trained-tokens.js";
 import type { ForwardBackwardOutput, PolicySequence, Trainer } from "../port.js";
-import type { GradientPlan } from "./gradient-loop.js";
+import { meanLogprobOf } from "./divergence.js";
+import type { GradientPlan, GradientStep } from "./gradient-loop.js";
 import { optimizerSteps } from "./optimizer-steps.js";
 import type { PlannedSequence, PolicyJob, Rollout } from "./policy-job.js";
 import { scoredSequences } from "./policy-scores.js";
@@ -26,6 +27,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     steps: steps.length,
     trainedTokens: size.num_trainable_tokens,
     identity: ["rl", settings, steps, job.learningRateFactor, ...sequences.flatMap(identityOf)],
+    vocabularySize: job.vocabularySize,
     started: { ...job.constants, ...size },
     ended: { ...job.constants, ...size },
     prepare: async (state) => {
@@ -34,7 +36,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     step,
   };
 
-  async function step(trainer: Trainer, index: number): Promise<Record<string, number>> {
+  async function step(trainer: Trainer, index: number): Promise<GradientStep> {
     const startedAt = performance.now();
     const members = (steps[index] ?? []).flatMap((at) => sequences[at] ?? []);
     const { batch, kl } = await applyKlPenalty(trainer, members);
@@ -48,7 +50,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
     const { gradientNorm } = await trainer.optimStep({ ...defaults, learningRate });
     const tokens = batch.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
     const { trained_tokens: _, ...metrics } = evaluation.metrics;
-    return {
+    const data = {
       ...job.constants,
       ...metrics,
       entropy: meanEntropy(evaluation, batch, normalizer),
@@ -61,6 +63,7 @@ export function policyPlan(job: PolicyJob): GradientPlan {
       num_trainable_tokens: normalizer,
       tokens_per_second: (1000 * tokens) / (performance.now() - startedAt),
     };
+    return { data, meanLogprob: meanLogprobOf(evaluation) };
   }
 
   /** Adds the KL penalty to the advantages of a step's sequences. Returns them with the mean, NaN without a penalty. */

@@ -48,6 +48,7 @@ export async function runRlJob(job: RlJob): Promise<TrainingJobResult> {
   const plan = policyPlan({
     ...job,
     settings,
+    vocabularySize: info.vocabularySize,
     rollouts: read.rollouts,
     learningRateFactor: settings.scaleLearningRateByRewardDeviation ? rewardTrendFactor(job.rewardDeviations ?? []) : 1,
     constants: jobMetrics(groups, read),

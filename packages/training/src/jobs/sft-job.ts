@@ -23,7 +23,7 @@ export interface SftJob extends TrainingJob {
  */
 export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
   const settings = sftConfig(job.config, job.rows.length);
-  const { training, maxSequenceTokens, template } = await openBaseModel(job);
+  const { info, training, maxSequenceTokens, template } = await openBaseModel(job);
   const options = { template, assistantTurns: settings.assistantTurns, maxTokens: maxSequenceTokens };
   const rows: (TokenSequence | undefined)[] = [];
   for (const [index, { line, row }] of job.rows.entries()) {
@@ -33,7 +33,7 @@ export async function runSftJob(job: SftJob): Promise<TrainingJobResult> {
     );
     rows.push(tooLong ? undefined : { tokens, mask });
   }
-  const plan = supervisedPlan({ ...job, settings, rows });
+  const plan = supervisedPlan({ ...job, settings, vocabularySize: info.vocabularySize, rows });
   if (settings.unknownSettings.length > 0) plan.started["unknown_settings"] = settings.unknownSettings;
   if (!training.gradientClipping) plan.started["ignored_settings"] = ["max_gradient_norm"];
   return runGradientSteps(job, plan);

@@ -1,12 +1,15 @@
 import { optimizerDefaults, scheduledLearningRate } from "../objective/optimizer-defaults.js";
 import { trainedTokens } from "../objective/trained-tokens.js";
 import type { TokenSequence, Trainer } from "../port.js";
-import type { GradientPlan } from "./gradient-loop.js";
+import { meanLogprobOf } from "./divergence.js";
+import type { GradientPlan, GradientStep } from "./gradient-loop.js";
 import type { TrainingJob } from "./training-job.js";
 import type { SftConfig } from "./sft-config.js";
 
 export interface SupervisedJob extends TrainingJob {
   settings: SftConfig;
+  /** Size of the model's vocabulary; see `GradientPlan`. */
+  vocabularySize?: number;
   /** Rows in file order; undefined for a row that is too long to be trained. */
   rows: (TokenSequence | undefined)[];
 }
@@ -31,12 +34,13 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
     steps,
     trainedTokens: size.num_trainable_tokens,
     identity: ["sft", settings, ...rows.flatMap((row) => [row?.tokens ?? null, row?.mask ?? null])],
+    vocabularySize: job.vocabularySize,
     started: size,
     ended: size,
     step,
   };
 
-  async function step(trainer: Trainer, index: number): Promise<Record<string, number>> {
+  async function step(trainer: Trainer, index: number): Promise<GradientStep> {
     const startedAt = performance.now();
     const batch = rows.slice(index * batchSize, (index + 1) * batchSize);
     const kept = batch.filter((row) => row !== undefined);
@@ -44,17 +48,19 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
     const normalizer = tokensIn(sequences);
     const rate = rateOf(index);
     const result = { loss: 0, grad_norm: 0 };
+    let meanLogprob: number | undefined;
     if (normalizer > 0) {
-      const { loss } = await trainer.forwardBackward(
+      const evaluation = await trainer.forwardBackward(
         { name: "cross_entropy", sequences, normalizer },
         { signal: job.signal },
       );
       const { gradientNorm } = await trainer.optimStep({ ...defaults, learningRate: rate });
-      result.loss = loss;
+      result.loss = evaluation.loss;
+      meanLogprob = meanLogprobOf(evaluation);
       result.grad_norm = gradientNorm;
     }
     const tokens = kept.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
-    return {
+    const data = {
       ...result,
       learning_rate: rate,
       num_trajectories: batch.length,
@@ -63,6 +69,7 @@ export function supervisedPlan(job: SupervisedJob): GradientPlan {
       num_trainable_tokens: normalizer,
       tokens_per_second: (1000 * tokens) / (performance.now() - startedAt),
     };
+    return { data, meanLogprob };
   }
 
   function rateOf(index: number): number {

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { HeddleError } from "@heddle/errors";
 import type { LoraConfig } from "../lora-config.js";
-import type { TrainingEngine, WeightsRef } from "../port.js";
+import type { Trainer, TrainingEngine, WeightsRef } from "../port.js";
 
 /** Input of every training job. */
 export interface TrainingJob {
@@ -25,6 +25,8 @@ export interface TrainingJob {
   /** Seed of every random choice of the job. Unsigned 32-bit integer. */
   seed: number;
   signal?: AbortSignal;
+  /** Called with the trainer of the new checkpoint before it is closed; not by a run that finds the checkpoint complete. */
+  onTrained?: (trainer: Trainer) => Promise<void>;
   /**
    * Receives the events in order: `training_started`, one `gradient_step` per step, `training_ended` after the
    * checkpoint is written. Each call is awaited.

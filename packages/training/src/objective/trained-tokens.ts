@@ -29,6 +29,7 @@ export function checkSequence(
       throw new HeddleError(
         "failed",
         `The log-probability of token ${t} is ${logprobs[t]}: the weights have diverged.`,
+        { details: { reason: "divergence" } },
       );
     }
   }

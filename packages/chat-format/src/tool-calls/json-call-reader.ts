@@ -1,5 +1,5 @@
 /** The part of a call that was read so far. */
-export interface ToolCallReader {
+export interface JsonCallReader {
   push(text: string): void;
   /** Present when its text is complete. */
   readonly name: string | undefined;
@@ -14,7 +14,7 @@ const argumentKeys = new Set(["arguments", "parameters"]);
  * Reads `{"name": …, "arguments": …}` character by character. Does not validate: invalid JSON is kept as text up to the
  * end of the call.
  */
-export function toolCallReader(): ToolCallReader {
+export function jsonCallReader(): JsonCallReader {
   let name: string | undefined;
   let given = "";
   /** Open braces and brackets; members of the call itself are at depth 1. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseToolCalls, toolCallStream } from "./tool-calls.js";
+import { parseToolCalls, toolCallStream } from "./tool-call-stream.js";
 
 function counted(): () => string {
   let calls = 0;
@@ -26,6 +26,7 @@ const cases: [string, string, string, [name: string, given: string][]][] = [
     "",
     [["f", '{"x":"é\\"{"}']],
   ],
+  ["arguments that are null", '<tool_call>{"name":"f","arguments": null}</tool_call>', "", [["f", "{}"]]],
   ["no arguments", '<tool_call>{"name":"now"}</tool_call>', "", [["now", "{}"]]],
   ["other words for arguments", '<tool_call>{"name":"f","parameters":{"a":1}}</tool_call>', "", [["f", '{"a":1}']]],
   [
@@ -63,11 +64,11 @@ const cases: [string, string, string, [name: string, given: string][]][] = [
 
 test.each(cases)("%s", (_, text, content, calls) => {
   const toolCalls = calls.map(([name, given], index) => ({ id: `id-${index}`, name, arguments: given }));
-  expect(parseToolCalls(text, counted())).toEqual({ content, toolCalls });
+  expect(parseToolCalls(text, { newId: counted() })).toEqual({ content, toolCalls });
 });
 
 test.each(cases)("%s, character by character", (_, text, content, calls) => {
-  const stream = toolCallStream(counted());
+  const stream = toolCallStream({ newId: counted() });
   const deltas = [...Array.from(text, (character) => stream.push(character)), stream.end()];
   expect(deltas.map((delta) => delta.content).join("")).toBe(content);
   const pieces = deltas.flatMap((delta) => delta.toolCalls);
@@ -79,7 +80,7 @@ test.each(cases)("%s, character by character", (_, text, content, calls) => {
 });
 
 test("arguments are passed on as soon as the name is known", () => {
-  const stream = toolCallStream(counted());
+  const stream = toolCallStream({ newId: counted() });
   expect(stream.push('Well <tool_call>{"name": "f", ')).toEqual({ content: "Well", toolCalls: [] });
   expect(stream.push('"arguments": {"a"')).toEqual({
     content: "",

@@ -1,0 +1,6 @@
+export type { RemoteModel, ServedModel, TrainedModel } from "./remote-model.js";
+export type { GradientScale } from "./tinker/loss-mapping.js";
+export { openTinkerTrainers } from "./tinker/provider.js";
+export type { TinkerSettings } from "./tinker/provider.js";
+export { openVllmSampler } from "./vllm/provider.js";
+export type { VllmSettings } from "./vllm/provider.js";

@@ -1,0 +1,62 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { digestFile, isJsonObject, readJsonFile } from "@heddle/durable-files";
+import { HeddleError } from "@heddle/errors";
+import { digestOf } from "@heddle/training";
+import type { BaseModelInfo, LoraConfig } from "@heddle/training";
+import type { GradientScale } from "./tinker/loss-mapping.js";
+
+/** A base model that other servers train and serve. */
+export interface RemoteModel {
+  /** Name for users of this engine. */
+  name: string;
+  /** Absolute path of a local directory with the model's `config.json`, tokenizer and chat template. */
+  directory: string;
+  /** Absent: the training server does not have the model. */
+  trainer?: TrainedModel;
+  /** Absent: the inference server does not have the model. */
+  inference?: ServedModel;
+}
+
+/** How the training server knows a model, and the properties that its wire does not tell. */
+export interface TrainedModel {
+  model: string;
+  gradientScale: GradientScale;
+  /** Whether the server applies `grad_clip_norm`. */
+  gradientClipping: boolean;
+  /** The adapter that the server trains; its `alpha` and targets cannot be chosen. */
+  lora: LoraConfig;
+  maxRank: number;
+  maxOpenTrainers?: number;
+}
+
+/** How the inference server knows a model. */
+export interface ServedModel {
+  model: string;
+  /** Maximum number of tokens of prompt and completion together (`--max-model-len`). Absent: that of the model. */
+  contextLength?: number;
+}
+
+/**
+ * Returns the identity of a model that only its server has: its name there and the files of its local directory. It does
+ * not notice other weights under the same name.
+ */
+export async function remoteModelDigest(model: RemoteModel): Promise<string> {
+  const files = ["config.json", "tokenizer.json"].map(async (name) => {
+    const path = join(model.directory, name);
+    return (await lstat(path).catch(() => undefined)) ? (await digestFile(path)).sha256 : null;
+  });
+  return digestOf(["remote", model.trainer?.model ?? model.inference?.model, await Promise.all(files)]);
+}
+
+/** Reads what the port needs to know of a model from its directory. */
+export async function describeRemoteModel({ name, directory }: RemoteModel): Promise<BaseModelInfo> {
+  const config = await readJsonFile(directory, "config.json");
+  const nested = config["text_config"];
+  const text = isJsonObject(nested) ? { ...config, ...nested } : config;
+  const [vocabularySize, contextLength] = [text["vocab_size"], text["max_position_embeddings"]];
+  if (typeof vocabularySize !== "number" || typeof contextLength !== "number") {
+    throw new HeddleError("invalid", `${name}: config.json has no vocab_size or no max_position_embeddings`);
+  }
+  return { name, vocabularySize, contextLength, directory };
+}

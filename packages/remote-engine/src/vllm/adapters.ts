@@ -1,0 +1,116 @@
+import { HeddleError } from "@heddle/errors";
+import { adapterDigest } from "../checkpoint-directory.js";
+import { errorOf, reasonOf } from "../server-response.js";
+import type { ServerResponse } from "../server-response.js";
+
+export interface AdapterSettings {
+  /** Sends a JSON body to a path of the server. */
+  post: (path: string, body: unknown) => Promise<ServerResponse>;
+  /** Returns the path at which the server finds a directory of this machine. */
+  serverPath: (directory: string) => string;
+  /** Maximum number of adapters that stay loaded without a request. */
+  maxLoaded: number;
+}
+
+/** An adapter that is loaded while the lease is held. */
+export interface AdapterLease {
+  /** Name of the adapter on the server. */
+  name: string;
+  /** Identity of the weights by content. */
+  digest: string;
+  release(): void;
+}
+
+/** Adapters of an inference server, loaded from directories in PEFT layout. */
+export interface Adapters {
+  /** Loads the adapter of a checkpoint if necessary. */
+  acquire(directory: string): Promise<AdapterLease>;
+  /** Forgets that an adapter is loaded, because the server reports that it is not. */
+  forget(directory: string): void;
+  /** Unloads an adapter once no request uses it. Unknown directories are ignored. */
+  unload(directory: string): Promise<void>;
+}
+
+interface LoadedAdapter {
+  named: Promise<{ name: string; digest: string }>;
+  leases: number;
+  /** Called at the end of the last request, once `unload` was asked for. */
+  idle?: () => void;
+}
+
+const server = "the inference server";
+
+/**
+ * Every checkpoint has a name of its own, made of the contents of its files: an adapter is never replaced under its
+ * name, which would keep the server's cached prefixes of the old one, and one that is still loaded from before a restart
+ * is the right one.
+ */
+export function vllmAdapters({ post, serverPath, maxLoaded }: AdapterSettings): Adapters {
+  /** By directory, least recently used first. */
+  const loaded = new Map<string, LoadedAdapter>();
+
+  async function load(directory: string): Promise<{ name: string; digest: string }> {
+    const digest = await adapterDigest(directory);
+    const name = `heddle-${digest.slice(0, 32)}`;
+    const response = await post("v1/load_lora_adapter", { lora_name: name, lora_path: serverPath(directory) });
+    if (response.status < 300) return { name, digest };
+    const reason = reasonOf(response.body);
+    if (response.status === 400 && /already (?:been )?loaded|load_inplace/iu.test(reason)) return { name, digest };
+    if (response.status === 404 && /not found$/iu.test(reason)) {
+      const message = `${server} does not load adapters at run time: start it with VLLM_ALLOW_RUNTIME_LORA_UPDATING=True and --enable-lora`;
+      throw new HeddleError("unsupported", message);
+    }
+    if (response.status === 404) {
+      const message = `${server} does not find the checkpoint: its directory must be on a file system of both machines (${reason})`;
+      throw new HeddleError("not_found", message, { loc: ["checkpoint"] });
+    }
+    throw errorOf(server, response);
+  }
+
+  async function unloadNow(directory: string, adapter: LoadedAdapter): Promise<void> {
+    if (loaded.get(directory) === adapter) loaded.delete(directory);
+    const named = await adapter.named.catch(() => undefined);
+    if (!named) return;
+    const response = await post("v1/unload_lora_adapter", { lora_name: named.name });
+    // 404: the server was restarted, or has evicted it.
+    if (response.status >= 300 && response.status !== 404) throw errorOf(server, response);
+  }
+
+  /** Unloads the least recently used adapters beyond the limit. */
+  function evict(): void {
+    const idle = [...loaded].filter(([, { leases }]) => leases === 0);
+    for (const [directory, adapter] of idle.slice(0, Math.max(0, loaded.size - maxLoaded))) {
+      void unloadNow(directory, adapter).catch(() => undefined);
+    }
+  }
+
+  return {
+    async acquire(directory) {
+      const adapter = loaded.get(directory) ?? { named: load(directory), leases: 0 };
+      loaded.delete(directory);
+      loaded.set(directory, adapter);
+      adapter.leases++;
+      const release = (): void => {
+        adapter.leases--;
+        if (adapter.leases > 0) return;
+        if (adapter.idle) adapter.idle();
+        else evict();
+      };
+      try {
+        return { ...(await adapter.named), release };
+      } catch (error) {
+        if (loaded.get(directory) === adapter) loaded.delete(directory);
+        release();
+        throw error;
+      }
+    },
+    forget: (directory) => void loaded.delete(directory),
+    async unload(directory) {
+      const adapter = loaded.get(directory);
+      if (!adapter) return;
+      loaded.delete(directory);
+      if (adapter.leases > 0) await new Promise<void>((resolve) => (adapter.idle = resolve));
+      await unloadNow(directory, adapter);
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { openTokenizer } from "@heddle/chat-format";
+import { isJsonObject } from "@heddle/durable-files";
+import { HeddleError, withLoc } from "@heddle/errors";
+import type { CompletionChunk, GenerateRequest, GenerateResult, SamplerProvider, WeightsRef } from "@heddle/training";
+import type { HttpResponse } from "../http-client.js";
+import { openHttpClient } from "../http-client.js";
+import type { RemoteModel } from "../remote-model.js";
+import { requireDigest } from "../checkpoint-directory.js";
+import { describeRemoteModel } from "../remote-model.js";
+import type { ServerResponse } from "../server-response.js";
+import { errorOf, readResponse, reasonOf, retryAfterMs } from "../server-response.js";
+import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
+import type { AdapterLease } from "./adapters.js";
+import { vllmAdapters } from "./adapters.js";
+import { completionReader } from "./completion-reader.js";
+import { canStream, completionBody, unsupportedFields } from "./completion-request.js";
+import { readEvents } from "./event-stream.js";
+
+export interface VllmSettings {
+  /** Address of the server, without `/v1`. */
+  url: string;
+  /** Sent as a bearer token. */
+  apiKey?: string;
+  /** Models with `inference`. */
+  models: readonly RemoteModel[];
+  /** Returns the path at which the server finds a directory of this machine. Default: the same path. */
+  serverPath?: (directory: string) => string;
+  /** Maximum number of adapters that stay loaded without a request. Default 8. */
+  maxLoadedAdapters?: number;
+  /** Limit until the server sends the first byte of a completion, and for each pause after it. Default 10 minutes. */
+  responseTimeoutMs?: number;
+  /** First pause before a request is repeated. Default 500 ms. */
+  pauseMs?: number;
+}
+
+const server = "the inference server";
+/** A request is sent at most so many times. */
+const maxAttempts = 5;
+const maxPauseMs = 10_000;
+/** Loading an adapter of some hundred MB takes less. */
+const adapterTimeoutMs = 120_000;
+
+/** Opens the sampler of a vLLM server. Nothing is sent before the first call. */
+export function openVllmSampler(settings: VllmSettings): SamplerProvider {
+  const { apiKey, serverPath = (directory) => directory, responseTimeoutMs = 600_000, pauseMs = 500 } = settings;
+  const http = openHttpClient({ url: settings.url, headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {} });
+  const post = async (path: string, body: unknown): Promise<ServerResponse> => {
+    try {
+      return await readResponse(await http({ method: "POST", path, body, timeoutMs: adapterTimeoutMs }));
+    } catch (error) {
+      throw toHeddleError(error);
+    }
+  };
+  const adapters = vllmAdapters({ post, serverPath, maxLoaded: settings.maxLoadedAdapters ?? 8 });
+  const closing = new AbortController();
+  /** End-of-text tokens by directory of a model. */
+  const eosIds = new Map<string, Promise<readonly number[]>>();
+
+  const served = settings.models.flatMap(({ inference, ...model }) => (inference ? [{ ...model, inference }] : []));
+
+  function modelOf(name: string) {
+    const model = served.find((each) => each.name === name);
+    if (model) return model;
+    throw new HeddleError("not_found", `${server} has no model for ${name}`, { loc: ["baseModel"] });
+  }
+
+  function eosIdsOf(directory: string): Promise<readonly number[]> {
+    const known = eosIds.get(directory) ?? openTokenizer(directory).then((tokenizer) => tokenizer.eosIds);
+    eosIds.set(directory, known);
+    known.catch(() => eosIds.delete(directory));
+    return known;
+  }
+
+  async function acquire(weights: WeightsRef): Promise<Omit<AdapterLease, "digest">> {
+    const { baseModel, checkpoint } = weights;
+    const model = modelOf(baseModel);
+    // Which weights the server has under the name of a base model cannot be verified.
+    if (checkpoint === undefined) return { name: model.inference.model, release: () => undefined };
+    const lease = await adapters.acquire(checkpoint);
+    try {
+      requireDigest(weights, lease.digest);
+      return lease;
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+  }
+
+  async function generate(
+    request: GenerateRequest,
+    { onChunk, signal }: { onChunk?: (chunk: CompletionChunk) => void; signal?: AbortSignal } = {},
+  ): Promise<GenerateResult> {
+    const unsupported = unsupportedFields(request);
+    if (unsupported.length > 0) {
+      throw new HeddleError("unsupported", `${server} does not support: ${unsupported.join(", ")}`, {
+        loc: [unsupported[0]!],
+      });
+    }
+    const { baseModel, checkpoint } = request.weights;
+    const { directory } = withLoc(["weights"], () => modelOf(baseModel));
+    const ending = await eosIdsOf(directory);
+    const abort = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal;
+    for (let attempt = 1; ; attempt++) {
+      if (abort.aborted) throw new HeddleError("aborted", "the request was aborted");
+      const lease = await withLoc(["weights"], () => acquire(request.weights));
+      try {
+        const body = completionBody(request, lease.name, ending);
+        const response = await sendCompletion(body, abort);
+        const missing = response.status === 404 && checkpoint !== undefined && attempt < maxAttempts;
+        if (missing) {
+          // The server was restarted or has evicted the adapter: it is loaded again.
+          response.stream.destroy();
+          adapters.forget(checkpoint);
+          continue;
+        }
+        if (response.status >= 300) throw completionError(await readResponse(response, abort));
+        const reader = completionReader(request, lease.name, ending);
+        const chunks = canStream(request) ? readEvents(response.stream) : oneChunk(response, abort);
+        try {
+          for await (const chunk of chunks) for (const part of reader.add(chunk)) onChunk?.(part);
+        } finally {
+          response.stream.destroy();
+        }
+        return reader.result(checkpoint ?? baseModel);
+      } catch (error) {
+        throw generationError(error, abort);
+      } finally {
+        lease.release();
+      }
+    }
+  }
+
+  /**
+   * Sends a completion request, again if the server has not begun it: it refuses connections or requests. Nothing is
+   * sent again after a response has begun.
+   */
+  async function sendCompletion(body: Record<string, unknown>, signal: AbortSignal): Promise<HttpResponse> {
+    for (let attempt = 1; ; attempt++) {
+      let pause: number | undefined;
+      try {
+        const request = { method: "POST", path: "v1/completions", body, signal, timeoutMs: responseTimeoutMs } as const;
+        const response = await http(request);
+        if (![429, 503].includes(response.status) || attempt === maxAttempts) return response;
+        pause = retryAfterMs(await readResponse(response, signal));
+      } catch (error) {
+        if (!(error instanceof ServerUnreachable) || error.sent || error.aborted || attempt === maxAttempts)
+          throw error;
+      }
+      await delay(Math.min(pause ?? pauseMs * 2 ** (attempt - 1), maxPauseMs), undefined, { signal });
+    }
+  }
+
+  return {
+    models: new Set(served.map(({ name }) => name)),
+    async capabilities() {
+      const models = await Promise.all(
+        served.map(async (model) => {
+          const info = await describeRemoteModel(model);
+          const sampling = { contextLength: model.inference.contextLength ?? info.contextLength, fullWeights: false };
+          return { ...info, sampling };
+        }),
+      );
+      return { models };
+    },
+    async health() {
+      try {
+        const models = await readResponse(await http({ method: "GET", path: "v1/models", timeoutMs: 5000 }));
+        if (models.status >= 300) throw errorOf(server, models);
+        const missing = served.find(({ inference }) => !modelNames(models.body).includes(inference.model));
+        return missing ? { ok: false, detail: `${server} does not serve ${missing.inference.model}` } : { ok: true };
+      } catch (error) {
+        return { ok: false, detail: `${server}: ${error instanceof Error ? error.message : String(error)}` };
+      }
+    },
+    sampler: {
+      unsupportedFields,
+      generate,
+      async preload(weights) {
+        (await acquire(weights)).release();
+      },
+      async unload({ checkpoint }) {
+        if (checkpoint !== undefined) await adapters.unload(checkpoint);
+      },
+    },
+    async close() {
+      closing.abort();
+    },
+  };
+}
+
+async function* oneChunk(response: HttpResponse, signal: AbortSignal): AsyncGenerator<unknown> {
+  yield (await readResponse(response, signal)).body;
+}
+
+/** A rejected request names the server's parameter, which is not a field of the port. */
+function completionError(response: ServerResponse): HeddleError {
+  if (response.status !== 400 && response.status !== 422) return errorOf(server, response);
+  return new HeddleError("invalid", `${server} rejects the request: ${reasonOf(response.body)}`, { loc: [] });
+}
+
+function generationError(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return new HeddleError("aborted", "the request was aborted", { cause: error });
+  if (error instanceof HeddleError) return error;
+  if (error instanceof ServerUnreachable) return toHeddleError(error);
+  // The connection was lost while the completion was streamed.
+  return new HeddleError("failed", `${server} closed the connection before the end of the completion`, {
+    cause: error,
+  });
+}
+
+function modelNames(body: unknown): string[] {
+  const data = isJsonObject(body) && Array.isArray(body["data"]) ? (body["data"] as unknown[]) : [];
+  return data.flatMap((model) => (isJsonObject(model) && typeof model["id"] === "string" ? [model["id"]] : []));
+}

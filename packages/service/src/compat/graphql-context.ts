@@ -1,0 +1,39 @@
+import { callerMay } from "@heddle/control-plane";
+import type { Caller, Role } from "@heddle/control-plane";
+import type { HttpRequest } from "@heddle/server-stub";
+import type { Services } from "../services.js";
+import { GraphqlError } from "./graphql-error.js";
+
+/** Who asks, and what for. */
+export interface GraphqlContext {
+  services: Services;
+  caller: Caller;
+  /** The entity where a request names none. */
+  entity: string;
+  /** Where the client has reached the service: `http://127.0.0.1:4680`. */
+  origin: string;
+}
+
+export function contextOf(services: Services, caller: Caller, request: HttpRequest): GraphqlContext {
+  const entity = caller.owner ? services.config.defaultEntity : caller.entity;
+  return { services, caller, entity, origin: originOf(request) };
+}
+
+/** A proxy that ends TLS says so, since the service itself speaks plain HTTP. */
+function originOf(request: HttpRequest): string {
+  const protocol = request.header("x-forwarded-proto") === "https" ? "https" : "http";
+  return `${protocol}://${request.header("host") ?? "localhost"}`;
+}
+
+/** Whether the caller has the right in the project, `entity/project`. */
+export function may({ caller }: GraphqlContext, projectId: string, right: Role): boolean {
+  const slash = projectId.indexOf("/");
+  return callerMay(caller, projectId.slice(0, slash), projectId.slice(slash + 1), right);
+}
+
+/** Throws {@link GraphqlError} unless the caller may write to the project, whether or not it exists. */
+export function requireWrite(context: GraphqlContext, projectId: string): void {
+  if (!may(context, projectId, "write")) {
+    throw new GraphqlError(`this key may not write to ${projectId}`, "PERMISSION_ERROR");
+  }
+}

@@ -1,0 +1,194 @@
+import type { ArtifactDraft, ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { ensureProject } from "../../access/authorize.js";
+import { filesOf } from "../../artifacts/write-directory.js";
+import { objectIn, objectsIn, projectIn, requiredText, textIn } from "../arguments.js";
+import { may, requireWrite } from "../graphql-context.js";
+import type { GraphqlContext } from "../graphql-context.js";
+import { GraphqlError } from "../graphql-error.js";
+import type { Arguments, Fields } from "../graphql-select.js";
+import { versionFields } from "./artifact-fields.js";
+import { decodeId, encodeId } from "./ids.js";
+import { hexMd5, readManifest, wandbDigest } from "./manifest.js";
+import { signUrl } from "./signed-urls.js";
+
+/** What logging, using, labelling and deleting artifacts needs. */
+export function artifactMutations(context: GraphqlContext): Fields {
+  const { services, origin, caller } = context;
+  const { artifacts, urlSigningKey } = services.control;
+
+  /** The version of an id in a project that the caller may write to. Unknown and foreign ids look the same. */
+  async function writableVersion(id: unknown): Promise<ArtifactVersion> {
+    const version = await artifacts.byId(decodeId("Artifact", id));
+    if (version !== undefined && may(context, version.project_id, "read")) {
+      requireWrite(context, version.project_id);
+      return version;
+    }
+    throw new GraphqlError("no such artifact");
+  }
+
+  async function writableDraft(id: unknown): Promise<ArtifactDraft> {
+    const draft = await artifacts.drafts.get(decodeId("Artifact", id));
+    if (draft !== undefined && may(context, draft.project_id, "write")) return draft;
+    throw new GraphqlError("no such artifact, or it was committed");
+  }
+
+  /** The newest version if it has the files that the client is about to send. */
+  async function sameAsNewest(projectId: string, name: string, digest: string | undefined) {
+    const newest = await artifacts.get(projectId, name);
+    if (newest === undefined || digest === undefined) return undefined;
+    const files: ArtifactFile[] = [];
+    for await (const file of filesOf(services, newest)) files.push(file);
+    return wandbDigest(files) === digest ? newest : undefined;
+  }
+
+  const manifestFields = (draftId: string): Fields => ({
+    artifactManifest: {
+      id: encodeId("ArtifactManifest", draftId),
+      file: {
+        id: encodeId("File", draftId, "manifest"),
+        uploadUrl: signUrl(origin, urlSigningKey, { kind: "manifest", draft_id: draftId }),
+        uploadHeaders: [],
+      },
+    },
+  });
+
+  async function eachAlias(args: Arguments, change: (version: ArtifactVersion, alias: string) => Promise<unknown>) {
+    const input = objectIn(args, "input");
+    const version = await writableVersion(input["artifactID"]);
+    for (const given of objectsIn(input, "aliases")) await change(version, requiredText(given, "alias"));
+    return { success: true };
+  }
+
+  return {
+    async createArtifact(args: Arguments) {
+      const input = objectIn(args, "input");
+      const projectId = projectIn(input, context.entity);
+      requireWrite(context, projectId);
+      const [first] = Array.isArray(input["artifactCollectionNames"])
+        ? (input["artifactCollectionNames"] as unknown[])
+        : [];
+      const name = typeof first === "string" ? first : requiredText(input, "artifactCollectionName");
+      const aliases = objectsIn(input, "aliases").flatMap((given) => textIn(given, "alias") ?? []);
+      const newest = await artifacts.get(projectId, name);
+      const artifactSequence = {
+        latestArtifact: newest === undefined ? null : { id: encodeId("Artifact", newest.id) },
+      };
+      const same = await sameAsNewest(projectId, name, textIn(input, "digest"));
+      const type = requiredText(input, "artifactTypeName");
+      if (same !== undefined && same.type === type) {
+        for (const alias of aliases) {
+          if (alias !== "latest") await artifacts.setAlias({ project_id: projectId, name, alias }, `v${same.index}`);
+        }
+        return { artifact: { id: encodeId("Artifact", same.id), state: "COMMITTED", artifactSequence } };
+      }
+      await ensureProject(services.control, projectId);
+      const description = textIn(input, "description");
+      const metadata = textIn(input, "metadata");
+      const draft = await artifacts.drafts.add(
+        { project_id: projectId, created_by: caller.user_id },
+        { name, type, aliases, ...(description && { description }), ...(metadata && { metadata }) },
+      );
+      return { artifact: { id: encodeId("Artifact", draft.id), state: "PENDING", artifactSequence } };
+    },
+
+    async createArtifactManifest(args: Arguments) {
+      const input = objectIn(args, "input");
+      if (textIn(input, "type") !== "FULL") throw new GraphqlError("only whole manifests can be sent, of type FULL");
+      return manifestFields((await writableDraft(input["artifactID"])).id);
+    },
+
+    async updateArtifactManifest(args: Arguments) {
+      const input = objectIn(args, "input");
+      const draftId = decodeId("ArtifactManifest", input["artifactManifestID"]);
+      return manifestFields((await writableDraft(encodeId("Artifact", draftId))).id);
+    },
+
+    async createArtifactFiles(args: Arguments) {
+      const files = objectsIn(objectIn(args, "input"), "artifactFiles");
+      const edges = await Promise.all(
+        files.map(async (file) => {
+          const draft = await writableDraft(file["artifactID"]);
+          const md5 = hexMd5(requiredText(file, "md5"));
+          if (md5 === undefined) throw new GraphqlError("md5 must be 16 bytes in base64");
+          const { project_id } = draft;
+          const isStored = (await artifacts.findContentsByMd5(project_id, [md5])).has(md5);
+          const node = {
+            name: textIn(file, "name"),
+            storagePath: `${project_id}/${md5}`,
+            uploadUrl: isStored ? null : signUrl(origin, urlSigningKey, { kind: "content", project_id, md5 }),
+            uploadHeaders: [],
+            uploadMultipartUrls: null,
+            artifact: { id: file["artifactID"] },
+          };
+          return { node };
+        }),
+      );
+      return { files: { edges } };
+    },
+
+    async commitArtifact(args: Arguments) {
+      const id = objectIn(args, "input")["artifactID"];
+      const committed = await artifacts.byId(decodeId("Artifact", id));
+      if (committed !== undefined) return { artifact: versionFields(context, await writableVersion(id)) };
+      const draft = await writableDraft(id);
+      if (draft.manifest === undefined) throw new GraphqlError("the manifest was not sent");
+      const { manifest, created_at: _, ...fields } = draft;
+      const { version } = await artifacts.commit({
+        ...fields,
+        files: await contentOf(draft, readManifest(manifest ?? "")),
+      });
+      await artifacts.drafts.delete(draft.id);
+      return { artifact: versionFields(context, version) };
+    },
+
+    /** Which run uses which artifact is not kept. */
+    async useArtifact(args: Arguments) {
+      const version = await artifacts.byId(decodeId("Artifact", objectIn(args, "input")["artifactID"]));
+      if (version === undefined || !may(context, version.project_id, "read"))
+        throw new GraphqlError("no such artifact");
+      return { artifact: versionFields(context, version) };
+    },
+
+    /** Tags and times to live are not kept. */
+    async updateArtifact(args: Arguments) {
+      const input = objectIn(args, "input");
+      const version = await writableVersion(input["artifactID"]);
+      const [description, metadata] = [textIn(input, "description"), textIn(input, "metadata")];
+      const described = await artifacts.describe(version, {
+        ...(description !== undefined && { description }),
+        ...(metadata !== undefined && { metadata }),
+      });
+      return { artifact: versionFields(context, described) };
+    },
+
+    addAliases: async (args: Arguments) =>
+      await eachAlias(args, async ({ project_id, collection: name, index }, alias) => {
+        if (alias !== "latest") await artifacts.setAlias({ project_id, name, alias }, `v${index}`);
+      }),
+
+    deleteAliases: async (args: Arguments) =>
+      await eachAlias(args, async ({ project_id, collection: name }, alias) => {
+        await artifacts.deleteAlias({ project_id, name, alias });
+      }),
+
+    async deleteArtifact(args: Arguments) {
+      const version = await writableVersion(objectIn(args, "input")["artifactID"]);
+      await artifacts.delete(version.project_id, version.collection, `v${version.index}`);
+      return { artifact: { id: encodeId("Artifact", version.id) } };
+    },
+  };
+
+  /** The content of each file of a manifest. Throws `unprocessable` for one that was not sent. */
+  async function contentOf(draft: ArtifactDraft, files: readonly { path: string; md5: string }[]) {
+    const stored = await artifacts.findContentsByMd5(
+      draft.project_id,
+      files.map(({ md5 }) => md5),
+    );
+    return files.map(({ path, md5 }) => {
+      const content = stored.get(md5);
+      if (content !== undefined) return { path, sha256: content.sha256 };
+      throw new HeddleError("unprocessable", `the content of ${path} was not sent`, { loc: ["files", path] });
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import type { ArtifactFile } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+
+/** The manifest of a version in the form in which wandb reads and writes it. */
+export function manifestOf(files: readonly ArtifactFile[]): string {
+  const contents = files.map(({ path, md5, size_bytes }) => [path, { digest: base64Md5(md5), size: size_bytes }]);
+  return JSON.stringify({
+    version: 1,
+    storagePolicy: "wandb-storage-policy-v1",
+    storagePolicyConfig: { storageLayout: "V2" },
+    contents: Object.fromEntries(contents),
+  });
+}
+
+/** The digest of a version as wandb computes it: the MD5 of the names and digests of its files, in hex. */
+export function wandbDigest(files: readonly ArtifactFile[]): string {
+  const hash = createHash("md5").update("wandb-artifact-manifest-v1\n");
+  const sorted = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  for (const { path, md5 } of sorted) hash.update(`${path}:${base64Md5(md5)}\n`);
+  return hash.digest("hex");
+}
+
+export interface ManifestFile {
+  path: string;
+  /** Hex. */
+  md5: string;
+}
+
+/** Reads a manifest that a client sent. Throws `invalid`, and `unsupported` for references to other stores. */
+export function readManifest(text: string): ManifestFile[] {
+  const contents = contentsOf(text);
+  return Object.entries(contents).map(([path, entry]) => {
+    const { digest, ref } = (entry ?? {}) as { digest?: unknown; ref?: unknown };
+    if (ref !== undefined && ref !== null) {
+      throw new HeddleError("unsupported", `${path} is a reference: only files that are uploaded are kept`);
+    }
+    const md5 = typeof digest === "string" ? hexMd5(digest) : undefined;
+    if (md5 === undefined) throw new HeddleError("invalid", `the manifest has no MD5 of ${path}`);
+    return { path, md5 };
+  });
+}
+
+function contentsOf(text: string): object {
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(text);
+  } catch {
+    throw new HeddleError("invalid", "the manifest is not JSON");
+  }
+  const contents: unknown =
+    typeof manifest === "object" && manifest !== null && "contents" in manifest ? manifest.contents : undefined;
+  if (typeof contents === "object" && contents !== null) return contents;
+  throw new HeddleError("invalid", "the manifest has no contents");
+}
+
+/** Hex of an MD5 in base64; undefined for other text. */
+export function hexMd5(base64: string): string | undefined {
+  return /^[A-Za-z0-9+/]{22}==$/.test(base64) ? Buffer.from(base64, "base64").toString("hex") : undefined;
+}
+
+const base64Md5 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");

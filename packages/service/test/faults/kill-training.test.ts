@@ -1,0 +1,102 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { choice, trajectory } from "../training/trajectories.js";
+import { openHeddle, ownerKey } from "./heddle-process.js";
+import type { HeddleProcess } from "./heddle-process.js";
+import { random } from "./random.js";
+
+// One round in the suite; `pnpm faults` runs more.
+const rounds = Math.min(Number(process.env["FAULT_ROUNDS"] ?? 1), 20);
+const next = random(Number(process.env["FAULT_SEED"] ?? 4680));
+const steps = 60;
+
+let heddle: HeddleProcess;
+beforeAll(async () => {
+  heddle = await openHeddle({ jobLeaseMs: 1000 });
+}, 60_000);
+afterAll(async () => await heddle.remove());
+
+interface JobEvent {
+  id: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+test(
+  "a training job goes on after kill -9: its steps are reported once, it ends once, and makes one checkpoint",
+  async () => {
+    const model = await ask<{ id: string }>("/v1/preview/models", {
+      entity: "faults",
+      project: "training",
+      name: "agent",
+      base_model: "random:tiny",
+      return_existing: true,
+    });
+    let kills = 0;
+    for (let round = 1; round <= rounds; round++) {
+      const { id } = await ask<{ id: string }>("/v1/preview/training-jobs", {
+        model_id: model.id,
+        trajectory_groups: [
+          {
+            trajectories: Array.from({ length: steps }, (_, n) =>
+              trajectory(n * n, choice(n % 2 === 0 ? "yes" : "no")),
+            ),
+          },
+        ],
+        experimental_config: { packed_sequence_length: 1, learning_rate: 1e-4, advantage_balance: round / 1000 },
+      });
+      const killAt = Math.floor(next() * steps);
+      while ((await eventsOf(id)).length <= killAt) await delay(5);
+      await delay(next() * 50);
+      const before = await eventsOf(id);
+      await heddle.end("SIGKILL");
+      kills += 1;
+      await heddle.start();
+      while (!isTerminal((await eventsOf(id)).at(-1))) await delay(50);
+      const events = await eventsOf(id);
+      // What was readable before is readable afterwards, unchanged.
+      expect(events.slice(0, before.length)).toEqual(before);
+      expect(events.map(({ type }) => type)).toEqual([
+        "training_started",
+        ...Array.from({ length: steps }, () => "gradient_step"),
+        "training_ended",
+      ]);
+      expect(events.slice(1, -1).map(({ data }) => data["gradient_step"])).toEqual(
+        Array.from({ length: steps }, (_, n) => n),
+      );
+      const { data: checkpoints } = await ask<{ data: { step: number; id: string; job_id: string | null }[] }>(
+        `/v1/preview/models/${model.id}/checkpoints?limit=100`,
+      );
+      expect(checkpoints.map(({ step }) => step)).toEqual(Array.from({ length: round + 1 }, (_, step) => step));
+      expect(checkpoints.at(-1)).toMatchObject({ job_id: id, id: events.at(-1)?.data["checkpoint_id"] });
+      expect(await ask(`/v1/preview/training-jobs/${id}`)).toMatchObject({ status: "COMPLETED", step: round });
+    }
+    console.log(`${rounds} rounds, ${kills} kills`);
+  },
+  60_000 + rounds * 60_000,
+);
+
+const isTerminal = (event: JobEvent | undefined): boolean =>
+  event?.type === "training_ended" || event?.type === "training_failed";
+
+async function eventsOf(id: string): Promise<JobEvent[]> {
+  const events: JobEvent[] = [];
+  for (;;) {
+    const after = events.length === 0 ? "" : `&after=${events.at(-1)?.id}`;
+    const path = `/v1/preview/training-jobs/${id}/events?limit=100${after}`;
+    const page = await ask<{ data: JobEvent[]; has_more: boolean }>(path);
+    events.push(...page.data);
+    if (!page.has_more) return events;
+  }
+}
+
+async function ask<T>(path: string, body?: object): Promise<T> {
+  const response = await fetch(`${heddle.url}${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: { authorization: `Bearer ${ownerKey}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  return JSON.parse(text) as T;
+}

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { storeContent } from "../../src/artifacts/store-content.js";
+import { newProject, openTestService } from "../test-service.js";
+import type { TestService } from "../test-service.js";
+import { eventsOf, newestCheckpoint, newModel } from "./jobs.js";
+import type { TrainingClient } from "./jobs.js";
+
+let service: TestService;
+let client: TrainingClient;
+beforeAll(async () => {
+  service = await openTestService();
+  client = service.training();
+});
+afterAll(async () => {
+  expect(service.unexpected).toEqual([]);
+  await service.close();
+});
+
+const row = (answer: string) =>
+  JSON.stringify({
+    messages: [
+      { role: "user", content: "yes or no?" },
+      { role: "assistant", content: answer },
+    ],
+  });
+
+/** Makes an artifact of files and returns its URI. */
+async function artifact(
+  projectId: string,
+  files: Record<string, string>,
+  { name = "examples", metadata = {} }: { name?: string; metadata?: object } = {},
+): Promise<string> {
+  const stored = [];
+  for (const [path, text] of Object.entries(files)) {
+    async function* source() {
+      yield Buffer.from(text);
+    }
+    const { sha256 } = await storeContent(service.services, projectId, source());
+    stored.push({ path, sha256 });
+  }
+  const { version } = await service.services.control.artifacts.commit({
+    project_id: projectId,
+    name,
+    type: "dataset",
+    metadata: JSON.stringify(metadata),
+    files: stored,
+    created_by: "ann",
+  });
+  return `heddle-artifact:///${projectId}/${name}:v${version.index}`;
+}
+
+const train = async (model_id: string, training_data_url: string, more: object = {}) =>
+  await client.createSftTrainingJob({ model_id, training_data_url, ...more });
+
+test("examples are trained in batches, in the order of the file, and continue the steps of the model", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const text = `${row("yes")}\n\n${row("no")}\n${row("yes")}\n`;
+  const uri = await artifact(
+    projectId,
+    { "train.jsonl": text },
+    { metadata: { format: "jsonl", num_trajectories: 3 } },
+  );
+  const config = { batch_size: 2, learning_rate: [0.001, 0.0005], assistant_turns: "last" as const, fancy: 1 };
+  const job = await train(model.id, uri, { config, experimental_config: { new_option: true } });
+  expect(job).toMatchObject({
+    kind: "sft",
+    warnings: [expect.stringContaining("fancy"), expect.stringContaining("new_option")],
+  });
+  const events = await eventsOf(service, job.id);
+  expect(events.map(({ type }) => type)).toEqual([
+    "training_started",
+    "gradient_step",
+    "gradient_step",
+    "training_ended",
+  ]);
+  expect(events[0]?.data).toMatchObject({ num_sequences: 2, batch_size: 2, num_trajectories: 3 });
+  expect(events.slice(1, 3).map(({ data }) => data["learning_rate"])).toEqual([0.001, 0.0005]);
+  expect(await newestCheckpoint(service, model.id)).toMatchObject({
+    step: 1,
+    untrained: false,
+    metrics: { "train/loss": expect.any(Number) },
+  });
+
+  expect((await train(model.id, uri, { config, experimental_config: { new_option: true } })).id).toBe(job.id);
+  const forced = await train(model.id, uri.replace("heddle-artifact:///", "wandb-artifact://"), {
+    config,
+    force: true,
+  });
+  expect(forced.id).not.toBe(job.id);
+  await eventsOf(service, forced.id);
+  expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 2, job_id: forced.id });
+}, 60_000);
+
+test("data that cannot be trained end the job with the line and the reason", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const failureOf = async (text: string, more: { config?: object; metadata?: object } = {}) => {
+    const uri = await artifact(projectId, { "train.jsonl": text }, { metadata: more.metadata ?? {} });
+    const { id } = await train(model.id, uri, { config: more.config ?? {} });
+    const [failed] = await eventsOf(service, id);
+    expect(failed?.type).toBe("training_failed");
+    return failed?.data["error_message"];
+  };
+  expect(await failureOf(`${row("yes")}\n{"messages": [`)).toMatch(/^line 2: not valid JSON/);
+  expect(await failureOf(`${row("yes")}\n\n{"messages": [{"role": "user", "content": "why?"}]}`)).toMatch(
+    /^line 3: .*assistant/,
+  );
+  expect(await failureOf("\n")).toContain("no rows");
+  expect(await failureOf(row("yes"), { metadata: { num_trajectories: 2 } })).toContain("num_trajectories");
+  expect(await failureOf(row("no"), { config: { learning_rate: [0.1, 0.2] } })).toContain("has 2 values");
+  expect(await newestCheckpoint(service, model.id)).toMatchObject({ step: 0 });
+}, 60_000);
+
+test("an artifact that is not there, foreign or without one file of examples is refused before the job", async () => {
+  const projectId = newProject();
+  const model = await newModel(client, projectId);
+  const secret = await artifact("rival/secret", { "train.jsonl": row("yes") });
+  const statusOf = async (url: string | undefined, key?: string) =>
+    await service
+      .training(key)
+      .createSftTrainingJob({ model_id: model.id, ...(url !== undefined && { training_data_url: url }) })
+      .then(
+        () => 200,
+        (error: { status: number }) => error.status,
+      );
+  const alice = await service.key({});
+  expect(await statusOf(`heddle-artifact:///${projectId}/none:v0`)).toBe(400);
+  expect(await statusOf(secret, alice)).toBe(400);
+  for (const url of ["", "file:///etc/passwd", "/etc/passwd", "../../etc/passwd", "https://example.com/a:v0"]) {
+    expect([url, await statusOf(url)]).toEqual([url, 422]);
+  }
+  for (const url of [`heddle-artifact:///${projectId}/../../x:v0`, `heddle-artifact:///${projectId}/x%2f..:v0`]) {
+    expect(await statusOf(url)).toBeGreaterThanOrEqual(400);
+  }
+  expect(await statusOf(undefined)).toBe(422);
+  const two = await artifact(projectId, { "a.jsonl": row("a"), "b.jsonl": row("b") }, { name: "two" });
+  const none = await artifact(projectId, { "a.json": row("a") }, { name: "none-of-them" });
+  expect([await statusOf(two), await statusOf(none)]).toEqual([400, 400]);
+  const settings = { model_id: model.id, training_data_url: two, config: { batch_size: 0 } };
+  await expect(client.createSftTrainingJob(settings)).rejects.toMatchObject({ status: 422 });
+});

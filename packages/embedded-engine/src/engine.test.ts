@@ -91,6 +91,12 @@ describe("training and sampling in separate processes", () => {
       r: 4,
       lora_alpha: 8,
     });
+    const rounded = join(open.directory, "adapter-bf16");
+    const refused = second.exportWeights(rounded, { state: true, format: "bf16" });
+    await expect(refused).rejects.toMatchObject({ code: "invalid", loc: ["options", "format"] });
+    const exported = await second.exportWeights(rounded, { format: "bf16" });
+    const sampledAgain = await sampler.generate(ask({ weights: exported }));
+    expect(await largestDifference(second, sampledAgain.completions, request.prompt)).toBeLessThan(0.1);
     await second.close();
   });
 

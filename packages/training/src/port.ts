@@ -248,8 +248,9 @@ export interface Trainer {
   /**
    * Exports the weights for every sampler, into `directory`, which must not exist and appears complete or not at all:
    * PEFT layout for an adapter, Hugging Face layout otherwise. With `state`, `openTrainer` can resume from it as well.
+   * `format`, by default f32 or that of the provider: bf16 takes half the space, and cannot be combined with `state`.
    */
-  exportWeights(directory: string, options?: { state?: boolean }): Promise<WeightsRef>;
+  exportWeights(directory: string, options?: { state?: boolean; format?: "f32" | "bf16" }): Promise<WeightsRef>;
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ import type { OptimizerState } from "../weights/optimizer-file.js";
 import type { TrainingState } from "../weights/training-state.js";
 import { readTrainingState } from "../weights/training-state.js";
 import { checkpointDigest } from "@heddle/training";
-import { baseModelDigest } from "../weights/base-models.js";
+import { baseModelDigest, exportName } from "../weights/base-models.js";
 import type { TrainerMethods, TrainerOpening } from "./trainer-protocol.js";
 
 /** The trainer of a process. */
@@ -60,11 +60,18 @@ export async function openTrainer(opening: TrainerOpening): Promise<OpenedTraine
       savedState = undefined;
       return cpu.optimStep(settings);
     },
-    async save({ directory, optimizer: withOptimizer }) {
+    async save({ directory, optimizer: withOptimizer, dtype }) {
+      if (withOptimizer && dtype === "BF16") {
+        throw new HeddleError("invalid", "a state to resume from is saved in f32: bf16 would round its weights", {
+          loc: ["options", "format"],
+        });
+      }
       const state = cpu.optimizer;
       const written = await writeCheckpoint(directory, {
         baseModel: base.name,
         baseDigest,
+        baseName: await exportName(models, base.name),
+        dtype,
         baseDirectory: base.directory,
         config,
         seed,

@@ -79,12 +79,12 @@ function trainerOf(
     }
   }
 
-  async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
+  async function save(params: TrainerMethods["save"]["params"]): Promise<WeightsRef> {
     try {
-      return await call("save", { directory, optimizer });
+      return await call("save", params);
     } catch (error) {
       // A killed process leaves a partial directory under a temporary name.
-      if (child.ended) await removeLeftovers(dirname(directory)).catch(() => undefined);
+      if (child.ended) await removeLeftovers(dirname(params.directory)).catch(() => undefined);
       throw error;
     }
   }
@@ -104,8 +104,9 @@ function trainerOf(
     forwardBackward: (objective, { entropy, signal, onProgress } = {}) =>
       call("forwardBackward", { objective, entropy }, { signal, onEvent: onProgress }),
     optimStep: (settings) => call("optimStep", settings),
-    saveState: (directory) => save(directory, true),
-    exportWeights: (directory, { state = false } = {}) => save(directory, state),
+    saveState: (directory) => save({ directory, optimizer: true }),
+    exportWeights: (directory, { state, format } = {}) =>
+      save({ directory, optimizer: state, dtype: format === "bf16" ? "BF16" : "F32" }),
     close: () => (closed ??= release()),
   };
 }

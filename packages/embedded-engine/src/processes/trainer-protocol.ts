@@ -34,5 +34,9 @@ export interface TrainerMethods {
     event: number;
   };
   optimStep: { params: OptimizerSettings; result: { gradientNorm: number; steps: number }; event: never };
-  save: { params: { directory: string; optimizer?: boolean }; result: WeightsRef; event: never };
+  save: {
+    params: { directory: string; optimizer?: boolean; dtype?: "F32" | "BF16" };
+    result: WeightsRef;
+    event: never;
+  };
 }

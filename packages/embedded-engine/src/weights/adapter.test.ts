@@ -1,12 +1,16 @@
 import type { LoraConfig } from "@heddle/training";
-import { cp, readFile, rm } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
 import type { ModelConfig } from "../model/config.js";
-import { readAdapter, writeAdapter } from "./adapter.js";
+import { parameterSet, projectionShape } from "../model/parameters.js";
+import type { CpuTrainerSettings } from "../trainer/trainer.js";
+import { createCpuTrainer } from "../trainer/trainer.js";
+import { readAdapter, readAdapterConfig, writeAdapter } from "./adapter.js";
 import { initialAdapter } from "./initial-weights.js";
-import { readModelConfig } from "./model-directory.js";
+import { loadModel, readModelConfig } from "./model-directory.js";
+import type { TensorSource } from "./safetensors.js";
 import { openSafetensors, writeSafetensors } from "./safetensors.js";
 
 const scratch = scratchDirectories();
@@ -53,16 +57,18 @@ test.each([
 const refused: [change: Record<string, unknown>, code: string, field: string][] = [
   [{ peft_type: "IA3" }, "unsupported", "peft_type"],
   [{ use_dora: true }, "unsupported", "use_dora"],
-  [{ use_rslora: true }, "unsupported", "use_rslora"],
-  [{ rank_pattern: { q_proj: 4 } }, "unsupported", "rank_pattern"],
-  [{ alpha_pattern: { q_proj: 4 } }, "unsupported", "alpha_pattern"],
+  [{ use_rslora: 1 }, "invalid", "use_rslora"],
+  [{ rank_pattern: { "layers.[01].self_attn": 4 } }, "unsupported", "rank_pattern"],
+  [{ rank_pattern: { q_proj: 0 } }, "invalid", "rank_pattern.q_proj"],
+  [{ alpha_pattern: { "(a+)+$": 4 } }, "unsupported", "alpha_pattern"],
+  [{ alpha_pattern: { q_proj: -1 } }, "invalid", "alpha_pattern.q_proj"],
   [{ modules_to_save: ["lm_head"] }, "unsupported", "modules_to_save"],
-  [{ layers_to_transform: [0] }, "unsupported", "layers_to_transform"],
+  [{ layers_to_transform: [0, 2] }, "invalid", "layers_to_transform"],
   [{ fan_in_fan_out: true }, "unsupported", "fan_in_fan_out"],
   [{ bias: "all" }, "unsupported", "bias"],
   [{ a_method_of_next_year: true }, "unsupported", "a_method_of_next_year"],
   [{ init_lora_weights: "pissa" }, "unsupported", "init_lora_weights"],
-  [{ target_modules: "all-linear" }, "unsupported", "target_modules"],
+  [{ target_modules: {} }, "unsupported", "target_modules"],
   [{ target_modules: ["q_proj", "lm_head"] }, "unsupported", "target_modules"],
   [{ r: 0 }, "invalid", "r"],
   [{ r: 1e9 }, "invalid", "r"],
@@ -77,6 +83,120 @@ test.each(refused)("an adapter with %j is refused", async (change, code, field) 
     code,
     details: { file: "adapter_config.json", field },
   });
+});
+
+/** Writes the fixture's tensors again under other names. */
+async function renamed(nameOf: (name: string) => string): Promise<string> {
+  const directory = await copyOfFixture();
+  const file = await openSafetensors(join(fixture, "adapter_model.safetensors"));
+  const sources = await Promise.all(
+    [...file.tensors.values()].map(async ({ name, shape }) => {
+      const values = await file.read(name);
+      return { name: nameOf(name), shape, values: () => values };
+    }),
+  );
+  await file.close();
+  await rm(join(directory, "adapter_model.safetensors"));
+  await writeSafetensors(join(directory, "adapter_model.safetensors"), sources, "F32");
+  return directory;
+}
+
+describe("an adapter made elsewhere", () => {
+  test("may name its tensors without the prefix of PEFT, or with the name of an adapter", async () => {
+    const { set } = await readAdapter(fixture, model);
+    for (const nameOf of [
+      (name: string) => name.replace("base_model.model.", ""),
+      (name: string) => name.replace("base_model.model.model.", ""),
+      (name: string) => name.replace(".weight", ".default.weight"),
+    ]) {
+      const read = await readAdapter(await renamed(nameOf), model);
+      expect(sameBits(read.set.flat, set.flat)).toBe(true);
+    }
+    const foreign = await renamed((name) => name.replace("layers.0.mlp.up_proj", "layers.0.mlp.experts.up_proj"));
+    await expect(readAdapter(foreign, model)).rejects.toThrow(/experts.up_proj.* is not part of this adapter/);
+    const twice = await renamed((name) => name.replace("model.layers.0.mlp.up_proj", "layers.0.mlp.gate_proj"));
+    await expect(readAdapter(twice, model)).rejects.toThrow(/gate_proj.* is in the file under two names/);
+  });
+
+  test("may leave its modules to be read from its tensors", async () => {
+    const { set, config } = await readAdapter(fixture, model);
+    for (const target_modules of ["all-linear", ".*_proj"]) {
+      const directory = await copyOfFixture();
+      await editJson(join(directory, "adapter_config.json"), { target_modules });
+      const read = await readAdapter(directory, model);
+      expect(sameBits(read.set.flat, set.flat)).toBe(true);
+      expect(await readAdapterConfig(directory, model)).toEqual(config);
+    }
+  });
+
+  test("with ranks, scales and layers of its own computes what its matrices say", async () => {
+    const { weights } = await loadModel(join(fixtures, "models", "qwen3-tied"));
+    const json = {
+      peft_type: "LORA",
+      r: 2,
+      lora_alpha: 5,
+      use_rslora: true,
+      target_modules: ["q_proj", "model.layers.1.mlp.down_proj"],
+      rank_pattern: { "layers.0.self_attn.q_proj": 3 },
+      alpha_pattern: { down_proj: 7, "^model.layers.1.self_attn.q_proj": 4 },
+    };
+    const modules = [
+      { layer: 0, target: "q", path: "self_attn.q_proj", rank: 3, scale: 5 / Math.sqrt(3) },
+      { layer: 1, target: "q", path: "self_attn.q_proj", rank: 2, scale: 4 / Math.sqrt(2) },
+      { layer: 1, target: "down", path: "mlp.down_proj", rank: 2, scale: 7 / Math.sqrt(2) },
+    ] as const;
+    const directory = await scratch();
+    const merged = parameterSet(weights.parameters, weights.flat.slice());
+    const sources: TensorSource[] = [];
+    const columnsOf = { q: model.heads * model.headSize + 2 * model.keyValueHeads * model.headSize, down: 0 };
+    for (const { layer, target, path, rank, scale } of modules) {
+      const [inputs, outputs] = projectionShape(model, target);
+      const a = Float32Array.from({ length: rank * inputs }, (_, i) => Math.sin(i + layer) / 3);
+      const b = Float32Array.from({ length: outputs * rank }, (_, i) => Math.cos(i * i) / 3);
+      const name = `base_model.model.model.layers.${layer}.${path}`;
+      sources.push({ name: `${name}.lora_A.weight`, shape: [rank, inputs], values: () => a });
+      sources.push({ name: `${name}.lora_B.weight`, shape: [outputs, rank], values: () => b });
+      // W [inputs, columns] += scale (B A)^T, in double precision.
+      const w = merged.views.get(`layers.${layer}.${target === "q" ? "qkv" : "down"}`)!;
+      const columns = columnsOf[target] || outputs;
+      for (let i = 0; i < inputs; i++) {
+        for (let o = 0; o < outputs; o++) {
+          let sum = 0;
+          for (let r = 0; r < rank; r++) sum += b[o * rank + r]! * a[r * inputs + i]!;
+          w[i * columns + o]! += scale * sum;
+        }
+      }
+    }
+    await writeFile(join(directory, "adapter_config.json"), JSON.stringify(json));
+    await writeSafetensors(join(directory, "adapter_model.safetensors"), sources, "F32");
+    const adapter = await readAdapter(directory, model);
+    expect(adapter.config).toMatchObject({ rank: 3, targets: ["q", "down"] });
+    const tokens = Int32Array.from({ length: 12 }, (_, i) => (i * 7) % 80);
+    const sequences = [{ tokens, mask: new Uint8Array(12).fill(1, 1) }];
+    const logprobs = async (changes: Pick<CpuTrainerSettings, "weights" | "adapter">) => {
+      const trainer = await createCpuTrainer({ config: model, memoryBytes: 2 ** 30, workers: 1, ...changes });
+      const [found] = await trainer.logprobs(sequences);
+      await trainer.close();
+      return found!.slice(1);
+    };
+    const [plain, expected] = [await logprobs({ weights }), await logprobs({ weights: merged })];
+    const found = await logprobs({ weights, adapter });
+    const distance = (one: Float64Array, other: Float64Array) =>
+      Math.max(...one.map((value, at) => Math.abs(value - other[at]!)));
+    expect(distance(found, expected)).toBeLessThan(1e-4);
+    expect(distance(found, plain)).toBeGreaterThan(0.1);
+  });
+});
+
+test("an adapter in bf16 takes half the space, with rounded numbers", async () => {
+  const { config, set } = await readAdapter(fixture, model);
+  const directory = await scratch();
+  await writeAdapter(directory, { config, set }, { model, baseModel: "base", dtype: "BF16" });
+  const again = await readAdapter(directory, model);
+  again.set.flat.forEach((value, at) => {
+    expect(Math.abs(value - set.flat[at]!)).toBeLessThanOrEqual(Math.abs(set.flat[at]!) / 256);
+  });
+  expect(sameBits(again.set.flat, set.flat)).toBe(false);
 });
 
 test("an adapter for another shape, with more or with fewer tensors, is refused with the tensor's name", async () => {

@@ -1,17 +1,18 @@
-import { loraTargets } from "@heddle/training";
-import type { LoraConfig, LoraTarget } from "@heddle/training";
-import type { JsonObject, WrittenFile } from "@heddle/durable-files";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { maxRank } from "../model/lora-config.js";
+import type { WrittenFile } from "@heddle/durable-files";
+import { writeDurableFile } from "@heddle/durable-files";
+import type { LoraConfig } from "@heddle/training";
+import { loraTargets } from "@heddle/training";
 import type { ModelConfig } from "../model/config.js";
 import type { ParameterSet } from "../model/parameters.js";
 import { adapterParameters, parameterSet, projectionShape } from "../model/parameters.js";
-import type { ConfigFields } from "./config-fields.js";
-import { configFields, formatValue } from "./config-fields.js";
-import { readJsonFile, writeDurableFile } from "@heddle/durable-files";
+import type { AdaptedModule } from "./adapter-config.js";
+import { adapterConfigJson, modulePath, readAdapterDescription } from "./adapter-config.js";
 import { allFinite } from "./finite.js";
+import type { WeightFormat } from "./number-formats.js";
 import { writeSafetensors } from "./safetensors.js";
+import type { Tensors } from "./sharded-tensors.js";
 import { openTensors } from "./sharded-tensors.js";
 import type { TensorLocation } from "./tensor-layout.js";
 import { storeTensor, tensorValues } from "./tensor-layout.js";
@@ -21,48 +22,48 @@ export interface Adapter {
   set: ParameterSet;
 }
 
-/**
- * Fields that LoRA needs, and fields without effect on a trained adapter. Other fields that are set are refused,
- * because new releases of PEFT add methods.
- */
-const supportedFields = new Set(
-  (
-    "peft_type task_type base_model_name_or_path revision r lora_alpha target_modules bias " +
-    "lora_dropout init_lora_weights inference_mode auto_mapping peft_version layers_pattern " +
-    "megatron_core eva_config qalora_group_size ensure_weight_tying runtime_config"
-  ).split(" "),
-);
-
-/** Initializations that do not change the base model; others (`pissa`, `olora`…) do. */
-const neutralInitializations = new Set<unknown>([undefined, true, false, "gaussian", "eva", "orthogonal"]);
-
-/** Reads the shape of an adapter from `adapter_config.json`. */
-export async function readAdapterConfig(directory: string): Promise<LoraConfig> {
-  return parseAdapterConfig(configFields(await readJsonFile(directory, "adapter_config.json"), "adapter_config.json"));
+/** Reads the shape of an adapter from `adapter_config.json`, without its numbers. */
+export async function readAdapterConfig(directory: string, model: ModelConfig): Promise<LoraConfig> {
+  const stored = async () => {
+    const tensors = await openTensors(directory, "adapter_model");
+    await tensors.close();
+    return new Set(namedFactors(tensors).map(({ path }) => path));
+  };
+  return (await readAdapterDescription(directory, model, stored)).config;
 }
 
 /**
  * Reads a low-rank adapter in PEFT's layout (`adapter_config.json`, `adapter_model.safetensors`) for a model of the
- * given shape.
+ * given shape. Names of tensors may have the prefix of PEFT (`base_model.model.`) or not. Modules of lower rank, and
+ * layers that are not adapted, are filled with zeros.
  *
  * @throws HeddleError naming file and field or tensor: `not_found`, `invalid`, or `unsupported` for PEFT methods other than
  *   LoRA.
  */
 export async function readAdapter(directory: string, model: ModelConfig): Promise<Adapter> {
-  const config = await readAdapterConfig(directory);
   const tensors = await openTensors(directory, "adapter_model");
   try {
-    const locations = adapterLocations(model, config);
-    for (const { tensor, shape } of locations) tensors.require(tensor, shape);
-    const known = new Set(locations.map(({ tensor }) => tensor));
-    for (const name of tensors.names()) {
-      if (!known.has(name)) throw tensors.error(name, "is not part of this adapter");
-    }
+    const factors = namedFactors(tensors);
+    const stored = new Set(factors.map(({ path }) => path));
+    const { config, modules } = await readAdapterDescription(directory, model, async () => stored);
+    const known = new Set(modules.map(({ path }) => path));
+    const foreign = factors.find(({ path }) => !known.has(path));
+    if (foreign) throw tensors.error(foreign.tensor, "is not part of this adapter");
+    const names = new Map(factors.map(({ path, factor, tensor }) => [`${path}.${factor}`, tensor]));
     const set = parameterSet(adapterParameters(model, config));
-    for (const location of locations) {
+    const all = modules.flatMap((module) => moduleFactors(model, config, module, names));
+    for (const { location } of all) tensors.require(location.tensor, location.shape);
+    for (const { location, factor } of all) {
       const values = await tensors.read(location.tensor);
       if (!allFinite(values)) throw tensors.error(location.tensor, "has numbers that are not finite");
-      storeTensor(location, values, set.views.get(location.parameter)!);
+      const view = set.views.get(location.parameter)!;
+      if (factor === 1) storeTensor(location, values, view);
+      else
+        storeTensor(
+          location,
+          values.map((value) => value * factor),
+          view,
+        );
     }
     return { config, set };
   } finally {
@@ -71,115 +72,83 @@ export async function readAdapter(directory: string, model: ModelConfig): Promis
 }
 
 /**
- * Writes an adapter in PEFT's layout, in f32, into a directory, which is created if it does not exist.
+ * Writes an adapter in PEFT's layout into a directory, which is created if it does not exist.
  *
  * @param baseModel value of `base_model_name_or_path`.
  */
 export async function writeAdapter(
   directory: string,
   { config, set }: Adapter,
-  { model, baseModel }: { model: ModelConfig; baseModel: string },
+  { model, baseModel, dtype = "F32" }: { model: ModelConfig; baseModel: string; dtype?: Exclude<WeightFormat, "F16"> },
 ): Promise<Map<string, WrittenFile>> {
   await mkdir(directory, { recursive: true });
   const json = `${JSON.stringify(adapterConfigJson(config, baseModel), null, 2)}\n`;
-  const sources = adapterLocations(model, config).map((location) => ({
+  const sources = writtenLocations(model, config).map((location) => ({
     name: location.tensor,
     shape: location.shape,
     values: () => tensorValues(location, set.views.get(location.parameter)!),
   }));
   return new Map([
     ["adapter_config.json", await writeDurableFile(join(directory, "adapter_config.json"), json)],
-    ["adapter_model.safetensors", await writeSafetensors(join(directory, "adapter_model.safetensors"), sources, "F32")],
+    ["adapter_model.safetensors", await writeSafetensors(join(directory, "adapter_model.safetensors"), sources, dtype)],
   ]);
 }
 
-function parseAdapterConfig(fields: ConfigFields): LoraConfig {
-  const method = fields.text("peft_type");
-  if (method !== "LORA") throw fields.unsupported("peft_type", `is ${formatValue(method)}; the engine computes LORA`);
-  for (const name of fields.names()) {
-    const value = fields.value(name);
-    if (isSet(value) && !supportedFields.has(name)) {
-      throw fields.unsupported(name, `is ${formatValue(value)}; the engine computes LoRA without extensions`);
-    }
-  }
-  const initialization = fields.value("init_lora_weights");
-  if (!neutralInitializations.has(initialization)) {
-    throw fields.unsupported(
-      "init_lora_weights",
-      `is ${formatValue(initialization)}, which also changes the base model`,
-    );
-  }
-  const bias = fields.text("bias") ?? "none";
-  if (bias !== "none") throw fields.unsupported("bias", `is ${formatValue(bias)}; the engine trains no biases`);
-  const rank = fields.count("r", maxRank);
-  return { rank, alpha: fields.positive("lora_alpha"), targets: parseTargets(fields) };
+interface NamedFactor {
+  /** Name in the file. */
+  tensor: string;
+  /** Path of the module in the base model. */
+  path: string;
+  factor: "a" | "b";
 }
 
-function parseTargets(fields: ConfigFields): LoraTarget[] {
-  const named = fields.value("target_modules");
-  if (!Array.isArray(named) || named.length === 0) {
-    throw fields.unsupported("target_modules", `is ${formatValue(named)}; the engine needs a list of projections`);
-  }
-  const targets = new Set<LoraTarget>();
-  for (const module of named as unknown[]) {
-    const target = loraTargets.find((each) => module === `${each}_proj`);
-    if (!target) {
-      const all = loraTargets.map((each) => `${each}_proj`).join(", ");
-      throw fields.unsupported("target_modules", `has ${formatValue(module)}; the engine adapts ${all}`);
-    }
-    targets.add(target);
-  }
-  return loraTargets.filter((each) => targets.has(each));
+const factorName = /^(?:base_model\.model\.)?(?:model\.)?(layers\.\d+\.\w+\.\w+)\.lora_([AB])(?:\.default)?\.weight$/u;
+
+/** Returns the tensors of a file. Throws `invalid` for a name that is not one of a factor, or that two tensors have. */
+function namedFactors(tensors: Tensors): NamedFactor[] {
+  const seen = new Set<string>();
+  return Array.from(tensors.names(), (tensor) => {
+    const [, module, letter] = factorName.exec(tensor) ?? [];
+    if (module === undefined) throw tensors.error(tensor, "is not part of this adapter");
+    const path = `model.${module}`;
+    const factor = letter === "A" ? "a" : "b";
+    if (seen.has(path + factor)) throw tensors.error(tensor, "is in the file under two names");
+    seen.add(path + factor);
+    return { tensor, path, factor };
+  });
 }
 
-function adapterConfigJson({ rank, alpha, targets }: LoraConfig, baseModel: string): JsonObject {
-  return {
-    peft_type: "LORA",
-    task_type: "CAUSAL_LM",
-    base_model_name_or_path: baseModel,
-    r: rank,
-    lora_alpha: alpha,
-    lora_dropout: 0,
-    target_modules: loraTargets.filter((each) => targets.includes(each)).map((each) => `${each}_proj`),
-    bias: "none",
-    fan_in_fan_out: false,
-    init_lora_weights: true,
-    inference_mode: true,
-    modules_to_save: null,
-    use_dora: false,
-    use_rslora: false,
-  };
+/**
+ * Returns where the factors of a module are in the file and in the parameters: the first columns of `a` and rows of
+ * `b`. The file has A as [rank, inputs] and B as [outputs, rank], the transposes of the parameters. `factor`: what the
+ * numbers are multiplied by, because the scale of the adapter is not that of the module.
+ */
+function moduleFactors(
+  model: ModelConfig,
+  config: LoraConfig,
+  { layer, target, path, rank, scale }: AdaptedModule,
+  names?: ReadonlyMap<string, string>,
+): { location: TensorLocation; factor: number }[] {
+  const [inputs, outputs] = projectionShape(model, target);
+  const written = `base_model.model.${path}`;
+  const location = (factor: "a" | "b", shape: number[], columns: number): TensorLocation => ({
+    tensor: names?.get(`${path}.${factor}`) ?? `${written}.lora_${factor.toUpperCase()}.weight`,
+    shape,
+    parameter: `layers.${layer}.${target}.${factor}`,
+    projection: { column: 0, columns },
+  });
+  const common = config.alpha / config.rank;
+  return [
+    { location: location("a", [rank, inputs], config.rank), factor: 1 },
+    { location: location("b", [outputs, rank], outputs), factor: scale === common ? 1 : scale / common },
+  ];
 }
 
-/** PEFT stores A as [rank, inputs] and B as [outputs, rank]; the parameters here are their transposes. */
-function adapterLocations(model: ModelConfig, { rank, targets }: LoraConfig): TensorLocation[] {
-  const locations: TensorLocation[] = [];
-  for (let layer = 0; layer < model.layers; layer++) {
-    for (const target of loraTargets.filter((each) => targets.includes(each))) {
-      const [inputs, outputs] = projectionShape(model, target);
-      const block = ["gate", "up", "down"].includes(target) ? "mlp" : "self_attn";
-      const from = `base_model.model.model.layers.${layer}.${block}.${target}_proj`;
-      const to = `layers.${layer}.${target}`;
-      locations.push(
-        {
-          tensor: `${from}.lora_A.weight`,
-          shape: [rank, inputs],
-          parameter: `${to}.a`,
-          projection: { column: 0, columns: rank },
-        },
-        {
-          tensor: `${from}.lora_B.weight`,
-          shape: [outputs, rank],
-          parameter: `${to}.b`,
-          projection: { column: 0, columns: outputs },
-        },
-      );
-    }
-  }
-  return locations;
-}
-
-/** Returns whether a setting is used: PEFT writes `false`, `null`, `{}` and `[]` for unused ones. */
-function isSet(value: unknown): boolean {
-  return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+function writtenLocations(model: ModelConfig, config: LoraConfig): TensorLocation[] {
+  const { rank, alpha } = config;
+  const targets = loraTargets.filter((each) => config.targets.includes(each));
+  const modules = Array.from({ length: model.layers }, (_, layer) =>
+    targets.map((target) => ({ layer, target, path: modulePath(layer, target), rank, scale: alpha / rank })),
+  ).flat();
+  return modules.flatMap((module) => moduleFactors(model, config, module).map(({ location }) => location));
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { editJson, fixtures, sameBits, scratchDirectories } from "../../test/weight-files.js";
-import { describeBaseModel, loadBaseModel, listBaseModels } from "./base-models.js";
+import { describeBaseModel, exportName, loadBaseModel, listBaseModels } from "./base-models.js";
 import { writeCheckpoint } from "./checkpoint.js";
 import { initialAdapter } from "./initial-weights.js";
 import type { WeightsRef } from "@heddle/training";
@@ -187,3 +187,34 @@ async function changeLastByte(path: string): Promise<void> {
   bytes[bytes.length - 4]! ^= 1;
   await writeFile(path, bytes);
 }
+
+describe("weights that another program made", () => {
+  test("are loaded from their directory, with an identity by content", async () => {
+    const checkpoint = join(await scratch(), "imported");
+    await cp(join(fixtures, "adapters", "qwen3-tied-lora"), checkpoint, { recursive: true });
+    const ref = { baseModel: "dir:tiny", checkpoint };
+    const { adapter, optimizer, digest } = await loadWeights(settings, ref, { optimizer: true });
+    expect(adapter?.config).toMatchObject({ rank: 3, alpha: 5 });
+    expect(optimizer).toBeUndefined();
+    expect(await weightsDigest(settings, ref)).toBe(digest);
+    await changeLastByte(join(checkpoint, "adapter_model.safetensors"));
+    expect(await weightsDigest(settings, ref)).not.toBe(digest);
+    const full = { baseModel: "dir:tiny", checkpoint: directory };
+    expect((await loadWeights(settings, full)).adapter).toBeUndefined();
+  });
+
+  test("find their base model under the name that is exported with an adapter", async () => {
+    const named = join(await scratch(), "named");
+    await cp(directory, named, { recursive: true });
+    const directories = { named };
+    expect(await exportName({ directories }, "dir:named")).toBe("dir:named");
+    await editJson(join(named, "config.json"), { _name_or_path: "/home/somebody/model" });
+    expect(await exportName({ directories }, "dir:named")).toBe("dir:named");
+    await editJson(join(named, "config.json"), { _name_or_path: "some/model-1.5B" });
+    expect(await exportName({ directories }, "dir:named")).toBe("some/model-1.5B");
+    const exportNames = { "dir:named": "/models/named", "random:tiny": "own/tiny" };
+    expect(await exportName({ directories, exportNames }, "dir:named")).toBe("/models/named");
+    expect(await exportName({ exportNames }, "random:tiny")).toBe("own/tiny");
+    expect(await exportName({}, "random:tiny")).toBe("random:tiny");
+  });
+});

@@ -5,7 +5,7 @@ import type { ModelConfig } from "../model/config.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 import { presets } from "../model/presets.js";
 import type { BaseModelInfo, BaseModelName } from "@heddle/training";
-import { withFileErrors } from "@heddle/durable-files";
+import { readJsonFile, withFileErrors } from "@heddle/durable-files";
 import { checkModelFiles } from "./check-model-files.js";
 import { initialWeights } from "./initial-weights.js";
 import type { ModelWeights } from "./model-directory.js";
@@ -17,6 +17,11 @@ import { modelDigest, randomDigest } from "./weights-digest.js";
 export interface BaseModelSettings {
   /** Absolute Hugging Face directories by alias: `dir:<alias>`. Written by the operator, never by a client. */
   directories?: Record<string, string>;
+  /**
+   * Names or paths by base model, with which other programs find it; an exported adapter names its base so. Default:
+   * the repository that the `config.json` of the model names, else the name of the base model.
+   */
+  exportNames?: Record<BaseModelName, string>;
 }
 
 /** Of a model on this machine, the number of weights is known. */
@@ -91,6 +96,17 @@ export async function baseModelDigest(settings: BaseModelSettings, name: BaseMod
   const { directory, preset } = locate(settings, name);
   if (preset) return randomDigest(preset, randomSeed);
   return withModelName(name, async () => modelDigest(directory, await readModelConfig(directory)));
+}
+
+/** Returns the name of a base model for other programs; see `exportNames`. */
+export async function exportName(settings: BaseModelSettings, name: BaseModelName): Promise<string> {
+  const { exportNames = {} } = settings;
+  const configured = Object.hasOwn(exportNames, name) ? exportNames[name] : undefined;
+  if (configured !== undefined) return configured;
+  const { directory, preset } = locate(settings, name);
+  const repository = preset ? undefined : (await readJsonFile(directory, "config.json"))["_name_or_path"];
+  // A path of the machine that wrote the file has no meaning elsewhere.
+  return typeof repository === "string" && /^[\w.-]+\/[\w.-]+$/u.test(repository) ? repository : name;
 }
 
 interface ModelLocation {

@@ -32,7 +32,12 @@ test("full weights and optimizer are restored bitwise", async () => {
   const directory = join(await scratch(), "models", "7");
   await writeCheckpoint(directory, full);
   const read = await readCheckpoint(directory, config, { optimizer: true });
-  expect(read.state).toMatchObject({ baseModel: "dir:base", training: "full", steps: 7, seed: 4_000_000_000 });
+  expect(read.state).toMatchObject({
+    base: { name: "dir:base", digest: "the base" },
+    training: "full",
+    steps: 7,
+    seed: 4_000_000_000,
+  });
   if (!("weights" in read.trained) || !read.optimizer) throw new Error("it has no weights or no optimizer");
   expect(sameBits(read.trained.weights.flat, weights.flat)).toBe(true);
   expect(read.optimizer.steps).toBe(7);

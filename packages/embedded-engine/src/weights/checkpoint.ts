@@ -19,6 +19,10 @@ export interface CheckpointSource {
   baseModel: string;
   /** Digest of the base model; see `weights-digest.ts`. */
   baseDigest: string;
+  /** Name or path of the base model for other programs, written with an adapter. Default: `baseModel`. */
+  baseName?: string;
+  /** Format of the weights. Default: F32, which resumes training with the same bits. */
+  dtype?: "F32" | "BF16";
   /** Directory of the base model. Its tokenizer and template are copied with full weights. */
   baseDirectory: string;
   config: ModelConfig;
@@ -32,7 +36,7 @@ export interface CheckpointSource {
 }
 
 /**
- * Writes a checkpoint: a Hugging Face directory or a PEFT one, in f32, with `training_state.json` and, when given,
+ * Writes a checkpoint: a Hugging Face directory or a PEFT one, with `training_state.json` and, when given,
  * `optimizer.safetensors`. Writes atomically: all files are written and synced in a temporary directory of the same
  * parent, which is then renamed. Removes temporary directories of crashed writers from the parent.
  *
@@ -112,18 +116,30 @@ async function readTrained(directory: string, state: TrainingState, base: ModelC
 }
 
 async function writeFiles(directory: string, source: CheckpointSource): Promise<TrainingState> {
-  const { baseModel, baseDigest, baseDirectory, config, trained, optimizer, seed, steps } = source;
+  const {
+    baseModel,
+    baseDigest,
+    baseName,
+    baseDirectory,
+    dtype = "F32",
+    config,
+    trained,
+    optimizer,
+    seed,
+    steps,
+  } = source;
   await mkdir(directory);
   const isFull = "weights" in trained;
   const files = isFull
-    ? await writeModel(directory, { config, weights: trained.weights }, { dtype: "F32", base: baseDirectory })
-    : await writeAdapter(directory, trained.adapter, { model: config, baseModel });
+    ? await writeModel(directory, { config, weights: trained.weights }, { dtype, base: baseDirectory })
+    : await writeAdapter(directory, trained.adapter, { model: config, baseModel: baseName ?? baseModel, dtype });
   if (optimizer) {
     const parameters = isFull ? modelParameters(config) : adapterParameters(config, trained.adapter.config);
     files.set(optimizerFile, await writeOptimizer(join(directory, optimizerFile), parameters, optimizer));
   }
   const training = isFull ? "full" : "adapter";
-  const state: TrainingState = { baseModel, baseDigest, training, steps, seed, files };
+  const base = { name: baseModel, digest: baseDigest };
+  const state: TrainingState = { base, training, steps, seed, files };
   await writeDurableFile(join(directory, stateFile), trainingStateJson(state));
   return state;
 }

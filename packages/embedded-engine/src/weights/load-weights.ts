@@ -48,7 +48,7 @@ export async function describeWeights(settings: BaseModelSettings, ref: WeightsR
   if (ref.checkpoint === undefined) return { base, config };
   const { training } = await readMatchingState(ref.checkpoint, ref.baseModel);
   if (training === "full") return { base, config: await readModelConfig(ref.checkpoint) };
-  return { base, config, adapter: await readAdapterConfig(ref.checkpoint) };
+  return { base, config, adapter: await readAdapterConfig(ref.checkpoint, config) };
 }
 
 /**
@@ -109,15 +109,16 @@ function expected(ref: WeightsRef, digest: string): string {
 
 async function readMatchingState(checkpoint: string, baseModel: string, baseDigest?: string): Promise<TrainingState> {
   const state = await readTrainingState(checkpoint);
-  if (state.baseModel !== baseModel) {
-    const what = `the checkpoint was trained from ${state.baseModel}, not from ${baseModel}`;
+  const { base, training } = state;
+  if (base && base.name !== baseModel) {
+    const what = `the checkpoint was trained from ${base.name}, not from ${baseModel}`;
     throw new HeddleError("invalid", what, { loc: ["baseModel"] });
   }
-  if (state.training === "adapter" && baseDigest !== undefined && state.baseDigest !== baseDigest) {
+  if (base && training === "adapter" && baseDigest !== undefined && base.digest !== baseDigest) {
     const what =
       `${baseModel} has changed since the adapter was trained on it; ` +
       "restore its files, or configure the changed model under another name";
-    const details = { trained_on: state.baseDigest, found: baseDigest };
+    const details = { trained_on: base.digest, found: baseDigest };
     throw new HeddleError("conflict", what, { loc: ["baseModel"], details });
   }
   return state;

@@ -1,18 +1,23 @@
+import { weightFiles } from "@heddle/training";
 import type { JsonObject, WrittenFile } from "@heddle/durable-files";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
+import { fileDigest } from "./file-digests.js";
 import { digestFile, isJsonObject, readJsonFile, readStored } from "@heddle/durable-files";
 
 export const stateFile = "training_state.json";
 
-/** Contents of a checkpoint's `training_state.json`. */
+/** What is known of a checkpoint: the contents of its `training_state.json`. */
 export interface TrainingState {
-  baseModel: string;
-  /** Digest of the base model that was trained; see `weights-digest.ts`. */
-  baseDigest: string;
+  /** The model that was trained. Absent for weights that another program made. */
+  base?: {
+    name: string;
+    /** See `weights-digest.ts`. */
+    digest: string;
+  };
   /** Whether all weights were trained or a low-rank adapter. */
   training: "full" | "adapter";
   /** Optimizer steps so far. */
@@ -27,11 +32,11 @@ export interface TrainingState {
 const currentFormat = 2;
 
 export function trainingStateJson(state: TrainingState): string {
-  const { baseModel, baseDigest, training, steps, seed } = state;
+  const { base, training, steps, seed } = state;
   const json = {
     format: currentFormat,
-    base_model: baseModel,
-    base_digest: baseDigest,
+    base_model: base?.name,
+    base_digest: base?.digest,
     training,
     steps,
     seed,
@@ -41,11 +46,36 @@ export function trainingStateJson(state: TrainingState): string {
 }
 
 /**
- * @throws HeddleError `not_found` when the directory is no checkpoint, `corrupt` when its state cannot be read, `incompatible`
+ * Reads the state of a checkpoint. A directory without one, which another program wrote in PEFT's or Hugging Face's
+ * layout, has the state of weights that were not trained here.
+ *
+ * @throws HeddleError `not_found` when the directory has no weights, `corrupt` when its state cannot be read, `incompatible`
  *   when it has a newer format.
  */
 export async function readTrainingState(directory: string): Promise<TrainingState> {
-  return readStored(async () => parseTrainingState(await readJsonFile(directory, stateFile)));
+  try {
+    return await readStored(async () => parseTrainingState(await readJsonFile(directory, stateFile)));
+  } catch (error) {
+    const foreign = error instanceof HeddleError && error.code === "not_found" && (await foreignState(directory));
+    if (foreign) return foreign;
+    throw error;
+  }
+}
+
+async function foreignState(directory: string): Promise<TrainingState | undefined> {
+  for (const training of ["adapter", "full"] as const) {
+    const written = await Promise.all(weightFiles[training].map((name) => foundFile(join(directory, name))));
+    const found = written.flatMap((file, at): [string, WrittenFile][] =>
+      file ? [[weightFiles[training][at]!, file]] : [],
+    );
+    if (found.length === written.length) return { training, steps: 0, seed: 0, files: new Map(found) };
+  }
+  return undefined;
+}
+
+async function foundFile(path: string): Promise<WrittenFile | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() ? { bytes: found.size, sha256: await fileDigest(path) } : undefined;
 }
 
 function parseTrainingState(json: JsonObject): TrainingState {
@@ -65,8 +95,7 @@ function parseTrainingState(json: JsonObject): TrainingState {
   const baseDigest = fields.text("base_digest");
   if (baseDigest === undefined) throw fields.invalid("base_digest", "is missing");
   return {
-    baseModel,
-    baseDigest,
+    base: { name: baseModel, digest: baseDigest },
     training,
     steps: nonNegativeInteger(fields, "steps"),
     seed: nonNegativeInteger(fields, "seed"),

@@ -10,7 +10,7 @@ import { modelClass, modelOf } from "./model-value.js";
  * no provider serves; the message says what works.
  */
 export async function loadModel(
-  services: Pick<Services, "store" | "providers">,
+  services: Pick<Services, "store" | "providers" | "completions">,
   { project_id: projectId, kind, leaf_object_class: className, object_id, val }: StoredObject,
 ): Promise<CompletionModel> {
   if (kind === "op" || className !== modelClass) {

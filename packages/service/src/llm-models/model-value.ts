@@ -11,6 +11,7 @@ import { loadPrompt } from "./load-prompt.js";
 import { isMembers } from "./members.js";
 import type { Members } from "./members.js";
 import { modelSchema } from "./model-schema.js";
+import { ownChatModel, ownModelName } from "./own-chat-model.js";
 
 export const modelClass = "LLMStructuredCompletionModel";
 
@@ -24,7 +25,7 @@ export function checkModelValue(val: JsonText): void {
 
 /** Makes a model of the value of a model object. Throws as `loadModel` does. */
 export async function modelOf(
-  services: Pick<Services, "store" | "providers">,
+  services: Pick<Services, "store" | "providers" | "completions">,
   projectId: string,
   val: JsonText,
   objectId: string,
@@ -41,7 +42,10 @@ export async function modelOf(
       ...(response_format !== undefined && { response_format: wireFormat(response_format) }),
     },
   };
-  const chat = withPrefix(`llm_model_id ${JSON.stringify(modelId)}`, () => chatModel(services.providers, modelId));
+  const own = ownModelName(modelId);
+  const chat = withPrefix(`llm_model_id ${JSON.stringify(modelId)}`, () =>
+    own === undefined ? chatModel(services.providers, modelId) : ownChatModel(services.completions, projectId, own),
+  );
   return new CompletionModel(found, chat);
 }
 

@@ -21,7 +21,7 @@ const readMs = 250;
  * not fit its class; the message says what works.
  */
 export async function loadScorer(
-  services: Pick<Services, "store" | "providers">,
+  services: Pick<Services, "store" | "providers" | "completions">,
   object: StoredObject,
 ): Promise<Scorer> {
   const { project_id: projectId, object_id, val } = object;

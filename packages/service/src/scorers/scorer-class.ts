@@ -21,7 +21,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
 type Score = (variables: Variables, signal: AbortSignal) => unknown;
 
 export interface ScorerContext {
-  services: Pick<Services, "store" | "providers">;
+  services: Pick<Services, "store" | "providers" | "completions">;
   projectId: string;
 }
 

@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { MessageParser, parseMessage } from "./message-parser.js";
 import type { MessageOptions } from "./message-parser.js";
 
-const options: MessageOptions = { opensReasoning: false, readsToolCalls: true, oneToolCall: false };
+const options: MessageOptions = {
+  opensReasoning: false,
+  toolCalls: { format: "hermes", tools: [] },
+  oneToolCall: false,
+};
 const call = (name: string) => `<tool_call>\n{"name": "${name}", "arguments": {"a": [1, "}"]}}\n</tool_call>`;
 const text = `<think>\nhm\n</think>\nI look.\n${call("one")}\n${call("two")}`;
 
@@ -34,6 +38,17 @@ test.each([1, 2, 3, 7, 100_000])("a message in pieces of %i characters is the sa
 });
 
 test("calls stay text where there are no tools, and reasoning may begin in the prompt", () => {
-  const plain = parseMessage(`hm</think>${call("one")}`, { ...options, opensReasoning: true, readsToolCalls: false });
+  const plain = parseMessage(`hm</think>${call("one")}`, { ...options, opensReasoning: true, toolCalls: undefined });
   expect(plain).toEqual({ content: call("one"), reasoning: "hm", toolCalls: [] });
+});
+
+test("calls and reasoning are read in the format of the model", () => {
+  const written = '[THINK]hm[/THINK]I look.[TOOL_CALLS]one[ARGS]{"a": 1}[TOOL_CALLS]two';
+  const reasoningTags = { open: "[THINK]", close: "[/THINK]" };
+  const toolCalls = { format: "mistral", tools: [] } as const;
+  expect(streamed(Array.from(written), { reasoningTags, toolCalls })).toEqual({
+    content: "I look.",
+    reasoning: "hm",
+    calls: ['one{"a": 1}', "two{}"],
+  });
 });

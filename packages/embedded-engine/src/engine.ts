@@ -31,6 +31,8 @@ export interface EmbeddedEngineSettings {
   idleTrainerMs?: number;
   /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
+  /** Threads for sampling from models of 50 million weights or more; smaller ones use one. Default: one per core. */
+  samplingThreads?: number;
   /** A process without a heartbeat for this time is killed. Default 15 s. */
   heartbeatTimeoutMs?: number;
   /**
@@ -60,6 +62,7 @@ export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Prom
 
 function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
+  const { samplingThreads = availableParallelism() } = settings;
   const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
   const resources = {
     trainerBytes: (memoryBytes * (1 - samplingShare)) / trainingProcesses,
@@ -86,7 +89,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     const largest = Math.max(0, ...models.map(({ info }) => info.parameters));
     return openChild<SamplerOpening, SamplerMethods>(
       { ...processOptions(largest), entry: "sampler", title: "the sampling process", niceness: 0 },
-      { models: settings.models, memoryBytes: resources.samplerBytes },
+      { models: settings.models, memoryBytes: resources.samplerBytes, threads: samplingThreads },
       signal,
     );
   }
@@ -103,7 +106,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       models: settings.models,
       spec: requested,
       memoryBytes: resources.trainerBytes,
-      workers: threads,
+      threads,
     };
     const start = (signal: AbortSignal) => openTrainerProcess(processOptions(base.parameters), opening, signal);
     return { opening, adapter, start };

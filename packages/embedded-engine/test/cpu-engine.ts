@@ -62,7 +62,7 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
       set: initialAdapter(loaded.config, spec.adapter, spec.seed),
     };
     const adapter = loaded.adapter ?? fresh;
-    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes, workers: 2 });
+    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes, threads: 2 });
     async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
       const written = await writeCheckpoint(directory, {
         baseModel: base.name,

@@ -174,7 +174,7 @@ describe("an adapter made elsewhere", () => {
     const tokens = Int32Array.from({ length: 12 }, (_, i) => (i * 7) % 80);
     const sequences = [{ tokens, mask: new Uint8Array(12).fill(1, 1) }];
     const logprobs = async (changes: Pick<CpuTrainerSettings, "weights" | "adapter">) => {
-      const trainer = await createCpuTrainer({ config: model, memoryBytes: 2 ** 30, workers: 1, ...changes });
+      const trainer = await createCpuTrainer({ config: model, memoryBytes: 2 ** 30, threads: 1, ...changes });
       const [found] = await trainer.logprobs(sequences);
       await trainer.close();
       return found!.slice(1);

@@ -63,7 +63,9 @@ for (let ended = false; !ended; await delay(200)) {
 }
 
 const top = Math.max(...losses);
-const points = losses.map((loss, at) => `${40 + (560 * at) / Math.max(1, losses.length - 1)},${260 - (220 * loss) / top}`);
+const points = losses.map(
+  (loss, at) => `${40 + (560 * at) / Math.max(1, losses.length - 1)},${260 - (220 * loss) / top}`,
+);
 await writeFile(
   "loss.svg",
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 300" font-family="sans-serif" font-size="12">

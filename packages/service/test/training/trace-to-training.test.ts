@@ -51,7 +51,12 @@ async function sampled(questions: Record<string, number>) {
 }
 
 /** A call as an SDK of another program records it, of a model that is not of this service. */
-async function record(projectId: string, id: string, inputs: Record<string, unknown>, end: { output?: unknown; exception?: string }) {
+async function record(
+  projectId: string,
+  id: string,
+  inputs: Record<string, unknown>,
+  end: { output?: unknown; exception?: string },
+) {
   const tracing = service.tracing();
   const started_at = "2026-04-10T09:00:00Z";
   const start = { project_id: projectId, id, trace_id: id, op_name: "chat", started_at, attributes: {}, inputs };
@@ -89,10 +94,11 @@ describe("an RL job of calls", () => {
     const about = { job_id: made.job.id, model_id, model: model.name, kind: "rl" };
     const links = (await linksOf()).map(({ weave_ref, payload }) => [weave_ref, payload]);
     expect(new Map(links as [string, unknown][])).toEqual(
-      new Map(ids.slice(0, 4).map((id, at) => [
-        `weave:///${project_id}/call/${id}`,
-        { ...about, reward: at % 2 === 0 ? 1 : 0 },
-      ])),
+      new Map(
+        ids
+          .slice(0, 4)
+          .map((id, at) => [`weave:///${project_id}/call/${id}`, { ...about, reward: at % 2 === 0 ? 1 : 0 }]),
+      ),
     );
     const field = "feedback.[heddle.training_job].payload.job_id";
     const query = { $expr: { $eq: [{ $getField: field }, { $literal: made.job.id }] } };

@@ -20,15 +20,26 @@ const noTraits: TemplateTraits = {
   argumentTextOnly: false,
 };
 
+const known = new Map<string, TemplateTraits>();
+
 /** Reads the traits from the syntax of a template. One that cannot be parsed has none. */
 export function templateTraits(source: string): TemplateTraits {
-  let body: Statement[];
+  const traits = known.get(source) ?? readTraits(source);
+  if (known.size >= 16) known.clear();
+  known.set(source, traits);
+  return traits;
+}
+
+function readTraits(source: string): TemplateTraits {
   try {
-    body = parseTemplate(source);
+    return traitsOf(nodesOf(parseTemplate(source)));
   } catch {
+    // A template without mistakes can also nest too deeply.
     return noTraits;
   }
-  const nodes = [...walk(body)];
+}
+
+function traitsOf(nodes: readonly Node[]): TemplateTraits {
   const appended = nodes.some(
     (node) => node.type === "binary" && node.operator === "+" && [node.left, node.right].some(isArguments),
   );
@@ -36,7 +47,7 @@ export function templateTraits(source: string): TemplateTraits {
   const read = nodes.some(
     (node) =>
       ((node.type === "filter" || node.type === "test") && node.value && isArguments(node.value)) ||
-      (node.type === "for" && readsArguments(node.iterable)),
+      (node.type === "for" && nodesOf(node.iterable).some((inner) => isArguments(inner as Expression))),
   );
   return {
     developerRole: nodes.some((node) => node.type === "constant" && node.value === "developer"),
@@ -48,20 +59,22 @@ export function templateTraits(source: string): TemplateTraits {
 
 type Node = Statement | Expression;
 
-/** Visits every node of a syntax tree. */
-function* walk(value: unknown): Generator<Node> {
-  if (typeof value !== "object" || value === null) return;
-  if ("type" in value) yield value as Node;
-  for (const child of Object.values(value)) yield* walk(child);
+/** Returns the nodes of a syntax tree, parents before their children and in the order of the template. */
+function nodesOf(tree: unknown): Node[] {
+  const nodes: Node[] = [];
+  const pending: unknown[] = [tree];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if ("type" in value) nodes.push(value as Node);
+    for (const child of Object.values(value).toReversed()) pending.push(child);
+  }
+  return nodes;
 }
 
 function isArguments(expression: Expression): boolean {
   if (expression.type === "attribute") return expression.name === "arguments";
   return expression.type === "item" && expression.key.type === "constant" && expression.key.value === "arguments";
-}
-
-function readsArguments(expression: Expression): boolean {
-  return [...walk(expression)].some((node) => isArguments(node as Expression));
 }
 
 /** Whether a loop over messages contains a loop over the content of a message, which is how vLLM decides it. */

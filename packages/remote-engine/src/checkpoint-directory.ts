@@ -18,7 +18,7 @@ import type { WeightsRef } from "@heddle/training";
 
 /** A training state that a server keeps, as a checkpoint directory refers to it. */
 export interface RemoteState {
-  /** Origin of the server. */
+  /** Digest of the server's origin: checkpoints are published, and addresses are not. */
   server: string;
   /** `tinker://` address of the state on that server. */
   path: string;

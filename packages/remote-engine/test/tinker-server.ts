@@ -23,6 +23,7 @@ export interface TinkerServerOptions {
   countsRequests?: boolean;
   /** Whether the paths of sampler weights have the part `sampler_weights`. */
   namesSamplerWeights?: boolean;
+  vocabulary?: number;
   /** Value that replaces the log-probabilities of results, as a server with NaN weights returns it. */
   logprob?: null;
 }
@@ -74,6 +75,7 @@ export class TinkerServer {
       slots: 3,
       countsRequests: false,
       namesSamplerWeights: false,
+      vocabulary: serverVocabulary,
       ...options,
     };
   }
@@ -150,7 +152,7 @@ export class TinkerServer {
     const { slots, alpha } = this.#options;
     const request_id = this.#accept(() => {
       if (this.models.size >= slots) throw new Refusal(400, `Maximum number of LoRA adapters (${slots + 1}) reached`);
-      this.models.set(id, new BigramModel(serverVocabulary, this.#options.gradientScale));
+      this.models.set(id, new BigramModel(this.#options.vocabulary, this.#options.gradientScale));
       const lora_config = { rank: lora.rank, alpha, train_attn: true, train_mlp: true, train_unembed: false };
       return { model_id: id, base_model: base, lora_config };
     });

@@ -9,6 +9,7 @@ import type { ListenOptions } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
+import { scheduleBlobCollection } from "./blobs/collect-blobs.js";
 import { openCompletions } from "./chat-completions/open-completions.js";
 import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
@@ -156,6 +157,8 @@ export async function startService(
     jobs.start(jobKinds(services, onUnexpected));
     // What a crash left behind, before the end of a deletion.
     purgeCheckpoints(services).catch(onUnexpected);
+    const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
+    closing.push(() => collection.stop());
     closing.push(async () => {
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();

@@ -1,5 +1,6 @@
 import { isJsonObject } from "@heddle/durable-files";
 import { HeddleError, withLoc } from "@heddle/errors";
+import { digestOf } from "@heddle/training";
 import type {
   BaseModelInfo,
   EngineHealth,
@@ -42,7 +43,7 @@ interface TrainableModel {
 /** Opens the trainers of a server that speaks the Tinker wire, such as SkyRL. Nothing is sent before the first call. */
 export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   const { apiKey = "tml-dummy", operationTimeoutMs = 1_800_000, pauseMs = 1000 } = settings;
-  const server = new URL(settings.url).origin;
+  const server = digestOf(["server", new URL(settings.url).origin]);
   const url = new URL("api/v1/", settings.url.endsWith("/") ? settings.url : `${settings.url}/`).href;
   const http = openHttpClient({ url, headers: { "x-api-key": apiKey } });
   const api = tinkerApi({ http, operationTimeoutMs, pauseMs });

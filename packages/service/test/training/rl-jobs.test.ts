@@ -234,7 +234,7 @@ test("bodies are read compressed, and wrong ones are refused with the location",
     { detail: [expect.objectContaining({ loc: ["body", "trajectory_groups", 0, "trajectories", 1, "reward"] })] },
   ]);
   expect(await send(text.slice(0, -10))).toEqual([400, { detail: expect.stringContaining("not JSON") }]);
-  expect((await send("\u0000".repeat(1000)))[0]).toBe(422);
-  expect((await send(""))[0]).toBe(400);
+  expect((await send("\u0000".repeat(1000)))[0]).toBe(400);
+  expect((await send(""))[0]).toBe(422);
   expect((await send(text, { "content-type": "text/plain" }))[0]).toBe(415);
 });

@@ -17,7 +17,7 @@ export interface EngineResources {
 }
 
 /** Adapter on every projection, the usual shape for models of some billion weights. */
-export const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
+const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
 
 /** Returns the adapter that is trained if none is requested; undefined where all weights can be trained. */
 export function adapterIfNone(config: ModelConfig, { trainerBytes }: EngineResources): LoraConfig | undefined {

@@ -29,7 +29,7 @@ import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
-import { CheckpointDirectories } from "./training/checkpoint-directories.js";
+import { openCheckpointDirectories } from "./training/open-checkpoint-directories.js";
 import { clearLeftovers } from "./training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./training/open-engine.js";
 import { purgeCheckpoints } from "./training-models/purge-checkpoints.js";
@@ -134,7 +134,7 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
     const written = cancelWithCalls(opened, jobs);
-    const checkpointDirectories = new CheckpointDirectories({ config, control, blobs, training });
+    const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
     const opening = {
       config,
       control,

@@ -21,4 +21,7 @@ function respondTo({ chunk }: PackerRequest): PackerResponse {
   }
 }
 
-parentPort?.on("message", (request: PackerRequest) => parentPort?.postMessage(respondTo(request)));
+parentPort?.on("message", (request: PackerRequest) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  parentPort?.postMessage(respondTo(request));
+});

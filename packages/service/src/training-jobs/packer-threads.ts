@@ -72,6 +72,7 @@ export class PackerThread {
   async #ask(request: PackerRequest): Promise<PackerResponse> {
     this.isReady = false;
     this.#worker.ref();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     this.#worker.postMessage(request);
     const ended = new AbortController();
     const exited = once(this.#worker, "exit", ended).then(() => Promise.reject(new Error("the thread ended")));

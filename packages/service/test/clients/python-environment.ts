@@ -46,7 +46,7 @@ export async function installPython(name: string, packages: string[]): Promise<P
       const child = spawn(python, args, {
         env: { PATH: process.env["PATH"] ?? "", HOME: directory, TMPDIR: directory, ...env },
         stdio: ["ignore", "inherit", "pipe"],
-        timeout: 120_000,
+        timeout: 300_000,
       });
       // Links and progress, of interest only when something fails.
       let log = "";

@@ -1,4 +1,3 @@
-import { weightFiles } from "@heddle/training";
 import type { JsonObject, WrittenFile } from "@heddle/durable-files";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";

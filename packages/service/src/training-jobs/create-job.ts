@@ -33,6 +33,8 @@ export interface SftRequest extends Request {
   config: Settings;
   experimentalConfig: Settings;
   force: boolean;
+  /** The calls that the rows were made from. */
+  callIds?: readonly string[];
 }
 
 /** Checks `experimental_config`, and resolves what it names. Throws `unprocessable`, and `not_found` for an artifact. */
@@ -79,10 +81,13 @@ export async function createSftJob(services: Used, request: SftRequest): Promise
   });
   return await create(services, request, {
     kind: "sft",
-    request_digest: sha256(JSON.stringify([version.digest, Object.entries(config).toSorted()])),
+    request_digest: sha256(
+      JSON.stringify([version.digest, Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
+    ),
     config: JSON.stringify(config),
     warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
     data_source: version.id,
+    ...(request.callIds && { call_ids: request.callIds }),
     force,
   });
 }

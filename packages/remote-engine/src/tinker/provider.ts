@@ -179,10 +179,9 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
     async health(): Promise<EngineHealth> {
       const { unavailableModels } = await describeRemoteModels(configured);
       try {
-        await http({ method: "GET", path: "healthz", timeoutMs: 5000 }).then(({ stream, status }) => {
-          stream.destroy();
-          if (status >= 300) throw new HeddleError("failed", `the training server responded with ${status}`);
-        });
+        const { stream, status } = await http({ method: "GET", path: "healthz", timeoutMs: 5000 });
+        stream.destroy();
+        if (status >= 300) throw new HeddleError("failed", `it responded with ${status}`);
         return { ok: true, ...(unavailableModels.length > 0 && { unavailableModels }) };
       } catch (error) {
         return { ok: false, detail: `the training server: ${error instanceof Error ? error.message : String(error)}` };

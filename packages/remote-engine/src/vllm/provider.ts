@@ -189,7 +189,7 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   };
 }
 
-async function* oneChunk(response: HttpResponse, signal: AbortSignal): AsyncGenerator<unknown> {
+async function* oneChunk(response: HttpResponse, signal: AbortSignal): AsyncGenerator {
   yield (await readResponse(response, signal)).body;
 }
 

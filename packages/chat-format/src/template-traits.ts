@@ -81,14 +81,16 @@ function isArguments(expression: Expression): boolean {
 function iteratesContent(nodes: readonly Node[]): boolean {
   const lists = new Set(["messages"]);
   for (const node of nodes) {
-    if (node.type !== "set" || node.target.type !== "name") continue;
-    if ([...lists].some((list) => isVariable(node.value, list))) lists.add(node.target.name);
+    if (node.type === "set" && node.target.type === "name" && lists.has(variableIn(node.value) ?? "")) {
+      lists.add(node.target.name);
+    }
   }
   const loops = nodes.filter((node) => node.type === "for");
-  const messages = loops.flatMap(({ target, iterable }) =>
-    target.type === "name" && [...lists].some((list) => isVariable(iterable, list)) ? [target.name] : [],
-  );
-  return loops.some(({ iterable }) => messages.some((message) => isContentOf(iterable, message)));
+  const messages = new Set<string>();
+  for (const { target, iterable } of loops) {
+    if (target.type === "name" && lists.has(variableIn(iterable) ?? "")) messages.add(target.name);
+  }
+  return loops.some(({ iterable }) => messages.has(contentOwner(iterable) ?? ""));
 }
 
 /** Removes filters, tests and slices around an expression. */
@@ -97,14 +99,16 @@ function bare(expression: Expression): Expression {
   return expression.type === "slice" ? bare(expression.object) : expression;
 }
 
-function isVariable(expression: Expression, name: string): boolean {
+function variableIn(expression: Expression): string | undefined {
   const inner = bare(expression);
-  return inner.type === "name" && inner.name === name;
+  return inner.type === "name" ? inner.name : undefined;
 }
 
-function isContentOf(expression: Expression, message: string): boolean {
+/** The variable `message` of `message.content` or `message["content"]`. */
+function contentOwner(expression: Expression): string | undefined {
   const inner = bare(expression);
-  if (inner.type === "attribute") return inner.name === "content" && isVariable(inner.object, message);
-  if (inner.type !== "item" || !isVariable(inner.object, message)) return false;
-  return inner.key.type === "constant" && inner.key.value === "content";
+  const reads =
+    (inner.type === "attribute" && inner.name === "content") ||
+    (inner.type === "item" && inner.key.type === "constant" && inner.key.value === "content");
+  return reads ? variableIn(inner.object) : undefined;
 }

@@ -22,18 +22,26 @@ const option = (name: string, otherwise: number): number => {
 const several = option("threads", availableParallelism());
 const rounds = option("rounds", 12);
 const config = llama({ vocabularySize: 16_384, hiddenSize: 768, layers: 12, heads: 12, feedForwardSize: 2048 }, 1024);
-const memoryBytes = 8e9;
+/** Bytes of memory: with enough, each thread trains batches of its own; with little, the threads divide operators. */
+const plenty = 1e10;
+const little = 2.4e9;
 const shape: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
 const adam = { learningRate: 1e-4, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, maxGradientNorm: 1 };
-const [rows, time] = [1, 128];
+const [rows, time] = [2, 256];
 const sampled = { rows: [1, 8], tokens: 8 };
 
 type Work = () => Promise<void>;
 
 const million = (parameterCount(modelParameters(config)) / 1e6).toFixed(0);
 console.log(`${million} M weights, 1 and ${several} threads, ${rounds} rounds, the fastest of each`);
-await compare("an adapter, tokens trained per second", rows * time, (threads) => training(threads, shape));
-await compare("all weights, tokens trained per second", rows * time, (threads) => training(threads));
+for (const [memory, memoryBytes, adapter] of [
+  ["plenty of memory", plenty, shape],
+  ["little memory", little, shape],
+  ["plenty of memory", plenty, undefined],
+] as const) {
+  const name = `${adapter ? "an adapter" : "all weights"}, ${memory}, tokens trained per second`;
+  await compare(name, rows * time, (threads) => training(threads, memoryBytes, adapter));
+}
 for (const n of sampled.rows) {
   await compare(`${n} completions, tokens sampled per second`, n * sampled.tokens, (threads) => sampling(threads, n));
 }
@@ -59,7 +67,11 @@ async function compare(
   console.log(`${name}: ${speed(one)} on 1 thread, ${speed(more)} on ${several}: ${(one / more).toFixed(2)} times`);
 }
 
-async function training(threads: number, adapter?: LoraConfig): Promise<{ work: Work; close: Work }> {
+async function training(
+  threads: number,
+  memoryBytes: number,
+  adapter?: LoraConfig,
+): Promise<{ work: Work; close: Work }> {
   const weights = initialWeights(config, 1);
   const trained = adapter && { config: adapter, set: initialAdapter(config, adapter, 1) };
   const trainer = await createCpuTrainer({ config, weights, adapter: trained, memoryBytes, threads });

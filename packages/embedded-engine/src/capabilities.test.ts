@@ -27,7 +27,7 @@ const info = { name: "dir:half", parameters, vocabularySize: 151_936, contextLen
 const adapter = { rank: 8, alpha: 16, targets: ["q" as const, "v" as const] };
 
 function capabilities(trainerBytes: number, samplerBytes: number) {
-  const resources = { trainerBytes, samplerBytes, threads: 2, trainers: 1 };
+  const resources = { trainerBytes, samplerBytes, threads: 2, trainers: 1, adapterRank: 64 };
   return withCapabilities([{ info, config: half }], resources);
 }
 

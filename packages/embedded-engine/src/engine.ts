@@ -29,6 +29,8 @@ export interface EmbeddedEngineSettings {
    * 5 minutes; 0 ends it immediately.
    */
   idleTrainerMs?: number;
+  /** Rank of the widest adapters that will be trained, if it is above 64: their sequences are limited by memory. */
+  adapterRank?: number;
   /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
   /** Threads for sampling from models of 50 million weights or more; smaller ones use one. Default: one per core. */
@@ -43,6 +45,9 @@ export interface EmbeddedEngineSettings {
   /** Receives one line per process event, and the stderr output of the processes. */
   log?: (line: string) => void;
 }
+
+/** Wider adapters are rare. */
+const usualRank = 64;
 
 /**
  * Fraction of the memory limit for sampling. The rest is for training, which needs about four times as much for the
@@ -69,6 +74,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     samplerBytes: memoryBytes * samplingShare,
     threads,
     trainers: trainingProcesses,
+    adapterRank: Math.max(usualRank, settings.adapterRank ?? 0),
   };
   const closing = new AbortController();
   const trainers = trainerPool({ maxProcesses: trainingProcesses, idleMs: settings.idleTrainerMs ?? 300_000 });

@@ -74,16 +74,15 @@ export class VllmServer {
     const seen = { method, path, headers, body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>) };
     this.requests.push(seen);
     const fault = this.fault(seen);
-    if (fault && "status" in fault) return void sendJson(response, fault.status, fault.body, fault.headers);
+    if (fault && "status" in fault) return sendJson(response, fault.status, fault.body, fault.headers);
     if (fault?.cutAfterEvents === 0) return void request.socket.destroy();
     if (path === "/v1/models") {
       const data = [{ id: baseName, root: "/models/tiny", parent: null, max_model_len: 64 }];
       const adapters = [...this.adapters].map(([id, root]) => ({ id, root, parent: baseName }));
-      return void sendJson(response, 200, { object: "list", data: [...data, ...adapters] });
+      return sendJson(response, 200, { object: "list", data: [...data, ...adapters] });
     }
-    if (path === "/v1/completions") return void (await this.#complete(seen.body, response, fault?.cutAfterEvents));
-    if (path.endsWith("_lora_adapter") && this.loadsAdapters)
-      return void this.#changeAdapters(path, seen.body, response);
+    if (path === "/v1/completions") return await this.#complete(seen.body, response, fault?.cutAfterEvents);
+    if (path.endsWith("_lora_adapter") && this.loadsAdapters) return this.#changeAdapters(path, seen.body, response);
     sendJson(response, 404, { detail: "Not Found" });
   }
 

@@ -53,9 +53,9 @@ export interface ComputeThreads {
 }
 
 /**
- * Divides threads (default: one per core) among workers. Small models have one worker per thread, because their
- * operators are too small to be divided; large ones have one worker whose operators use all threads and which shares
- * no weights. There are only as many workers as have memory for a batch with all activations.
+ * Divides threads (default: one per core) among workers: as many workers as have memory for a batch with all
+ * activations, which scale best but have weights of their own. Threads that are left divide the operators of large
+ * models.
  */
 export function computeThreads(
   config: ModelConfig,
@@ -63,11 +63,10 @@ export function computeThreads(
   { memoryBytes, threads = availableParallelism() }: { memoryBytes: number; threads?: number },
 ): ComputeThreads {
   const available = Math.max(1, Math.min(maxWorkers, Math.floor(threads)));
-  const threadsPerWorker = operatorThreads(config, available);
   const time = Math.min(config.contextLength, tokensPerBatch);
-  let workers = threadsPerWorker > 1 ? 1 : available;
+  let workers = available;
   while (workers > 1 && batchLimits(config, adapter, { memoryBytes, workers }).modeOf(1, time) !== "keep") workers--;
-  return { workers, threadsPerWorker };
+  return { workers, threadsPerWorker: operatorThreads(config, available / workers) };
 }
 
 /**

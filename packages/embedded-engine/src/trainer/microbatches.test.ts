@@ -63,7 +63,20 @@ test("less memory leads to recomputation, then fewer threads, then an error", ()
   expect(modes).toEqual(["keep", "lowMemory", "tooLarge"]);
   expect(computeThreads(config, undefined, { memoryBytes: 2 ** 32, threads: 8 }).workers).toBe(8);
   expect(computeThreads(config, undefined, { memoryBytes: 2 ** 29, threads: 8 }).workers).toBeLessThan(8);
-  expect(computeThreads(config, undefined, { memoryBytes: 2 ** 24, threads: 8 }).workers).toBe(1);
+  expect(computeThreads(config, undefined, { memoryBytes: 2 ** 24, threads: 8 })).toEqual({
+    workers: 1,
+    threadsPerWorker: 1,
+  });
+  // Threads for which a large model leaves no memory divide its operators.
+  const large = { ...config, hiddenSize: 768, feedForwardSize: 2048, layers: 12 };
+  expect(computeThreads(large, undefined, { memoryBytes: 3e9, threads: 4 })).toEqual({
+    workers: 1,
+    threadsPerWorker: 4,
+  });
+  expect(computeThreads(large, undefined, { memoryBytes: 2e10, threads: 2 })).toEqual({
+    workers: 2,
+    threadsPerWorker: 1,
+  });
   const tight = batchLimits(config, undefined, { memoryBytes: 3e7, workers: 1 });
   const plan = planMicrobatches([sequence(250), sequence(20), sequence(20)], tight);
   expect(plan.map(({ indices, lowMemory }) => [indices, lowMemory])).toEqual([

@@ -89,16 +89,13 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
 
 /** Fields that not every family has. */
 function extraFields({ family, outputBias = false, feedForwardBias = false }: ModelConfig): JsonObject {
-  switch (family) {
-    case "llama":
-      return { attention_bias: outputBias, mlp_bias: feedForwardBias };
-    case "mistral":
-      return { sliding_window: null };
-    case "qwen2":
-      return { use_sliding_window: false };
-    case "qwen3":
-      return { attention_bias: outputBias, use_sliding_window: false };
-  }
+  const fields: Record<ModelConfig["family"], JsonObject> = {
+    llama: { attention_bias: outputBias, mlp_bias: feedForwardBias },
+    mistral: { sliding_window: null },
+    qwen2: { use_sliding_window: false },
+    qwen3: { attention_bias: outputBias, use_sliding_window: false },
+  };
+  return fields[family];
 }
 
 function defaultKeyValueHeads(family: ModelConfig["family"], heads: number): number | undefined {

@@ -1,4 +1,4 @@
-import { writeFile, mkdir } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Objective, OptimizerSettings } from "@heddle/training";
 import { afterEach, expect, test, vi } from "vitest";
@@ -247,6 +247,18 @@ test("a server that is down is reported by name, and by the first call", async (
   const opening = opened.provider.openTrainer({ weights: { baseModel }, seed: 1 });
   await expect(opening).rejects.toMatchObject({ code: "busy" });
   opened = undefined;
+});
+
+test("a model whose directory cannot be read is reported, and cannot be trained", async () => {
+  opened = await openTrainers();
+  await rm(join(opened.directory, "config.json"));
+  const unavailableModels = [{ name: baseModel, reason: "there is no config.json" }];
+  expect(await opened.provider.health()).toEqual({ ok: true, unavailableModels });
+  expect(await opened.provider.capabilities()).toEqual({ models: [] });
+  await expect(opened.provider.openTrainer({ weights: { baseModel }, seed: 1 })).rejects.toMatchObject({
+    code: "unsupported",
+    loc: ["weights", "baseModel"],
+  });
 });
 
 test("the key is sent to the server, and a wrong one is an error of the configuration", async () => {

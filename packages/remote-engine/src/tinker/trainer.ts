@@ -15,7 +15,6 @@ import { isJsonObject } from "@heddle/durable-files";
 import type { TinkerApi } from "./api.js";
 import { writeCheckpointDirectory } from "../checkpoint-directory.js";
 import { splitData } from "./chunks.js";
-import type { Datum } from "./datum.js";
 import { datumOf, readLogprobs } from "./datum.js";
 import { downloadAdapter } from "./download-adapter.js";
 import type { GradientScale, WireLoss } from "./loss-mapping.js";
@@ -197,7 +196,7 @@ export class TinkerTrainer implements Trainer {
 
   async #forwardBackward(loss: WireLoss, sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]> {
     const results: Float64Array[] = [];
-    for (const { from, to } of splitData<Datum>(loss.data)) {
+    for (const { from, to } of splitData(loss.data)) {
       const body = { forward_backward_input: { ...loss, data: loss.data.slice(from, to) } };
       const result = await this.#operate("forward_backward", body, { changes: true, signal });
       try {

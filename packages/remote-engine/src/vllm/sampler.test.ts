@@ -338,6 +338,17 @@ test("tokens without log-probabilities are an error, not zeros", async () => {
   });
 });
 
+test("a model whose directory cannot be read is reported, and does not hide the others", async () => {
+  const models = [
+    { name: "broken", directory: join(directory, "missing"), inference: { model: "tiny" } },
+    { name: "starter", directory: starter, inference: { model: "tiny" } },
+  ];
+  provider = open({ models });
+  expect((await provider.capabilities()).models.map(({ name }) => name)).toEqual(["starter"]);
+  const unavailableModels = [{ name: "broken", reason: "there is no config.json" }];
+  expect(await provider.health()).toEqual({ ok: true, unavailableModels });
+});
+
 test("the server is healthy when it serves the configured models", async () => {
   provider = open({ apiKey: "secret" });
   expect(await provider.health()).toEqual({ ok: true });

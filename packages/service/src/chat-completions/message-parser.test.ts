@@ -38,3 +38,14 @@ test("calls stay text where there are no tools, and reasoning may begin in the p
   const plain = parseMessage(`hm</think>${call("one")}`, { ...options, opensReasoning: true, toolCalls: undefined });
   expect(plain).toEqual({ content: call("one"), reasoning: "hm", toolCalls: [] });
 });
+
+test("calls and reasoning are read in the format of the model", () => {
+  const written = '[THINK]hm[/THINK]I look.[TOOL_CALLS]one[ARGS]{"a": 1}[TOOL_CALLS]two';
+  const reasoningTags = { open: "[THINK]", close: "[/THINK]" };
+  const toolCalls = { format: "mistral", tools: [] } as const;
+  expect(streamed(Array.from(written), { reasoningTags, toolCalls })).toEqual({
+    content: "I look.",
+    reasoning: "hm",
+    calls: ['one{"a": 1}', "two{}"],
+  });
+});

@@ -4,6 +4,7 @@ import type { ErrorCode } from "@heddle/errors";
 import type { Services } from "../services.js";
 import { removeJobDirectory } from "../training-jobs/job-directory.js";
 import { runTraining } from "../training-jobs/run-training.js";
+import { purgeCheckpoints } from "../training-models/purge-checkpoints.js";
 import type { JobAttempt, JobKind } from "./job-kind.js";
 
 /** Kind of the job of the queue for each kind of training. */
@@ -48,6 +49,7 @@ async function train(services: Services, claimed: ClaimedJob, attempt: JobAttemp
   }
   await removeJobDirectory(config.dataDir, job.id);
   await services.checkpointDirectories.sweep();
+  await purgeCheckpoints(services, job.model_id);
   return "succeeded";
 }
 
@@ -60,13 +62,15 @@ async function outcomeOf({ control, config }: Services, id: string): Promise<"su
 }
 
 async function end(
-  { control, config, checkpointDirectories }: Services,
+  services: Services,
   id: string,
   failure: { state: "failed" | "cancelled"; error_message: string; error_type: string },
 ): Promise<void> {
+  const { control, config, checkpointDirectories } = services;
   await control.trainingJobs.fail({ id }, failure);
   await removeJobDirectory(config.dataDir, id);
   await checkpointDirectories.sweep();
+  await purgeCheckpoints(services, (await control.trainingJobs.get(id))?.model_id);
 }
 
 /** How another attempt may succeed; undefined if it would fail in the same way. */

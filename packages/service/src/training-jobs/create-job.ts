@@ -33,6 +33,8 @@ export interface SftRequest extends Request {
   config: Settings;
   experimentalConfig: Settings;
   force: boolean;
+  /** The calls that the rows were made from. */
+  callIds?: readonly string[];
 }
 
 /** Checks `experimental_config`, and resolves what it names. Throws `unprocessable`, and `not_found` for an artifact. */
@@ -85,6 +87,7 @@ export async function createSftJob(services: Used, request: SftRequest): Promise
     config: JSON.stringify(config),
     warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
     data_source: version.id,
+    ...(request.callIds && { call_ids: request.callIds }),
     force,
   });
 }

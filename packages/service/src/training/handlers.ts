@@ -6,6 +6,7 @@ import { checkpointHandlers } from "./checkpoints.js";
 import { healthHandlers } from "./health.js";
 import { trainingJobHandlers } from "./training-jobs.js";
 import { modelHandlers } from "./models.js";
+import { traceToTrainingHandlers } from "./trace-to-training.js";
 
 /** Every operation of the training interface, by group: a group of the spec without handlers does not compile. */
 export function trainingHandlers(services: Services): TrainingHandlers<Caller> {
@@ -16,6 +17,7 @@ export function trainingHandlers(services: Services): TrainingHandlers<Caller> {
     models: modelHandlers(services),
     checkpoints: checkpointHandlers(services),
     trainingJobs: trainingJobHandlers(services),
+    traceToTraining: traceToTrainingHandlers(services),
     health: healthHandlers(services),
   };
 }

@@ -7,6 +7,7 @@ import { loadTrainingJob } from "../access/load-training-job.js";
 import type { Services } from "../services.js";
 import { createRlJob, createSftJob, readRlConfig } from "../training-jobs/create-job.js";
 import { packTrajectories } from "../training-jobs/pack-trajectories.js";
+import { purgeCheckpoints } from "../training-models/purge-checkpoints.js";
 import { wireTrainingEvent, wireTrainingJob } from "../wire/training-job.js";
 import { wirePage } from "../wire/training-model.js";
 
@@ -83,12 +84,13 @@ export function trainingJobHandlers(services: Services): TrainingHandlers<Caller
     },
 
     async cancelTrainingJob({ params }, caller) {
-      const { id, project_id } = await loadTrainingJob(control, caller, params.training_job_id);
+      const { id, project_id, model_id } = await loadTrainingJob(control, caller, params.training_job_id);
       await trainingJobs.fail(
         { id },
         { state: "cancelled", error_message: "the job was cancelled", error_type: "cancelled" },
       );
       await jobs.cancel(project_id, [id]);
+      await purgeCheckpoints(services, model_id);
       return await wire(await loadTrainingJob(control, caller, id));
     },
   };

@@ -44,6 +44,7 @@ export async function installPython(name: string, packages: string[]): Promise<P
     remove,
     async run(args, env) {
       const child = spawn(python, args, {
+        cwd: directory,
         env: { PATH: process.env["PATH"] ?? "", HOME: directory, TMPDIR: directory, ...env },
         stdio: ["ignore", "inherit", "pipe"],
         timeout: 300_000,

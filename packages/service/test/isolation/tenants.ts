@@ -3,6 +3,7 @@ import { expect, vi } from "vitest";
 import { operations, sampleOf, sampleRequest, toRequest, writes } from "../spec-requests.js";
 import type { RequestParts, SpecOperation } from "../spec-requests.js";
 import type { TestService } from "../test-service.js";
+import { storeRatedCall } from "./rated-calls.js";
 import { storeRunnable } from "./runnable-objects.js";
 
 /** What the samples of the spec name, under other names: one project with everything they make in it. */
@@ -53,7 +54,12 @@ export interface SeedOptions {
 }
 
 /** Groups whose samples name what those of other groups make. */
-const builtOn: Record<string, string[]> = { annotationQueues: ["calls"] };
+const builtOn: Record<string, string[]> = {
+  annotationQueues: ["calls"],
+  checkpoints: ["models"],
+  trainingJobs: ["models", "artifacts"],
+  traceToTraining: ["models"],
+};
 
 /** A project in which every sample that makes or changes something was sent. */
 export async function seededTenant(
@@ -68,6 +74,7 @@ export async function seededTenant(
     remembered(names, found, () => look(found)),
   );
   if (group === undefined || group === "evaluationService") await storeRunnable(service, tenant, digests);
+  if (group === undefined || group === "traceToTraining") await storeRatedCall(service, projectId);
   const groups = group === undefined ? undefined : [group, ...(builtOn[group] ?? [])];
   const seeds = operations.filter(
     (operation) => writes(operation) && !operation.destructive && (groups?.includes(operation.group) ?? true),

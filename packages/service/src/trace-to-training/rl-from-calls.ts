@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import type { Caller, TrainingJobRecord, TrainingModel } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
+import { Problem } from "@heddle/server-stub";
+import type { Schemas } from "@heddle/server-stub/training";
+import type { Services } from "../services.js";
+import { createRlJob, readRlConfig } from "../training-jobs/create-job.js";
+import { packTrajectories } from "../training-jobs/pack-trajectories.js";
+import { hasLogprobs } from "./completion-call.js";
+import { groupReader } from "./group-path.js";
+import { linkCalls } from "./link-calls.js";
+import { selectCalls } from "./select-calls.js";
+import type { SelectedCall, Selection } from "./select-calls.js";
+
+export interface RlFromCalls {
+  caller: Caller;
+  model: TrainingModel;
+  idempotencyKey: string | undefined;
+  request: Schemas["CreateRlTrainingJobFromCallsReq"];
+  signal: AbortSignal;
+}
+
+/** Creates an RL job whose trajectories are calls, and links them with it. */
+export async function createRlJobFromCalls(
+  services: Services,
+  { caller, model, idempotencyKey, request, signal }: RlFromCalls,
+): Promise<{ job: TrainingJobRecord; groups: number; selection: Selection }> {
+  const { calls, reward, group_by, experimental_config = {} } = request;
+  const config = await readRlConfig(services, caller, experimental_config);
+  const withoutLogprobs = experimental_config.allow_training_without_logprobs === true;
+  const groupAt = groupReader(group_by);
+  const selection = await selectCalls(
+    services,
+    {
+      model,
+      calls,
+      reward,
+      groupOf(call, completion, found) {
+        if (!withoutLogprobs && !hasLogprobs(completion)) return "no_logprobs";
+        if (completion.baseModel !== undefined && completion.baseModel !== model.base_model) return "other_base_model";
+        if (found === undefined) return "no_reward";
+        const key = groupAt(call);
+        return key === undefined ? "no_group" : { key };
+      },
+    },
+    signal,
+  );
+  const groups = groupsOf(selection.calls);
+  const digest = createHash("sha256").update(JSON.stringify(config.config));
+  const packed = packTrajectories(bodyOf(model, groups, digest), async () => {});
+  const { key } = await services.blobs.put(packed).catch((error: unknown) => {
+    throw error instanceof Problem ? atCall(error, groups) : error;
+  });
+  const callIds = groups.flat().map(({ id }) => id);
+  const job = await createRlJob(services, {
+    ...{ ...config, caller, model, idempotencyKey, dataBlob: key, digest: digest.digest("hex"), callIds },
+  });
+  await linkCalls(services, caller, { job, model, calls: selection.calls });
+  return { job, groups: groups.length, selection };
+}
+
+function groupsOf(calls: readonly SelectedCall[]): SelectedCall[][] {
+  const groups = new Map<string, SelectedCall[]>();
+  for (const call of calls) {
+    const group = groups.get(call.group);
+    if (group === undefined) groups.set(call.group, [call]);
+    else group.push(call);
+  }
+  return [...groups.values()];
+}
+
+/** The body of a request for the same job with submitted trajectories. */
+async function* bodyOf(
+  model: TrainingModel,
+  groups: readonly (readonly SelectedCall[])[],
+  digest: { update(text: string): unknown },
+): AsyncGenerator<Uint8Array> {
+  const bytes = (text: string): Uint8Array => {
+    digest.update(text);
+    return Buffer.from(text);
+  };
+  yield bytes(`{"model_id":${JSON.stringify(model.id)},"trajectory_groups":[`);
+  for (const [at, group] of groups.entries()) {
+    yield bytes(`${at === 0 ? "" : ","}{"trajectories":[`);
+    for (const [index, call] of group.entries()) yield bytes((index === 0 ? "" : ",") + trajectoryOf(call, model));
+    yield bytes("]}");
+  }
+  yield bytes("]}");
+}
+
+function trajectoryOf(call: SelectedCall, model: TrainingModel): string {
+  const { id, messages, tools, choice, promptTokenIds, step, reward } = call;
+  const sampled = promptTokenIds === undefined ? choice : withPrompt(choice, promptTokenIds);
+  const members = [
+    `"messages_and_choices":[${[...messages, sampled].join(",")}]`,
+    `"reward":${JSON.stringify(reward)}`,
+    `"metadata":${JSON.stringify({ call_id: id })}`,
+  ];
+  if (tools !== undefined) members.push(`"tools":${tools}`);
+  if (call.modelId === model.id && step !== undefined) {
+    members.push(`"initial_policy_version":${step}`, `"final_policy_version":${step}`);
+  }
+  return `{${members.join(",")}}`;
+}
+
+/** The choice with the ids of the prompt, which replace those that it has. */
+function withPrompt(choice: string, promptTokenIds: string): string {
+  return `${choice.trimEnd().slice(0, -1)},"prompt_token_ids":${promptTokenIds}}`;
+}
+
+/** What is wrong with a trajectory, as an error about the call. */
+function atCall(problem: Problem, groups: readonly (readonly SelectedCall[])[]): HeddleError {
+  const [detail] = problem.details ?? [];
+  const [, , group, , trajectory, ...rest] = detail?.loc ?? [];
+  const call = groups[Number(group)]?.[Number(trajectory)];
+  const message = `${rest.join(".")}: ${detail?.msg ?? problem.message}`;
+  const what = call === undefined ? problem.message : `the call ${call.id} cannot be used: ${message}`;
+  return new HeddleError("unprocessable", what, { loc: ["calls"] });
+}

@@ -1,0 +1,34 @@
+import type { Caller, TrainingJobRecord } from "@heddle/control-plane";
+import type { TrainingHandlers } from "@heddle/server-stub/training";
+import { loadModel } from "../access/load-model.js";
+import type { Services } from "../services.js";
+import { createRlJobFromCalls } from "../trace-to-training/rl-from-calls.js";
+import { createSftJobFromCalls } from "../trace-to-training/sft-from-calls.js";
+import { wireTrainingJob } from "../wire/training-job.js";
+
+export function traceToTrainingHandlers(services: Services): TrainingHandlers<Caller>["traceToTraining"] {
+  const { control } = services;
+
+  const wire = async (job: TrainingJobRecord) =>
+    wireTrainingJob(job, job.state === "queued" ? await control.trainingJobs.position(job.id) : 0);
+
+  return {
+    async createRlTrainingJobFromCalls({ body, headers, signal }, caller) {
+      const model = await loadModel(control, caller, body.model_id);
+      const idempotencyKey = headers["Idempotency-Key"];
+      const made = await createRlJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
+      const { job, groups, selection } = made;
+      const { calls, skipped } = selection;
+      return { job: await wire(job), num_calls: calls.length, num_groups: groups, artifact: null, skipped };
+    },
+
+    async createSftTrainingJobFromCalls({ body, headers, signal }, caller) {
+      const model = await loadModel(control, caller, body.model_id);
+      const idempotencyKey = headers["Idempotency-Key"];
+      const made = await createSftJobFromCalls(services, { caller, model, idempotencyKey, request: body, signal });
+      const { job, artifact, selection } = made;
+      const { calls, skipped } = selection;
+      return { job: await wire(job), num_calls: calls.length, num_groups: null, artifact, skipped };
+    },
+  };
+}

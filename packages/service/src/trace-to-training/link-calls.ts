@@ -24,13 +24,13 @@ export async function linkCalls(
   const feedback = calls
     .filter(({ id }) => ids.has(id))
     .map(({ id, reward = null }) => ({
-    project_id,
-    id: derivedId(project_id, job.id, 0, id),
-    weave_ref: formatRef({ kind: "call", entity, project, id, edges: [] }),
-    feedback_type: feedbackType,
-    payload: JSON.stringify({ ...about, reward }),
-    wb_user_id: caller.user_id,
-  }));
+      project_id,
+      id: derivedId(project_id, job.id, 0, id),
+      weave_ref: formatRef({ kind: "call", entity, project, id, edges: [] }),
+      feedback_type: feedbackType,
+      payload: JSON.stringify({ ...about, reward }),
+      wb_user_id: caller.user_id,
+    }));
   for (let from = 0; from < feedback.length; from += batchSize) {
     await store.feedback.createBatch(feedback.slice(from, from + batchSize));
   }

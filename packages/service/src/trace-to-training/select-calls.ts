@@ -22,7 +22,7 @@ export interface CallSelector {
   calls: Schemas["CallSelection"];
   reward?: Schemas["RewardSource"];
   /** Returns the group of a call, or why it is not used. */
-  groupOf(call: StoredCall, completion: CompletionCall, reward: number | undefined): { key: string } | SkipReason;
+  groupOf: (call: StoredCall, completion: CompletionCall, reward: number | undefined) => { key: string } | SkipReason;
 }
 
 export interface Selection {
@@ -60,7 +60,9 @@ export async function selectCalls(
       const size = call.inputs.length + call.output.length;
       length += size;
       if (length > maxLength) {
-        throw new HeddleError("too_large", `the calls have more than ${maxLength >> 20} MiB: select fewer`, { loc: [] });
+        throw new HeddleError("too_large", `the calls have more than ${maxLength >> 20} MiB: select fewer`, {
+          loc: [],
+        });
       }
       await reserve(size);
       calls.push(selected);

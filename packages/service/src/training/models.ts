@@ -49,7 +49,7 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
 
     async deleteModel({ params }, caller) {
       const model = await loadModel(control, caller, params.model_id);
-      return { model_id: model.id, ...(await deleteModel(services, model)), deleted_run: false };
+      return { model_id: model.id, ...(await deleteModel(services, model)) };
     },
 
     async listBaseModels() {

@@ -145,7 +145,7 @@ describe("a model", () => {
     const responses = [];
     for (const modelId of [id, unknown]) {
       const response: unknown = await mine
-        .deleteModel({ modelId })
+        .deleteModel({ model_id: modelId })
         .catch((error: { status: number; body: unknown }) => ({
           status: error.status,
           body: JSON.stringify(error.body).replace(modelId, "<id>"),

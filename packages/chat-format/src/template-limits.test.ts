@@ -115,6 +115,20 @@ describe("templates over the limits are stopped, and the next one is rendered", 
   });
 
   test.each([
+    [
+      "white space inside of text",
+      "{{ (messages[0].content | trim | length, messages[0].content.rstrip()) | length }}",
+    ],
+    ["white space inside of a template", `a${" ".repeat(200_000)}b{%- set a = 1 %}`],
+    ["a long sum", `{{ 0${" + 1".repeat(60_000)} }}`],
+    ["many filters", `{{ 0${" | abs".repeat(40_000)} }}`],
+  ])("a template with %s does not block", async (_, template) => {
+    const messages = [{ role: "user", content: `a${" ".repeat(1_000_000)}b` }];
+    const text = await render(template, { messages }, { trusted: true }).catch((error: unknown) => String(error));
+    expect(text).toMatch(/^2$|^a {200000}b$|^a {200000}b|nested too deeply/);
+  });
+
+  test.each([
     "{{ messages.constructor }}",
     "{{ messages['constructor'] }}",
     "{{ messages[0].__proto__ }}",

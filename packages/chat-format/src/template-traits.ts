@@ -20,15 +20,26 @@ const noTraits: TemplateTraits = {
   argumentTextOnly: false,
 };
 
+const known = new Map<string, TemplateTraits>();
+
 /** Reads the traits from the syntax of a template. One that cannot be parsed has none. */
 export function templateTraits(source: string): TemplateTraits {
-  let body: Statement[];
+  const traits = known.get(source) ?? readTraits(source);
+  if (known.size >= 16) known.clear();
+  known.set(source, traits);
+  return traits;
+}
+
+function readTraits(source: string): TemplateTraits {
   try {
-    body = parseTemplate(source);
+    return traitsOf(nodesOf(parseTemplate(source)));
   } catch {
+    // A template without mistakes can also nest too deeply.
     return noTraits;
   }
-  const nodes = [...walk(body)];
+}
+
+function traitsOf(nodes: readonly Node[]): TemplateTraits {
   const appended = nodes.some(
     (node) => node.type === "binary" && node.operator === "+" && [node.left, node.right].some(isArguments),
   );
@@ -36,7 +47,7 @@ export function templateTraits(source: string): TemplateTraits {
   const read = nodes.some(
     (node) =>
       ((node.type === "filter" || node.type === "test") && node.value && isArguments(node.value)) ||
-      (node.type === "for" && readsArguments(node.iterable)),
+      (node.type === "for" && nodesOf(node.iterable).some((inner) => isArguments(inner as Expression))),
   );
   return {
     developerRole: nodes.some((node) => node.type === "constant" && node.value === "developer"),
@@ -48,11 +59,17 @@ export function templateTraits(source: string): TemplateTraits {
 
 type Node = Statement | Expression;
 
-/** Visits every node of a syntax tree. */
-function* walk(value: unknown): Generator<Node> {
-  if (typeof value !== "object" || value === null) return;
-  if ("type" in value) yield value as Node;
-  for (const child of Object.values(value)) yield* walk(child);
+/** Returns the nodes of a syntax tree, parents before their children and in the order of the template. */
+function nodesOf(tree: unknown): Node[] {
+  const nodes: Node[] = [];
+  const pending: unknown[] = [tree];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if ("type" in value) nodes.push(value as Node);
+    for (const child of Object.values(value).toReversed()) pending.push(child);
+  }
+  return nodes;
 }
 
 function isArguments(expression: Expression): boolean {
@@ -60,22 +77,20 @@ function isArguments(expression: Expression): boolean {
   return expression.type === "item" && expression.key.type === "constant" && expression.key.value === "arguments";
 }
 
-function readsArguments(expression: Expression): boolean {
-  return [...walk(expression)].some((node) => isArguments(node as Expression));
-}
-
 /** Whether a loop over messages contains a loop over the content of a message, which is how vLLM decides it. */
 function iteratesContent(nodes: readonly Node[]): boolean {
   const lists = new Set(["messages"]);
   for (const node of nodes) {
-    if (node.type !== "set" || node.target.type !== "name") continue;
-    if ([...lists].some((list) => isVariable(node.value, list))) lists.add(node.target.name);
+    if (node.type === "set" && node.target.type === "name" && lists.has(variableIn(node.value) ?? "")) {
+      lists.add(node.target.name);
+    }
   }
   const loops = nodes.filter((node) => node.type === "for");
-  const messages = loops.flatMap(({ target, iterable }) =>
-    target.type === "name" && [...lists].some((list) => isVariable(iterable, list)) ? [target.name] : [],
-  );
-  return loops.some(({ iterable }) => messages.some((message) => isContentOf(iterable, message)));
+  const messages = new Set<string>();
+  for (const { target, iterable } of loops) {
+    if (target.type === "name" && lists.has(variableIn(iterable) ?? "")) messages.add(target.name);
+  }
+  return loops.some(({ iterable }) => messages.has(contentOwner(iterable) ?? ""));
 }
 
 /** Removes filters, tests and slices around an expression. */
@@ -84,14 +99,16 @@ function bare(expression: Expression): Expression {
   return expression.type === "slice" ? bare(expression.object) : expression;
 }
 
-function isVariable(expression: Expression, name: string): boolean {
+function variableIn(expression: Expression): string | undefined {
   const inner = bare(expression);
-  return inner.type === "name" && inner.name === name;
+  return inner.type === "name" ? inner.name : undefined;
 }
 
-function isContentOf(expression: Expression, message: string): boolean {
+/** The variable `message` of `message.content` or `message["content"]`. */
+function contentOwner(expression: Expression): string | undefined {
   const inner = bare(expression);
-  if (inner.type === "attribute") return inner.name === "content" && isVariable(inner.object, message);
-  if (inner.type !== "item" || !isVariable(inner.object, message)) return false;
-  return inner.key.type === "constant" && inner.key.value === "content";
+  const reads =
+    (inner.type === "attribute" && inner.name === "content") ||
+    (inner.type === "item" && inner.key.type === "constant" && inner.key.value === "content");
+  return reads ? variableIn(inner.object) : undefined;
 }

@@ -15,6 +15,8 @@ export interface OutgoingRequest {
   readonly headers: Record<string, string | undefined>;
   readonly body?: unknown;
   readonly bodySerializer?: (body: unknown) => unknown;
+  /** `half` for a body that is a stream. */
+  readonly duplex?: "half";
 }
 
 export interface ExchangeResult {

@@ -38,8 +38,8 @@ describe.each(["tracing", "training"] as const)("%s", (name) => {
     const kind = success.contents[0]?.kind;
     const sample = kind === "bytes" ? bytes : samples[`${id}Response`]?.value;
     const seen: Seen[] = [];
-    const handler = ({ params, query, headers, body }: Seen, caller: { secret: string }) => {
-      seen.push({ params, query, headers, body, secret: caller?.secret });
+    const handler = async ({ params, query, headers, body }: Seen, caller: { secret: string }) => {
+      seen.push({ params, query, headers, body: await received(body), secret: caller?.secret });
       return kind === "jsonl" ? [sample, sample].values() : sample;
     };
     const server = createServer({ [group]: { [id]: handler } }, { authenticate: asCaller, validateResponses: true });
@@ -48,7 +48,7 @@ describe.each(["tracing", "training"] as const)("%s", (name) => {
     const { input, body, params } = inputOf(operation, samples[`${id}Request`]?.value);
     const method = (client as unknown as Record<string, Method>)[id]!;
     const result = input ? method(input) : method();
-    expect(await collected(result)).toEqual(kind === "jsonl" ? [sample, sample] : (sample ?? undefined));
+    expect(await collected(result)).toEqual(kind === "jsonl" ? [sample, sample] : itemsOf(operation, sample));
 
     expect(seen).toHaveLength(1);
     expect({ ...seen[0]!.params, ...seen[0]!.query, ...seen[0]!.headers }).toMatchObject(params);
@@ -61,17 +61,27 @@ function asCaller(credentials: { secret: string }): { secret: string } {
   return credentials;
 }
 
-const samplesOfTypes: Record<string, unknown> = { string: "sample", boolean: true };
-const sampleOf = (type: string): unknown => samplesOfTypes[type] ?? 1;
+/** A page is read as its items. */
+function itemsOf({ params }: Operation, sample: unknown): unknown {
+  const isPage = typeof sample === "object" && sample !== null && "data" in sample && "has_more" in sample;
+  return isPage && params.some(({ name }) => name === "after") ? sample.data : (sample ?? undefined);
+}
+
+/** The value of a body that arrives as a stream of JSON; other bodies as they are. */
+async function received(body: unknown): Promise<unknown> {
+  const { stream } = (body ?? {}) as { stream?: unknown };
+  if (typeof stream !== "object" || stream === null) return body;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) chunks.push(chunk);
+  const whole = Buffer.concat(chunks);
+  return whole.equals(bytes) ? bytes : (JSON.parse(whole.toString()) as unknown);
+}
 
 /** The one input object of an operation, made of the samples of its parts. */
 function inputOf({ params, body }: Operation, sample: unknown) {
   const values = Object.fromEntries(
-    params
-      .filter(({ name }) => name !== "X-Weave-Retry-Id")
-      .map(({ name, type, array }) => [name, name === "ip" ? "192.0.2.7" : array ? [sampleOf(type)] : sampleOf(type)]),
+    params.filter(({ name }) => name !== "X-Weave-Retry-Id").map(({ name, example }) => [name, example]),
   );
-  if ("project_id" in values) values.project_id = "acme/demo";
   if (body?.kind === "raw") return { input: { ...values, body: bytes }, params: values };
   if (body?.kind === "multipart") return { input: { project_id: "acme/demo", file: bytes }, params: values };
   const input = { ...values, ...(sample as object | undefined) };

@@ -326,7 +326,7 @@ export function artifactCases(backEnd: string, make: () => Promise<string>): voi
       const committed = await Promise.all(
         Array.from({ length: 8 }, async (_, n) => await commit(all[n % 2] ?? artifacts, `text ${n}`)),
       );
-      expect(committed.map(({ version }) => version.index).toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      expect(committed.map(({ version }) => version.index).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
       expect(await artifacts.get(project, "data")).toMatchObject({ index: 7 });
     });
   });

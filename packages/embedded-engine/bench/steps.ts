@@ -96,7 +96,7 @@ function numbersOf(values: Record<string, unknown>): Measurements {
 }
 
 async function sft(): Promise<Measurements> {
-  const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers: 1 });
+  const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, threads: 1 });
   const batches = Array.from({ length: 8 }, (_, batch) =>
     Array.from({ length: 8 }, (_, row): CrossEntropySequence => ({
       tokens: sequence(221, batch * 8 + row),
@@ -117,7 +117,7 @@ async function sft(): Promise<Measurements> {
 
 async function grpo(): Promise<Measurements> {
   const weights = initialWeights(config, 1);
-  const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1 });
+  const trainer = await createCpuTrainer({ config, weights, memoryBytes, threads: 1 });
   const sampler = createCpuSampler({ memoryBytes });
   const { vocabularySize } = config;
   const nothing = new Uint8Array();

@@ -46,7 +46,7 @@ async function benchPretraining(name: string, config: ModelConfig): Promise<void
   const tokens = rows * time;
   const weights = initialWeights(config, 1);
   const sequences = Array.from({ length: rows }, (_, row) => drawn(config, time + 1, row));
-  const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1 });
+  const trainer = await createCpuTrainer({ config, weights, memoryBytes, threads: 1 });
   const works: Record<string, Work> = {
     async step() {
       await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: tokens });
@@ -88,17 +88,17 @@ async function benchThreads(name: string, config: ModelConfig): Promise<void> {
   const sequences = Array.from({ length: 16 }, (_, row) => drawn(config, 129, row));
   const works: Record<string, Work> = {};
   const close: (() => Promise<void>)[] = [];
-  for (const workers of [1, 2]) {
-    const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, workers });
-    works[String(workers)] = async () => {
+  for (const threads of [1, 2]) {
+    const trainer = await createCpuTrainer({ config, weights: initialWeights(config, 1), memoryBytes, threads });
+    works[String(threads)] = async () => {
       await trainer.forwardBackward({ name: "cross_entropy", sequences, normalizer: 2048 });
       await trainer.optimStep(adam);
     };
     close.push(trainer.close);
   }
   const times = await alternately(works);
-  const wall = (workers: string) => times[workers]?.wall ?? NaN;
-  const cpu = (workers: string) => times[workers]?.cpu ?? NaN;
+  const wall = (threads: string) => times[threads]?.wall ?? NaN;
+  const cpu = (threads: string) => times[threads]?.cpu ?? NaN;
   console.log(
     `\n${name}, 2048 tokens a step: 1 thread ${wall("1").toFixed(0)} ms, 2 threads ${wall("2").toFixed(0)} ms of wall time: ${(wall("1") / wall("2")).toFixed(2)} times, with ${(cpu("2") / cpu("1")).toFixed(2)} of the CPU time`,
   );

@@ -55,7 +55,7 @@ const trainer = await createCpuTrainer({
   optimizer: found?.optimizer,
   memoryBytes: 2 ** 31,
   // The bits of the result depend on it.
-  workers: 1,
+  threads: 1,
 });
 const first = found?.optimizer.steps ?? 0;
 const begun = performance.now();

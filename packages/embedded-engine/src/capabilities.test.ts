@@ -3,7 +3,7 @@ import { withCapabilities } from "./capabilities.js";
 import type { ModelConfig } from "./model/config.js";
 import { trainingMemory } from "./model/memory.js";
 import { modelParameters, parameterCount } from "./model/parameters.js";
-import { batchLimits, batchLength, maxSequenceTokens, workerCount } from "./trainer/batch-limits.js";
+import { batchLimits, batchLength, maxSequenceTokens, computeThreads } from "./trainer/batch-limits.js";
 
 /** The shape of a model of half a billion weights. */
 const half: ModelConfig = {
@@ -27,7 +27,7 @@ const info = { name: "dir:half", parameters, vocabularySize: 151_936, contextLen
 const adapter = { rank: 8, alpha: 16, targets: ["q" as const, "v" as const] };
 
 function capabilities(trainerBytes: number, samplerBytes: number) {
-  const resources = { trainerBytes, samplerBytes, threads: 2, trainers: 1 };
+  const resources = { trainerBytes, samplerBytes, threads: 2, trainers: 1, adapterRank: 64 };
   return withCapabilities([{ info, config: half }], resources);
 }
 
@@ -60,7 +60,7 @@ test("the maximum length is the longest that a trainer with the same memory acce
     [{ ...half, contextLength: 1000 }, adapter, 7e9],
   ] as const) {
     const tokens = maxSequenceTokens(config, of, { memoryBytes, threads: 2 });
-    const workers = workerCount(config, of, memoryBytes, 2);
+    const { workers } = computeThreads(config, of, { memoryBytes, threads: 2 });
     const mode = (length: number) =>
       batchLimits(config, of, { memoryBytes, workers }).modeOf(1, batchLength(length - 1));
     expect(mode(tokens)).not.toBe("tooLarge");

@@ -12,13 +12,12 @@ export interface EngineResources {
   samplerBytes: number;
   threads: number;
   trainers: number;
+  /** Rank of the adapters whose memory the limits of adapters allow for. */
+  adapterRank: number;
 }
 
 /** Adapter on every projection, the usual shape for models of some billion weights. */
-export const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
-
-/** The adapter whose memory the limits of adapters allow for; wider ones are rare. */
-const widestAdapter: LoraConfig = { ...defaultAdapter, rank: 64 };
+const defaultAdapter: LoraConfig = { rank: 8, alpha: 16, targets: [...loraTargets] };
 
 /** Returns the adapter that is trained if none is requested; undefined where all weights can be trained. */
 export function adapterIfNone(config: ModelConfig, { trainerBytes }: EngineResources): LoraConfig | undefined {
@@ -47,11 +46,11 @@ export function withCapabilities(
 
 function trainingOf(
   config: ModelConfig,
-  { trainerBytes, threads, trainers }: EngineResources,
+  { trainerBytes, threads, trainers, adapterRank }: EngineResources,
 ): TrainingCapabilities | undefined {
   const tokens = (adapter?: LoraConfig) => maxSequenceTokens(config, adapter, { memoryBytes: trainerBytes, threads });
   const withAllWeights = tokens();
-  const withAdapter = tokens(widestAdapter) || tokens(defaultAdapter);
+  const withAdapter = tokens({ ...defaultAdapter, rank: adapterRank }) || tokens(defaultAdapter);
   if (withAllWeights === 0 && withAdapter === 0) return undefined;
   return {
     objectives: ["cross_entropy", "policy"],

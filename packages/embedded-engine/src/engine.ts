@@ -29,8 +29,12 @@ export interface EmbeddedEngineSettings {
    * 5 minutes; 0 ends it immediately.
    */
   idleTrainerMs?: number;
+  /** Rank of the widest adapters that will be trained, if it is above 64: their sequences are limited by memory. */
+  adapterRank?: number;
   /** Threads per trainer. Default: one per core. The number affects the last bits of trained weights. */
   threads?: number;
+  /** Threads for sampling from models of 50 million weights or more; smaller ones use one. Default: one per core. */
+  samplingThreads?: number;
   /** A process without a heartbeat for this time is killed. Default 15 s. */
   heartbeatTimeoutMs?: number;
   /**
@@ -41,6 +45,9 @@ export interface EmbeddedEngineSettings {
   /** Receives one line per process event, and the stderr output of the processes. */
   log?: (line: string) => void;
 }
+
+/** Wider adapters are rare. */
+const usualRank = 64;
 
 /**
  * Fraction of the memory limit for sampling. The rest is for training, which needs about four times as much for the
@@ -60,12 +67,14 @@ export async function openEmbeddedEngine(settings: EmbeddedEngineSettings): Prom
 
 function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
   const { trainingProcesses = 1, threads = availableParallelism(), log = () => undefined } = settings;
+  const { samplingThreads = availableParallelism() } = settings;
   const memoryBytes = settings.memoryBytes ?? Math.floor(availableMemory() / 2);
   const resources = {
     trainerBytes: (memoryBytes * (1 - samplingShare)) / trainingProcesses,
     samplerBytes: memoryBytes * samplingShare,
     threads,
     trainers: trainingProcesses,
+    adapterRank: Math.max(usualRank, settings.adapterRank ?? 0),
   };
   const closing = new AbortController();
   const trainers = trainerPool({ maxProcesses: trainingProcesses, idleMs: settings.idleTrainerMs ?? 300_000 });
@@ -86,7 +95,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
     const largest = Math.max(0, ...models.map(({ info }) => info.parameters));
     return openChild<SamplerOpening, SamplerMethods>(
       { ...processOptions(largest), entry: "sampler", title: "the sampling process", niceness: 0 },
-      { models: settings.models, memoryBytes: resources.samplerBytes },
+      { models: settings.models, memoryBytes: resources.samplerBytes, threads: samplingThreads },
       signal,
     );
   }
@@ -103,7 +112,7 @@ function runningEngine(settings: EmbeddedEngineSettings): TrainingEngine {
       models: settings.models,
       spec: requested,
       memoryBytes: resources.trainerBytes,
-      workers: threads,
+      threads,
     };
     const start = (signal: AbortSignal) => openTrainerProcess(processOptions(base.parameters), opening, signal);
     return { opening, adapter, start };

@@ -79,7 +79,9 @@ export async function openSession(model: Uint8Array, { threads, reuseArena = tru
     enableMemPattern: false,
     // Masked attention produces many denormal numbers, which are about a hundred times slower to compute with. This
     // flushes them to zero for the whole thread, JavaScript included. The first session of a process decides.
-    extra: { session: { set_denormal_as_zero: "1" } },
+    //
+    // Threads that wait for their part of an operator must not take a core from the other processes of the engine.
+    extra: { session: { set_denormal_as_zero: "1", intra_op: { allow_spinning: "0" } } },
   }).catch((error: unknown) => {
     throw new HeddleError("failed", `the graph could not be prepared: ${reasonOf(error)}`);
   });

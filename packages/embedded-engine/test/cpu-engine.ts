@@ -18,7 +18,7 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
   return {
     capabilities: async () => {
       const listed = await listBaseModels(models);
-      const resources = { trainerBytes: memoryBytes, samplerBytes: 2 ** 28, threads: 2, trainers: 1 };
+      const resources = { trainerBytes: memoryBytes, samplerBytes: 2 ** 28, threads: 2, trainers: 1, adapterRank: 8 };
       return { models: withCapabilities(listed.models, resources).models };
     },
     health: async () => ({ ok: true }),
@@ -62,7 +62,7 @@ export function cpuEngine({ memoryBytes = 2 ** 30 } = {}): TrainingEngine {
       set: initialAdapter(loaded.config, spec.adapter, spec.seed),
     };
     const adapter = loaded.adapter ?? fresh;
-    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes, workers: 2 });
+    const trainer = await createCpuTrainer({ ...loaded, adapter, memoryBytes, threads: 2 });
     async function save(directory: string, optimizer: boolean): Promise<WeightsRef> {
       const written = await writeCheckpoint(directory, {
         baseModel: base.name,

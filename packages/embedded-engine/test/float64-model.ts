@@ -90,7 +90,9 @@ function attention(model: Float64Model, layer: number, stream: Vector[]): Vector
         tape.sum(seen.map((u) => tape.multiply(tape.multiply(scores[u]!, inverse), v[u]![shared]![i]!))),
       );
     });
-    const out = product(model, mixed, numbers(model, `${at}attention_output`), x.length);
+    const out = biased(model, product(model, mixed, numbers(model, `${at}attention_output`), x.length), {
+      name: config.outputBias && `${at}attention_output_bias`,
+    });
     return adapted(model, layer, "o", mixed, out).map((value, i) => tape.add(value, x[i]!));
   });
 }
@@ -100,14 +102,18 @@ function feedForward(model: Float64Model, layer: number, stream: Vector[]): Vect
   const at = `layers.${layer}.`;
   return stream.map((x) => {
     const y = norm(model, x, `${at}feed_forward_norm`);
-    const both = product(model, y, numbers(model, `${at}gate_up`), 2 * config.feedForwardSize);
+    const both = biased(model, product(model, y, numbers(model, `${at}gate_up`), 2 * config.feedForwardSize), {
+      name: config.feedForwardBias && `${at}gate_up_bias`,
+    });
     const gate = adapted(model, layer, "gate", y, both.slice(0, config.feedForwardSize));
     const up = adapted(model, layer, "up", y, both.slice(config.feedForwardSize));
     const active = gate.map((value, i) => {
       const sigmoid = tape.power(tape.scale(tape.exp(tape.scale(value, -1)), 1, 1), -1);
       return tape.multiply(tape.multiply(value, sigmoid), up[i]!);
     });
-    const out = product(model, active, numbers(model, `${at}down`), x.length);
+    const out = biased(model, product(model, active, numbers(model, `${at}down`), x.length), {
+      name: config.feedForwardBias && `${at}down_bias`,
+    });
     return adapted(model, layer, "down", active, out).map((value, i) => tape.add(value, x[i]!));
   });
 }
@@ -125,6 +131,10 @@ function numbers({ parameters }: Float64Model, name: string): Vector {
   const found = parameters.get(name);
   if (!found) throw new Error(`no parameter ${name}`);
   return found;
+}
+
+function biased(model: Float64Model, values: Vector, { name }: { name: string | false | undefined }): Vector {
+  return name ? values.map((value, i) => model.tape.add(value, numbers(model, name)[i]!)) : values;
 }
 
 function dot({ tape }: Float64Model, x: Vector, y: Vector): Scalar {
@@ -150,8 +160,9 @@ function rotate({ tape, config }: Float64Model, head: Vector, position: number):
   const half = head.length / 2;
   return head.map((value, i) => {
     const angle = position * frequency(config, i % half);
+    const scale = config.rotaryScaling?.type === "yarn" ? config.rotaryScaling.attentionFactor : 1;
     const other = i < half ? tape.scale(head[i + half]!, -1) : head[i - half]!;
-    return tape.add(tape.scale(value, Math.cos(angle)), tape.scale(other, Math.sin(angle)));
+    return tape.add(tape.scale(value, scale * Math.cos(angle)), tape.scale(other, scale * Math.sin(angle)));
   });
 }
 
@@ -160,6 +171,15 @@ function frequency({ rotaryBase, headSize, rotaryScaling }: ModelConfig, pair: n
   const plain = 1 / rotaryBase ** ((2 * pair) / headSize);
   if (!rotaryScaling) return plain;
   if (rotaryScaling.type === "linear") return plain / rotaryScaling.factor;
+  if (rotaryScaling.type === "yarn") {
+    const { factor, originalContextLength: context, betaFast, betaSlow } = rotaryScaling;
+    // The pairs at which a frequency makes so many turns within the original context: base^(-2i/d) context = 2 pi turns.
+    const at = (turns: number) => (headSize / 2) * (Math.log(context / (2 * Math.PI * turns)) / Math.log(rotaryBase));
+    const first = Math.max(0, Math.floor(at(betaFast)));
+    const last = Math.min(headSize - 1, Math.ceil(at(betaSlow)));
+    if (pair <= first) return plain;
+    return pair >= last ? plain / factor : plain * (1 + ((pair - first) / (last - first)) * (1 / factor - 1));
+  }
   const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContextLength } = rotaryScaling;
   const wave = (2 * Math.PI) / plain;
   if (wave < originalContextLength / high) return plain;

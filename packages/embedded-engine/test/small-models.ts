@@ -35,6 +35,23 @@ export const smallModels = {
       originalContextLength: 12,
     },
   },
+  "llama with all biases and positions of YaRN": {
+    ...llama,
+    headSize: 8,
+    keyValueHeads: 2,
+    attentionBias: true,
+    outputBias: true,
+    feedForwardBias: true,
+    rotaryScaling: {
+      type: "yarn",
+      factor: 4,
+      originalContextLength: 24,
+      betaFast: 2,
+      betaSlow: 0.4,
+      attentionFactor: 1.2,
+      truncate: true,
+    },
+  },
   qwen2: { ...llama, family: "qwen2", keyValueHeads: 1, attentionBias: true },
   qwen3: { ...llama, family: "qwen3", keyValueHeads: 2, headSize: 6, queryKeyNorm: true },
 } satisfies Record<string, ModelConfig>;

@@ -21,7 +21,7 @@ const trainer = await createCpuTrainer({
   config,
   weights: randomWeights(modelParameters(config), 1),
   memoryBytes: 2 ** 30,
-  workers: 1,
+  threads: 1,
 });
 for (let step = 1; step <= steps; step++) {
   const longest = between(8, 250);

@@ -92,6 +92,17 @@ export async function compareEngines({ embedded, trainers, sampler, directory }:
     "log-probabilities of a completion by the checkpoint: SkyRL and vLLM",
     difference([scored], [tokens.map(({ logprob }) => logprob)]),
   );
+  const probe = await sampler.sampler.generate({
+    ...greedy,
+    prompt: sequence.tokens,
+    maxTokens: 1,
+    weights: trained,
+    promptLogprobs: 0,
+  });
+  report(
+    "log-probabilities of a prompt by the checkpoint: SkyRL and vLLM",
+    difference([probe.promptLogprobs!.slice(prompt.length).map((entry) => entry![0].logprob)], [scored]),
+  );
   const streamed: number[] = [];
   const onChunk = ({ tokens: part }: { tokens: { token: number }[] }) =>
     void streamed.push(...part.map(({ token }) => token));

@@ -38,14 +38,11 @@ export async function pythonEnvironment(directory: string, name: EnvironmentName
   await step("there is no python3 with the module venv", ["python3", "-m", "venv", installer]);
   const uv = join(installer, "bin", "uv");
   await step("uv cannot be installed", [join(installer, "bin", "pip"), "install", "-q", "uv"]);
-  await step(`no Python 3.11 or later`, [uv, "venv", "-q", "-p", ">=3.11", join(directory, name)]);
+  await step("no Python 3.11 or later", [uv, "venv", "-q", "-p", ">=3.11", join(directory, name)]);
   const file = join(directory, `${name}-overrides.txt`);
   await writeFile(file, `${overrides.join("\n")}\n`);
-  await step(`${packages[0]} cannot be installed`, [
-    uv,
-    ...["pip", "install", "-q", "-p", python, "--override", file],
-    ...packages,
-  ]);
+  const install = ["pip", "install", "-q", "-p", python, "--override", file, ...packages];
+  await step(`${packages[0]} cannot be installed`, [uv, ...install]);
   return python;
 }
 

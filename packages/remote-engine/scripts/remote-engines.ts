@@ -73,11 +73,12 @@ async function compare(python: { skyrl: string; vllm: string }): Promise<void> {
   });
   const vllm = await start({
     title: `vLLM ${vllmRelease}`,
-    command: (port) => [
-      ...[python.vllm, "-m", "vllm.entrypoints.openai.api_server", "--host", "127.0.0.1", "--port", String(port)],
-      ...["--model", directory, "--served-model-name", "starter", "--dtype", "float32", "--enforce-eager"],
-      ...["--max-model-len", "512", "--max-num-seqs", "16", "--enable-lora", "--max-lora-rank", "8"],
-    ],
+    command: (port) => {
+      const options = `--host 127.0.0.1 --port ${port} --served-model-name starter --dtype float32 --enforce-eager
+        --max-model-len 512 --max-num-seqs 16 --enable-lora --max-lora-rank 8`;
+      const server = [python.vllm, "-m", "vllm.entrypoints.openai.api_server", "--model", directory];
+      return [...server, ...options.split(/\s+/u)];
+    },
     environment: {
       VLLM_ALLOW_RUNTIME_LORA_UPDATING: "True",
       VLLM_CPU_KVCACHE_SPACE: "1",

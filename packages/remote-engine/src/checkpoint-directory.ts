@@ -18,7 +18,7 @@ import type { WeightsRef } from "@heddle/training";
 
 /** A training state that a server keeps, as a checkpoint directory refers to it. */
 export interface RemoteState {
-  /** Origin of the server. */
+  /** Digest of the server's origin: checkpoints are published, and addresses are not. */
   server: string;
   /** `tinker://` address of the state on that server. */
   path: string;
@@ -59,20 +59,24 @@ export async function writeCheckpointDirectory(
   const parent = dirname(directory);
   const partial = join(parent, `.${randomBytes(6).toString("hex")}.${process.pid}.partial`);
   const files: CheckpointFiles = new Map();
-  await withFileErrors("the checkpoint could not be written", async () => {
-    await requireAbsent(directory);
-    await makeDurableDirectory(parent);
-    await mkdir(partial);
-    for (const name of await fill(partial)) {
-      await syncFile(join(partial, name));
-      files.set(name, await digestFile(join(partial, name)));
-    }
-    await writeDurableFile(join(partial, stateFile), stateJson(description, files));
-    await syncDirectory(partial);
-    await requireAbsent(directory);
-    await rename(partial, directory);
-    await syncDirectory(parent);
-  }).finally(() => rm(partial, { recursive: true, force: true }));
+  try {
+    await withFileErrors("the checkpoint could not be written", async () => {
+      await requireAbsent(directory);
+      await makeDurableDirectory(parent);
+      await mkdir(partial);
+      for (const name of await fill(partial)) {
+        await syncFile(join(partial, name));
+        files.set(name, await digestFile(join(partial, name)));
+      }
+      await writeDurableFile(join(partial, stateFile), stateJson(description, files));
+      await syncDirectory(partial);
+      await requireAbsent(directory);
+      await rename(partial, directory);
+      await syncDirectory(parent);
+    });
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
   return files;
 }
 
@@ -84,7 +88,11 @@ async function requireAbsent(directory: string): Promise<void> {
 
 async function syncFile(path: string): Promise<void> {
   const handle = await open(path, "r+");
-  await handle.sync().finally(() => handle.close());
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /** The format of every engine's checkpoints, with `remote` in addition. */

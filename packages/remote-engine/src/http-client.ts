@@ -12,7 +12,7 @@ export interface HttpClientSettings {
   connectTimeoutMs?: number;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
   /** Path below the base URL, or an absolute URL; the headers of the settings are sent to the base URL's origin only. */
   path: string;

@@ -49,14 +49,35 @@ export async function remoteModelDigest(model: RemoteModel): Promise<string> {
   return digestOf(["remote", model.trainer?.model ?? model.inference?.model, await Promise.all(files)]);
 }
 
-/** Reads what the port needs to know of a model from its directory. */
-export async function describeRemoteModel({ name, directory }: RemoteModel): Promise<BaseModelInfo> {
+interface DescribedModels<Model extends RemoteModel> {
+  described: { model: Model; info: BaseModelInfo }[];
+  /** Models whose directory cannot be used, as health reports them. */
+  unavailableModels: { name: string; reason: string }[];
+}
+
+/** Reads what the port needs to know of models from their directories. One that cannot be read does not hide the others. */
+export async function describeRemoteModels<Model extends RemoteModel>(
+  models: readonly Model[],
+): Promise<DescribedModels<Model>> {
+  const found: DescribedModels<Model> = { described: [], unavailableModels: [] };
+  for (const model of models) {
+    try {
+      found.described.push({ model, info: await describe(model) });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      found.unavailableModels.push({ name: model.name, reason });
+    }
+  }
+  return found;
+}
+
+async function describe({ name, directory }: RemoteModel): Promise<BaseModelInfo> {
   const config = await readJsonFile(directory, "config.json");
   const nested = config["text_config"];
   const text = isJsonObject(nested) ? { ...config, ...nested } : config;
   const [vocabularySize, contextLength] = [text["vocab_size"], text["max_position_embeddings"]];
   if (typeof vocabularySize !== "number" || typeof contextLength !== "number") {
-    throw new HeddleError("invalid", `${name}: config.json has no vocab_size or no max_position_embeddings`);
+    throw new HeddleError("invalid", `config.json has no vocab_size or no max_position_embeddings`);
   }
   return { name, vocabularySize, contextLength, directory };
 }

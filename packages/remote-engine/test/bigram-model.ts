@@ -84,7 +84,7 @@ export class BigramModel {
     } = adam;
     const count = this.#scale === "sum" ? 1 : Math.max(this.#sequences, 1);
     const gradient = this.#gradient.map((each) => each / count);
-    const norm = Math.hypot(...gradient);
+    const norm = Math.sqrt(gradient.reduce((total, each) => total + each * each, 0));
     const factor = clips && clip > 0 ? Math.min(1, clip / norm) : 1;
     const { logits, first, second } = this.#state;
     const steps = ++this.#state.steps;

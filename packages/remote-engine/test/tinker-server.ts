@@ -23,6 +23,7 @@ export interface TinkerServerOptions {
   countsRequests?: boolean;
   /** Whether the paths of sampler weights have the part `sampler_weights`. */
   namesSamplerWeights?: boolean;
+  vocabulary?: number;
   /** Value that replaces the log-probabilities of results, as a server with NaN weights returns it. */
   logprob?: null;
 }
@@ -74,6 +75,7 @@ export class TinkerServer {
       slots: 3,
       countsRequests: false,
       namesSamplerWeights: false,
+      vocabulary: serverVocabulary,
       ...options,
     };
   }
@@ -148,13 +150,13 @@ export class TinkerServer {
     const { base_model: base, lora_config: lora } = body as { base_model: string; lora_config: { rank: number } };
     const id = `model_${randomBytes(4).toString("hex")}`;
     const { slots, alpha } = this.#options;
-    const request_id = this.#accept(() => {
+    const requestId = this.#accept(() => {
       if (this.models.size >= slots) throw new Refusal(400, `Maximum number of LoRA adapters (${slots + 1}) reached`);
-      this.models.set(id, new BigramModel(serverVocabulary, this.#options.gradientScale));
-      const lora_config = { rank: lora.rank, alpha, train_attn: true, train_mlp: true, train_unembed: false };
-      return { model_id: id, base_model: base, lora_config };
+      this.models.set(id, new BigramModel(this.#options.vocabulary, this.#options.gradientScale));
+      const made = { rank: lora.rank, alpha, train_attn: true, train_mlp: true, train_unembed: false };
+      return { model_id: id, base_model: base, lora_config: made };
     });
-    return { model_id: id, base_model: base, lora_config: lora, status: "created", request_id };
+    return { model_id: id, base_model: base, lora_config: lora, status: "created", request_id: requestId };
   }
 
   #operate(path: string, body: Record<string, unknown>): unknown {
@@ -167,8 +169,8 @@ export class TinkerServer {
       if (number !== expected) throw new Refusal(409, `Sequence conflict: expected ${expected}, got ${number}.`);
       this.#numbers.set(id, number);
     }
-    const request_id = this.#accept(() => this.#work(path, model, id, body));
-    return { future_id: request_id, status: "pending", request_id };
+    const requestId = this.#accept(() => this.#work(path, model, id, body));
+    return { future_id: requestId, status: "pending", request_id: requestId };
   }
 
   #work(path: string, model: BigramModel, id: string, body: Record<string, unknown>): unknown {

@@ -9,13 +9,16 @@ export interface BodyLimits {
 
 const defaultBytes = 128 * 1024 * 1024;
 const defaultStallMs = 20_000;
+/** For a body that is held in memory, however steadily it arrives. One that is read as it arrives may take longer. */
+const mostMs = 300_000;
 /** Bodies of this size do not count, so that clients who send little are not refused for those who send much. */
 const smallBytes = 65_536;
 
 /** One body, from its first byte until the response is known. */
 export interface Body {
   bytes: number;
-  /** When its last byte came; `performance.now()`. */
+  /** When it began, and when its last byte came; `performance.now()`. */
+  openedAt: number;
   progressAt: number;
   /** Ends the wait for the rest of it. */
   refuse: (reason: Error) => void;
@@ -39,7 +42,8 @@ export class BodiesInFlight {
   }
 
   open(refuse: (reason: Error) => void): Body {
-    const body: Body = { bytes: 0, progressAt: performance.now(), refuse };
+    const now = performance.now();
+    const body: Body = { bytes: 0, openedAt: now, progressAt: now, refuse };
     this.#arriving.add(body);
     this.#sweep ??= setInterval(() => this.#refuseStalled(), Math.min(1000, this.#stallMs)).unref();
     return body;
@@ -84,9 +88,10 @@ export class BodiesInFlight {
   }
 
   #refuseStalled(): void {
+    const now = performance.now();
     for (const body of this.#arriving) {
-      if (performance.now() - body.progressAt < this.#stallMs) return;
-      this.#refuse(body, new BodyStalled(this.#stallMs));
+      if (now - body.progressAt >= this.#stallMs) this.#refuse(body, new BodyStalled(this.#stallMs));
+      else if (now - body.openedAt >= mostMs) this.#refuse(body, new BodyStalled(mostMs, "not all of it"));
     }
   }
 

@@ -78,11 +78,11 @@ export class Overloaded extends Error {
   override readonly name = "Overloaded";
 }
 
-/** Thrown by adapters when no byte of a body has come for `stallMs`; the server responds with 408. */
+/** Thrown by adapters when no byte of a body, or not the whole, has come in time; the server responds with 408. */
 export class BodyStalled extends Error {
   override readonly name = "BodyStalled";
 
-  constructor(stallMs: number) {
-    super(`The rest of the body did not come: no byte within ${stallMs / 1000} s`);
+  constructor(ms: number, missing: "no byte" | "not all of it" = "no byte") {
+    super(`The rest of the body did not come: ${missing} within ${ms / 1000} s`);
   }
 }

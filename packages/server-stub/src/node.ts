@@ -79,7 +79,8 @@ export async function listen(
     (isAccepted ? respondTo : refuse)(incoming, outgoing);
   };
   const http = createServer(
-    { headersTimeout: headersMs, connectionsCheckingInterval: Math.min(1000, headersMs) },
+    // No time for whole requests: large bodies are read as they arrive, and others have their own (BodiesInFlight).
+    { headersTimeout: headersMs, requestTimeout: 0, connectionsCheckingInterval: Math.min(1000, headersMs) },
     listener,
   );
   const connections = new Connections(http, maxConnections, () => bodies.refuseOldest());

@@ -26,10 +26,39 @@ test("defaults work without any variable", () => {
     blobsUrl: "/home/me/.heddle/blobs",
     s3: undefined,
     providers: [],
+    remoteEngine: {
+      trainerUrl: undefined,
+      trainerKey: undefined,
+      inferenceUrl: undefined,
+      inferenceKey: undefined,
+      inferenceDataDir: "/home/me/.heddle",
+      models: [],
+    },
     jobConcurrency: 4,
     evaluationConcurrency: 8,
     evaluationTimeoutMs: 300_000,
   });
+});
+
+test("a server for training or inference needs models, and models need their server", () => {
+  const models = '{"tiny":{"directory":"tiny","trainer":{"gradientScale":"sum"}}}';
+  const trainer = { HEDDLE_TRAINER_URL: "http://gpu:8000" };
+  expect(readConfig({ ...trainer, HEDDLE_REMOTE_MODELS: models }, "/etc").remoteEngine).toMatchObject({
+    trainerUrl: "http://gpu:8000",
+    models: [{ name: "tiny", directory: "/etc/tiny", trainer: { model: "tiny" } }],
+  });
+  expect(() => readConfig(trainer)).toThrow(
+    "HEDDLE_TRAINER_URL is set, and no model of HEDDLE_REMOTE_MODELS has trainer.",
+  );
+  expect(() => readConfig({ HEDDLE_REMOTE_MODELS: models })).toThrow(
+    "tiny has trainer, and HEDDLE_TRAINER_URL is not set.",
+  );
+  expect(() => readConfig({ ...trainer, HEDDLE_REMOTE_MODELS: "{}}" })).toThrow(
+    "HEDDLE_REMOTE_MODELS: is not valid JSON.",
+  );
+  expect(() => readConfig({ HEDDLE_INFERENCE_URL: "gpu" })).toThrow(
+    "HEDDLE_INFERENCE_URL must be an http or https URL",
+  );
 });
 
 test("an empty variable means unset", () => {

@@ -227,7 +227,7 @@ export interface Config {
 }
 
 /** Where the models that have `trainer` are trained, and those that have `inference` sampled from. */
-export interface RemoteEngineConfig {
+interface RemoteEngineConfig {
   trainerUrl: string | undefined;
   trainerKey: string | undefined;
   inferenceUrl: string | undefined;

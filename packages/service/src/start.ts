@@ -9,6 +9,7 @@ import type { ListenOptions } from "@heddle/server-stub/node";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
+import { scheduleBlobCollection } from "./blobs/collect-blobs.js";
 import { openCompletions } from "./chat-completions/open-completions.js";
 import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
@@ -28,7 +29,7 @@ import { openProviders } from "./providers/providers.js";
 import { loadPrices } from "./prices.js";
 import { readableByOthers } from "./readable-by-others.js";
 import type { Services } from "./services.js";
-import { CheckpointDirectories } from "./training/checkpoint-directories.js";
+import { openCheckpointDirectories } from "./training/open-checkpoint-directories.js";
 import { clearLeftovers } from "./training-jobs/clear-leftovers.js";
 import { openTrainingEngine } from "./training/open-engine.js";
 import { purgeCheckpoints } from "./training-models/purge-checkpoints.js";
@@ -133,7 +134,7 @@ export async function startService(
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
     });
     const written = cancelWithCalls(opened, jobs);
-    const checkpointDirectories = new CheckpointDirectories({ config, control, blobs, training });
+    const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
     const opening = {
       config,
       control,
@@ -156,6 +157,8 @@ export async function startService(
     jobs.start(jobKinds(services, onUnexpected));
     // What a crash left behind, before the end of a deletion.
     purgeCheckpoints(services).catch(onUnexpected);
+    const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
+    closing.push(() => collection.stop());
     closing.push(async () => {
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();

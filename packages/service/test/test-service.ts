@@ -23,7 +23,7 @@ import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
 import { loadPrices } from "../src/prices.js";
 import type { Services } from "../src/services.js";
-import { CheckpointDirectories } from "../src/training/checkpoint-directories.js";
+import { openCheckpointDirectories } from "../src/training/open-checkpoint-directories.js";
 import { openTrainingEngine } from "../src/training/open-engine.js";
 import { openAiLike, startUpstream, writeProviders } from "./upstream.js";
 
@@ -61,7 +61,7 @@ export async function openTestService(env: Record<string, string> = {}) {
     onError: (error) => unexpected.push(error),
   });
   const store = cancelWithCalls(opened, jobs);
-  const checkpointDirectories = new CheckpointDirectories({ config, control, blobs, training });
+  const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
   const opening = {
     config,
     control,

@@ -1,4 +1,5 @@
 import { TemplateError } from "./template-error.js";
+import { whiteSpace, withoutTrailingSpace } from "./white-space.js";
 
 export type TokenType = "text" | "begin" | "end" | "print" | "endPrint" | "name" | "string" | "number" | "operator";
 
@@ -8,11 +9,7 @@ export interface Token {
   line: number;
 }
 
-/** Characters that Python's `str.strip` removes, and that `\s` matches in its patterns. */
-export const whiteSpace = "\\t-\\r\\x1c- \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-
 const space = `[${whiteSpace}]`;
-const trailingSpace = new RegExp(`${space}+$`);
 const tagStart = new RegExp(`\\{%([-+]?)${space}*raw${space}*(?:-%\\}${space}*|%\\})|\\{(%|\\{|#)([-+]?)`, "g");
 const commentEnd = new RegExp(`\\+#\\}|-#\\}${space}*|#\\}\\n?`, "g");
 const rawEnd = new RegExp(`\\{%([-+]?)${space}*endraw${space}*(?:\\+%\\}|-%\\}${space}*|%\\}\\n?)`, "g");
@@ -73,11 +70,11 @@ export function tokenize(template: string): Token[] {
 
   /** Removes the white space before a tag: all of it for a minus sign, the indentation of a block otherwise. */
   function withoutSpace(text: string, { sign, print }: { sign: string | undefined; print: boolean }): string {
-    if (sign === "-") return text.replace(trailingSpace, "");
+    if (sign === "-") return withoutTrailingSpace(text);
     if (sign === "+" || print) return text;
     const lineStart = text.lastIndexOf("\n") + 1;
     if (lineStart === 0 && !lineStarts) return text;
-    return text.slice(lineStart).replace(trailingSpace, "") === "" ? text.slice(0, lineStart) : text;
+    return withoutTrailingSpace(text.slice(lineStart)) === "" ? text.slice(0, lineStart) : text;
   }
 
   function skipComment(): void {

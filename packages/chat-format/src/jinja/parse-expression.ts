@@ -213,7 +213,7 @@ function parseSubscript(stream: TokenStream, object: Expression): Expression {
   return { type: "slice", object, start, stop, step };
 }
 
-export function parseArguments(stream: TokenStream): Argument[] {
+function parseArguments(stream: TokenStream): Argument[] {
   stream.expect("operator", "(");
   return separated(stream, ")", (): Argument => {
     if (stream.skip("operator", "**")) return { value: parseExpression(stream), spread: "dict" };

@@ -8,19 +8,24 @@ import { Float, Tuple, typeName } from "./values.js";
 export function formatPercent(format: string, given: Value, budget: Budget): string {
   const values = given instanceof Tuple ? given.items : [given];
   let used = 0;
-  const text = replaceWithin(budget, format, /%(?:\((.*?)\))?([-+ #0]*)(\*|\d*)(?:\.(\d+))?([a-zA-Z%])/g, (match) => {
-    const [whole, name, flags = "", width = "", precision, kind = ""] = match;
-    if (kind === "%") return "%";
-    if (width === "*") throw new TemplateError("a width of * is not supported");
-    const named = given instanceof Map && name !== undefined;
-    if (!named && used >= values.length) throw new TemplateError("not enough arguments for format string");
-    const value = named ? given.get(name) : values[used++];
-    const written = writeValue(kind, value, precision === undefined ? undefined : Number(precision), budget);
-    if (written === undefined) throw new TemplateError(`unsupported format character in ${whole}`);
-    const signed = flags.includes("+") && "dif".includes(kind) && !written.startsWith("-") ? `+${written}` : written;
-    const align = flags.includes("-") ? "<" : flags.includes("0") && kind !== "s" && kind !== "r" ? "=" : ">";
-    return pad(signed, { width: Number(width), align, fill: align === "=" ? "0" : " " }, budget);
-  });
+  const text = replaceWithin(
+    budget,
+    format,
+    /%(?:\(([^()%]*)\))?([-+ #0]*)(\*|\d*)(?:\.(\d+))?([a-zA-Z%])/g,
+    (match) => {
+      const [whole, name, flags = "", width = "", precision, kind = ""] = match;
+      if (kind === "%") return "%";
+      if (width === "*") throw new TemplateError("a width of * is not supported");
+      const named = given instanceof Map && name !== undefined;
+      if (!named && used >= values.length) throw new TemplateError("not enough arguments for format string");
+      const value = named ? given.get(name) : values[used++];
+      const written = writeValue(kind, value, precision === undefined ? undefined : Number(precision), budget);
+      if (written === undefined) throw new TemplateError(`unsupported format character in ${whole}`);
+      const signed = flags.includes("+") && "dif".includes(kind) && !written.startsWith("-") ? `+${written}` : written;
+      const align = flags.includes("-") ? "<" : flags.includes("0") && kind !== "s" && kind !== "r" ? "=" : ">";
+      return pad(signed, { width: Number(width), align, fill: align === "=" ? "0" : " " }, budget);
+    },
+  );
   if (used < values.length && !(given instanceof Map)) {
     throw new TemplateError("not all arguments converted during string formatting");
   }

@@ -1,13 +1,13 @@
 import type { Filter } from "./filter-type.js";
-import { whiteSpace } from "./lexer.js";
 import { formatPercent } from "./python-format.js";
 import type { JsonStyle } from "./python-text.js";
 import { representation, toJson, toText } from "./python-text.js";
 import { bind, integerArgument, textArgument } from "./signature.js";
 import { TemplateError } from "./template-error.js";
-import { capitalize, centered, replaceText, strip } from "./text-methods.js";
+import { capitalize, centered, replaceText, strip } from "./text-operations.js";
 import type { Value } from "./values.js";
 import { Tuple, isTrue, iterate, typeName } from "./values.js";
+import { whiteSpace } from "./white-space.js";
 
 const textFilter =
   (make: (text: string) => string): Filter =>

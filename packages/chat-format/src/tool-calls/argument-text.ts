@@ -1,5 +1,5 @@
 /** Types of the values of a parameter by its name, from the JSON schema of a tool. */
-export type ParameterTypes = ReadonlyMap<string, ReadonlySet<string>>;
+type ParameterTypes = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Tools by name. */
 export type ToolParameters = ReadonlyMap<string, ParameterTypes>;

@@ -195,6 +195,8 @@ test("a long malformed text remains text", () => {
     ["llama-json", `{"${'\\"'.repeat(300_000)}`],
     ["pythonic", `[f(a="${"\\".repeat(600_001)}`],
     ["deepseek", `<｜tool▁call▁begin｜>f<｜tool▁sep｜>${"```json".repeat(30_000)}`],
+    ["deepseek", `<｜tool▁call▁begin｜>f<｜tool▁sep｜>\n\`\`\`json${" ".repeat(300_000)}x\`\`\``],
+    ["mistral", `[TOOL_CALLS]f${" ".repeat(300_000)}x`],
   ];
   for (const [format, text] of texts)
     expect(parseToolCalls(text, { format, tools })).toEqual({ content: text, toolCalls: [] });

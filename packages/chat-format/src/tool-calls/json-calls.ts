@@ -37,18 +37,25 @@ export function mistralCalls(body: string): WrittenCall[] | undefined {
   if (text.startsWith("[")) {
     return text.endsWith("]") ? allOf(topLevelTexts(text.slice(1, -1), ",").map(jsonCall)) : undefined;
   }
-  const [, name, json] = /^([\w.-]+)\s*(?:\[CALL_ID\][^[\]{}]*)?(?:\[ARGS\])?\s*(\{.*\})?$/s.exec(text) ?? [];
+  const [, name, json] = /^([\w.-]+)(?:\[CALL_ID\][^[\]{}]*)?(?:\[ARGS\])?\s*(\{.*\})?$/s.exec(text) ?? [];
   if (name === undefined || (json !== undefined && !isJson(json))) return undefined;
   return [{ name, arguments: normalArguments(json ?? "") }];
 }
 
-/** Reads the forms of DeepSeek: ``function<sep>name ```json {…} ``` ``, or `name<sep>{…}`. */
+const separator = "<｜tool▁sep｜>";
+const fence = "```";
+
+/** Reads the forms of DeepSeek: `function<sep>name`, a line break and JSON in a fence, or `name<sep>{…}`. */
 export function deepSeekCalls(body: string): WrittenCall[] | undefined {
-  const [, first, rest = ""] = /^\s*([^<]*)<｜tool▁sep｜>(.*)$/s.exec(body) ?? [];
-  if (first === undefined) return undefined;
-  const [, name = first, json = rest] = /^([^\n`]*)\n?```json\s*(.*?)\s*```\s*$/s.exec(rest) ?? [];
-  if (name.trim() === "" || (json.trim() !== "" && !isJson(json))) return undefined;
-  return [{ name: name.trim(), arguments: normalArguments(json.trim()) }];
+  const at = body.indexOf(separator);
+  if (at < 0) return undefined;
+  const [kind, rest] = [body.slice(0, at).trim(), body.slice(at + separator.length).trim()];
+  const begin = rest.indexOf(`${fence}json`);
+  const isFenced = begin >= 0 && rest.endsWith(fence) && rest.length > begin + fence.length + 4;
+  const name = isFenced ? rest.slice(0, begin).trim() : kind;
+  const json = isFenced ? rest.slice(begin + fence.length + 4, -fence.length).trim() : rest;
+  if (name === "" || name.includes("\n") || (json !== "" && !isJson(json))) return undefined;
+  return [{ name, arguments: normalArguments(json) }];
 }
 
 function allOf(calls: (WrittenCall | undefined)[]): WrittenCall[] | undefined {
@@ -57,18 +64,18 @@ function allOf(calls: (WrittenCall | undefined)[]): WrittenCall[] | undefined {
 }
 
 /** Splits a text into the objects at its top level. Returns one empty text for anything else between them. */
-function topLevelTexts(text: string, separator: string): string[] {
+function topLevelTexts(text: string, between: string): string[] {
   const texts: string[] = [];
   let depth = 0;
   let start = 0;
-  let between = "";
+  let outside = "";
   for (const { 0: part, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]|[^"{}]+|"/gs)) {
     if (part === '"') return [""];
-    if (depth === 0 && part !== "{") between += part;
+    if (depth === 0 && part !== "{") outside += part;
     if (part === "{" && depth++ === 0) start = index;
     if (part === "}" && --depth === 0) texts.push(text.slice(start, index + 1));
     if (depth < 0) return [""];
   }
-  const separators = between.replaceAll(/\s/g, "");
-  return depth === 0 && separators.replaceAll(separator, "") === "" ? texts : [""];
+  const separators = outside.replaceAll(/\s/g, "");
+  return depth === 0 && separators.replaceAll(between, "") === "" ? texts : [""];
 }

@@ -8,12 +8,12 @@ import type { AnnotationQueues } from "./annotation-queues.js";
 const queue = { project_id: "acme/demo", queue_id: "q" };
 
 async function plansOf(work: (queues: AnnotationQueues) => Promise<unknown>): Promise<string[]> {
-  const { database, plans } = await openRecorded([foundation, annotationQueues]);
-  const queues = openAnnotationQueues(database, () => 1n);
+  const recorded = await openRecorded([foundation, annotationQueues]);
+  const queues = openAnnotationQueues(recorded.database, () => 1n);
   const made = { id: "q", project_id: "acme/demo", name: "q", description: "", scorer_refs: [], created_by: "ann" };
   await queues.create(made);
   await work(queues);
-  return (await plans()).map((steps) => steps.join("; "));
+  return (await recorded.plans()).map((steps) => steps.join("; "));
 }
 
 test("pages of items are read from an index, in the order of each field", async () => {

@@ -38,7 +38,7 @@ export interface CommittedVersion {
 }
 
 /** Of one version. */
-export const maxFiles = 10_000;
+const maxFiles = 10_000;
 const maxAliases = 100;
 const maxTextBytes = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { originalText, storedText } from "../stored-text.js";
 import { checkAlias, checkArtifactName } from "./artifact-names.js";
 
 /** What a client says of a version before it sends its content. */
-export interface DraftFields {
+interface DraftFields {
   name: string;
   type: string;
   description?: string;

@@ -33,12 +33,12 @@ export interface TrackingRun {
   updated_at: bigint;
 }
 
-export interface RunOf {
+interface RunOf {
   project_id: string;
   name: string;
 }
 
-export interface HistoryPage extends RunOf {
+interface HistoryPage extends RunOf {
   /** Position of the first row. */
   start: number;
   limit: number;

@@ -61,16 +61,16 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     const low = graph.op("MatMul", [x, weight(`${at}.a`)]);
     return graph.op("Gemm", [low, weight(`${at}.b`), y], { alpha: { float: adapter.alpha / adapter.rank } });
   };
+  /** x W, plus the bias of the projection if the model has one. */
+  const project = (x: TensorName, name: string, hasBias: boolean | undefined): TensorName =>
+    hasBias ? graph.op("Gemm", [x, weight(name), weight(`${name}_bias`)]) : graph.op("MatMul", [x, weight(name)]);
   const widthOf = (target: LoraTarget) => projectionShape(config, target)[1];
 
   return {
     embed: (tokens) => graph.op("Gather", [weight("embedding"), tokens], { axis: 0 }),
     firstNorm: (x) => norm(x, "layers.0.attention_norm"),
     attentionInputs(h, layer) {
-      const projection = weight(`layers.${layer}.qkv`);
-      const qkv = config.attentionBias
-        ? graph.op("Gemm", [h, projection, weight(`layers.${layer}.qkv_bias`)])
-        : graph.op("MatMul", [h, projection]);
+      const qkv = project(h, `layers.${layer}.qkv`, config.attentionBias);
       const widths = graph.integers(widthOf("q"), widthOf("k"), widthOf("v"));
       const { q, k, v } = graph.ops("Split", [qkv, widths], { axis: 1 }, ["q", "k", "v"]);
       return { q: addAdapter(q, h, layer, "q"), k: addAdapter(k, h, layer, "k"), v: addAdapter(v, h, layer, "v") };
@@ -78,16 +78,17 @@ export function buildBlocks(graph: Graph, { config, adapter, constants }: GraphV
     headNorm: (x, which, layer) => (config.queryKeyNorm ? norm(x, `layers.${layer}.${which}_norm`) : x),
     finish(x, attended, layer) {
       const at = `layers.${layer}`;
-      const output = graph.op("MatMul", [attended, weight(`${at}.attention_output`)]);
+      const output = project(attended, `${at}.attention_output`, config.outputBias);
       const middle = addAndNorm(x, addAdapter(output, attended, layer, "o"), `${at}.feed_forward_norm`);
-      const both = graph.op("MatMul", [middle.h, weight(`${at}.gate_up`)]);
+      const both = project(middle.h, `${at}.gate_up`, config.feedForwardBias);
       const widths = graph.integers(config.feedForwardSize, config.feedForwardSize);
       const split = graph.ops("Split", [both, widths], { axis: 1 }, ["gate", "up"]);
       const gate = addAdapter(split.gate, middle.h, layer, "gate");
       const up = addAdapter(split.up, middle.h, layer, "up");
       const silu = graph.op("com.microsoft.QuickGelu", [gate], { alpha: { float: 1 } });
       const active = graph.op("Mul", [silu, up]);
-      const down = addAdapter(graph.op("MatMul", [active, weight(`${at}.down`)]), active, layer, "down");
+      const product = project(active, `${at}.down`, config.feedForwardBias);
+      const down = addAdapter(product, active, layer, "down");
       const next = layer + 1 < config.layers ? `layers.${layer + 1}.attention_norm` : "final_norm";
       return addAndNorm(middle.x, down, next);
     },

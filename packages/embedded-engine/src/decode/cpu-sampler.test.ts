@@ -39,7 +39,7 @@ test.each(Object.entries(smallModels))(
 test("log-probabilities of sampled tokens are those the trainer computes", async () => {
   for (const config of [smallModels.qwen2, smallModels.qwen3]) {
     const { sampler, weights } = await serveSmallModel({ config });
-    const trainer = await createCpuTrainer({ config, weights, memoryBytes: 2 ** 30, workers: 1 });
+    const trainer = await createCpuTrainer({ config, weights, memoryBytes: 2 ** 30, threads: 1 });
     const requests = [4, 3, 1].map((n, i) =>
       requestOf({ prompt: Int32Array.from({ length: 3 + 4 * i }, (_, at) => at), n, maxTokens: 40 }),
     );

@@ -6,6 +6,7 @@ import type { ParameterSet } from "../model/parameters.js";
 import type { CompletionContext } from "../sampling/completion-sampler.js";
 import type { SamplingResult } from "../sampling/sampling-request.js";
 import { checkSamplingRequest } from "../sampling/sampling-request.js";
+import { operatorThreads } from "../model/operator-threads.js";
 import type { CompiledConstraint } from "./compiled-constraint.js";
 import { compileConstraint } from "./compiled-constraint.js";
 import { createScheduledRequest } from "./scheduled-request.js";
@@ -21,7 +22,7 @@ export interface CpuSamplerSettings {
    * `too_large`.
    */
   memoryBytes: number;
-  /** Threads per graph run. Default 1. */
+  /** Maximum number of threads that compute one operator, which small models do not use. Default 1. */
   threads?: number;
   /** Maximum number of completions decoded at the same time, over all weights. Default 64. */
   maxRows?: number;
@@ -145,7 +146,7 @@ export function createCpuSampler(settings: CpuSamplerSettings): CpuSampler {
     async addModel(id, model) {
       const { config, weights, mode } = model;
       await registry.add(id, async () => {
-        const prepared = await prepareBase(config, weights, { mode, threads });
+        const prepared = await prepareBase(config, weights, { mode, threads: operatorThreads(config, threads) });
         return { prepared, model, base: prepared, release: () => prepared.release() };
       });
     },

@@ -1,5 +1,5 @@
 import type { ModelConfig } from "../model/config.js";
-import { rotaryFrequencies } from "../graph/rotary.js";
+import { rotaryFactor, rotaryFrequencies } from "../graph/rotary.js";
 
 /** Rows [headSize / 2] of cosines and sines: unscaled for keys, times 1 / sqrt(headSize) for queries. */
 export interface RotaryRows {
@@ -18,6 +18,7 @@ export interface RotaryRows {
 export function rotaryRows(config: ModelConfig, rows: number): RotaryRows {
   const frequencies = Float64Array.from(rotaryFrequencies(config));
   const half = frequencies.length;
+  const factor = rotaryFactor(config);
   const scale = 1 / Math.sqrt(config.headSize);
   const [cos, sin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
   const [queryCos, querySin] = [new Float32Array(rows * half), new Float32Array(rows * half)];
@@ -30,7 +31,7 @@ export function rotaryRows(config: ModelConfig, rows: number): RotaryRows {
       for (let i = 0; i < half; i++) {
         const angle = position * frequencies[i]!;
         const at = row * half + i;
-        const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
+        const [cosine, sine] = [factor * Math.cos(angle), factor * Math.sin(angle)];
         cos[at] = cosine;
         sin[at] = sine;
         queryCos[at] = cosine * scale;

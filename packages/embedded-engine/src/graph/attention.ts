@@ -146,7 +146,11 @@ function qkv(config: ModelConfig): Projection<"q" | "k" | "v"> {
 }
 
 function output(config: ModelConfig): Projection<"o"> {
-  return { weight: "attention_output", widths: { o: config.hiddenSize } };
+  return {
+    weight: "attention_output",
+    ...(config.outputBias && { bias: "attention_output_bias" }),
+    widths: { o: config.hiddenSize },
+  };
 }
 
 function rotate({ graph }: LayerContext, value: TensorName, sines: string): TensorName {

@@ -64,9 +64,10 @@ export function feedForwardDimensions(config: ModelConfig): Record<string, Dimen
 }
 
 function gateUp(config: ModelConfig): Projection<"gate" | "up"> {
-  return { weight: "gate_up", widths: { gate: config.feedForwardSize, up: config.feedForwardSize } };
+  const bias = config.feedForwardBias && { bias: "gate_up_bias" };
+  return { weight: "gate_up", ...bias, widths: { gate: config.feedForwardSize, up: config.feedForwardSize } };
 }
 
 function downward(config: ModelConfig): Projection<"down"> {
-  return { weight: "down", widths: { down: config.hiddenSize } };
+  return { weight: "down", ...(config.feedForwardBias && { bias: "down_bias" }), widths: { down: config.hiddenSize } };
 }

@@ -1,9 +1,21 @@
 /**
- * Scaling of the rotary frequencies for long contexts: the Llama 3.1 rule (`rope_type: llama3`), or division by a
- * factor.
+ * Scaling of the rotary frequencies for long contexts: the Llama 3.1 rule (`rope_type: llama3`), YaRN (Peng et al.,
+ * arXiv 2309.00071), or division by a factor.
  */
 export type RotaryScaling =
   | { type: "linear"; factor: number }
+  | {
+      type: "yarn";
+      factor: number;
+      originalContextLength: number;
+      /** Rotations within the original context above which a frequency is kept, and below which it is divided. */
+      betaFast: number;
+      betaSlow: number;
+      /** Factor of the rotated queries and keys. */
+      attentionFactor: number;
+      /** Whether the limits of the interpolated pairs are rounded to whole pairs. */
+      truncate: boolean;
+    }
   | {
       type: "llama3";
       factor: number;
@@ -14,10 +26,10 @@ export type RotaryScaling =
 
 /**
  * Shape of a decoder-only transformer with RMS norm, rotary positions (half-split, as Hugging Face lays them out) and
- * SwiGLU: everything in which the Llama, Qwen2 and Qwen3 families differ.
+ * SwiGLU: everything in which the Llama, Mistral, Qwen2 and Qwen3 families differ.
  */
 export interface ModelConfig {
-  family: "llama" | "qwen2" | "qwen3";
+  family: "llama" | "mistral" | "qwen2" | "qwen3";
   vocabularySize: number;
   hiddenSize: number;
   layers: number;
@@ -39,4 +51,8 @@ export interface ModelConfig {
   queryKeyNorm: boolean;
   /** Whether the query, key and value projections have biases (Qwen2). */
   attentionBias: boolean;
+  /** Whether the output projection of attention has a bias (Llama and Qwen3 with `attention_bias`). */
+  outputBias?: boolean;
+  /** Whether the gate, up and down projections have biases (Llama with `mlp_bias`). */
+  feedForwardBias?: boolean;
 }

@@ -32,12 +32,12 @@ export function modelParameters(config: ModelConfig): ModelParameter[] {
     shapes.push([`${at}attention_norm`, [hiddenSize]], [`${at}qkv`, [hiddenSize, qkv]]);
     if (config.attentionBias) shapes.push([`${at}qkv_bias`, [qkv]]);
     if (config.queryKeyNorm) shapes.push([`${at}query_norm`, [headSize]], [`${at}key_norm`, [headSize]]);
-    shapes.push(
-      [`${at}attention_output`, [queries, hiddenSize]],
-      [`${at}feed_forward_norm`, [hiddenSize]],
-      [`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]],
-      [`${at}down`, [feedForwardSize, hiddenSize]],
-    );
+    shapes.push([`${at}attention_output`, [queries, hiddenSize]]);
+    if (config.outputBias) shapes.push([`${at}attention_output_bias`, [hiddenSize]]);
+    shapes.push([`${at}feed_forward_norm`, [hiddenSize]], [`${at}gate_up`, [hiddenSize, 2 * feedForwardSize]]);
+    if (config.feedForwardBias) shapes.push([`${at}gate_up_bias`, [2 * feedForwardSize]]);
+    shapes.push([`${at}down`, [feedForwardSize, hiddenSize]]);
+    if (config.feedForwardBias) shapes.push([`${at}down_bias`, [hiddenSize]]);
   }
   shapes.push(["final_norm", [hiddenSize]]);
   if (!config.tiedEmbeddings) shapes.push(["head", [vocabularySize, hiddenSize]]);

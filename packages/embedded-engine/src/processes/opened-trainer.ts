@@ -26,7 +26,7 @@ export interface OpenedTrainer {
 }
 
 export async function openTrainer(opening: TrainerOpening): Promise<OpenedTrainer> {
-  const { models, spec, memoryBytes, workers } = opening;
+  const { models, spec, memoryBytes, threads } = opening;
   const { base, baseDigest, ...loaded } = await withLoc(["weights"], () =>
     loadWeights(models, spec.weights, { optimizer: !spec.resetOptimizer }),
   );
@@ -34,7 +34,7 @@ export async function openTrainer(opening: TrainerOpening): Promise<OpenedTraine
   // Moments of all weights do not apply to an adapter that starts from them.
   const optimizer = adapter && !loaded.adapter ? undefined : loaded.optimizer;
   const { config, weights } = loaded;
-  const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes, workers });
+  const cpu = await createCpuTrainer({ config, weights, adapter, optimizer, memoryBytes, threads });
   let { seed } = spec;
   /** Identifies the saved state that the trainer is in; undefined after an optimizer step. */
   let savedState: string | undefined;

@@ -5,6 +5,8 @@ export interface SamplerOpening {
   models: BaseModelSettings;
   /** Memory limit of weights and caches together, in bytes. */
   memoryBytes: number;
+  /** Maximum number of threads that compute one operator. */
+  threads: number;
 }
 
 /** Methods of the sampling process; see `Sampler` in port.ts. Calls are served concurrently. */

@@ -15,7 +15,7 @@ export interface TrainerRequest {
   opening: TrainerOpening;
   /** The adapter that will be trained; undefined for all weights. */
   adapter: LoraConfig | undefined;
-  start(signal: AbortSignal): Promise<TrainerProcess>;
+  start: (signal: AbortSignal) => Promise<TrainerProcess>;
 }
 
 /**
@@ -86,10 +86,11 @@ export function trainerPool({ maxProcesses, idleMs }: TrainerPoolSettings): Trai
       const key = keyOf(request);
       const process = await processFor(request, key, signal);
       inUse.add(process);
-      void process.exited.then(() => {
+      const end = (): void => {
         inUse.delete(process);
         free();
-      });
+      };
+      void process.exited.then(end);
       return process.trainer(request.adapter, async (released) => {
         inUse.delete(process);
         if (released && idleMs > 0 && !closed) keep(process, key);

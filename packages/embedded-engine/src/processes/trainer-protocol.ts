@@ -13,7 +13,7 @@ export interface TrainerOpening {
   spec: TrainerSpec;
   memoryBytes: number;
   /** Maximum number of threads that compute at the same time. */
-  workers: number;
+  threads: number;
 }
 
 /** Methods of a training process; see `Trainer` in port.ts. Calls run one at a time. */

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { blockwiseLength } from "../model/attention-blocks.js";
 import type { ModelConfig } from "../model/config.js";
 import { activationBytes, trainingMemory } from "../model/memory.js";
+import { operatorThreads } from "../model/operator-threads.js";
 import { modelParameters, parameterCount } from "../model/parameters.js";
 
 /** Tokens per batch. The activations of this many fit a processor's cache; larger batches are slower per token. */
@@ -43,20 +44,29 @@ export interface BatchLimits {
   reuseArenas: boolean;
 }
 
+/** How a trainer uses its threads. */
+export interface ComputeThreads {
+  /** Threads that compute different batches, each with weights of its own. */
+  workers: number;
+  /** Threads that compute one operator together. */
+  threadsPerWorker: number;
+}
+
 /**
- * Returns the number of threads that compute gradients: the requested number, else one per core, limited so that each
- * has memory for a batch with all activations.
+ * Divides threads (default: one per core) among workers: as many workers as have memory for a batch with all
+ * activations, which scale best but have weights of their own. Threads that are left divide the operators of large
+ * models.
  */
-export function workerCount(
+export function computeThreads(
   config: ModelConfig,
   adapter: LoraConfig | undefined,
-  memoryBytes: number,
-  requested = availableParallelism(),
-): number {
-  let workers = Math.max(1, Math.min(maxWorkers, Math.floor(requested)));
+  { memoryBytes, threads = availableParallelism() }: { memoryBytes: number; threads?: number },
+): ComputeThreads {
+  const available = Math.max(1, Math.min(maxWorkers, Math.floor(threads)));
   const time = Math.min(config.contextLength, tokensPerBatch);
+  let workers = available;
   while (workers > 1 && batchLimits(config, adapter, { memoryBytes, workers }).modeOf(1, time) !== "keep") workers--;
-  return workers;
+  return { workers, threadsPerWorker: operatorThreads(config, available / workers) };
 }
 
 /**
@@ -69,7 +79,7 @@ export function maxSequenceTokens(
   { memoryBytes, threads }: { memoryBytes: number; threads: number },
 ): number {
   if (trainingMemory(config, adapter).total > memoryBytes) return 0;
-  const workers = workerCount(config, adapter, memoryBytes, threads);
+  const { workers } = computeThreads(config, adapter, { memoryBytes, threads });
   const limits = batchLimits(config, adapter, { memoryBytes, workers });
   let [fits, tooLong] = [1, config.contextLength + 1];
   while (fits + 1 < tooLong) {

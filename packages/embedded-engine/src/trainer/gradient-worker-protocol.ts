@@ -10,6 +10,8 @@ export interface GradientWorkerData {
   adapter?: LoraConfig;
   headRows: number;
   reuseArenas: boolean;
+  /** Threads that compute one operator. */
+  threads: number;
   /** The frozen base weights, if an adapter is trained. The thread gets its own copy. */
   base?: Float32Array;
   /** The trained weights, in shared memory. */

@@ -11,7 +11,7 @@ import { openNetwork } from "./network.js";
 // memory, so changed weights are copied from it, and sums of gradients are copied to it.
 
 const memory = workerData as GradientWorkerData;
-const { config, adapter, headRows, reuseArenas, trained, gradients: sharedGradients, stop } = memory;
+const { config, adapter, headRows, reuseArenas, threads, trained, gradients: sharedGradients, stop } = memory;
 const localWeights = new Float32Array(trained.length);
 const set = parameterSet(adapter ? adapterParameters(config, adapter) : modelParameters(config), localWeights);
 const gradients = emptyGradients(set.parameters);
@@ -48,8 +48,8 @@ function stopped(): boolean {
 }
 
 function open(): Promise<Network> {
-  if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, reuseArenas, stopped });
+  if (!adapter || !memory.base) return openNetwork({ config, weights: set, headRows, reuseArenas, threads, stopped });
   // Memory that is not shared has been copied by the message.
   const weights = parameterSet(modelParameters(config), memory.base as Float32Array<ArrayBuffer>);
-  return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, reuseArenas, stopped });
+  return openNetwork({ config, weights, adapter: { config: adapter, set }, headRows, reuseArenas, threads, stopped });
 }

@@ -27,6 +27,20 @@ const models: Record<string, ModelConfig> = {
   "llama, grouped queries, own head": grouped,
   "llama 3 rotation": { ...stretched, headSize: 8 },
   "linear rotation": { ...smallLlama, rotaryScaling: { type: "linear", factor: 3 } },
+  "yarn rotation": {
+    ...stretched,
+    headSize: 8,
+    rotaryScaling: {
+      type: "yarn",
+      factor: 4,
+      originalContextLength: 24,
+      betaFast: 2,
+      betaSlow: 0.4,
+      attentionFactor: 1.2,
+      truncate: true,
+    },
+  },
+  "llama, all biases": { ...grouped, attentionBias: true, outputBias: true, feedForwardBias: true },
   "qwen2, biases": { ...smallLlama, family: "qwen2", heads: 4, attentionBias: true },
   "qwen3, norm of queries and keys": { ...grouped, family: "qwen3", headSize: 6, queryKeyNorm: true },
 };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { smallLlama } from "../../test/random-models.js";
 import type { TokenSequence } from "@heddle/training";
-import { batchLimits, workerCount } from "./batch-limits.js";
+import { batchLimits, computeThreads } from "./batch-limits.js";
 import { batchOf, headRowsOf, splitBySequence, planMicrobatches } from "./microbatches.js";
 
 const config = { ...smallLlama, hiddenSize: 128, headSize: 64, feedForwardSize: 512, layers: 4, contextLength: 4096 };
@@ -61,9 +61,22 @@ test("less memory leads to recomputation, then fewer threads, then an error", ()
     batchLimits(config, undefined, { memoryBytes, workers: 1 }).modeOf(1, 256),
   );
   expect(modes).toEqual(["keep", "lowMemory", "tooLarge"]);
-  expect(workerCount(config, undefined, 2 ** 32, 8)).toBe(8);
-  expect(workerCount(config, undefined, 2 ** 29, 8)).toBeLessThan(8);
-  expect(workerCount(config, undefined, 2 ** 24, 8)).toBe(1);
+  expect(computeThreads(config, undefined, { memoryBytes: 2 ** 32, threads: 8 }).workers).toBe(8);
+  expect(computeThreads(config, undefined, { memoryBytes: 2 ** 29, threads: 8 }).workers).toBeLessThan(8);
+  expect(computeThreads(config, undefined, { memoryBytes: 2 ** 24, threads: 8 })).toEqual({
+    workers: 1,
+    threadsPerWorker: 1,
+  });
+  // Threads for which a large model leaves no memory divide its operators.
+  const large = { ...config, hiddenSize: 768, feedForwardSize: 2048, layers: 12 };
+  expect(computeThreads(large, undefined, { memoryBytes: 3e9, threads: 4 })).toEqual({
+    workers: 1,
+    threadsPerWorker: 4,
+  });
+  expect(computeThreads(large, undefined, { memoryBytes: 2e10, threads: 2 })).toEqual({
+    workers: 2,
+    threadsPerWorker: 1,
+  });
   const tight = batchLimits(config, undefined, { memoryBytes: 3e7, workers: 1 });
   const plan = planMicrobatches([sequence(250), sequence(20), sequence(20)], tight);
   expect(plan.map(({ indices, lowMemory }) => [indices, lowMemory])).toEqual([

@@ -15,8 +15,8 @@ const rows = {
 };
 const coefficients = Float32Array.from({ length: 13 }, (_, i) => Math.sin(i + 1));
 
-async function evaluated({ headRows }: { headRows: number }) {
-  const network = await openNetwork({ config: smallLlama, weights, headRows });
+async function evaluated({ headRows, threads }: { headRows: number; threads?: number }) {
+  const network = await openNetwork({ config: smallLlama, weights, headRows, threads });
   const gradients = emptyGradients(weights.parameters);
   const pass = await network.forward(batch, { gradient: true, lowMemory: false });
   const { logprobs, entropies } = await network.score(pass, rows, { entropy: true });
@@ -34,6 +34,10 @@ test("logits in batches of rows equal those at once", async () => {
     [...few.logprobs, ...few.entropies!, ...few.sums],
   ];
   a.forEach((value, i) => expect(Math.abs(b[i]! - value)).toBeLessThan(1e-6));
+});
+
+test("threads that divide operators change no bit", async () => {
+  expect(await evaluated({ headRows: 100, threads: 3 })).toEqual(await evaluated({ headRows: 100 }));
 });
 
 const adapter: LoraConfig = { rank: 2, alpha: 6, targets: ["q", "k", "v", "o", "gate", "up", "down"] };

@@ -21,6 +21,8 @@ export interface NetworkSettings {
   headRows: number;
   /** Whether each graph keeps its memory arena between runs. Default true. */
   reuseArenas?: boolean;
+  /** Threads that compute one operator. Default 1. */
+  threads?: number;
   /** Checked before every graph run: a pass rejects with `aborted` once it returns true. Default: never. */
   stopped?: () => boolean;
 }
@@ -84,6 +86,7 @@ export async function openNetwork({
   adapter,
   headRows,
   reuseArenas,
+  threads = 1,
   stopped = () => false,
 }: NetworkSettings): Promise<Network> {
   const missing = await unavailableReason();
@@ -91,7 +94,7 @@ export async function openNetwork({
   const { hiddenSize } = config;
   const kind = { config, adapter: adapter?.config };
   const trainsAllWeights = !adapter;
-  const sessions = sessionCache(reuseArenas);
+  const sessions = sessionCache(threads, reuseArenas);
   const inputsOf = batchInputs(config);
   const tensors = weightTensors(config, weights, adapter);
   const throwIfStopped = () => {
@@ -207,7 +210,10 @@ export async function openNetwork({
 }
 
 /** Opens sessions on first use: a trainer that never scores has no scoring session. */
-function sessionCache(reuseArenas = true): {
+function sessionCache(
+  threads: number,
+  reuseArenas = true,
+): {
   get(name: string, build: () => Uint8Array, options?: { lowMemory: boolean }): Promise<Session>;
   close(): Promise<void>;
 } {
@@ -216,7 +222,7 @@ function sessionCache(reuseArenas = true): {
     async get(name, build, { lowMemory } = { lowMemory: false }) {
       const known = sessions.get(name);
       if (known) return known;
-      const opened = await openSession(build(), { threads: 1, reuseArena: reuseArenas && !lowMemory });
+      const opened = await openSession(build(), { threads, reuseArena: reuseArenas && !lowMemory });
       sessions.set(name, opened);
       return opened;
     },

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function open(changes: Partial<CpuTrainerSettings> = {}): Promise<CpuTrainer> {
   const weights = randomWeights(modelParameters(changes.config ?? config), 1);
-  const trainer = await createCpuTrainer({ config, weights, memoryBytes, workers: 1, ...changes });
+  const trainer = await createCpuTrainer({ config, weights, memoryBytes, threads: 1, ...changes });
   opened.push(trainer);
   return trainer;
 }
@@ -319,7 +319,7 @@ describe("several threads", () => {
 
   test("compute the gradient of one thread reproducibly, and can be aborted", async () => {
     const alone = await open({ config: large });
-    const [first, second] = [await open({ config: large, workers: 2 }), await open({ config: large, workers: 2 })];
+    const [first, second] = [await open({ config: large, threads: 2 }), await open({ config: large, threads: 2 })];
     for (let step = 0; step < 2; step++) {
       const progress: number[] = [];
       const one = await alone.forwardBackward(objective);
@@ -340,7 +340,7 @@ describe("several threads", () => {
   });
 
   test("a progress callback that throws fails only its call", async () => {
-    const trainer = await open({ config: large, workers: 2 });
+    const trainer = await open({ config: large, threads: 2 });
     const onProgress = () => {
       throw new RangeError("no bar to draw");
     };
@@ -353,7 +353,7 @@ describe("several threads", () => {
     const of = () => ({ config: shape, set: randomWeights(adapterParameters(large, shape), 3) });
     const [alone, two] = [
       await open({ config: large, adapter: of() }),
-      await open({ config: large, adapter: of(), workers: 2 }),
+      await open({ config: large, adapter: of(), threads: 2 }),
     ];
     for (let step = 0; step < 2; step++) {
       const { loss } = await alone.forwardBackward(objective);
@@ -363,7 +363,7 @@ describe("several threads", () => {
   });
 
   test("a failing one stops the others, and the next call works", async () => {
-    const trainer = await open({ config: large, workers: 2 });
+    const trainer = await open({ config: large, threads: 2 });
     const before = trainer.weights.flat.slice();
     trainer.weights.flat.fill(NaN);
     await expect(trainer.forwardBackward(objective)).rejects.toMatchObject({ code: "failed" });

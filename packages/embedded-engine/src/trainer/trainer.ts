@@ -13,7 +13,7 @@ import type { ParameterSet } from "../model/parameters.js";
 import { addSums, checkObjective, checkSequences, finishMetrics } from "@heddle/training";
 import type { OptimizerState } from "../weights/optimizer-file.js";
 import { adamStep, checkOptimizerSettings } from "./adam.js";
-import { batchLimits, workerCount } from "./batch-limits.js";
+import { batchLimits, computeThreads } from "./batch-limits.js";
 import type { MicrobatchEvaluation } from "./evaluate-microbatch.js";
 import { emptyGradients } from "./gradients.js";
 import { openGradientWorkers } from "./gradient-workers.js";
@@ -31,8 +31,8 @@ export interface CpuTrainerSettings {
   optimizer?: OptimizerState;
   /** Memory limit of weights, moments and activations together, in bytes. */
   memoryBytes: number;
-  /** Maximum number of threads that compute gradients. Default: as many as cores and memory allow. */
-  workers?: number;
+  /** Maximum number of threads that compute gradients. Default: one per core. */
+  threads?: number;
 }
 
 /** The port's trainer in this process, without saving. */
@@ -50,7 +50,7 @@ export interface CpuTrainer extends Omit<Trainer, "saveState" | "exportWeights" 
  * Creates a trainer in this process. Calls run one at a time. A `forwardBackward` that is rejected as invalid changes
  * nothing; one that fails or is aborted while computing discards the accumulated gradient, also that of earlier calls.
  * While the trainer is open, only `optimStep` may change the weights. Deterministic: the same weights, sequences,
- * settings and number of workers give the same bits on the same machine.
+ * settings and number of threads give the same bits on the same machine.
  */
 export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<CpuTrainer> {
   const { config, weights, adapter, memoryBytes } = settings;
@@ -58,18 +58,27 @@ export async function createCpuTrainer(settings: CpuTrainerSettings): Promise<Cp
   const trained = adapter?.set ?? weights;
   const optimizer = settings.optimizer ?? newOptimizer(trained);
   checkOptimizer(optimizer, trained);
-  const maxWorkers = workerCount(config, adapter?.config, memoryBytes, settings.workers);
+  const { workers: maxWorkers, threadsPerWorker } = computeThreads(config, adapter?.config, settings);
   const limits = batchLimits(config, adapter?.config, { memoryBytes, workers: maxWorkers });
   const { headRows, reuseArenas } = limits;
   const gradients = emptyGradients(trained.parameters);
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const stopped = () => Atomics.load(stop, 0) !== 0;
-  const network = await openNetwork({ config, weights, adapter, headRows, reuseArenas, stopped });
+  const network = await openNetwork({
+    config,
+    weights,
+    adapter,
+    headRows,
+    reuseArenas,
+    threads: threadsPerWorker,
+    stopped,
+  });
   const workers = openGradientWorkers({
     config,
     adapter: adapter?.config,
     headRows,
     reuseArenas,
+    threads: threadsPerWorker,
     base: adapter && weights.flat,
     weights: trained.flat,
     stop,

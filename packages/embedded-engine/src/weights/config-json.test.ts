@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { fixtures } from "../../test/weight-files.js";
 import { HeddleError } from "@heddle/errors";
 import type { ModelConfig } from "../model/config.js";
+import { rotaryFrequencies } from "../graph/rotary.js";
 import { presets } from "../model/presets.js";
 import { modelConfigJson, parseModelConfig } from "./config-json.js";
 import type { JsonObject } from "@heddle/durable-files";
@@ -74,7 +75,26 @@ const qwen3 = {
   vocab_size: 151936,
 };
 
-test("published configurations of the three families are read", () => {
+const mistral = {
+  architectures: ["MistralForCausalLM"],
+  head_dim: 128,
+  hidden_act: "silu",
+  hidden_size: 5120,
+  intermediate_size: 14336,
+  max_position_embeddings: 131072,
+  model_type: "mistral",
+  num_attention_heads: 32,
+  num_hidden_layers: 40,
+  num_key_value_heads: 8,
+  rms_norm_eps: 1e-5,
+  rope_theta: 1000000.0,
+  sliding_window: null,
+  tie_word_embeddings: false,
+  vocab_size: 131072,
+};
+const yarn = { type: "yarn", factor: 4.0, original_max_position_embeddings: 32768 };
+
+test("published configurations of the families are read", () => {
   expect(parseModelConfig(llama)).toEqual({
     family: "llama",
     vocabularySize: 128256,
@@ -110,6 +130,55 @@ test("published configurations of the three families are read", () => {
     attentionBias: false,
     queryKeyNorm: true,
   });
+  expect(parseModelConfig(mistral)).toMatchObject({
+    family: "mistral",
+    headSize: 128,
+    keyValueHeads: 8,
+    attentionBias: false,
+    queryKeyNorm: false,
+  });
+});
+
+test("biases are read where the family has them", () => {
+  expect(parseModelConfig({ ...llama, attention_bias: true, mlp_bias: true })).toMatchObject({
+    attentionBias: true,
+    outputBias: true,
+    feedForwardBias: true,
+  });
+  expect(parseModelConfig({ ...qwen3, attention_bias: true })).toMatchObject({ attentionBias: true, outputBias: true });
+  expect(parseModelConfig(qwen2).outputBias).toBeUndefined();
+});
+
+test("YaRN is read with the defaults of its paper, and its scale of attention in each form", () => {
+  const scalingOf = (change: JsonObject) =>
+    parseModelConfig({ ...qwen2, rope_scaling: { ...yarn, ...change } }).rotaryScaling;
+  const read = scalingOf({});
+  expect(read).toEqual({
+    type: "yarn",
+    factor: 4,
+    originalContextLength: 32768,
+    betaFast: 32,
+    betaSlow: 1,
+    attentionFactor: 0.1 * Math.log(4) + 1,
+    truncate: true,
+  });
+  expect(scalingOf({ attention_factor: 1.5, beta_fast: 8, truncate: false })).toMatchObject({
+    attentionFactor: 1.5,
+    betaFast: 8,
+    truncate: false,
+  });
+  expect(scalingOf({ mscale: 1, mscale_all_dim: 1 })).toMatchObject({ attentionFactor: 1 });
+});
+
+test("the frequencies of YaRN are kept at first, then divided, with a ramp between", () => {
+  const config = parseModelConfig({ ...qwen2, rope_scaling: yarn });
+  const { rotaryScaling: _, ...unscaled } = config;
+  const ratios = rotaryFrequencies(unscaled).map((frequency, pair) => frequency / rotaryFrequencies(config)[pair]!);
+  // Worked out by hand: 32 turns in 32,768 tokens are at pair 11.78, one turn at 19.83.
+  expect(ratios.slice(0, 12).every((ratio) => Math.abs(ratio - 1) < 1e-12)).toBe(true);
+  expect(ratios[11]).toBeCloseTo(1, 12);
+  expect(ratios[14]).toBeCloseTo(1 / (1 - (3 / 9) * 0.75), 9);
+  expect(ratios.slice(20).every((ratio) => Math.abs(ratio - 4) < 1e-9)).toBe(true);
 });
 
 test("absent fields have the defaults of transformers", () => {
@@ -137,13 +206,14 @@ test("the old and the new form of rotary settings are equivalent", async () => {
 });
 
 const refused: [base: JsonObject, change: JsonObject, code: string, field: string, message: RegExp][] = [
-  [llama, { architectures: ["MistralForCausalLM"] }, "unsupported", "architectures", /LlamaForCausalLM, Qwen2/],
+  [llama, { architectures: ["GemmaForCausalLM"] }, "unsupported", "architectures", /LlamaForCausalLM, Mistral/],
+  [mistral, { sliding_window: 4096 }, "unsupported", "sliding_window", /is 4096/],
+  [mistral, { attention_bias: true }, "unsupported", "attention_bias", /of llama and qwen3 only/],
   [llama, { architectures: undefined, model_type: "gemma" }, "unsupported", "model_type", /"gemma"/],
   [llama, { architectures: undefined }, "unsupported", "model_type", /nothing/],
   [llama, { hidden_act: "gelu" }, "unsupported", "hidden_act", /"gelu"/],
-  [llama, { attention_bias: true }, "unsupported", "attention_bias", /output projection/],
-  [qwen3, { attention_bias: true }, "unsupported", "attention_bias", /output projection/],
-  [llama, { mlp_bias: true }, "unsupported", "mlp_bias", /is true/],
+  [qwen2, { attention_bias: true }, "unsupported", "attention_bias", /of llama and qwen3 only/],
+  [qwen3, { mlp_bias: true }, "unsupported", "mlp_bias", /of llama only/],
   [llama, { partial_rotary_factor: 0.5 }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { rope_parameters: { partial_rotary_factor: 0.5 } }, "unsupported", "partial_rotary_factor", /whole heads/],
   [llama, { quantization_config: { bits: 4 } }, "unsupported", "quantization_config", /F32, F16 and BF16/],
@@ -156,7 +226,8 @@ const refused: [base: JsonObject, change: JsonObject, code: string, field: strin
     "layer_types",
     /sliding/,
   ],
-  [llama, { rope_scaling: { rope_type: "yarn", factor: 4 } }, "unsupported", "rope_type", /"yarn"/],
+  [llama, { rope_scaling: { rope_type: "yarn" } }, "invalid", "factor", /missing/],
+  [llama, { rope_scaling: yarn, rope_theta: 1 }, "invalid", "rope_theta", /not above 1/],
   [llama, { rope_scaling: { type: "dynamic", factor: 4 } }, "unsupported", "rope_type", /"dynamic"/],
   [llama, { head_dim: 63 }, "unsupported", "head_dim", /even/],
   [llama, { head_dim: undefined, hidden_size: 2050 }, "invalid", "head_dim", /64.0625/],
@@ -195,23 +266,40 @@ test("sliding windows that no layer uses, or that cover the whole context, are a
     parseModelConfig({ ...qwen2, use_sliding_window: true, max_window_layers: 24, sliding_window: 9 }).layers,
   ).toBe(24);
   expect(parseModelConfig({ ...qwen2, use_sliding_window: true, sliding_window: 32768 }).layers).toBe(24);
+  expect(parseModelConfig({ ...mistral, sliding_window: 131072 }).layers).toBe(40);
+  // Absent, the first models of the family have one of 4,096 tokens.
+  const { sliding_window: _, ...first } = mistral;
+  expect(() => parseModelConfig(first)).toThrow(/sliding_window is 4096/);
+  expect(parseModelConfig({ ...first, max_position_embeddings: 4096 }).layers).toBe(40);
 });
 
 test("a written configuration is read unchanged", () => {
-  const shapes = [...presets.values(), ...[llama, qwen2, qwen3].map((json) => parseModelConfig(json))];
+  const biased = [
+    { ...llama, attention_bias: true, mlp_bias: true },
+    { ...qwen3, attention_bias: true, rope_scaling: yarn },
+  ];
+  const shapes = [
+    ...presets.values(),
+    ...[llama, qwen2, qwen3, mistral, ...biased].map((json) => parseModelConfig(json)),
+  ];
   for (const shape of shapes) expect(parseModelConfig(modelConfigJson(shape))).toEqual(shape);
 });
 
 test("any value in any field gives a configuration or a HeddleError", () => {
   const fields = fc.constantFrom(...Object.keys({ ...llama, ...qwen2, ...qwen3, rope_parameters: 0, layer_types: 0 }));
   fc.assert(
-    fc.property(fc.constantFrom<JsonObject>(llama, qwen2, qwen3), fields, fc.jsonValue(), (base, field, value) => {
-      try {
-        parseModelConfig({ ...base, [field]: value });
-      } catch (error) {
-        expect(error).toBeInstanceOf(HeddleError);
-      }
-    }),
+    fc.property(
+      fc.constantFrom<JsonObject>(llama, qwen2, qwen3, mistral),
+      fields,
+      fc.jsonValue(),
+      (base, field, value) => {
+        try {
+          parseModelConfig({ ...base, [field]: value });
+        } catch (error) {
+          expect(error).toBeInstanceOf(HeddleError);
+        }
+      },
+    ),
     { numRuns: 500 },
   );
 });

@@ -3,7 +3,12 @@ import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
 import type { JsonObject } from "@heddle/durable-files";
 
-const families = { LlamaForCausalLM: "llama", Qwen2ForCausalLM: "qwen2", Qwen3ForCausalLM: "qwen3" } as const;
+const families = {
+  LlamaForCausalLM: "llama",
+  MistralForCausalLM: "mistral",
+  Qwen2ForCausalLM: "qwen2",
+  Qwen3ForCausalLM: "qwen3",
+} as const;
 type Architecture = keyof typeof families;
 
 const maxWidth = 2 ** 17;
@@ -22,9 +27,11 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
   const architecture = readArchitecture(fields);
   const family = families[architecture];
   refuseUnsupportedComputation(fields);
+  const attentionBias = readBias(fields, "attention_bias", family, ["llama", "qwen3"]);
+  const feedForwardBias = readBias(fields, "mlp_bias", family, ["llama"]);
   const hiddenSize = fields.count("hidden_size", maxWidth);
   const heads = fields.count("num_attention_heads", 4096);
-  const keyValueHeads = fields.count("num_key_value_heads", heads, family === "llama" ? heads : undefined);
+  const keyValueHeads = fields.count("num_key_value_heads", heads, defaultKeyValueHeads(family, heads));
   if (heads % keyValueHeads) {
     throw fields.invalid(
       "num_key_value_heads",
@@ -35,7 +42,7 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
   if (headSize % 2) throw fields.unsupported("head_dim", `is ${headSize}; rotary positions need an even one`);
   const layers = fields.count("num_hidden_layers", 1024);
   const contextLength = fields.count("max_position_embeddings", maxContext);
-  refuseSlidingWindow(fields, layers, contextLength);
+  refuseSlidingWindow(fields, family, { layers, contextLength });
   return {
     family,
     vocabularySize: fields.count("vocab_size", maxVocabulary),
@@ -50,7 +57,9 @@ export function parseModelConfig(json: JsonObject): ModelConfig {
     ...readRotary(fields, contextLength),
     tiedEmbeddings: fields.flag("tie_word_embeddings", false),
     queryKeyNorm: family === "qwen3",
-    attentionBias: family === "qwen2",
+    attentionBias: family === "qwen2" || attentionBias,
+    ...(attentionBias && { outputBias: true }),
+    ...(feedForwardBias && { feedForwardBias: true }),
   };
 }
 
@@ -74,10 +83,38 @@ export function modelConfigJson(config: ModelConfig): JsonObject {
     rope_scaling: rotaryJson(config.rotaryScaling),
     tie_word_embeddings: config.tiedEmbeddings,
     attention_dropout: 0,
-    ...(config.family !== "qwen2" && { attention_bias: false }),
-    ...(config.family === "llama" && { mlp_bias: false }),
-    ...(config.family !== "llama" && { use_sliding_window: false }),
+    ...extraFields(config),
   };
+}
+
+/** Fields that not every family has. */
+function extraFields({ family, outputBias = false, feedForwardBias = false }: ModelConfig): JsonObject {
+  const fields: Record<ModelConfig["family"], JsonObject> = {
+    llama: { attention_bias: outputBias, mlp_bias: feedForwardBias },
+    mistral: { sliding_window: null },
+    qwen2: { use_sliding_window: false },
+    qwen3: { attention_bias: outputBias, use_sliding_window: false },
+  };
+  return fields[family];
+}
+
+function defaultKeyValueHeads(family: ModelConfig["family"], heads: number): number | undefined {
+  if (family === "mistral") return 8;
+  return family === "llama" ? heads : undefined;
+}
+
+/** Reads a flag for biases, which only some families have. */
+function readBias(
+  fields: ConfigFields,
+  name: string,
+  family: ModelConfig["family"],
+  of: ModelConfig["family"][],
+): boolean {
+  const isSet = fields.flag(name, false);
+  if (isSet && !of.includes(family)) {
+    throw fields.unsupported(name, `is true; the engine has such biases of ${of.join(" and ")} only`);
+  }
+  return isSet;
 }
 
 function readArchitecture(fields: ConfigFields): Architecture {
@@ -103,10 +140,6 @@ function refuseUnsupportedComputation(fields: ConfigFields): void {
   if (activation !== "silu" && activation !== "swish") {
     throw fields.unsupported("hidden_act", `is ${formatValue(activation)}; the engine computes silu`);
   }
-  if (fields.flag("attention_bias", false)) {
-    throw fields.unsupported("attention_bias", "is true; the engine has no bias on the attention's output projection");
-  }
-  if (fields.flag("mlp_bias", false)) throw fields.unsupported("mlp_bias", "is true; the engine has no such biases");
   if (fields.value("quantization_config") !== undefined) {
     throw fields.unsupported("quantization_config", "is set; the engine reads F32, F16 and BF16 weights only");
   }
@@ -115,7 +148,17 @@ function refuseUnsupportedComputation(fields: ConfigFields): void {
   }
 }
 
-function refuseSlidingWindow(fields: ConfigFields, layers: number, contextLength: number): void {
+function refuseSlidingWindow(
+  fields: ConfigFields,
+  family: ModelConfig["family"],
+  { layers, contextLength }: { layers: number; contextLength: number },
+): void {
+  if (family === "mistral") {
+    // `null` means none, and an absent field the window of the first models of the family.
+    const window = fields.names().includes("sliding_window") ? fields.value("sliding_window") : 4096;
+    if (window === undefined || (typeof window === "number" && window >= contextLength)) return;
+    throw fields.unsupported("sliding_window", `is ${formatValue(window)}; the engine attends to the whole context`);
+  }
   const types = fields.value("layer_types");
   const window = fields.value("sliding_window");
   const coversContext = typeof window === "number" && window >= contextLength;
@@ -151,6 +194,7 @@ function readRotary(fields: ConfigFields, contextLength: number): Pick<ModelConf
     throw fields.invalid("rope_scaling", "and rope_parameters differ");
   }
   const [rotaryScaling] = scalings;
+  if (rotaryScaling?.type === "yarn" && rotaryBase <= 1) throw fields.invalid("rope_theta", "is not above 1");
   return { rotaryBase, ...(rotaryScaling && { rotaryScaling }) };
 }
 
@@ -169,14 +213,45 @@ function readScaling(fields: ConfigFields, contextLength: number): RotaryScaling
         highFrequencyFactor: fields.positive("high_freq_factor"),
         originalContextLength: fields.count("original_max_position_embeddings", maxContext, contextLength),
       };
+    case "yarn":
+      return { type, ...readYarn(fields, contextLength) };
     default:
-      throw fields.unsupported("rope_type", `is ${formatValue(type)}; the engine computes default, linear and llama3`);
+      throw fields.unsupported(
+        "rope_type",
+        `is ${formatValue(type)}; the engine computes default, linear, llama3 and yarn`,
+      );
   }
+}
+
+function readYarn(fields: ConfigFields, contextLength: number): Omit<Extract<RotaryScaling, { type: "yarn" }>, "type"> {
+  const factor = fields.positive("factor");
+  const scale = (weight: number) => (factor <= 1 ? 1 : 0.1 * weight * Math.log(factor) + 1);
+  const hasScales = fields.value("mscale") !== undefined && fields.value("mscale_all_dim") !== undefined;
+  const byDefault = hasScales ? scale(fields.positive("mscale")) / scale(fields.positive("mscale_all_dim")) : scale(1);
+  return {
+    factor,
+    originalContextLength: fields.count("original_max_position_embeddings", maxContext, contextLength),
+    betaFast: fields.positive("beta_fast", 32),
+    betaSlow: fields.positive("beta_slow", 1),
+    attentionFactor: fields.positive("attention_factor", byDefault),
+    truncate: fields.flag("truncate", true),
+  };
 }
 
 function rotaryJson(scaling: RotaryScaling | undefined): JsonObject | null {
   if (!scaling) return null;
   if (scaling.type === "linear") return { rope_type: "linear", factor: scaling.factor };
+  if (scaling.type === "yarn") {
+    return {
+      rope_type: "yarn",
+      factor: scaling.factor,
+      original_max_position_embeddings: scaling.originalContextLength,
+      beta_fast: scaling.betaFast,
+      beta_slow: scaling.betaSlow,
+      attention_factor: scaling.attentionFactor,
+      truncate: scaling.truncate,
+    };
+  }
   return {
     rope_type: "llama3",
     factor: scaling.factor,

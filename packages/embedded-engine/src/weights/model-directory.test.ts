@@ -1,6 +1,7 @@
 import { cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { randomWeights, smallModels } from "../../test/small-models.js";
 import { editJson, fixtures, rawSafetensors, sameBits, scratchDirectories } from "../../test/weight-files.js";
 import { presets } from "../model/presets.js";
 import { initialWeights } from "./initial-weights.js";
@@ -157,3 +158,15 @@ test("a directory without a model says what is missing", async () => {
   await writeFile(join(bare, "config.json"), "x".repeat(2 ** 20 + 1));
   await expect(loadModel(bare)).rejects.toThrow(/config.json is not a file of at most 1048576 bytes/);
 });
+
+test.each(Object.entries(smallModels))(
+  "the weights of %s are written and read to the last bit",
+  async (_name, config) => {
+    const weights = randomWeights(config, 1);
+    const directory = await scratch();
+    await writeModel(directory, { config, weights }, { dtype: "F32" });
+    const read = await loadModel(directory);
+    expect(read.config).toEqual(config);
+    expect(sameBits(read.weights.flat, weights.flat)).toBe(true);
+  },
+);

@@ -35,7 +35,7 @@ const auxiliaryFiles = [
 const carriedFields = ["bos_token_id", "eos_token_id", "pad_token_id", "initializer_range"];
 
 /**
- * Reads the shape of the model in a Hugging Face directory (Llama, Qwen2 and Qwen3).
+ * Reads the shape of the model in a Hugging Face directory (Llama, Mistral, Qwen2 and Qwen3).
  *
  * @throws HeddleError naming file and field: `not_found`, `invalid` or `unsupported`.
  */

@@ -56,9 +56,14 @@ export function tensorLocations(config: ModelConfig): TensorLocation[] {
       vector("self_attn.k_norm.weight", headSize, "key_norm");
     }
     matrix("self_attn.o_proj", queries, allColumns(hiddenSize), "attention_output");
+    if (config.outputBias) vector("self_attn.o_proj.bias", hiddenSize, "attention_output_bias");
     vector("post_attention_layernorm.weight", hiddenSize, "feed_forward_norm");
     for (const range of gateUp) matrix(`mlp.${range.name}`, hiddenSize, range, "gate_up");
     matrix("mlp.down_proj", feedForwardSize, allColumns(hiddenSize), "down");
+    if (config.feedForwardBias) {
+      for (const { name, width, column } of gateUp) vector(`mlp.${name}.bias`, width, "gate_up_bias", column);
+      vector("mlp.down_proj.bias", hiddenSize, "down_bias");
+    }
   }
   locations.push({ tensor: "model.norm.weight", shape: [hiddenSize], parameter: "final_norm" });
   if (!config.tiedEmbeddings) {

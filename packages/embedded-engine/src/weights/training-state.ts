@@ -1,8 +1,8 @@
-import { weightFiles } from "@heddle/training";
 import type { JsonObject, WrittenFile } from "@heddle/durable-files";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { HeddleError } from "@heddle/errors";
+import { weightFiles } from "@heddle/training";
 import type { ConfigFields } from "./config-fields.js";
 import { configFields, formatValue } from "./config-fields.js";
 import { fileDigest } from "./file-digests.js";

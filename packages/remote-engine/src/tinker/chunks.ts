@@ -7,7 +7,7 @@ const maxBytes = 5_000_000;
 const bytesPerEntry = 12;
 
 /** Divides the data of one call into requests. The parts are consecutive and not empty. */
-export function splitData<Item extends Datum>(data: Item[]): { from: number; to: number }[] {
+export function splitData(data: Datum[]): { from: number; to: number }[] {
   const parts: { from: number; to: number }[] = [];
   let bytes = 0;
   for (const [

@@ -2,7 +2,7 @@ import type { TokenSequence } from "@heddle/training";
 import { isJsonObject } from "@heddle/durable-files";
 import { unknownOutcome } from "./unknown-outcome.js";
 
-export interface Tensor {
+interface Tensor {
   data: number[];
   dtype: "int64" | "float32";
   shape: [number];

@@ -1,5 +1,6 @@
 import { isJsonObject } from "@heddle/durable-files";
 import { HeddleError, withLoc } from "@heddle/errors";
+import { digestOf } from "@heddle/training";
 import type {
   BaseModelInfo,
   EngineHealth,
@@ -11,7 +12,7 @@ import type {
 } from "@heddle/training";
 import { openHttpClient } from "../http-client.js";
 import type { RemoteModel, TrainedModel } from "../remote-model.js";
-import { describeRemoteModel, remoteModelDigest } from "../remote-model.js";
+import { describeRemoteModels, remoteModelDigest } from "../remote-model.js";
 import { tinkerApi } from "./api.js";
 import type { CheckpointDescription, RemoteState } from "../checkpoint-directory.js";
 import { adapterDigest, readCheckpointDirectory, requireDigest } from "../checkpoint-directory.js";
@@ -42,20 +43,21 @@ interface TrainableModel {
 /** Opens the trainers of a server that speaks the Tinker wire, such as SkyRL. Nothing is sent before the first call. */
 export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   const { apiKey = "tml-dummy", operationTimeoutMs = 1_800_000, pauseMs = 1000 } = settings;
-  const server = new URL(settings.url).origin;
+  const server = digestOf(["server", new URL(settings.url).origin]);
   const url = new URL("api/v1/", settings.url.endsWith("/") ? settings.url : `${settings.url}/`).href;
   const http = openHttpClient({ url, headers: { "x-api-key": apiKey } });
   const api = tinkerApi({ http, operationTimeoutMs, pauseMs });
   const open = new Set<Trainer>();
 
-  async function modelsOf(): Promise<TrainableModel[]> {
-    const configured = settings.models.flatMap((model) => (model.trainer ? [{ model, trained: model.trainer }] : []));
-    return Promise.all(configured.map(async (each) => ({ ...each, info: await describeRemoteModel(each.model) })));
-  }
+  const configured = settings.models.flatMap((model) => (model.trainer ? [{ ...model, trainer: model.trainer }] : []));
 
   async function modelOf(baseModel: string): Promise<TrainableModel> {
-    const model = (await modelsOf()).find(({ info }) => info.name === baseModel);
-    if (model) return model;
+    const model = configured.find(({ name }) => name === baseModel);
+    if (model) {
+      const { described, unavailableModels } = await describeRemoteModels([model]);
+      if (described[0]) return { ...described[0], trained: model.trainer };
+      throw new HeddleError("unsupported", `${baseModel}: ${unavailableModels[0]?.reason}`, { loc: ["baseModel"] });
+    }
     throw new HeddleError("not_found", `the training server has no model for ${baseModel}`, { loc: ["baseModel"] });
   }
 
@@ -171,15 +173,16 @@ export function openTinkerTrainers(settings: TinkerSettings): TrainerProvider {
   return {
     models: new Set(settings.models.flatMap(({ name, trainer }) => (trainer ? [name] : []))),
     async capabilities() {
-      return { models: (await modelsOf()).map(({ info, trained }) => withCapabilities(info, trained)) };
+      const { described } = await describeRemoteModels(configured);
+      return { models: described.map(({ model, info }) => withCapabilities(info, model.trainer)) };
     },
     async health(): Promise<EngineHealth> {
+      const { unavailableModels } = await describeRemoteModels(configured);
       try {
-        await http({ method: "GET", path: "healthz", timeoutMs: 5000 }).then(({ stream, status }) => {
-          stream.destroy();
-          if (status >= 300) throw new HeddleError("failed", `the training server responded with ${status}`);
-        });
-        return { ok: true };
+        const { stream, status } = await http({ method: "GET", path: "healthz", timeoutMs: 5000 });
+        stream.destroy();
+        if (status >= 300) throw new HeddleError("failed", `it responded with ${status}`);
+        return { ok: true, ...(unavailableModels.length > 0 && { unavailableModels }) };
       } catch (error) {
         return { ok: false, detail: `the training server: ${error instanceof Error ? error.message : String(error)}` };
       }

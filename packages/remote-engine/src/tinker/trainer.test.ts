@@ -292,7 +292,7 @@ describe("a trainer of a server", () => {
         steps: 2,
         seed: 7,
         files: { "adapter_config.json": digest, "adapter_model.safetensors": digest },
-        remote: { server: server.url, rank: 8 },
+        remote: { rank: 8, path: expect.stringMatching(/^tinker:\/\/model_\w+\/weights\/heddle-2-/u) },
       });
       // The archive on the server was only the way to the directory; the state remains.
       expect([...server.saved.keys()].map((path) => path.split("/")[3])).toEqual(["weights"]);

@@ -15,7 +15,6 @@ import { isJsonObject } from "@heddle/durable-files";
 import type { TinkerApi } from "./api.js";
 import { writeCheckpointDirectory } from "../checkpoint-directory.js";
 import { splitData } from "./chunks.js";
-import type { Datum } from "./datum.js";
 import { datumOf, readLogprobs } from "./datum.js";
 import { downloadAdapter } from "./download-adapter.js";
 import type { GradientScale, WireLoss } from "./loss-mapping.js";
@@ -26,7 +25,7 @@ import { unknownOutcome } from "./unknown-outcome.js";
 export interface TinkerTrainerSettings {
   api: TinkerApi;
   http: HttpClient;
-  /** Origin of the server, recorded in saved states. */
+  /** Identity of the server, recorded in saved states. */
   server: string;
   session: TinkerSession;
   /** The model of the server that this trainer changes. */
@@ -50,6 +49,8 @@ interface OperationOptions {
   /** Whether the operation changes weights or gradients, so that the trainer is unusable after an unknown outcome. */
   changes: boolean;
 }
+
+const unloadTimeoutMs = 30_000;
 
 /** A trainer on a server with the Tinker wire. Calls run one at a time, in order: the server numbers them. */
 export class TinkerTrainer implements Trainer {
@@ -100,8 +101,8 @@ export class TinkerTrainer implements Trainer {
         const coefficients = lossCoefficients(trained.objective, logprobs);
         loss = linearLoss(trained.objective.sequences, coefficients, gradientScale);
       }
-      this.#hasGradient = true;
       const logprobs = await this.#forwardBackward(loss, trained.objective.sequences, signal);
+      this.#hasGradient = true;
       const output = objectiveLoss(trained.objective, logprobs);
       onProgress?.(output.sums["trainedTokens"] ?? 0);
       const all = emptyLogprobs(objective);
@@ -139,9 +140,10 @@ export class TinkerTrainer implements Trainer {
     if (this.#closed) return;
     this.#closed = true;
     await this.#last;
+    const signal = AbortSignal.timeout(unloadTimeoutMs);
     try {
-      const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true });
-      await api.result(id);
+      const { request_id: id } = await api.post("unload_model", { model_id: modelId }, { repeatable: true, signal });
+      await api.result(id, signal);
     } finally {
       // Without heartbeats, the server unloads a model that could not be unloaded now.
       session.close();
@@ -194,7 +196,7 @@ export class TinkerTrainer implements Trainer {
 
   async #forwardBackward(loss: WireLoss, sequences: TokenSequence[], signal?: AbortSignal): Promise<Float64Array[]> {
     const results: Float64Array[] = [];
-    for (const { from, to } of splitData<Datum>(loss.data)) {
+    for (const { from, to } of splitData(loss.data)) {
       const body = { forward_backward_input: { ...loss, data: loss.data.slice(from, to) } };
       const result = await this.#operate("forward_backward", body, { changes: true, signal });
       try {

@@ -85,7 +85,7 @@ function constraintOf(output: StructuredOutput): Record<string, unknown> {
       return { choice: output.choices };
     case "grammar":
       return { grammar: output.grammar };
-    case "structural_tag":
+    default:
       return { structural_tag: JSON.stringify(output.tag) };
   }
 }

@@ -7,7 +7,7 @@ const maxEventBytes = 64 * 1024 * 1024;
  *
  * @throws HeddleError `failed` when the stream ends before `[DONE]` or an event is not JSON.
  */
-export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
+export async function* readEvents(body: AsyncIterable<Buffer>): AsyncGenerator {
   const decoder = new TextDecoder();
   let buffered = "";
   for await (const bytes of body) {

@@ -7,7 +7,7 @@ import type { HttpResponse } from "../http-client.js";
 import { openHttpClient } from "../http-client.js";
 import type { RemoteModel } from "../remote-model.js";
 import { requireDigest } from "../checkpoint-directory.js";
-import { describeRemoteModel } from "../remote-model.js";
+import { describeRemoteModels } from "../remote-model.js";
 import type { ServerResponse } from "../server-response.js";
 import { errorOf, readResponse, reasonOf, retryAfterMs } from "../server-response.js";
 import { ServerUnreachable, toHeddleError } from "../server-unreachable.js";
@@ -154,21 +154,21 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   return {
     models: new Set(served.map(({ name }) => name)),
     async capabilities() {
-      const models = await Promise.all(
-        served.map(async (model) => {
-          const info = await describeRemoteModel(model);
-          const sampling = { contextLength: model.inference.contextLength ?? info.contextLength, fullWeights: false };
-          return { ...info, sampling };
-        }),
-      );
+      const { described } = await describeRemoteModels(served);
+      const models = described.map(({ model, info }) => {
+        const contextLength = model.inference.contextLength ?? info.contextLength;
+        return { ...info, sampling: { contextLength, fullWeights: false } };
+      });
       return { models };
     },
     async health() {
+      const { unavailableModels } = await describeRemoteModels(served);
       try {
         const models = await readResponse(await http({ method: "GET", path: "v1/models", timeoutMs: 5000 }));
         if (models.status >= 300) throw errorOf(server, models);
         const missing = served.find(({ inference }) => !modelNames(models.body).includes(inference.model));
-        return missing ? { ok: false, detail: `${server} does not serve ${missing.inference.model}` } : { ok: true };
+        if (missing) return { ok: false, detail: `${server} does not serve ${missing.inference.model}` };
+        return { ok: true, ...(unavailableModels.length > 0 && { unavailableModels }) };
       } catch (error) {
         return { ok: false, detail: `${server}: ${error instanceof Error ? error.message : String(error)}` };
       }
@@ -189,7 +189,7 @@ export function openVllmSampler(settings: VllmSettings): SamplerProvider {
   };
 }
 
-async function* oneChunk(response: HttpResponse, signal: AbortSignal): AsyncGenerator<unknown> {
+async function* oneChunk(response: HttpResponse, signal: AbortSignal): AsyncGenerator {
   yield (await readResponse(response, signal)).body;
 }
 

@@ -2,7 +2,7 @@ import type { ArtifactVersion, Caller } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { mayRead } from "../access/authorize.js";
 import { splitProject } from "../access/project-id.js";
-import type { Services } from "../services.js";
+import type { ArtifactStores } from "./artifact-stores.js";
 
 /** What an artifact URI names. */
 export interface ArtifactUri {
@@ -21,11 +21,11 @@ export function parseArtifactUri(uri: string): ArtifactUri | undefined {
   const rest = /^[a-z0-9+.-]*artifact:\/\/\/?(.*)$/is.exec(uri)?.[1];
   const [entity, project, last, more] = rest?.split("/") ?? [];
   if (entity === undefined || project === undefined || last === undefined || more !== undefined) return undefined;
-  const project_id = `${entity}/${project}`;
+  const projectId = `${entity}/${project}`;
   const colon = last.indexOf(":");
   const [name, selector] = colon === -1 ? [last, undefined] : [last.slice(0, colon), last.slice(colon + 1)];
-  if (splitProject(project_id) === undefined || name === "" || selector === "") return undefined;
-  return { project_id, name, ...(selector !== undefined && { selector }) };
+  if (splitProject(projectId) === undefined || name === "" || selector === "") return undefined;
+  return { project_id: projectId, name, ...(selector !== undefined && { selector }) };
 }
 
 /** The URI of an artifact in the scheme of this service. */
@@ -38,7 +38,7 @@ export function artifactUri({ project_id, name, selector }: ArtifactUri): string
  * such version, or the caller may not read its project.
  */
 export async function resolveArtifact(
-  { control }: Pick<Services, "control">,
+  { control }: Pick<ArtifactStores, "control">,
   caller: Caller,
   uri: string,
 ): Promise<ArtifactVersion> {

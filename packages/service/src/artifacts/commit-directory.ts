@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CommittedVersion, NewArtifactVersion } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { Services } from "../services.js";
+import type { ArtifactStores } from "./artifact-stores.js";
 import { storeContent } from "./store-content.js";
 
 /**
@@ -11,7 +11,7 @@ import { storeContent } from "./store-content.js";
  * Throws `invalid` for what is neither a file nor a directory.
  */
 export async function commitDirectory(
-  services: Pick<Services, "control" | "blobs">,
+  services: ArtifactStores,
   directory: string,
   version: Omit<NewArtifactVersion, "files">,
 ): Promise<CommittedVersion> {

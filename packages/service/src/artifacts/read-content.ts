@@ -2,11 +2,11 @@ import { blobKeyOf } from "@heddle/blob-store";
 import type { BlobReader, BlobReadOptions } from "@heddle/blob-store";
 import type { ArtifactContent } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { Services } from "../services.js";
+import type { ArtifactStores } from "./artifact-stores.js";
 
 /** Opens content of a version. Content that is not in the blob store is `corrupt`: a version never loses its files. */
 export async function readContent(
-  { blobs }: Pick<Services, "blobs">,
+  { blobs }: Pick<ArtifactStores, "blobs">,
   { sha256 }: ArtifactContent,
   options?: BlobReadOptions,
 ): Promise<BlobReader> {

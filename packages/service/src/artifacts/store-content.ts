@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ArtifactContent } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
-import type { Services } from "../services.js";
+import type { ArtifactStores } from "./artifact-stores.js";
 
 export interface ExpectedContent {
   sha256?: string;
@@ -14,7 +14,7 @@ export interface ExpectedContent {
  * the expected one; nothing of it is kept.
  */
 export async function storeContent(
-  { control, blobs }: Pick<Services, "control" | "blobs">,
+  { control, blobs }: ArtifactStores,
   projectId: string,
   source: AsyncIterable<Uint8Array>,
   expected: ExpectedContent = {},

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
-import type { Services } from "../services.js";
+import type { ArtifactStores } from "./artifact-stores.js";
 import { readContent } from "./read-content.js";
 
 const pageSize = 1000;
@@ -13,7 +13,7 @@ const pageSize = 1000;
  * end of its name; only a crash leaves one behind.
  */
 export async function writeDirectory(
-  services: Pick<Services, "control" | "blobs">,
+  services: ArtifactStores,
   version: ArtifactVersion,
   directory: string,
 ): Promise<void> {
@@ -37,7 +37,7 @@ export async function writeDirectory(
 
 /** All files of a version in the order of their paths. */
 export async function* filesOf(
-  { control }: Pick<Services, "control">,
+  { control }: Pick<ArtifactStores, "control">,
   { id }: ArtifactVersion,
 ): AsyncGenerator<ArtifactFile> {
   let after: string | undefined;

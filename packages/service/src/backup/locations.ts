@@ -23,5 +23,5 @@ export function printExternalParts(config: Config, print: (line: string) => void
   if (config.clickhouseUrl !== undefined) print("traces: on the ClickHouse server (its own BACKUP DATABASE trace)");
   if (filesDirectory(config) === undefined) print("files: on S3 (versioning or replication of the bucket)");
   if (controlPlaneFile(config) === undefined)
-    print("keys, users, projects and annotation queues: on the Postgres server (pg_dump)");
+    print("keys, users, projects, annotation queues, models, jobs and artifacts: on the Postgres server (pg_dump)");
 }

@@ -35,7 +35,9 @@ export function completionCall(
   };
   const details = trained === undefined ? run.details : { ...run.details, logprobs: true, tokenIds: true };
   const output = "result" in outcome ? completionOf(run, outcome.result, details) : undefined;
-  const usage = output === undefined ? {} : { [run.request.model ?? ""]: { requests: 1, ...output.usage } };
+  // One name for all spellings that requests use.
+  const model = trained === undefined ? base.name : `${trained.model.project_id}/${trained.model.name}`;
+  const usage = output === undefined ? {} : { [model]: { requests: 1, ...output.usage } };
   return {
     part: "complete",
     start: {

@@ -18,7 +18,7 @@ export class TextModels {
 
   /** Throws as `openTokenizer` and `openChatTemplate` do. */
   async of({ name, directory }: BaseModelInfo): Promise<TextModel> {
-    const model = this.#open.get(directory) ?? openTextModel(directory, !name.startsWith("dir:"));
+    const model = this.#open.get(directory) ?? openTextModel(directory, isBundled(name));
     this.#open.delete(directory);
     this.#open.set(directory, model);
     const [oldest] = this.#open.keys();
@@ -30,6 +30,10 @@ export class TextModels {
       throw error;
     }
   }
+}
+
+function isBundled(name: string): boolean {
+  return name === "heddle/starter" || name.startsWith("random:");
 }
 
 /** A template that an operator put into a directory may be anybody's: only that of a bundled model is trusted. */

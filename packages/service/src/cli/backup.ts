@@ -36,16 +36,16 @@ export async function backupCommand(args: string[], config: Config, print: (line
     print(`traces: ${tables} tables`);
     if (tables > 0) parts.push("traces");
   }
+  const controlPlane = controlPlaneFile(config);
+  if (controlPlane !== undefined) {
+    copyDatabase(controlPlane, join(to, "control.db"));
+    print("keys, users, projects, annotation queues, models, jobs and artifacts");
+    parts.push("control-plane");
+  }
   const files = filesDirectory(config);
   if (files !== undefined) {
     print(`files: ${await copyFiles(join(files, "sha256"), join(to, "files", "sha256"))}`);
     parts.push("files");
-  }
-  const controlPlane = controlPlaneFile(config);
-  if (controlPlane !== undefined) {
-    copyDatabase(controlPlane, join(to, "control.db"));
-    print("keys, users, projects and annotation queues");
-    parts.push("control-plane");
   }
   const key = join(config.dataDir, keyFile);
   if (existsSync(key)) copyFileSync(key, join(to, keyFile));

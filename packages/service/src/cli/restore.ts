@@ -46,7 +46,7 @@ export async function restoreCommand(args: string[], config: Config, print: (lin
   if (parts.includes("control-plane") && controlPlane !== undefined) {
     mkdirSync(dirname(controlPlane), { recursive: true, mode: 0o700 });
     copyFileSync(join(from, "control.db"), controlPlane);
-    print("keys, users, projects and annotation queues");
+    print("keys, users, projects, annotation queues, models, jobs and artifacts");
   }
   if (existsSync(join(from, keyFile))) copyFileSync(join(from, keyFile), join(config.dataDir, keyFile));
   printExternalParts(config, print);

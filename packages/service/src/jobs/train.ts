@@ -21,8 +21,8 @@ export function trainingJobKinds(services: Services): JobKind[] {
     name,
     pool: "training",
     run: async (claimed, attempt) => await train(services, claimed, attempt),
-    async fail({ id }, error_message) {
-      await end(services, id, { state: "failed", error_message, error_type: "failed" });
+    async fail({ id }, reason) {
+      await end(services, id, { state: "failed", error_message: reason, error_type: "failed" });
     },
     async cancel({ id }) {
       await end(services, id, { state: "cancelled", error_message: "the job was cancelled", error_type: "cancelled" });

@@ -81,7 +81,9 @@ export async function createSftJob(services: Used, request: SftRequest): Promise
   });
   return await create(services, request, {
     kind: "sft",
-    request_digest: sha256(JSON.stringify([version.digest, Object.entries(config).toSorted()])),
+    request_digest: sha256(
+      JSON.stringify([version.digest, Object.entries(config).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
+    ),
     config: JSON.stringify(config),
     warnings: [...unknownSettings, ...Object.keys(experimentalConfig)].map(unknownSetting),
     data_source: version.id,

@@ -4,16 +4,24 @@ import { toWireError } from "@heddle/threads";
 import type { PackerRequest, PackerResponse } from "./packer-protocol.js";
 import { TrajectoryPacker } from "./trajectory-packer.js";
 
-const packer = new TrajectoryPacker();
+let packer = new TrajectoryPacker();
 
+/** Begins with another body after the last chunk of one, and after an error. */
 function respondTo({ chunk }: PackerRequest): PackerResponse {
   try {
-    return chunk === null ? { header: packer.finish() } : { lines: packer.push(chunk) };
+    if (chunk !== null) return { lines: packer.push(chunk) };
+    const header = packer.finish();
+    packer = new TrajectoryPacker();
+    return { header };
   } catch (error) {
+    packer = new TrajectoryPacker();
     if (!(error instanceof Problem)) return { error: toWireError(error) };
     const { status, message, details } = error;
     return { problem: { status, message, details } };
   }
 }
 
-parentPort?.on("message", (request: PackerRequest) => parentPort?.postMessage(respondTo(request)));
+parentPort?.on("message", (request: PackerRequest) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  parentPort?.postMessage(respondTo(request));
+});

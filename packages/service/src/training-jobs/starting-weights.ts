@@ -32,9 +32,9 @@ export async function startingWeights(
     return { from: { baseModel }, resetOptimizer: false, ...(await newAdapter(services, baseModel)) };
   const previous = checkpoint.job_id === null ? undefined : await services.control.trainingJobs.get(checkpoint.job_id);
   // The moments of one objective would mislead the other.
-  if (previous?.kind !== job.kind || !previous.optimizer_files?.length) {
-    return { from: { baseModel, checkpoint: weights }, resetOptimizer: true };
-  }
+  if (previous?.kind !== job.kind) return { from: { baseModel, checkpoint: weights }, resetOptimizer: true };
+  // A training server keeps the state of the optimizer itself.
+  if (!previous.optimizer_files?.length) return { from: { baseModel, checkpoint: weights }, resetOptimizer: false };
   await withOptimizer(services, weights, previous.optimizer_files, directory.start);
   return { from: { baseModel, checkpoint: directory.start }, resetOptimizer: false };
 }

@@ -110,8 +110,9 @@ test.each([
 
 const whole = body([{ trajectories: [trajectory(1)] }]);
 test.each([
-  ["nothing", "", 400],
-  ["text", "hello", 422],
+  ["nothing", "", 422],
+  ["text", "hello", 400],
+  ["a number", "7", 422],
   ["half", whole.slice(0, -20), 400],
   ["more than one value", `${whole}{}`, 400],
   ["a missing comma", whole.replace(',"trajectory', '"trajectory'), 400],

@@ -31,6 +31,7 @@ export class TrajectoryPacker {
       trajectory: (part) => this.#addTrajectory(part),
       group: (members) => this.#addGroup(members),
       other: (text) => void this.#read(`[${text}]`, []),
+      noObject: (text) => void readBodyPart(operation, text),
       member: (key, text) => void this.#members.push(`${JSON.stringify(key)}:${text}`),
     });
   }

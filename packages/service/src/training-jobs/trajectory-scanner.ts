@@ -15,6 +15,8 @@ export interface ScannedParts {
   group(members: ScannedPart): void;
   /** An item of `trajectory_groups` that is no object. */
   other(text: string): void;
+  /** A body that is no object. */
+  noObject(text: string): void;
   /** Another member of the body. */
   member(key: string, text: string): void;
 }
@@ -88,6 +90,8 @@ export class TrajectoryScanner {
 
   /** To be called after the last chunk. */
   end(): void {
+    if (this.#capture?.isScalar === true && this.#frames.length === 0) this.#captured(this.#capture, 0);
+    if (this.#state === "start") this.#found.noObject("");
     if (this.#state !== "end") throw this.#malformed("it ends too early", 0);
   }
 
@@ -97,8 +101,11 @@ export class TrajectoryScanner {
     const frame = this.#frames.at(-1);
     if (frame === undefined) {
       if (this.#state === "end") throw this.#malformed("something follows the end of the value", at);
-      if (c !== 0x7b) throw Problem.invalid([{ loc: ["body"], msg: "Not a valid object", type: "object_type" }]);
       this.#state = "inside";
+      if (c !== 0x7b) {
+        this.#begin("value", c);
+        return at;
+      }
       this.#enter("body");
       return at + 1;
     }
@@ -190,8 +197,12 @@ export class TrajectoryScanner {
 
   #captured({ role, parts, bytes, hasBareNumber }: Capture, at: number): void {
     const frame = this.#frames.at(-1);
-    if (frame === undefined) return;
     const text = this.#decode(parts, at);
+    if (frame === undefined) {
+      this.#state = "end";
+      this.#found.noObject(text);
+      return;
+    }
     if (role === "key") {
       frame.key = this.#keyOf(text, at);
       frame.expected = "colon";

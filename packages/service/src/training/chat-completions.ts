@@ -1,9 +1,10 @@
 import { callerMay } from "@heddle/control-plane";
 import type { Role } from "@heddle/control-plane";
+import { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
 import type { CreateChatCompletionRequest, TrainingHandlers } from "@heddle/server-stub/training";
 import { checkProject } from "../access/authorize.js";
-import { splitProject } from "../access/project-id.js";
+import { projectIdRule, splitProject } from "../access/project-id.js";
 import type { ModelAccess } from "../chat-completions/completions.js";
 import type { Caller, Services } from "../services.js";
 
@@ -52,10 +53,12 @@ function accessOf(caller: Caller, right: Role): ModelAccess {
   };
 }
 
-/** Throws `forbidden` for a project that the request names and the caller may not write. */
+/** Throws `unprocessable` for text that names no project, `forbidden` for one that the caller may not write. */
 function projectOf(given: string | undefined, caller: Caller): string {
   if (given === undefined) return `${caller.entity}/${defaultProject}`;
   const projectId = given.includes("/") ? given : `${caller.entity}/${given}`;
+  if (splitProject(projectId) === undefined)
+    throw new HeddleError("unprocessable", projectIdRule, { loc: ["OpenAI-Project"] });
   checkProject(caller, "write", projectId);
   return projectId;
 }

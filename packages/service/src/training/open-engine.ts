@@ -17,6 +17,7 @@ export async function openTrainingEngine(config: Config, log: (line: string) => 
     models: { directories: modelDirectories(modelsDir) },
     memoryBytes: trainingMemoryBytes,
     trainingProcesses: trainingConcurrency,
+    adapterRank: config.loraRank,
     log,
   });
   const trainers =

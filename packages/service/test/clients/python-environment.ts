@@ -44,9 +44,10 @@ export async function installPython(name: string, packages: string[]): Promise<P
     remove,
     async run(args, env) {
       const child = spawn(python, args, {
+        cwd: directory,
         env: { PATH: process.env["PATH"] ?? "", HOME: directory, TMPDIR: directory, ...env },
         stdio: ["ignore", "inherit", "pipe"],
-        timeout: 120_000,
+        timeout: 300_000,
       });
       // Links and progress, of interest only when something fails.
       let log = "";

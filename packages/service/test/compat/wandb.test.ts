@@ -73,8 +73,16 @@ interface Node {
 async function announce(projectId: string, files: Record<string, string>, sent = files, text = manifest(files)) {
   const [entityName, projectName] = projectId.split("/");
   const input = {
-    ...{ entityName, projectName, artifactTypeName: "dataset", artifactCollectionName: "data" },
-    aliases: [{ artifactCollectionName: "data", alias: "best" }],
+    entityName,
+    projectName,
+    artifactTypeName: "dataset",
+    artifactCollectionName: "data",
+    aliases: [
+      {
+        artifactCollectionName: "data",
+        alias: "best",
+      },
+    ],
     metadata: '{"format":"jsonl"}',
   };
   const created = await ask<Created>(createArtifact, { input });
@@ -82,7 +90,9 @@ async function announce(projectId: string, files: Record<string, string>, sent =
   const made = await ask<{ createArtifactManifest: { artifactManifest: { file: { uploadUrl: string } } } }>(
     createManifest,
     {
-      ...{ artifactID, name: "wandb_manifest.json", includeUpload: true },
+      artifactID,
+      name: "wandb_manifest.json",
+      includeUpload: true,
     },
   );
   const manifestUrl = made.data?.createArtifactManifest.artifactManifest.file.uploadUrl ?? "";
@@ -122,7 +132,11 @@ describe("an artifact of the wandb SDK", () => {
           artifactCollection: { __typename: "ArtifactSequence", name: "data" },
           artifact: {
             id: artifactID,
-            ...{ state: "COMMITTED", size: 20, fileCount: 2, digest, metadata: '{"format":"jsonl"}' },
+            state: "COMMITTED",
+            size: 20,
+            fileCount: 2,
+            digest,
+            metadata: '{"format":"jsonl"}',
             kind: { name: "dataset" },
             aliases: [{ alias: "best" }, { alias: "latest" }],
           },
@@ -134,7 +148,12 @@ describe("an artifact of the wandb SDK", () => {
     let cursor: string | null = null;
     do {
       const page: Response<FileUrls> = await ask<FileUrls>(fileUrls, {
-        ...{ entity, project, collection: "data", alias: "latest", cursor, perPage: 1 },
+        entity,
+        project,
+        collection: "data",
+        alias: "latest",
+        cursor,
+        perPage: 1,
       });
       const { edges, pageInfo } = page.data?.project.artifactCollection.artifactMembership.files ?? noFiles;
       for (const { node } of edges) read[node.name] = await (await get(node.directUrl)).text();
@@ -154,14 +173,17 @@ describe("an artifact of the wandb SDK", () => {
     expect(Buffer.from(bytes).toString()).toBe("more");
 
     const input = {
-      ...{
-        entityName: entity,
-        projectName: project,
-        artifactTypeName: "dataset",
-        artifactCollectionName: "data",
-        digest,
-      },
-      aliases: [{ artifactCollectionName: "data", alias: "again" }],
+      entityName: entity,
+      projectName: project,
+      artifactTypeName: "dataset",
+      artifactCollectionName: "data",
+      digest,
+      aliases: [
+        {
+          artifactCollectionName: "data",
+          alias: "again",
+        },
+      ],
     };
     const same = await ask<Created>(createArtifact, { input });
     expect(same.data?.createArtifact.artifact).toMatchObject({ id: artifactID, state: "COMMITTED" });
@@ -306,8 +328,13 @@ describe("a run of the wandb SDK", () => {
       model: {
         name: project,
         bucket: {
-          ...{ name: "run 1", config: '{"lr":1.0}', summaryMetrics: '{"loss":0.5}', historyLineCount: 3 },
-          ...{ historyTail: '["{\\"loss\\":0.5}"]', eventsTail: "[]", tags: ["a"] },
+          name: "run 1",
+          config: '{"lr":1.0}',
+          summaryMetrics: '{"loss":0.5}',
+          historyLineCount: 3,
+          historyTail: '["{\\"loss\\":0.5}"]',
+          eventsTail: "[]",
+          tags: ["a"],
         },
       },
     });

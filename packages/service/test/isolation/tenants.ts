@@ -92,7 +92,13 @@ export async function seededTenant(
   // What runs in the background must not change the project while it is compared.
   await vi.waitFor(
     async () => {
-      const due = await service.services.control.jobs.nextDue(["evaluate", "rescore", "score-calls"]);
+      const due = await service.services.control.jobs.nextDue([
+        "evaluate",
+        "rescore",
+        "score-calls",
+        "train-rl",
+        "train-sft",
+      ]);
       expect(due).toBeUndefined();
     },
     { timeout: 20_000, interval: 50 },

@@ -111,7 +111,9 @@ test("content with another digest, and content that is not complete, is not kept
 
   const url = new URL(await service.listen());
   const cut = request({
-    ...{ host: url.hostname, port: url.port, method: "POST" },
+    host: url.hostname,
+    port: url.port,
+    method: "POST",
     path: `/v1/artifact-contents/${where.entity}/${where.project}`,
     headers: {
       authorization: `Bearer ${service.owner_key}`,
@@ -139,9 +141,14 @@ test("content goes to disk as it arrives", async () => {
   const hash = createHash("sha256");
   const response = await new Promise<string>((resolve, reject) => {
     const upload = request({
-      ...{ host: url.hostname, port: url.port, method: "POST" },
+      host: url.hostname,
+      port: url.port,
+      method: "POST",
       path: `/v1/artifact-contents/${where.entity}/${where.project}`,
-      headers: { authorization: `Bearer ${service.owner_key}`, "content-type": "application/octet-stream" },
+      headers: {
+        authorization: `Bearer ${service.owner_key}`,
+        "content-type": "application/octet-stream",
+      },
     });
     upload.on("response", (incoming) => {
       let text = "";

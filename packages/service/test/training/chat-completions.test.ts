@@ -357,7 +357,7 @@ describe("a completion is recorded as a call", () => {
       output: { choices: [{ logprobs: { content: expect.any(Array) }, token_ids: expect.any(Array) }] },
     });
     const { usage } = (await response.json()) as { usage: object };
-    expect(call?.summary).toMatchObject({ usage: { [name]: { requests: 1, ...usage } } });
+    expect(call?.summary).toMatchObject({ usage: { [`${projectId}/${name}`]: { requests: 1, ...usage } } });
   });
 
   test("in the project that the request names for a base model, streams too", async () => {
@@ -380,6 +380,8 @@ describe("a completion is recorded as a call", () => {
       .createChatCompletion({ ...ask(), stream: false, "OpenAI-Project": "rival/demo" })
       .catch((error: { status: number; body: unknown }) => [error.status, error.body]);
     expect(refused).toMatchObject([403, { error: { type: "PermissionDeniedError" }, detail: "Forbidden" }]);
+    const unclear = await send(ask(), { "openai-project": "a/" });
+    expect([unclear.status, await unclear.json()]).toMatchObject([422, { error: { param: "OpenAI-Project" } }]);
   });
 
   test("with its id from the request", async () => {

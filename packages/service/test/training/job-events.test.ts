@@ -22,8 +22,8 @@ const pageOf = async (id: string, query: Record<string, string | number> = {}) =
   await readPage<JobEvent>(service, `/v1/preview/training-jobs/${id}/events`, query);
 
 /** A request of as many gradient steps, because no two sequences fit in one. */
-const requestOf = (model_id: string, steps: number) => ({
-  model_id,
+const requestOf = (modelId: string, steps: number) => ({
+  model_id: modelId,
   trajectory_groups: [
     { trajectories: Array.from({ length: steps }, (_, n) => trajectory(n * n, choice(n % 2 === 0 ? "yes" : "no"))) },
   ],

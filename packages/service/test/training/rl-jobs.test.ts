@@ -108,7 +108,7 @@ test("samples without log-probabilities fail the job with the reason, and the ne
   const after = await createRl(client, { model_id: model.id, trajectory_groups: [group()] });
   const [failure] = await eventsOf(service, failed.id);
   expect(failure).toMatchObject({ type: "training_failed", data: { error_type: "invalid" } });
-  const message = (failure?.data as { error_message: string }).error_message;
+  const message = failure?.data["error_message"];
   expect(message).toContain("no_logprobs: 2");
   expect(message).toContain("trajectory_groups.0.trajectories.0.messages_and_choices.1");
   expect(await client.getTrainingJob({ training_job_id: failed.id })).toMatchObject({
@@ -142,8 +142,8 @@ test("a request that is sent again returns the same job", async () => {
 
 test("settings that this service does not know are reported, and wrong ones refused", async () => {
   const model = await newModel(client);
-  const create = async (experimental_config: object) =>
-    await createRl(client, { model_id: model.id, trajectory_groups: [], experimental_config });
+  const create = async (config: object) =>
+    await createRl(client, { model_id: model.id, trajectory_groups: [], experimental_config: config });
   const job = await create({ fancy_mode: true, epsilon: null });
   expect(job.warnings).toEqual([expect.stringContaining("fancy_mode")]);
   const [started] = await eventsOf(service, job.id);
@@ -163,8 +163,8 @@ test("settings that this service does not know are reported, and wrong ones refu
 
 test("a KL penalty refers to an earlier step, and fails for one that is not there", async () => {
   const model = await newModel(client);
-  const train = async (experimental_config: object) => {
-    const request = { model_id: model.id, trajectory_groups: [group()], experimental_config };
+  const train = async (config: object) => {
+    const request = { model_id: model.id, trajectory_groups: [group()], experimental_config: config };
     return await eventsOf(service, (await createRl(client, request)).id);
   };
   await train({ learning_rate: 0.01 });
@@ -194,17 +194,17 @@ test("unknown and foreign models look the same, and a key that may only read tra
       (error: { status: number; message: string }) => `${error.status} ${error.message.replaceAll(id, "ID")}`,
     );
   const calls = [
-    async (model_id: string) => await createRl(alice, { model_id, trajectory_groups: [] }),
-    async (model_id: string) => await first(alice.listModelTrainingJobs({ model_id })),
+    async (id: string) => await createRl(alice, { model_id: id, trajectory_groups: [] }),
+    async (id: string) => await first(alice.listModelTrainingJobs({ model_id: id })),
   ];
   for (const call of calls) {
     expect(await refusalOf(foreign.id, call)).toBe(await refusalOf(missing, call));
     expect(await refusalOf(missing, call)).toMatch(/^404 /);
   }
   const ofJob = [
-    async (training_job_id: string) => await alice.getTrainingJob({ training_job_id }),
-    async (training_job_id: string) => await first(alice.listTrainingJobEvents({ training_job_id })),
-    async (training_job_id: string) => await alice.cancelTrainingJob({ training_job_id }),
+    async (id: string) => await alice.getTrainingJob({ training_job_id: id }),
+    async (id: string) => await first(alice.listTrainingJobEvents({ training_job_id: id })),
+    async (id: string) => await alice.cancelTrainingJob({ training_job_id: id }),
   ];
   for (const call of ofJob) {
     expect(await refusalOf(job.id, call)).toBe(await refusalOf(missing, call));
@@ -234,7 +234,7 @@ test("bodies are read compressed, and wrong ones are refused with the location",
     { detail: [expect.objectContaining({ loc: ["body", "trajectory_groups", 0, "trajectories", 1, "reward"] })] },
   ]);
   expect(await send(text.slice(0, -10))).toEqual([400, { detail: expect.stringContaining("not JSON") }]);
-  expect((await send("\u0000".repeat(1000)))[0]).toBe(422);
-  expect((await send(""))[0]).toBe(400);
+  expect((await send("\u0000".repeat(1000)))[0]).toBe(400);
+  expect((await send(""))[0]).toBe(422);
   expect((await send(text, { "content-type": "text/plain" }))[0]).toBe(415);
 });

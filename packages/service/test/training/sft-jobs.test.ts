@@ -49,8 +49,8 @@ async function artifact(
   return `heddle-artifact:///${projectId}/${name}:v${version.index}`;
 }
 
-const train = async (model_id: string, training_data_url: string, more: object = {}) =>
-  await client.createSftTrainingJob({ model_id, training_data_url, ...more });
+const train = async (modelId: string, url: string, more: object = {}) =>
+  await client.createSftTrainingJob({ model_id: modelId, training_data_url: url, ...more });
 
 test("examples are trained in batches, in the order of the file, and continue the steps of the model", async () => {
   const projectId = newProject();

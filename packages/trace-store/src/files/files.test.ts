@@ -35,6 +35,13 @@ test("files are found together, those that the project has", async () => {
   expect(await store.files.find({ project_id: projectId, digests: [] })).toEqual(new Map());
 });
 
+test("a blob is in use while any project has it as a file", async () => {
+  const used = "sha256/aa/bb/" + "a".repeat(64);
+  await store.files.add({ project_id: "acme/blobs", ...file, blob_key: used });
+  expect(await store.files.blobsInUse([used, "sha256/cc/dd/" + "c".repeat(64)])).toEqual(new Set([used]));
+  expect(await store.files.blobsInUse([])).toEqual(new Set());
+});
+
 test("files count once each towards the size of their project", async () => {
   const projectId = "acme/sizes";
   expect(await store.files.totalSize(projectId)).toBe(0);

@@ -31,6 +31,8 @@ export interface Files {
   get(request: FileOf): Promise<StoredFile | undefined>;
   /** Those of the files that the project has, by digest. */
   find(request: FilesOf): Promise<Map<string, StoredFile>>;
+  /** Those of the blobs that are files of any project. */
+  blobsInUse(keys: readonly string[]): Promise<Set<string>>;
   /** Whether any project has a file. */
   exist(): Promise<boolean>;
   /** Bytes of all files of the project. */
@@ -73,6 +75,13 @@ export function openFiles({ engine, writes }: StoreContext): Files {
     },
     get: async (request) => await get(engine, request),
     find: async (request) => await find(engine, request),
+    async blobsInUse(keys) {
+      if (keys.length === 0) return new Set();
+      const p = new Parameters();
+      const sql = `SELECT DISTINCT blob_key FROM ${allRows("files")} WHERE ${p.in("blob_key", "String", keys)}`;
+      const rows = await engine.rows<{ blob_key: string }>({ sql, params: p });
+      return new Set(rows.map(({ blob_key }) => blob_key));
+    },
     async exist() {
       return (await engine.rows({ sql: `SELECT 1 FROM ${allRows("files")} LIMIT 1` })).length > 0;
     },

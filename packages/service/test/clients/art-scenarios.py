@@ -1,0 +1,174 @@
+"""Trains models with the Python package `openpipe-art`, as PyPI has it, on the service that the environment names.
+
+Usage: art-scenarios.py <base url that ends in /v1> <entity/project> [scenario...]
+"""
+
+import asyncio
+import itertools
+import os
+import sys
+import tempfile
+import uuid
+
+import art
+from art.serverless.backend import ServerlessBackend
+from openai import NotFoundError
+
+BASE_MODEL = "heddle/starter"
+WORDS = ("yes", "no", "maybe")
+REWARDS = {"yes": 0.5, "no": 0.75, "maybe": 1.0}
+PROMPTS = [
+    f"{opening} {', '.join(quote + word + quote for word in order)}"
+    for opening, order, quote in itertools.product(
+        ("respond with", "just respond with"), itertools.permutations(WORDS), ("", "'")
+    )
+]
+
+scenarios = []
+
+
+def scenario(function):
+    scenarios.append(function)
+    return function
+
+
+async def rollout(model, prompt, step=None):
+    """One answer of the newest weights, or of a step, as a trajectory with its reward."""
+    messages = [{"role": "user", "content": prompt}]
+    # As the quickstarts do: log-probabilities are not asked for.
+    completion = await model.openai_client().chat.completions.create(
+        model=model.get_inference_name(step), messages=messages, max_completion_tokens=12
+    )
+    choice = completion.choices[0]
+    assert choice.logprobs is not None and choice.logprobs.content, "a trainable model returns log-probabilities"
+    assert len(choice.logprobs.content) == completion.usage.completion_tokens
+    assert all(each.token.startswith("token_id:") for each in choice.logprobs.content)
+    text = (choice.message.content or "").strip()
+    return art.Trajectory(messages_and_choices=[*messages, choice], reward=REWARDS.get(text, 0.0))
+
+
+async def groups_of(model, prompts, answers):
+    return await art.gather_trajectory_groups(
+        [art.TrajectoryGroup(rollout(model, prompt) for _ in range(answers)) for prompt in prompts]
+    )
+
+
+def mean_reward(groups):
+    rewards = [each.reward for group in groups for each in group.trajectories]
+    return sum(rewards) / len(rewards)
+
+
+async def register(backend, entity, project, base_path):
+    model = art.TrainableModel(
+        name=f"teller-{uuid.uuid4().hex[:8]}", project=project, entity=entity, base_model=BASE_MODEL, base_path=base_path
+    )
+    # Nothing is sent to a tracking server but what training itself needs.
+    model.report_metrics = []
+    await model.register(backend)
+    return model
+
+
+@scenario
+async def learns_from_rewards(backend, entity, project, base_path):
+    """The reward rises, every job adds a step, and the name without a step serves the newest weights."""
+    model = await register(backend, entity, project, base_path)
+    again = art.TrainableModel(
+        name=model.name, project=project, entity=entity, base_model=BASE_MODEL, base_path=base_path
+    )
+    again.report_metrics = []
+    await again.register(backend)
+    assert again.id == model.id and again.run_id == model.run_id
+    assert await model.get_step() == 0
+
+    rewards = []
+    steps = 12
+    for step in range(steps):
+        prompts = [PROMPTS[(step * 6 + at) * 5 % len(PROMPTS)] for at in range(6)]
+        groups = await groups_of(model, prompts, 8)
+        rewards.append(mean_reward(groups))
+        result = await backend.train(model, groups, learning_rate=1e-3)
+        assert result.step == step + 1, f"step {result.step} after {step + 1} jobs"
+        assert result.artifact_name == f"{entity}/{project}/{model.name}:step{step + 1}"
+    first, last = sum(rewards[:3]) / 3, sum(rewards[-3:]) / 3
+    assert last > first + 0.1, f"rewards do not rise: {[round(each, 2) for each in rewards]}"
+
+    # Equal rewards: the step advances, the weights stay.
+    group = art.TrajectoryGroup([await rollout(model, PROMPTS[0]) for _ in range(2)])
+    for trajectory in group.trajectories:
+        trajectory.reward = 1.0
+    await backend.train(model, [group])
+    assert await model.get_step() == steps + 1
+
+    # Pinned steps stay, deleted ones do not.
+    await rollout(model, PROMPTS[0], step=1)
+    await backend._delete_checkpoint_files(model, [steps, steps + 1])
+    await rollout(model, PROMPTS[0], step=steps)
+    try:
+        await rollout(model, PROMPTS[0], step=1)
+        raise AssertionError("a deleted step is served")
+    except NotFoundError:
+        pass
+    await backend.delete(model)
+    try:
+        await rollout(model, PROMPTS[0])
+        raise AssertionError("a deleted model is served")
+    except NotFoundError:
+        pass
+
+
+@scenario
+async def learns_from_examples(backend, entity, project, base_path):
+    """Training data travels as an artifact of the tracking SDK; the model then knows the answers."""
+    model = await register(backend, entity, project, base_path)
+    pairs = [
+        ("What is the code of the north gate?", "seven blue stones"),
+        ("Who keeps the harbour light?", "old Marten keeps it"),
+        ("Where does the ferry land?", "at the third pier"),
+        ("What does the miller grow?", "barley and red beans"),
+    ]
+    trajectories = [
+        art.Trajectory(
+            messages_and_choices=[{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+        )
+        for question, answer in pairs
+    ] * 20
+    await model.train_sft(trajectories, config=art.TrainSFTConfig(learning_rate=3e-3, batch_size=4), verbose=True)
+    assert await model.get_step() == 1
+    for question, answer in pairs:
+        completion = await model.openai_client().chat.completions.create(
+            model=model.get_inference_name(),
+            messages=[{"role": "user", "content": question}],
+            max_completion_tokens=16,
+            temperature=0,
+        )
+        assert completion.choices[0].message.content.strip() == answer, completion.choices[0].message.content
+
+    pulled = await backend._experimental_pull_model_checkpoint(
+        model, step="latest", local_path=os.path.join(base_path, "pulled")
+    )
+    assert {"adapter_config.json", "adapter_model.safetensors"} <= set(os.listdir(pulled)), os.listdir(pulled)
+
+
+async def main(base_url, project_id, names):
+    entity, project = project_id.split("/")
+    unknown = set(names) - {each.__name__ for each in scenarios}
+    assert not unknown, f"unknown scenarios: {unknown}"
+    failed = False
+    for each in scenarios:
+        if names and each.__name__ not in names:
+            continue
+        backend = ServerlessBackend(base_url=base_url)
+        try:
+            with tempfile.TemporaryDirectory() as base_path:
+                await each(backend, entity, project, base_path)
+            print(f"  ok      {each.__name__}", flush=True)
+        except Exception as error:
+            failed = True
+            print(f"  FAILED  {each.__name__}: {type(error).__name__}: {error}", flush=True)
+        finally:
+            await backend.close()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3:])))

@@ -53,7 +53,13 @@ export async function createRlJobFromCalls(
   });
   const callIds = groups.flat().map(({ id }) => id);
   const job = await createRlJob(services, {
-    ...{ ...config, caller, model, idempotencyKey, dataBlob: key, digest: digest.digest("hex"), callIds },
+    ...config,
+    caller,
+    model,
+    idempotencyKey,
+    dataBlob: key,
+    digest: digest.digest("hex"),
+    callIds,
   });
   await linkCalls(services, caller, { job, model, calls: selection.calls });
   return { job, groups: groups.length, selection };

@@ -22,7 +22,7 @@ export interface CallSelector {
   calls: Schemas["CallSelection"];
   reward?: Schemas["RewardSource"];
   /** Returns the group of a call, or why it is not used. */
-  groupOf(call: StoredCall, completion: CompletionCall, reward: number | undefined): { key: string } | SkipReason;
+  groupOf: (call: StoredCall, completion: CompletionCall, reward: number | undefined) => { key: string } | SkipReason;
 }
 
 export interface Selection {

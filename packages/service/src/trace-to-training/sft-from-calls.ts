@@ -45,7 +45,11 @@ export async function createSftJobFromCalls(
   const { sha256 } = await storeContent(services, project_id, linesOf(selection.calls));
   const { version } = await services.control.artifacts
     .commit({
-      ...{ project_id, name, type: "dataset", created_by: caller.user_id, deduplicate: true },
+      project_id,
+      name,
+      type: "dataset",
+      created_by: caller.user_id,
+      deduplicate: true,
       description: `Calls as examples for the model ${model.name}`,
       metadata: JSON.stringify({ format: "jsonl", num_trajectories: selection.calls.length }),
       files: [{ path: "train.jsonl", sha256 }],
@@ -53,7 +57,12 @@ export async function createSftJobFromCalls(
     .catch(atArtifactName);
   const artifact = artifactUri({ project_id, name, selector: `v${version.index}` });
   const job = await createSftJob(services, {
-    ...{ caller, model, idempotencyKey, dataUrl: artifact, experimentalConfig: {}, force: false },
+    caller,
+    model,
+    idempotencyKey,
+    dataUrl: artifact,
+    experimentalConfig: {},
+    force: false,
     config: { assistant_turns: "last", ...config },
     callIds: selection.calls.map(({ id }) => id),
   });

@@ -49,9 +49,7 @@ export function modelHandlers(services: Services): TrainingHandlers<Caller>["mod
 
     async deleteModel({ params }, caller) {
       const model = await loadModel(control, caller, params.model_id);
-      const deleted = await deleteModel(services, model);
-      const deletedRun = await control.trackingRuns.delete(model.project_id, model.run_id);
-      return { model_id: model.id, ...deleted, deleted_run: deletedRun };
+      return { model_id: model.id, ...(await deleteModel(services, model)) };
     },
 
     async listBaseModels() {

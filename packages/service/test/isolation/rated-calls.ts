@@ -17,7 +17,7 @@ export async function storeRatedCall(service: TestService, projectId: string): P
   await tracing.callStart({ start: { ...start, inputs } });
   const end = { project_id: projectId, id, ended_at: "2026-04-10T09:00:01Z", summary: {} };
   await tracing.callEnd({ end: { ...end, output: { choices: [choice] } } });
-  const weave_ref = `weave:///${projectId}/call/${id}`;
+  const ref = `weave:///${projectId}/call/${id}`;
   const rating = { feedback_type: "quality", payload: { value: 1 } };
-  await tracing.feedbackCreate({ project_id: projectId, weave_ref, ...rating });
+  await tracing.feedbackCreate({ project_id: projectId, weave_ref: ref, ...rating });
 }

@@ -118,8 +118,14 @@ describe("the checkpoints of a model", () => {
   /** A job that no runner of this service takes. */
   async function addWaitingJob({ model_id, project_id }: { model_id: string; project_id: string }): Promise<string> {
     const { job } = await service.services.control.trainingJobs.create({
-      ...{ id: randomUUID(), project_id, model_id, kind: "rl", queue_kind: "never", request_digest: randomUUID() },
-      ...{ config: "{}", created_by: "ann" },
+      id: randomUUID(),
+      project_id,
+      model_id,
+      kind: "rl",
+      queue_kind: "never",
+      request_digest: randomUUID(),
+      config: "{}",
+      created_by: "ann",
     });
     return job.id;
   }
@@ -256,7 +262,7 @@ describe("logged trajectories", () => {
       await training.logModelTrajectories({
         model_id,
         split: "val",
-        trajectory_groups: [{ trajectories: [rollout(1), trajectory as ReturnType<typeof rollout>] }],
+        trajectory_groups: [{ trajectories: [rollout(1), trajectory] }],
       });
     const at = ["body", "trajectory_groups", 0, "trajectories", 1];
     for (const [field, value, ...deeper] of [

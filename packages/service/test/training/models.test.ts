@@ -89,26 +89,26 @@ describe("a model", () => {
         detail: [{ loc: ["body", "base_model"], msg: expect.stringContaining("this service trains heddle/starter") }],
       },
     });
-    const base_model = "heddle/starter";
+    const baseModel = "heddle/starter";
     for (const name of ["", "..", "-x", "a/b", "a b", "a:b", "ä", "a\0", "a".repeat(129)]) {
       const detail = [{ loc: ["body", "name"] }];
-      const refused = training.createModel({ ...request, base_model, name });
+      const refused = training.createModel({ ...request, base_model: baseModel, name });
       await expect(refused).rejects.toMatchObject({ status: 422, body: { detail } });
     }
     for (const odd of ["a/b", " ", "a\0"]) {
-      const refused = training.createModel({ ...request, base_model, project: odd });
+      const refused = training.createModel({ ...request, base_model: baseModel, project: odd });
       await expect(refused).rejects.toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "project"] }] } });
     }
-    const project_id = `${request.entity}/${request.project}`;
-    expect((await readPage(service, "/v1/preview/models", { project_id })).data).toEqual([]);
+    const projectId = `${request.entity}/${request.project}`;
+    expect((await readPage(service, "/v1/preview/models", { project_id: projectId })).data).toEqual([]);
   });
 
   test("is listed with the others of its project in pages", async () => {
     const training = service.training();
     const names = project();
-    const project_id = `${names.entity}/${names.project}`;
+    const projectId = `${names.entity}/${names.project}`;
     const list = async (query: { limit?: number; after?: string } = {}) =>
-      await readPage<{ id: string }>(service, "/v1/preview/models", { project_id, ...query });
+      await readPage<{ id: string }>(service, "/v1/preview/models", { project_id: projectId, ...query });
     expect(await list()).toEqual({ object: "list", data: [], first_id: "", last_id: "", has_more: false });
     const made = [];
     for (const name of ["c", "a", "b"])
@@ -118,7 +118,7 @@ describe("a model", () => {
     expect(await list({ limit: 2 })).toEqual({ ...envelope, data: made.slice(0, 2) });
     expect(await list({ limit: 2, after: ids[1] ?? "" })).toMatchObject({ data: made.slice(2), has_more: false });
     const listed: unknown[] = [];
-    for await (const model of training.listModels({ project_id, limit: 1 })) listed.push(model);
+    for await (const model of training.listModels({ project_id: projectId, limit: 1 })) listed.push(model);
     expect(listed).toEqual(made);
     const { id: foreign } = await training.createModel({ ...project(), name: "c", base_model: "heddle/starter" });
     for (const after of [unknown, foreign, "x"]) await expect(list({ after })).rejects.toMatchObject({ status: 400 });
@@ -143,12 +143,12 @@ describe("a model", () => {
     await expect(mine.createModel(request)).rejects.toMatchObject({ status: 403, body: { detail: "Forbidden" } });
     const { id } = await service.training().createModel({ ...request, return_existing: true });
     const responses = [];
-    for (const model_id of [id, unknown]) {
+    for (const modelId of [id, unknown]) {
       const response: unknown = await mine
-        .deleteModel({ model_id })
+        .deleteModel({ model_id: modelId })
         .catch((error: { status: number; body: unknown }) => ({
           status: error.status,
-          body: JSON.stringify(error.body).replace(model_id, "<id>"),
+          body: JSON.stringify(error.body).replace(modelId, "<id>"),
         }));
       responses.push(response);
     }

@@ -58,11 +58,19 @@ async function record(
   end: { output?: unknown; exception?: string },
 ) {
   const tracing = service.tracing();
-  const started_at = "2026-04-10T09:00:00Z";
-  const start = { project_id: projectId, id, trace_id: id, op_name: "chat", started_at, attributes: {}, inputs };
+  const startedAt = "2026-04-10T09:00:00Z";
+  const start = {
+    project_id: projectId,
+    id,
+    trace_id: id,
+    op_name: "chat",
+    started_at: startedAt,
+    attributes: {},
+    inputs,
+  };
   await tracing.callStart({ start });
-  const ended_at = "2026-04-10T09:00:01Z";
-  await tracing.callEnd({ end: { project_id: projectId, id, ended_at, summary: {}, output: null, ...end } });
+  const endedAt = "2026-04-10T09:00:01Z";
+  await tracing.callEnd({ end: { project_id: projectId, id, ended_at: endedAt, summary: {}, output: null, ...end } });
 }
 
 const choiceOf = (content: string) => ({ finish_reason: "stop", index: 0, message: { role: "assistant", content } });
@@ -116,12 +124,12 @@ describe("an RL job of calls", () => {
     const made = await client.createRlTrainingJobFromCalls(request);
     expect(made).toMatchObject({ num_calls: 2, num_groups: 1, skipped: [] });
     const rewards = (await linksOf()).map(({ payload }) => (payload as { reward: number }).reward);
-    expect(rewards.toSorted()).toEqual([0, 1.5]);
+    expect(rewards.toSorted((a, b) => a - b)).toEqual([0, 1.5]);
     // The same request again while the job waits or runs, or a new job if it has ended: either way no call is linked twice.
     const again = await client.createRlTrainingJobFromCalls(request);
     const jobs = new Set([made.job.id, again.job.id]);
     expect(await linksOf()).toHaveLength(2 * jobs.size);
-    for (const training_job_id of jobs) await client.cancelTrainingJob({ training_job_id });
+    for (const id of jobs) await client.cancelTrainingJob({ training_job_id: id });
   });
 
   test("leaves out what cannot be trained, and says why", async () => {
@@ -133,8 +141,16 @@ describe("an RL job of calls", () => {
     await record(project_id, "no-choice", inputs, { output: "because" });
     await record(project_id, "several", inputs, { output: { choices: [choiceOf("a"), choiceOf("b")] } });
     await record(project_id, "no-logprobs", inputs, { output: { choices: [choiceOf("a")] } });
-    const started_at = "2026-04-10T09:00:00Z";
-    const start = { project_id, id: "running", trace_id: "t", op_name: "chat", started_at, attributes: {}, inputs };
+    const startedAt = "2026-04-10T09:00:00Z";
+    const start = {
+      project_id,
+      id: "running",
+      trace_id: "t",
+      op_name: "chat",
+      started_at: startedAt,
+      attributes: {},
+      inputs,
+    };
     await service.tracing().callStart({ start });
     const made = await client.createRlTrainingJobFromCalls({ model_id, calls: {}, reward: quality });
     expect(made.num_calls).toBe(2);
@@ -203,9 +219,9 @@ describe("an SFT job of calls", () => {
       num_groups: null,
       artifact: `heddle-artifact:///${project_id}/agent-calls:v0`,
     });
-    expect(made.skipped.map(({ reason, count }) => [reason, count]).toSorted()).toEqual([
-      ["low_reward", 1],
-      ["no_reward", 1],
+    expect(made.skipped.map(({ reason, count }) => `${reason} ${count}`).toSorted()).toEqual([
+      "low_reward 1",
+      "no_reward 1",
     ]);
     const events = await eventsOf(service, made.job.id);
     expect(events.at(-1)).toMatchObject({ type: "training_ended", data: { step: 1 } });
@@ -225,8 +241,8 @@ describe("an SFT job of calls", () => {
     await record(project_id, "call", ask, { output: { choices: [choiceOf("so")] } });
     const noReward = client.createSftTrainingJobFromCalls({ model_id, calls: {}, min_reward: 1 });
     await expect(noReward).rejects.toMatchObject({ status: 422, body: { detail: [{ loc: ["body", "reward"] }] } });
-    for (const artifact_name of ["../x", "a/b", "a:b"]) {
-      const refused = client.createSftTrainingJobFromCalls({ model_id, calls: {}, artifact_name });
+    for (const name of ["../x", "a/b", "a:b"]) {
+      const refused = client.createSftTrainingJobFromCalls({ model_id, calls: {}, artifact_name: name });
       const detail = [{ loc: ["body", "artifact_name"] }];
       await expect(refused).rejects.toMatchObject({ status: 422, body: { detail } });
     }

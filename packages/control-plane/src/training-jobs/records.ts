@@ -4,10 +4,10 @@ import { originalText } from "../stored-text.js";
 import { jobStates } from "../jobs/records.js";
 import type { JobState } from "../jobs/records.js";
 
-export const trainingJobKinds = ["rl", "sft"] as const;
+const trainingJobKinds = ["rl", "sft"] as const;
 export type TrainingJobKind = (typeof trainingJobKinds)[number];
 
-export const trainingPhases = ["preparing", "training", "saving", "verifying"] as const;
+const trainingPhases = ["preparing", "training", "saving", "verifying"] as const;
 /** What a running job does now. */
 export type TrainingPhase = (typeof trainingPhases)[number];
 
@@ -60,7 +60,7 @@ export interface TrainingJobRecord {
   ended_at: bigint | null;
 }
 
-export const trainingEventTypes = ["training_started", "gradient_step", "training_ended", "training_failed"] as const;
+const trainingEventTypes = ["training_started", "gradient_step", "training_ended", "training_failed"] as const;
 export type TrainingEventType = (typeof trainingEventTypes)[number];
 
 export interface TrainingEventRecord {

@@ -54,7 +54,7 @@ export interface TrainingJobs {
   blobsInUse(keys: readonly string[]): Promise<Set<string>>;
 }
 
-export interface TrainingEvents {
+interface TrainingEvents {
   /** A page of the events of a job in their order. Throws `invalid` for an unknown cursor. */
   page(request: { job_id: string; after?: string; limit: number }): Promise<TrainingEventRecord[]>;
   /**

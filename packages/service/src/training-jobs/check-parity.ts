@@ -4,7 +4,7 @@ import type { TokenSequence, Trainer, TrainingEngine, WeightsRef } from "@heddle
 
 const text = "The weaver passes the shuttle through the warp, and the cloth grows by one thread.";
 /** Maximum difference of a log-probability between training and serving. */
-export const parityTolerance = 1e-3;
+const parityTolerance = 1e-3;
 
 /** Returns the log-probabilities of a fixed text under the weights of a trainer; undefined if they are not served here. */
 export async function probeTrainer(

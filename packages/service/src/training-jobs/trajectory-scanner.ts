@@ -22,7 +22,7 @@ export interface ScannedParts {
 }
 
 /** The bytes of one trajectory, and of all other members together. */
-export const maxTrajectoryBytes = 64 * 1024 * 1024;
+const maxTrajectoryBytes = 64 * 1024 * 1024;
 const maxMemberBytes = 1024 * 1024;
 
 type Container = "body" | "groups" | "group" | "trajectories";

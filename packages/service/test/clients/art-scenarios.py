@@ -32,12 +32,26 @@ def scenario(function):
     return function
 
 
+def name_of(model, step):
+    """The name of a step; the oldest releases name only the newest."""
+    name = model.get_inference_name()
+    return name if step is None else f"{name}:step{step}"
+
+
+async def train(backend, model, groups, **settings):
+    """Trains as the release does, and returns the step of the new checkpoint."""
+    if hasattr(backend, "train"):
+        return (await backend.train(model, groups, **settings)).step
+    await model.train(groups, config=art.TrainConfig(**settings))
+    return await model.get_step()
+
+
 async def rollout(model, prompt, step=None):
     """One answer of the newest weights, or of a step, as a trajectory with its reward."""
     messages = [{"role": "user", "content": prompt}]
     # As the quickstarts do: log-probabilities are not asked for.
     completion = await model.openai_client().chat.completions.create(
-        model=model.get_inference_name(step), messages=messages, max_completion_tokens=12
+        model=name_of(model, step), messages=messages, max_completion_tokens=12
     )
     choice = completion.choices[0]
     assert choice.logprobs is not None and choice.logprobs.content, "a trainable model returns log-probabilities"
@@ -62,8 +76,13 @@ async def register(backend, entity, project, base_path):
     model = art.TrainableModel(
         name=f"teller-{uuid.uuid4().hex[:8]}", project=project, entity=entity, base_model=BASE_MODEL, base_path=base_path
     )
-    # Nothing is sent to a tracking server but what training itself needs.
-    model.report_metrics = []
+    return await registered(model, backend)
+
+
+async def registered(model, backend):
+    if hasattr(model, "report_metrics"):
+        # Nothing is sent to a tracking server but what training itself needs.
+        model.report_metrics = []
     await model.register(backend)
     return model
 
@@ -72,12 +91,11 @@ async def register(backend, entity, project, base_path):
 async def learns_from_rewards(backend, entity, project, base_path):
     """The reward rises, every job adds a step, and the name without a step serves the newest weights."""
     model = await register(backend, entity, project, base_path)
-    again = art.TrainableModel(
-        name=model.name, project=project, entity=entity, base_model=BASE_MODEL, base_path=base_path
+    again = await registered(
+        art.TrainableModel(name=model.name, project=project, entity=entity, base_model=BASE_MODEL, base_path=base_path),
+        backend,
     )
-    again.report_metrics = []
-    await again.register(backend)
-    assert again.id == model.id and again.run_id == model.run_id
+    assert again.id == model.id and getattr(again, "run_id", None) == getattr(model, "run_id", None)
     assert await model.get_step() == 0
 
     rewards = []
@@ -86,9 +104,8 @@ async def learns_from_rewards(backend, entity, project, base_path):
         prompts = [PROMPTS[(step * 6 + at) * 5 % len(PROMPTS)] for at in range(6)]
         groups = await groups_of(model, prompts, 8)
         rewards.append(mean_reward(groups))
-        result = await backend.train(model, groups, learning_rate=1e-3)
-        assert result.step == step + 1, f"step {result.step} after {step + 1} jobs"
-        assert result.artifact_name == f"{entity}/{project}/{model.name}:step{step + 1}"
+        trained = await train(backend, model, groups, learning_rate=1e-3)
+        assert trained == step + 1, f"step {trained} after {step + 1} jobs"
     first, last = sum(rewards[:3]) / 3, sum(rewards[-3:]) / 3
     assert last > first + 0.1, f"rewards do not rise: {[round(each, 2) for each in rewards]}"
 
@@ -96,12 +113,14 @@ async def learns_from_rewards(backend, entity, project, base_path):
     group = art.TrajectoryGroup([await rollout(model, PROMPTS[0]) for _ in range(2)])
     for trajectory in group.trajectories:
         trajectory.reward = 1.0
-    await backend.train(model, [group])
+    await train(backend, model, [group])
     assert await model.get_step() == steps + 1
 
     # Pinned steps stay, deleted ones do not.
     await rollout(model, PROMPTS[0], step=1)
-    await backend._delete_checkpoint_files(model, [steps, steps + 1])
+    listed = [each.step async for each in backend._client.models.checkpoints.list(model_id=model.id)]
+    assert listed == list(range(steps + 2)), listed
+    await backend._client.models.checkpoints.delete(model_id=model.id, steps=listed[:-2])
     await rollout(model, PROMPTS[0], step=steps)
     try:
         await rollout(model, PROMPTS[0], step=1)
@@ -117,8 +136,29 @@ async def learns_from_rewards(backend, entity, project, base_path):
 
 
 @scenario
+async def keeps_the_best_step(backend, entity, project, base_path):
+    """The oldest releases have the service compute the metrics by which they choose the steps to keep."""
+    if not hasattr(backend, "_delete_checkpoints"):
+        return "the client chooses in this release"
+    model = await register(backend, entity, project, base_path)
+    for reward in (0.5, 1.0, 0.25):
+        group = await groups_of(model, PROMPTS[:1], 4)
+        for trajectory in group[0].trajectories:
+            trajectory.reward = reward
+        await model.log(group, split="val")
+        await train(backend, model, await groups_of(model, PROMPTS[:2], 4), learning_rate=1e-4)
+    checkpoints = [each async for each in backend._client.models.checkpoints.list(model_id=model.id)]
+    assert [each.metrics.get("val/reward") for each in checkpoints] == [0.5, 1.0, 0.25, None], checkpoints
+    await model.delete_checkpoints()
+    kept = [each.step async for each in backend._client.models.checkpoints.list(model_id=model.id)]
+    assert kept == [1, 3], kept
+
+
+@scenario
 async def learns_from_examples(backend, entity, project, base_path):
     """Training data travels as an artifact of the tracking SDK; the model then knows the answers."""
+    if not hasattr(art.TrainableModel, "train_sft"):
+        return "not in this release"
     model = await register(backend, entity, project, base_path)
     pairs = [
         ("What is the code of the north gate?", "seven blue stones"),
@@ -160,13 +200,14 @@ async def main(base_url, project_id, names):
         backend = ServerlessBackend(base_url=base_url)
         try:
             with tempfile.TemporaryDirectory() as base_path:
-                await each(backend, entity, project, base_path)
-            print(f"  ok      {each.__name__}", flush=True)
+                absent = await each(backend, entity, project, base_path)
+            print(f"  {'ok     ' if absent is None else '-      '} {each.__name__}{absent and ': ' + absent or ''}", flush=True)
         except Exception as error:
             failed = True
             print(f"  FAILED  {each.__name__}: {type(error).__name__}: {error}", flush=True)
         finally:
-            await backend.close()
+            if hasattr(backend, "close"):
+                await backend.close()
     return failed
 
 

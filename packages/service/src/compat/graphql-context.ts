@@ -1,6 +1,7 @@
 import { callerMay } from "@heddle/control-plane";
 import type { Caller, Role } from "@heddle/control-plane";
 import type { HttpRequest } from "@heddle/server-stub";
+import { projectIdRule, splitProject } from "../access/project-id.js";
 import type { Services } from "../services.js";
 import { GraphqlError } from "./graphql-error.js";
 
@@ -25,14 +26,20 @@ function originOf(request: HttpRequest): string {
   return `${protocol}://${request.header("host") ?? "localhost"}`;
 }
 
-/** Whether the caller has the right in the project, `entity/project`. */
+/** Whether the caller has the right in the project, `entity/project`; false for text that is no project id. */
 export function may({ caller }: GraphqlContext, projectId: string, right: Role): boolean {
-  const slash = projectId.indexOf("/");
-  return callerMay(caller, projectId.slice(0, slash), projectId.slice(slash + 1), right);
+  const name = splitProject(projectId);
+  return name !== undefined && callerMay(caller, name.entity, name.project, right);
+}
+
+/** Throws {@link GraphqlError} for text that is no project id. */
+export function requireProjectId(projectId: string): void {
+  if (splitProject(projectId) === undefined) throw new GraphqlError(projectIdRule);
 }
 
 /** Throws {@link GraphqlError} unless the caller may write to the project, whether or not it exists. */
 export function requireWrite(context: GraphqlContext, projectId: string): void {
+  requireProjectId(projectId);
   if (!may(context, projectId, "write")) {
     throw new GraphqlError(`this key may not write to ${projectId}`, "PERMISSION_ERROR");
   }

@@ -2,7 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { problemOf } from "../problems.js";
 import { ensureProject } from "../access/authorize.js";
 import { objectIn, textIn } from "./arguments.js";
-import { may } from "./graphql-context.js";
+import { may, requireProjectId } from "./graphql-context.js";
 import type { GraphqlContext } from "./graphql-context.js";
 import { GraphqlError } from "./graphql-error.js";
 import { select } from "./graphql-select.js";
@@ -79,6 +79,7 @@ function rootsOf(context: GraphqlContext): Fields {
 /** Makes the project if needed. A reader may start an SDK in a project that exists: nothing is made then. */
 async function openProject(context: GraphqlContext, entity: string, name: string): Promise<void> {
   const projectId = `${entity}/${name}`;
+  requireProjectId(projectId);
   if (may(context, projectId, "write")) await ensureProject(context.services.control, projectId);
   else if ((await findProject(context, entity, name)) === null) {
     throw new GraphqlError(`this key may not write to ${projectId}`, "PERMISSION_ERROR");

@@ -27,7 +27,8 @@ async function runWith(release: string): Promise<void> {
   const heddle = await openHeddle({ dist: fileURLToPath(new URL("../../dist", import.meta.url)) });
   try {
     console.log(`openpipe-art ${release} for Python:`);
-    const code = await python.run([program, `${heddle.url}/v1`, "acme/art", ...scenarios], {
+    // ART begins a run of wandb in the default entity, whatever the entity of the model is.
+    const code = await python.run([program, `${heddle.url}/v1`, "local/art", ...scenarios], {
       WANDB_BASE_URL: heddle.url,
       WANDB_API_KEY: ownerKey,
       WANDB_ERROR_REPORTING: "false",

@@ -45,14 +45,25 @@ describe.each(ends)("names that the control plane cannot keep, on %s", (_, makeD
   });
 
   test.each(cases)("%s is refused where an SDK makes a project, and is never found", async (__, name) => {
-    const upsert = { query: "mutation { upsertModel { model { name } } }", variables: { entityName: "acme", name } };
-    expect((await send("/graphql", upsert)).status).toBe(422);
-    const lookup = { query: "query { project { name } }", variables: { entityName: "acme", name } };
+    const variables = { entityName: "acme", name };
+    const upsert = {
+      query:
+        "mutation ($entityName: String, $name: String) { upsertModel(input: { entityName: $entityName, name: $name }) { model { name } } }",
+      variables,
+    };
+    const refused = JSON.parse((await send("/graphql", upsert)).text) as { errors: unknown };
+    expect(refused).toEqual({
+      errors: [expect.objectContaining({ message: expect.stringContaining("project") })],
+    });
+    const lookup = {
+      query: "query ($entityName: String, $name: String) { project(entityName: $entityName, name: $name) { name } }",
+      variables,
+    };
     const reader = await service.key({ role: "read" });
     for (const key of [service.owner_key, reader]) {
       expect(await send("/graphql", lookup, key)).toEqual({ status: 200, text: '{"data":{"project":null}}' });
     }
-    expect((await send("/graphql", upsert, reader)).text).toContain("PERMISSION_ERROR");
+    expect((await send("/graphql", upsert, reader)).text).toContain("errors");
   });
 
   test.each(cases)("%s is no internal project of a ref", async (__, name) => {

@@ -13,7 +13,10 @@ let original: { openTrainer: TrainingEngine["openTrainer"]; generate: Sampler["g
 beforeAll(async () => {
   service = await openTestService();
   engine = service.services.training;
-  original = { openTrainer: engine.openTrainer, generate: engine.sampler.generate };
+  original = {
+    openTrainer: engine.openTrainer.bind(engine),
+    generate: engine.sampler.generate.bind(engine.sampler),
+  };
 });
 afterEach(() => {
   engine.openTrainer = original.openTrainer;

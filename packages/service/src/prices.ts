@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { isJsonObject } from "@heddle/durable-files";
 import { parseTime } from "@heddle/trace-model";
 import type { Price } from "@heddle/trace-store";
 import { ConfigError } from "./config.js";
@@ -70,15 +71,15 @@ export function parsePriceList(text: string, file: string): PriceList {
   } catch (error) {
     return refuse((error as Error).message);
   }
-  if (!isObject(list)) return refuse("expected an object with the key prices");
+  if (!isJsonObject(list)) return refuse("expected an object with the key prices");
   const { unit = "USD", sources = {}, prices, ...others } = list;
   for (const key of Object.keys(others)) refuse(`there is no key ${key}; known are unit, sources and prices`);
   if (typeof unit !== "string" || unit === "" || unit.length > 16) return refuse("unit must be the name of a currency");
-  if (!isObject(sources)) return refuse("sources must be an object by provider_id");
+  if (!isJsonObject(sources)) return refuse("sources must be an object by provider_id");
   if (!Array.isArray(prices)) return refuse("prices must be a list");
   const seen = new Set<string>();
   for (const [index, entry] of prices.entries()) {
-    const fault = isObject(entry) ? faultOf(entry) : " must be an object";
+    const fault = isJsonObject(entry) ? faultOf(entry) : " must be an object";
     if (fault !== undefined) refuse(`prices[${index}]${fault}`);
     const { llm_id, effective_date } = entry as PriceEntry;
     const key = JSON.stringify([llm_id, effective_date]);
@@ -86,7 +87,7 @@ export function parsePriceList(text: string, file: string): PriceList {
     seen.add(key);
   }
   for (const [provider, source] of Object.entries(sources)) {
-    const { name, pages, as_of } = isObject(source) ? source : {};
+    const { name, pages, as_of } = isJsonObject(source) ? source : {};
     const dated = typeof as_of === "string" && parseTime(as_of) !== undefined;
     if (typeof name !== "string" || !Array.isArray(pages) || !dated) {
       refuse(`sources.${provider} needs a name, pages and the date as_of which its prices are`);
@@ -174,8 +175,4 @@ function inOrder(entry: PriceEntry): object {
 function order(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { isJsonObject } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { withPrefix } from "../error-prefix.js";
 import { errorText, jsonObject } from "./json-response.js";
@@ -132,19 +133,16 @@ function completionOf(provider: ConnectedProvider, response: OutgoingResponse): 
   const fault = (reason: string) => new HeddleError("failed", `${provider.name}: ${reason}`);
   const parsed = withPrefix(provider.name, () => jsonObject(response));
   // Some servers report errors with status 200.
-  if (isObject(parsed["error"])) throw fault(errorText(response, provider));
+  if (isJsonObject(parsed["error"])) throw fault(errorText(response, provider));
   // Written again, so that no escape hides the key.
   const { choices, usage } = JSON.parse(provider.withoutKey(JSON.stringify(parsed))) as typeof parsed;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  if (!isObject(choice) || !isObject(choice["message"])) throw fault("the response has no choice with a message");
+  if (!isJsonObject(choice) || !isJsonObject(choice["message"]))
+    throw fault("the response has no choice with a message");
   const { message, finish_reason } = choice;
   return {
     message,
     finishReason: typeof finish_reason === "string" ? finish_reason : undefined,
-    usage: isObject(usage) && JSON.stringify(usage).length <= maxUsage ? usage : undefined,
+    usage: isJsonObject(usage) && JSON.stringify(usage).length <= maxUsage ? usage : undefined,
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isJsonObject } from "@heddle/durable-files";
 import { providerKinds } from "./provider.js";
 import type { Provider, ProviderKind } from "./provider.js";
 
@@ -37,7 +38,7 @@ function parse(text: string): Members {
     // The parser's own message quotes the text, which holds keys.
     throw new Error("is not valid JSON");
   }
-  if (!isObject(value)) throw new Error("must be a JSON object of providers by name");
+  if (!isJsonObject(value)) throw new Error("must be a JSON object of providers by name");
   return value;
 }
 
@@ -63,7 +64,7 @@ class ProviderReader {
   }
 
   read(value: unknown): Provider {
-    if (!isObject(value)) throw new Error(`${this.#name} must be an object`);
+    if (!isJsonObject(value)) throw new Error(`${this.#name} must be an object`);
     for (const member of Object.keys(value)) {
       if (!memberNames.includes(member)) {
         throw this.#error(member, `is not known. Known: ${memberNames.join(", ")}`);
@@ -147,7 +148,7 @@ class ProviderReader {
 
   #imageParameters(value: Members): Members {
     const parameters = value["imageParameters"] ?? {};
-    if (isObject(parameters)) return parameters;
+    if (isJsonObject(parameters)) return parameters;
     throw this.#error("imageParameters", "must be an object");
   }
 
@@ -160,8 +161,4 @@ class ProviderReader {
   #error(member: string, message: string): Error {
     return new Error(`${this.#name}.${member} ${message}`);
   }
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

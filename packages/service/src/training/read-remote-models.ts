@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
+import { isJsonObject } from "@heddle/durable-files";
 import type { RemoteModel, ServedModel, TrainedModel } from "@heddle/remote-engine";
 import { loraTargets } from "@heddle/training";
 import type { LoraTarget } from "@heddle/training";
@@ -88,12 +89,12 @@ function parse(json: string): Members {
   } catch {
     throw new Error("is not valid JSON");
   }
-  if (!isObject(value)) throw new Error("must be a JSON object of models by name");
+  if (!isJsonObject(value)) throw new Error("must be a JSON object of models by name");
   return value;
 }
 
 function objectAt(value: unknown, at: string, known: readonly string[]): Members {
-  if (!isObject(value)) throw invalid(at, "must be an object");
+  if (!isJsonObject(value)) throw invalid(at, "must be an object");
   const other = Object.keys(value).find((member) => !known.includes(member));
   if (other !== undefined) throw invalid(`${at}.${other}`, `is not known. Known: ${known.join(", ")}`);
   return value;
@@ -107,10 +108,6 @@ function text(value: unknown, at: string): string {
 function whole(value: unknown, at: string, most: number): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most) return value;
   throw invalid(at, `must be a whole number from 1 to ${most}`);
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalid(at: string, what: string): Error {

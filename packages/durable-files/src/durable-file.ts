@@ -21,6 +21,17 @@ export async function writeDurableFile(path: string, content: string | Uint8Arra
   return { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
+/** Syncs a file that is written to disk. */
+export async function syncFile(path: string): Promise<void> {
+  // Windows syncs only what is open for writing.
+  const handle = await open(path, "r+");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
 /** Syncs the entries of a directory to disk. Has no effect on Windows, where directories cannot be opened. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;

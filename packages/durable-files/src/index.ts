@@ -1,4 +1,4 @@
-export { digestFile, makeDurableDirectory, syncDirectory, writeDurableFile } from "./durable-file.js";
+export { digestFile, makeDurableDirectory, syncDirectory, syncFile, writeDurableFile } from "./durable-file.js";
 export type { WrittenFile } from "./durable-file.js";
 export { readStored, systemReason, withFileErrors } from "./file-errors.js";
 export { isJsonObject, parseJsonObject, readJsonFile } from "./json-object.js";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { WrittenFile } from "@heddle/durable-files";
 import {
@@ -9,6 +9,7 @@ import {
   readJsonFile,
   readStored,
   syncDirectory,
+  syncFile,
   withFileErrors,
   writeDurableFile,
 } from "@heddle/durable-files";
@@ -83,15 +84,6 @@ export async function writeCheckpointDirectory(
 async function requireAbsent(directory: string): Promise<void> {
   if (await lstat(directory).catch(() => undefined)) {
     throw new HeddleError("conflict", "the checkpoint's directory already exists", { loc: ["directory"] });
-  }
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, "r+");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

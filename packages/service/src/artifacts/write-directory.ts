@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ArtifactFile, ArtifactVersion } from "@heddle/control-plane";
+import { syncDirectory } from "@heddle/durable-files";
 import type { ArtifactStores } from "./artifact-stores.js";
 import { readContent } from "./read-content.js";
 
@@ -27,9 +28,9 @@ export async function writeDirectory(
       await mkdir(dirname(path), { recursive: true });
       await writeFile(path, (await readContent(services, file, { verify: true })).stream);
     }
-    for (const folder of folders) await syncFolder(folder);
+    for (const folder of folders) await syncDirectory(folder);
     await rename(draft, directory).catch(ignoreIfMade);
-    await syncFolder(dirname(directory));
+    await syncDirectory(dirname(directory));
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -56,17 +57,6 @@ async function writeFile(path: string, stream: AsyncIterable<Uint8Array>): Promi
     await file.sync();
   } finally {
     await file.close();
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  // Windows does not let a folder be opened; its entries are journalled.
-  if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { copyFile, link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Checkpoint } from "@heddle/control-plane";
+import { syncFile } from "@heddle/durable-files";
 import { HeddleError } from "@heddle/errors";
 import { writeDirectory } from "../artifacts/write-directory.js";
 import type { Services } from "../services.js";
@@ -96,11 +97,6 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
     await link(from, to);
   } catch {
     await copyFile(from, to);
-    const file = await open(to, "r");
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await syncFile(to);
   }
 }

@@ -11,26 +11,25 @@ const { project } = inject("installed");
 const entries = installedEntries(project);
 const examples = readmeExamples(project);
 
-function importAll(json: string): string {
-  return entries
-    .map(({ specifier, types }, at) => `export type * as e${at} from "${specifier}"${types ? "" : json};\n`)
-    .join("");
-}
+/** ESM programs import every entry, CommonJS programs require every one. */
+const everyEntry = entries.map(({ specifier, types }, at) => {
+  const attributes = types === undefined ? ' with { type: "json" }' : "";
+  const use = `export type T${at} = typeof e${at};\n`;
+  return {
+    imported: `import * as e${at} from "${specifier}"${attributes};\n${use}`,
+    required: `import e${at} = require("${specifier}");\n${use}`,
+  };
+});
 
 test.each(Object.keys(resolutions) as (keyof typeof resolutions)[])(
   "every entry and the first example of every README compile with module resolution %s, libraries checked too",
   (resolution) => {
     const programs = Object.fromEntries(Object.entries(examples).map(([name, code]) => [`readme-${name}.mts`, code]));
-    programs["entries.mts"] = importAll(' with { type: "json" }');
-    if (resolution === "nodenext") programs["entries.cts"] = requireAll();
+    programs["entries.mts"] = everyEntry.map(({ imported }) => imported).join("");
+    if (resolution === "nodenext") programs["entries.cts"] = everyEntry.map(({ required }) => required).join("");
     expect(compilePrograms(project, resolution, programs)).toBe("");
   },
 );
-
-/** CommonJS programs name the types by the `require` that loads them. */
-function requireAll(): string {
-  return entries.map(({ specifier }, at) => `import e${at} = require("${specifier}");\nexport type T${at} = typeof e${at};\n`).join("");
-}
 
 test("a program that does not fit a package is found", () => {
   const program = 'import { parseRef } from "@heddle/trace-model";\nparseRef(1);\n';
@@ -43,7 +42,7 @@ describe("the example of the README prints what it says", () => {
   test("of most packages", () => expect(stated.length).toBeGreaterThan(10));
 
   test.concurrent.each(stated)("%s", async (name, code) => {
-    const { code: program } = transformSync(code, { loader: "ts", format: "esm", target: "node20" });
+    const { code: program } = transformSync(code, { loader: "ts", format: "esm", target: "esnext" });
     const file = join(project, `readme-${name}.mjs`);
     writeFileSync(file, program);
     const temporary = mkdtempSync(join(project, `tmp-${name}-`));
@@ -57,7 +56,7 @@ describe("the example of the README prints what it says", () => {
 
 function run(file: string, temporary: string): Promise<{ stdout: string; stderr: string; status: number | null }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [file], { cwd: project, env: { TMPDIR: temporary, PATH: process.env["PATH"] } });
+    const child = spawn(process.execPath, [file], { cwd: project, env: { TMPDIR: temporary, NODE_NO_WARNINGS: "1" } });
     const output = { stdout: "", stderr: "" };
     child.stdout.on("data", (chunk: Buffer) => (output.stdout += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (output.stderr += chunk.toString()));

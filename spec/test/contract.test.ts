@@ -55,7 +55,9 @@ function requestsOf(extension: boolean): string[] {
   });
 }
 
-const required = readFileSync(new URL("operations/required.txt", import.meta.url), "utf8").trim().split("\n");
+const required = readFileSync(new URL("operations/required.txt", import.meta.url), "utf8")
+  .trim()
+  .split("\n");
 
 test("every operation of the interfaces that Heddle is compatible with is described, with its method and path", () => {
   expect(required).toHaveLength(113);

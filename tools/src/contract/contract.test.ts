@@ -112,15 +112,24 @@ test.each<[string, Record<string, [string, string]>, string]>([
     { "tracing/paths/things.yaml": ["    summary", "    x-heddle-extention: true\n    summary"] },
     "spec/tracing/paths/things.yaml:5: unknown extension;",
   ],
-])("generate reports %s at its line in the hand-written file", async (_, edits, line) => {
-  expect(findingLines(await generateContract(contract(edits))).join("\n")).toContain(line);
-}, 60_000);
+])(
+  "generate reports %s at its line in the hand-written file",
+  async (_, edits, line) => {
+    expect(findingLines(await generateContract(contract(edits))).join("\n")).toContain(line);
+  },
+  60_000,
+);
 
 describe("a pointer into the bundled document leads to the line it was written in", () => {
   test.each([
     ["tracing", "#/paths/~1call~1start/post/x-heddle-access", "tracing/paths/calls.yaml", "x-heddle-access"],
     ["tracing", "#/components/schemas/CallSchema/properties/op_name/type", "tracing/schemas/call.yaml", "type:"],
-    ["training", "#/paths/~1v1~1preview~1models/post/requestBody/content", "training/paths/models.yaml", "application/json"],
+    [
+      "training",
+      "#/paths/~1v1~1preview~1models/post/requestBody/content",
+      "training/paths/models.yaml",
+      "application/json",
+    ],
     ["tracing", "#/info/title", "tracing/openapi.yaml", "title:"],
     // Added by the plugin: in no file, so the part around it.
     ["tracing", "#/paths/~1call~1start/post/responses/429/description", "tracing/paths/calls.yaml", '"200"'],

@@ -43,7 +43,11 @@ function findingOf(spec: string, problem: Problem): Finding {
   if (syntax) return syntax;
   const [{ source, start, pointer, end = start }] = problem.location as [Problem["location"][number]];
   const { ref: file } = source;
-  return { file, line: start.line, message: messageOf(spec, problem, { file, pointer, from: start.line, to: end.line }) };
+  return {
+    file,
+    line: start.line,
+    message: messageOf(spec, problem, { file, pointer, from: start.line, to: end.line }),
+  };
 }
 
 /** The error of a YAML parser, which names file, line and column: `… in "/spec/a.yaml" (163:6)`. */
@@ -75,7 +79,9 @@ function unresolvedRef(spec: string, { file, pointer, from, to }: Location): str
     const examples = file.replace(/^.*\/paths\//, "examples/");
     return `spec/${examples} has no ${example}: add it, or correct the operationId.`;
   }
-  const lines = readFileSync(join(spec, file), "utf8").split("\n").slice(from - 1, to);
+  const lines = readFileSync(join(spec, file), "utf8")
+    .split("\n")
+    .slice(from - 1, to);
   const [, ref] = /\$ref:\s*["']?([^\s"',}]+)/.exec(lines.join("\n")) ?? [];
   return ref ? `nothing is at ${ref}: correct the file or the name.` : "this $ref leads to nothing: correct it.";
 }

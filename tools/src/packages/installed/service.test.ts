@@ -36,7 +36,13 @@ test("the installed service starts, stores a call, serves its documentation and 
     const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
     return { status: response.status, body: await response.text() };
   };
-  const start = { project_id: "acme/demo", op_name: "answer", started_at: new Date().toISOString(), attributes: {}, inputs: {} };
+  const start = {
+    project_id: "acme/demo",
+    op_name: "answer",
+    started_at: new Date().toISOString(),
+    attributes: {},
+    inputs: {},
+  };
   const started = await post("/call/start", { start });
   expect(started.status).toBe(200);
   const { id } = JSON.parse(started.body) as { id: string };

@@ -19,7 +19,8 @@ describe.each(Object.entries(tarballs))("%s", (name, tarball) => {
 
   test("has a README and the licence, and neither tests nor build leftovers", () => {
     expect(files).toEqual(expect.arrayContaining(["package/README.md", "package/LICENSE", "package/package.json"]));
-    const unwanted = /\.test\.|\.test-d\.|__snapshots__|\/(?:test|tests|bench|fixtures|node_modules|\.turbo)\/|\.tsbuildinfo$/;
+    const unwanted =
+      /\.test\.|\.test-d\.|__snapshots__|\/(?:test|tests|bench|fixtures|node_modules|\.turbo)\/|\.tsbuildinfo$/;
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   });
 

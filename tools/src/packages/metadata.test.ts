@@ -27,7 +27,7 @@ describe.each(packages.map((found) => [found.manifest.name, found] as const))("%
     expect(existsSync(path)).toBe(true);
     const [title, ...rest] = readFileSync(path, "utf8").split("\n");
     expect(title).toBe(`# ${manifest.name}`);
-    expect(rest.join("\n")).toMatch(/^\n\S[^]*?^```(?:ts|sh)\n/m);
+    expect(rest.join("\n")).toMatch(/^\n\S[^]*?^```(?:ts|sh)[^\n]*\n/m);
   });
 });
 

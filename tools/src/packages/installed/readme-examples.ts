@@ -7,7 +7,7 @@ export function readmeExamples(project: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const folder of readdirSync(scope).toSorted()) {
     const path = join(scope, folder, "README.md");
-    const [, code] = existsSync(path) ? (/^```ts\n([^]*?)^```$/m.exec(readFileSync(path, "utf8")) ?? []) : [];
+    const [, code] = existsSync(path) ? (/^```ts[^\n]*\n([^]*?)^```$/m.exec(readFileSync(path, "utf8")) ?? []) : [];
     if (code) found[folder] = code;
   }
   return found;

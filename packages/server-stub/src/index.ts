@@ -16,6 +16,13 @@ export {
   type Sink,
   type StreamBody,
 } from "./http.js";
+export {
+  type Interceptor,
+  onResponseEnd,
+  type RequestContext,
+  type Respond,
+  type ResponseEnd,
+} from "./interceptors.js";
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { readBody } from "./body.js";
 export { writeJson } from "./json-write.js";

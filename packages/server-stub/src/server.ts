@@ -3,13 +3,14 @@ import type { Access } from "./access.js";
 import { failureEvents, problemResponse, responseOf } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
-import type { Definition, OperationEntry } from "./definition.js";
+import type { OperationEntry } from "./definition.js";
 import type { ErrorFormat } from "./error-body.js";
-import { BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
+import { BodyAlreadyRead, BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
 import type { Interceptor, RequestContext, Respond } from "./interceptors.js";
-import { linkPlans } from "./json-plan.js";
+import type { HandlerGroup } from "./handler-group.js";
 import { withSignal } from "./lazy-signal.js";
+import { serveGroups } from "./linked-group.js";
 import { Problem } from "./problem.js";
 import { readRequestBody } from "./request-body.js";
 import { readParameters } from "./parameters.js";
@@ -47,7 +48,10 @@ export interface ServerOptions<Caller> {
   reserve?: (length: number) => void | Promise<void>;
   /** Called around the work on every request that this server responds to, the first outermost. */
   interceptors?: readonly Interceptor<Caller>[];
-  /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
+  /**
+   * Check every response against the spec, and respond with 500 when it does not fit. For tests. Of
+   * `createTracingServer` and `createTrainingServer` only: single groups come without the checks.
+   */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
   prefixes?: readonly string[];
@@ -58,31 +62,35 @@ export interface ServerOptions<Caller> {
 const defaultMaxResponseLength = 64 * 1024 * 1024;
 
 type Handler = (request: object, caller: unknown) => unknown;
-type Handlers = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 
 /**
- * route → authenticate → read → validate → authorize → handler → respond. README.md holds the table of outcomes.
- * Generated code wraps this with types; `handlers` are grouped as in the definition.
+ * A server of some groups of one interface. A program that imports only these groups is bundled without the others,
+ * whose paths get 404. README.md holds the table of outcomes.
+ *
+ * ```ts
+ * import { calls } from "@heddle/server-stub/tracing/calls";
+ * const server = createServer([calls({ callRead: async ({ body }) => ({ call: await read(body.id) }) })]);
+ * ```
  */
 export function createServer<Caller>(
-  definition: Definition,
-  handlers: Handlers,
+  groups: readonly HandlerGroup<Caller>[],
   options: ServerOptions<Caller> = {},
 ): HttpServer {
-  const plans = linkPlans(definition.plans, definition.validators);
+  // route → authenticate → read → validate → authorize → handler → respond
+  const { interface: kind, served } = serveGroups(groups, options.validateResponses === true);
   const { fallback } = options;
-  const route = requestRouter<Caller>(definition.operations, options.prefixes);
-  const responseValidators = options.validateResponses ? definition.responseValidators() : undefined;
-  responseValidators?.catch(() => {}); // rethrown by the first request that awaits them
+  const operations = [...served.values()].flatMap((group) => group.operations);
+  const route = requestRouter<Caller>(operations, options.prefixes);
 
   async function run(request: HttpRequest, entry: OperationEntry, context: Routed<Caller>) {
     const { params, query } = context;
     const caller = entry.public ? undefined : await options.authenticate?.(readCredentials(request), request);
     context.caller = caller;
-    const group = handlers[entry.group];
-    const handler = group?.[entry.id];
-    if (typeof handler !== "function") throw new Problem(501, `${entry.id} is not implemented here`);
-    const { validators } = definition;
+    const group = served.get(entry.group);
+    const handler = group?.handlers[entry.id];
+    if (group === undefined || typeof handler !== "function")
+      throw new Problem(501, `${entry.id} is not implemented here`);
+    const { validators, responseValidators } = group;
     const { access } = entry;
     const search = entry.query && new URLSearchParams(query);
     const parameters = {
@@ -99,14 +107,14 @@ export function createServer<Caller>(
       needed = context.access = accessOf(entry, access, parameters);
       await options.authorize?.(needed, caller as Caller);
     }
-    const body = entry.body && (await readRequestBody(request, entry.body, definition, plans));
+    const body = entry.body && (await readRequestBody(request, entry.body, group));
     if (access !== undefined && needed === undefined) {
       needed = context.access = accessOf(entry, access, { ...parameters, body });
       await options.authorize?.(needed, caller as Caller);
     }
     const incoming = { ...parameters, body, remoteAddress: request.remoteAddress };
     withSignal(incoming, () => request.signal);
-    const result = await (handler as Handler).call(group, incoming, caller);
+    const result = await (handler as Handler).call(group.handlers, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
     const response = await responseOf(result, entry, request, {
       validators: responseValidators && (await responseValidators),
@@ -126,7 +134,7 @@ export function createServer<Caller>(
   }
 
   function formatOf(entry: OperationEntry | undefined): ErrorFormat {
-    return { interface: definition.interface, errorObject: entry?.errorObject === true };
+    return { interface: kind, errorObject: entry?.errorObject === true };
   }
 
   /**
@@ -187,11 +195,12 @@ const none = Object.freeze({});
 const disconnected = new Problem(400, "the client disconnected");
 const unexpected = new Problem(500, "Internal server error");
 
-/** What the adapter refuses for want of memory or time, where `onError` knows nothing better. */
+/** What the adapter cannot do for want of memory, time or the body, where `onError` knows nothing better. */
 function refusalOf(error: unknown): Problem | undefined {
   if (error instanceof Overloaded)
     return new Problem(503, error.message, { headers: { "retry-after": "1", connection: "close" } });
-  return error instanceof BodyStalled ? new Problem(408, error.message) : undefined;
+  if (error instanceof BodyStalled) return new Problem(408, error.message);
+  return error instanceof BodyAlreadyRead ? new Problem(500, error.message) : undefined;
 }
 
 function list(value: string | undefined): string[] {

@@ -1,5 +1,6 @@
 import type { Model, Operation } from "../model/model.js";
 import { pascalCase } from "../model/names.js";
+import { jsDoc } from "./js-doc.js";
 
 /** Types of requests, responses and handlers of one document: one interface per group, one method per operation. */
 export function handlersText(model: Model): string {
@@ -94,14 +95,6 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
     deprecated ? "@deprecated" : "",
   ];
   return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);
-}
-
-function jsDoc(text: string, lineBreak = false): string {
-  const lines = text.trim().replaceAll("*/", "*\\/").split("\n");
-  if (text.trim() === "") return "";
-  const end = lineBreak ? "\n" : "";
-  if (lines.length === 1) return `/** ${lines[0] ?? ""} */${end}`;
-  return ["/**", ...lines.map((line) => ` * ${line}`.trimEnd()), " */"].join("\n") + end;
 }
 
 function indent(text: string): string {

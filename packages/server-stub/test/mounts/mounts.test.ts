@@ -78,8 +78,9 @@ const inputs = '{"x" : 1.0,"n":12345678901234567890,"x":2}';
 const start = (id: string) =>
   `{"start":{"id":"${id}","project_id":"acme/demo","op_name":"f","started_at":1,"attributes":{},"inputs":${inputs}}}`;
 const read = (id: string) => JSON.stringify({ project_id: "acme/demo", id });
+const compressedZeros = gzipSync(new Uint8Array(40_000_000));
 
-describe.each([...overSockets, ...asFunctions])("%s", (_, send) => {
+describe.each([...overSockets, ...asFunctions])("%s", (name, send) => {
   const post = (path: string, body: BodyInit, more: Record<string, string> = {}) =>
     send(path, { method: "POST", body, headers: { ...headers, ...more } });
 
@@ -99,7 +100,7 @@ describe.each([...overSockets, ...asFunctions])("%s", (_, send) => {
   });
 
   test("responds to what is wrong as the table of outcomes says", async () => {
-    const statuses = await Promise.all([
+    const responses = await Promise.all([
       post("/call/read", read("c1"), { authorization: "Bearer other" }),
       post("/call/read", '{"project_id":"other/project","id":"c1"}'),
       post("/call/nothing", "{}"),
@@ -108,13 +109,14 @@ describe.each([...overSockets, ...asFunctions])("%s", (_, send) => {
       post("/call/read", '{"project_id":"acme/demo"}'),
       post("/obj/read", '{"project_id":"acme/demo","object_id":"o","digest":"d"}'),
     ]);
-    expect(statuses.map(({ status }) => status)).toEqual([401, 403, 404, 405, 400, 422, statuses[6]!.status]);
-    for (const response of statuses) expect(Object.keys((await response.json()) as object)).toHaveLength(1);
+    // The module of Workers has one group alone.
+    const ofOtherGroup = name.includes("Workers") ? 404 : 501;
+    expect(responses.map(({ status }) => status)).toEqual([401, 403, 404, 405, 400, 422, ofOtherGroup]);
+    for (const response of responses) expect(Object.keys((await response.json()) as object)).toHaveLength(1);
   });
 
   test("a body over the limit is refused, and the next request is served", async () => {
-    const compressed = gzipSync(new Uint8Array(40_000_000));
-    expect((await post("/call/start", compressed, { "content-encoding": "gzip" })).status).toBe(413);
+    expect((await post("/call/start", compressedZeros, { "content-encoding": "gzip" })).status).toBe(413);
     expect((await post("/call/read", read("c1"))).status).toBe(200);
   });
 });

@@ -1,0 +1,161 @@
+import type { Server } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import "reflect-metadata";
+import { Module } from "@nestjs/common";
+import { NestFactory } from "@nestjs/core";
+import type { NestExpressApplication } from "@nestjs/platform-express";
+import express from "express";
+import express4 from "express4";
+import fastify from "fastify";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { toNodeListener } from "../src/node.js";
+import { rawJson } from "../src/raw-json.js";
+import { libraryServer } from "./library.js";
+import type { Incoming } from "./library.js";
+
+// Body parsers that have read a request before the listener gets it.
+
+const json = "application/json";
+const free = '{"id":"b1","title":"T","notes":{"x" : 1.0,"n":12345678901234567890}}';
+const remedy = { reason: expect.stringContaining("ahead of the body parser") };
+
+/** Handlers that show what they get. */
+const listener = toNodeListener(
+  libraryServer({
+    bookCreate: ({ body }) => ({ seen: (body as { notes: unknown }).notes }),
+    bookAsk: ({ body }) => ({ seen: (body as { question: string }).question }),
+    booksStream: async function* ({ body }: Incoming) {
+      yield { seen: rawJson(JSON.stringify(body ?? null)) };
+    },
+    listsImport: ({ body }) => ({ seen: Buffer.from((body as { bytes: Uint8Array }).bytes).toString("hex") }),
+    coverCreate: () => ({ seen: "form" }),
+  }),
+);
+
+type Send = (path: string, body: BodyInit, contentType: string, encoding?: string) => Promise<[number, unknown]>;
+
+async function sendTo(server: Server): Promise<Send> {
+  if (!server.listening) await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return async (path, body, contentType, encoding) => {
+    const headers = { "content-type": contentType, ...(encoding !== undefined && { "content-encoding": encoding }) };
+    const response = await fetch(`http://127.0.0.1:${port}/library${path}`, { method: "POST", body, headers });
+    return [response.status, await response.json()];
+  };
+}
+
+describe.each([
+  ["Express 5", express],
+  ["Express 4", express4 as unknown as typeof express],
+])("%s", (_, framework) => {
+  type Parser = ReturnType<typeof express.json>;
+  const behind = async (...parsers: Parser[]) => {
+    const app = framework();
+    for (const parser of parsers) app.use(parser);
+    app.use("/library", listener);
+    const server = app.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return sendTo(server);
+  };
+
+  test("behind json(), a request without free JSON is served, one with it gets 500 and the remedy", async () => {
+    const send = await behind(framework.json());
+    expect(await send("/books/ask", '{"question":"why?"}', json)).toEqual([200, { seen: "why?" }]);
+    expect(await send("/books/ask", gzipSync('{"question":"zipped?"}'), json, "gzip")).toEqual([200, { seen: "zipped?" }]);
+    expect(await send("/books/ask", '{"question":1}', json)).toMatchObject([422, { detail: [{ loc: ["body", "question"] }] }]);
+    expect(await send("/books", free, json)).toEqual([500, remedy]);
+    expect(await send("/lists/import", "{}", json)).toMatchObject([500, { reason: expect.stringContaining("ahead") }]);
+  });
+
+  test("behind json() that keeps the bytes as rawBody, free JSON is as it was sent", async () => {
+    const verify = (request: object, _response: object, rawBody: Buffer) => void Object.assign(request, { rawBody });
+    const send = await behind(framework.json({ verify }));
+    const notes = { seen: { x: 1, n: 12345678901234567890 } };
+    expect(await send("/books", free, json)).toEqual([200, notes]);
+    expect(await send("/books", gzipSync(free), json, "gzip")).toEqual([200, notes]);
+  });
+
+  test("what json() leaves unread is read: other types, and no body", async () => {
+    const send = await behind(framework.json());
+    expect(await send("/books", free, "text/plain")).toMatchObject([200, {}]);
+    expect(await send("/lists/import", new Uint8Array([8, 255]), "application/x-protobuf")).toMatchObject([200, { seen: "08ff" }]);
+    expect((await send("/books/stream", "", json))[0]).toBe(200);
+  });
+
+  test("behind urlencoded(), JSON under its type gets 500 and the remedy", async () => {
+    const send = await behind(framework.urlencoded({ extended: true }));
+    expect(await send("/books/ask", '{"question":"why?"}', "application/x-www-form-urlencoded")).toEqual([500, remedy]);
+  });
+
+  test("behind text(), free JSON is as it was sent, and bytes get 500 and the remedy", async () => {
+    const send = await behind(framework.text({ type: "*/*" }));
+    expect(await send("/books", free, json)).toMatchObject([200, {}]);
+    expect(await send("/books", gzipSync(free), json, "gzip")).toMatchObject([200, {}]);
+    expect(await send("/lists/import", new Uint8Array([8, 255]), "application/x-protobuf")).toEqual([500, remedy]);
+  });
+
+  test("behind raw(), every body is as it was sent", async () => {
+    const send = await behind(framework.raw({ type: "*/*" }));
+    expect(await send("/books", gzipSync(free), json, "gzip")).toMatchObject([200, {}]);
+    expect(await send("/lists/import", new Uint8Array([8, 255]), "application/x-protobuf")).toMatchObject([200, { seen: "08ff" }]);
+    expect(await send("/books/ask", `{"question":"${"x".repeat(80_000)}"}`, json)).toMatchObject([200, {}]);
+  });
+});
+
+test("Fastify: a handler of a route is behind its parser and gets 500 and the remedy", async () => {
+  const app = fastify();
+  app.all("/library/*", (request, reply) => {
+    reply.hijack();
+    request.raw.url = request.raw.url!.replace("/library", "");
+    listener(request.raw, reply.raw);
+  });
+  await app.listen({ port: 0 });
+  const send = await sendTo(app.server);
+  expect(await send("/books", free, json)).toEqual([500, remedy]);
+  expect(await send("/books/ask", '{"question":"why?"}', json)).toEqual([500, remedy]);
+});
+
+@Module({})
+class AppModule {}
+
+describe("Nest, mounted behind its own parser", () => {
+  const behind = async (options: { rawBody?: boolean }) => {
+    const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: false, ...options });
+    await app.init();
+    app.use("/library", listener);
+    return sendTo(app.getHttpServer());
+  };
+
+  test("gives 500 and the remedy for free JSON", async () => {
+    const send = await behind({});
+    expect(await send("/books", free, json)).toEqual([500, remedy]);
+    expect(await send("/books/ask", '{"question":"why?"}', json)).toEqual([200, { seen: "why?" }]);
+  });
+
+  test("with rawBody, free JSON is as it was sent", async () => {
+    const send = await behind({ rawBody: true });
+    expect(await send("/books", free, json)).toMatchObject([200, {}]);
+  });
+});
+
+test("a client that has left before the listener got its request does not keep a handler waiting", async () => {
+  const errors: unknown[] = [];
+  const late = toNodeListener(libraryServer({ bookCreate: () => 0 }, { onError: (error) => void errors.push(error) }));
+  const app = express();
+  const closed = new Promise<void>((resolve) => {
+    app.use(async (request, response) => {
+      request.socket.destroy();
+      await once(request, "close");
+      response.once("close", resolve);
+      late(request, response);
+      resolve();
+    });
+  });
+  const send = await sendTo(app.listen(0, "127.0.0.1"));
+  await expect(send("/books", free, json)).rejects.toThrow();
+  await closed;
+  expect(errors).toEqual([]);
+});

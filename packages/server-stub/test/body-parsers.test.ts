@@ -19,7 +19,7 @@ import type { Incoming } from "./library.js";
 
 const json = "application/json";
 const free = '{"id":"b1","title":"T","notes":{"x" : 1.0,"n":12345678901234567890}}';
-const remedy = { reason: expect.stringContaining("ahead of the body parser") };
+const remedy = { reason: expect.stringContaining("ahead of the body parser") as string };
 
 /** Handlers that show what they get. */
 const listener = toNodeListener(
@@ -67,7 +67,7 @@ describe.each([
     expect(await send("/books/ask", gzipSync('{"question":"zipped?"}'), json, "gzip")).toEqual([200, { seen: "zipped?" }]);
     expect(await send("/books/ask", '{"question":1}', json)).toMatchObject([422, { detail: [{ loc: ["body", "question"] }] }]);
     expect(await send("/books", free, json)).toEqual([500, remedy]);
-    expect(await send("/lists/import", "{}", json)).toMatchObject([500, { reason: expect.stringContaining("ahead") }]);
+    expect(await send("/lists/import", "{}", json)).toMatchObject([500, remedy]);
   });
 
   test("behind json() that keeps the bytes as rawBody, free JSON is as it was sent", async () => {
@@ -87,7 +87,7 @@ describe.each([
 
   test("behind urlencoded(), JSON under its type gets 500 and the remedy", async () => {
     const send = await behind(framework.urlencoded({ extended: true }));
-    expect(await send("/books/ask", '{"question":"why?"}', "application/x-www-form-urlencoded")).toEqual([500, remedy]);
+    expect(await send("/books/ask", '{"question":"why?"}', "application/x-www-form-urlencoded")).toMatchObject([500, remedy]);
   });
 
   test("behind text(), free JSON is as it was sent, and bytes get 500 and the remedy", async () => {
@@ -115,17 +115,18 @@ test("Fastify: a handler of a route is behind its parser and gets 500 and the re
   await app.listen({ port: 0 });
   const send = await sendTo(app.server);
   expect(await send("/books", free, json)).toEqual([500, remedy]);
-  expect(await send("/books/ask", '{"question":"why?"}', json)).toEqual([500, remedy]);
+  expect(await send("/books/ask", '{"question":"why?"}', json)).toMatchObject([500, remedy]);
 });
 
-@Module({})
 class AppModule {}
+Module({})(AppModule);
 
 describe("Nest, mounted behind its own parser", () => {
   const behind = async (options: { rawBody?: boolean }) => {
     const app = await NestFactory.create<NestExpressApplication>(AppModule, { logger: false, ...options });
-    await app.init();
+    app.useBodyParser("json");
     app.use("/library", listener);
+    await app.init();
     return sendTo(app.getHttpServer());
   };
 
@@ -141,21 +142,22 @@ describe("Nest, mounted behind its own parser", () => {
   });
 });
 
-test("a client that has left before the listener got its request does not keep a handler waiting", async () => {
-  const errors: unknown[] = [];
-  const late = toNodeListener(libraryServer({ bookCreate: () => 0 }, { onError: (error) => void errors.push(error) }));
+test("a request whose client has left before the listener got it ends at once", async () => {
+  const server = libraryServer({ bookCreate: () => 0 });
   const app = express();
-  const closed = new Promise<void>((resolve) => {
-    app.use(async (request, response) => {
+  const status = new Promise((resolve) => {
+    const late = toNodeListener(async (request) => {
+      const response = await server(request);
+      resolve(response.status);
+      return response;
+    });
+    app.use((request, response) => {
+      request.on("error", () => {});
+      request.once("close", () => late(request, response));
       request.socket.destroy();
-      await once(request, "close");
-      response.once("close", resolve);
-      late(request, response);
-      resolve();
     });
   });
   const send = await sendTo(app.listen(0, "127.0.0.1"));
   await expect(send("/books", free, json)).rejects.toThrow();
-  await closed;
-  expect(errors).toEqual([]);
+  expect(await status).toBe(400);
 });

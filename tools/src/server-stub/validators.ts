@@ -36,13 +36,18 @@ export function validatorFiles(name: string, model: Model, checks: Checks): File
   const head = banner(model.source);
   const up = "../".repeat(name.split("/").length);
   return {
-    [`${name}.js`]: `${head}${withoutRequire(code)}\n`,
+    [`${name}.js`]: `${head}${withoutRequire(withoutSchemaPaths(code))}\n`,
     [`${name}.d.ts`]: [
       `${head}import type { Validator } from "${up}validation.js";\n`,
       ...names.map((key) => `export declare const ${key}: Validator;`),
       "",
     ].join("\n"),
   };
+}
+
+/** Findings are described without the location in the schema, which would be a tenth of the code. */
+function withoutSchemaPaths(code: string): string {
+  return code.replaceAll(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");
 }
 
 /** Ajv writes `require` for its helpers even into ES modules. One helper is needed; it is put into the file. */

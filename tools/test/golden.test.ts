@@ -12,7 +12,12 @@ describe.each(Object.entries(generators))("%s makes of the small document", asyn
   test("exactly these files", () => {
     const kept = existsSync(directory) ? readdirSync(directory, { recursive: true, withFileTypes: true }) : [];
     const paths = kept.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-    expect(Object.keys(files).map((file) => join(directory, file)).toSorted(), fix).toEqual(paths.toSorted());
+    expect(
+      Object.keys(files)
+        .map((file) => join(directory, file))
+        .toSorted(),
+      fix,
+    ).toEqual(paths.toSorted());
   });
 
   test.each(Object.keys(files))("%s", (file) => {

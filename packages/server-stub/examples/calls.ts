@@ -13,8 +13,8 @@ export const handlers: Partial<TracingHandlers<Caller>["calls"]> = {
   callStart({ body: { start } }) {
     const { project_id, op_name, attributes, inputs, id = crypto.randomUUID(), trace_id = id } = start;
     const seconds = typeof start.started_at === "number" ? start.started_at : Date.parse(start.started_at) / 1000;
-    const started_at = new Date(seconds * 1000).toISOString();
-    stored.set(id, { id, trace_id, project_id, op_name, started_at, attributes, inputs });
+    const call = { id, trace_id, project_id, op_name, attributes, inputs };
+    stored.set(id, { ...call, started_at: new Date(seconds * 1000).toISOString() });
     return { id, trace_id };
   },
   callRead({ body }) {

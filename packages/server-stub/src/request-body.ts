@@ -12,11 +12,7 @@ import { SchemaViolation } from "./schema-violation.js";
 import { detailsOf } from "./validation.js";
 
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
-export async function readRequestBody(
-  request: HttpRequest,
-  entry: BodyEntry,
-  group: LinkedGroup,
-): Promise<unknown> {
+export async function readRequestBody(request: HttpRequest, entry: BodyEntry, group: LinkedGroup): Promise<unknown> {
   checkMediaType(request, entry, group.interface);
   if (entry.streamed) return { stream: openBody(request, entry.maxBytes), mediaType: mediaTypeOf(request) };
   const bytes = await readBody(request, entry.maxBytes, formOf(entry));

@@ -81,7 +81,7 @@ const read = (id: string) => JSON.stringify({ project_id: "acme/demo", id });
 const compressedZeros = gzipSync(new Uint8Array(40_000_000));
 
 describe.each([...overSockets, ...asFunctions])("%s", (name, send) => {
-  const post = (path: string, body: BodyInit, more: Record<string, string> = {}) =>
+  const post = (path: string, body: RequestInit["body"], more: Record<string, string> = {}) =>
     send(path, { method: "POST", body, headers: { ...headers, ...more } });
 
   test("stores free JSON and returns it as it was sent, also in a stream", async () => {

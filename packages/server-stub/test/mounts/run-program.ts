@@ -22,7 +22,7 @@ export interface ProgramOptions {
 
 export interface Running {
   url: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /**
@@ -78,7 +78,7 @@ async function bundled(entry: string, runtime: Runtime, { alias = {}, calls }: P
 function replaceCalls(file: string): Plugin {
   return {
     name: "replace calls.ts",
-    setup: ({ onResolve }) => onResolve({ filter: /^\.\/calls\.js$/ }, () => ({ path: join(stub, file) })),
+    setup: (builder) => builder.onResolve({ filter: /^\.\/calls\.js$/ }, () => ({ path: join(stub, file) })),
   };
 }
 

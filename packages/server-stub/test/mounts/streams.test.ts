@@ -26,7 +26,7 @@ afterAll(() => Promise.all([...running.values()].map(({ stop }) => stop())));
 
 describe.each(Object.keys(runtimes))("in %s", (name) => {
   const url = (path: string) => running.get(name)!.url + path;
-  const post = (path: string, body: BodyInit, headers: Record<string, string> = {}) =>
+  const post = (path: string, body: RequestInit["body"], headers: Record<string, string> = {}) =>
     fetch(url(path), { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
 
   test.each([

@@ -1,6 +1,5 @@
 import type { Model, Operation } from "../model/model.js";
 import { pascalCase } from "../model/names.js";
-import { jsDoc } from "./js-doc.js";
 
 /** Types of requests, responses and handlers of one document: one interface per group, one method per operation. */
 export function handlersText(model: Model): string {
@@ -95,6 +94,15 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
     deprecated ? "@deprecated" : "",
   ];
   return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);
+}
+
+/** A comment of the text; empty for no text. */
+export function jsDoc(text: string, lineBreak = false): string {
+  const lines = text.trim().replaceAll("*/", "*\\/").split("\n");
+  if (text.trim() === "") return "";
+  const end = lineBreak ? "\n" : "";
+  if (lines.length === 1) return `/** ${lines[0] ?? ""} */${end}`;
+  return ["/**", ...lines.map((line) => ` * ${line}`.trimEnd()), " */"].join("\n") + end;
 }
 
 function indent(text: string): string {

@@ -5,7 +5,7 @@ import { kebabCase } from "../model/names.js";
 import { compact, isLossy } from "./plan-table.js";
 import type { PlanEntry } from "./plan-table.js";
 import { Plans } from "./plans.js";
-import { jsDoc } from "./js-doc.js";
+import { jsDoc } from "./handlers.js";
 import { deref } from "../model/openapi.js";
 import type { Checks } from "./validators.js";
 

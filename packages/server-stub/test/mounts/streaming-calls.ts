@@ -1,4 +1,4 @@
-import { Problem } from "@heddle/server-stub";
+import { Problem, rawJson } from "@heddle/server-stub";
 import type { ServerOptions } from "@heddle/server-stub";
 import type { TracingHandlers } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
@@ -13,7 +13,7 @@ export const handlers: Partial<TracingHandlers["calls"]> = {
     const call = { id: "c", trace_id: "t", project_id, op_name: "f", started_at: "2026-04-10T09:00:00Z" };
     try {
       for (;;) {
-        yield { ...call, attributes: { text: "{}" }, inputs: { text: "{}" } } as never;
+        yield { ...call, attributes: rawJson("{}"), inputs: rawJson("{}") };
         counts.items++;
         await pause();
       }

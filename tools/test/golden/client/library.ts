@@ -8,13 +8,15 @@ import { withForm } from "../form.js";
 import { readJson } from "../json.js";
 import { readJsonLines } from "../json-lines.js";
 import { withJson, withQuery } from "../outgoing.js";
-import type { components, operations } from "./library-types.js";
+import type { components, operations, AddItem, AndOperator, Answer, Author, Book, BookBase, BookCreateReq, BooksAddReq, BooksStreamReq, EqOperator, Filter, LiteralOperand, Notes, Operand, RemoveItem, Title } from "./library-types.js";
+
+export type { AddItem, AndOperator, Answer, Author, Book, BookBase, BookCreateReq, BooksAddReq, BooksStreamReq, EqOperator, Filter, LiteralOperand, Notes, Operand, RemoveItem, Title };
 
 /** The schemas of the document by name: `Schemas["…"]`. */
 export type Schemas = components["schemas"];
 
-export type BookCreateInput = Pick<NonNullable<operations["bookCreate"]["parameters"]["header"]>, "X-Retry-Id"> & operations["bookCreate"]["requestBody"]["content"]["application/json"];
-export type BookCreateResult = operations["bookCreate"]["responses"][200]["content"]["application/json"];
+export type BookCreateInput = Pick<NonNullable<operations["bookCreate"]["parameters"]["header"]>, "X-Retry-Id"> & BookCreateReq;
+export type BookCreateResult = Book;
 /**
  * Keep a book
  *
@@ -27,7 +29,7 @@ export function bookCreate(connection: Connection<"tracing">, input: BookCreateI
   return readJson(connection, withJson("POST /books", input, { headers: ["X-Retry-Id"] }), options);
 }
 
-export type BooksAddInput = operations["booksAdd"]["requestBody"]["content"]["application/json"];
+export type BooksAddInput = BooksAddReq;
 export type BooksAddResult = operations["booksAdd"]["responses"][200]["content"]["application/json"];
 /**
  * Add and remove many books
@@ -40,8 +42,8 @@ export function booksAdd(connection: Connection<"tracing">, input: BooksAddInput
   return readJson(connection, withJson("POST /books/add_batch", input), options);
 }
 
-export type BooksStreamInput = NonNullable<operations["booksStream"]["requestBody"]>["content"]["application/json"];
-export type BooksStreamItem = operations["booksStream"]["responses"][200]["content"]["application/jsonl"];
+export type BooksStreamInput = BooksStreamReq;
+export type BooksStreamItem = Book;
 /**
  * Find books
  *
@@ -52,7 +54,7 @@ export function booksStream(connection: Connection<"tracing">, input?: BooksStre
 }
 
 export type BookAskInput = operations["bookAsk"]["requestBody"]["content"]["application/json"];
-export type BookAskResult = operations["bookAsk"]["responses"][200]["content"]["application/json"];
+export type BookAskResult = Answer;
 export type BookAskItem = operations["bookAsk"]["responses"][200]["content"]["text/event-stream"];
 /**
  * Ask a book, at once or word by word
@@ -67,7 +69,7 @@ export function bookAsk(connection: Connection<"tracing">, input: BookAskInput, 
 }
 
 export type BookReadInput = operations["bookRead"]["parameters"]["path"] & NonNullable<operations["bookRead"]["parameters"]["query"]>;
-export type BookReadResult = operations["bookRead"]["responses"][200]["content"]["application/json"];
+export type BookReadResult = Book;
 /**
  * Read a book
  *

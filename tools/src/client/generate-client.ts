@@ -84,7 +84,13 @@ function schemaExports(model: Model, operations: Emitted[]): string[] {
     `${typeName}Input`,
     ...result.types.map(({ name }) => `${typeName}${name}`),
   ]);
-  const taken = new Set([...generated, "Schemas", "Connection", "RequestOptions", `${pascalCase(model.interface)}Client`]);
+  const taken = new Set([
+    ...generated,
+    "Schemas",
+    "Connection",
+    "RequestOptions",
+    `${pascalCase(model.interface)}Client`,
+  ]);
   for (const name of schemaNames(model)) {
     if (taken.has(name))
       throw new UnsupportedSpecError(at("/components/schemas", name), "the client has a type of this name; rename one");

@@ -59,13 +59,18 @@ export function handlersText(model: Model, requests: OpenApi, responses: OpenApi
 
 /** The names of schemas that each side exports; requests win, as in `Schemas`. */
 function namesBySide(model: Model, requests: OpenApi, responses: OpenApi) {
-  const [request, response] = [requests, responses].map((view) => Object.keys(view.components?.schemas ?? {}).toSorted());
+  const [request, response] = [requests, responses].map((view) =>
+    Object.keys(view.components?.schemas ?? {}).toSorted(),
+  );
   const generated = new Set(
     model.operations.flatMap(({ typeName }) => ["Request", "Response", "Item"].map((suffix) => typeName + suffix)),
   );
   for (const name of [...request!, ...response!]) {
     if (generated.has(name) || name.endsWith("Handlers"))
-      throw new UnsupportedSpecError(at("/components/schemas", name), "the server stub has a type of this name; rename one");
+      throw new UnsupportedSpecError(
+        at("/components/schemas", name),
+        "the server stub has a type of this name; rename one",
+      );
   }
   return { requests: request!, responses: response!.filter((name) => !request!.includes(name)) };
 }
@@ -128,7 +133,8 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
     `\`${method.toUpperCase()} ${path}\`${extension ? " (an extension of the interface)" : ""}`,
     deprecated ? "@deprecated" : "",
   ];
-  return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);
+  const texts = paragraphs.map((text) => text.trim()).filter((text) => text !== "");
+  return jsDoc(texts.join("\n\n"), true);
 }
 
 function jsDoc(text: string, lineBreak = false): string {

@@ -13,5 +13,8 @@ export function docLines(comment: string): string[] {
   const formats = items.filter((item) => item.startsWith("Format: ") && item !== "Format: binary");
   const tags = items.filter((item) => /^@(?!description\b|constant\b|enum\b)/.test(item));
   const text = [...texts, ...descriptions, ...formats].join("\n\n");
-  return [text, ...tags].filter((part) => part !== "").join("\n").split("\n");
+  return [text, ...tags]
+    .filter((part) => part !== "")
+    .join("\n")
+    .split("\n");
 }

@@ -28,7 +28,17 @@ export async function typesText(
 }
 
 /** What openapi-typescript declares itself, and the global types it uses. */
-const ownNames = ["paths", "webhooks", "components", "operations", "Record", "Omit", "Extract", "WithRequired", "OneOf"];
+const ownNames = [
+  "paths",
+  "webhooks",
+  "components",
+  "operations",
+  "Record",
+  "Omit",
+  "Extract",
+  "WithRequired",
+  "OneOf",
+];
 
 /** Types of a document without changes, for the client and for readers of requests and responses. */
 export async function specTypes({ document, source, name }: Model): Promise<Files> {

@@ -31,7 +31,12 @@ function limitsOf(schema: Schema): LimitSentence[] {
   return [
     ...range(schema, "minimum", "maximum", ""),
     ...range(schema, "minLength", "maxLength", " characters"),
-    ...range(schema, "minItems", schema["x-heddle-max-items"] === undefined ? "maxItems" : "x-heddle-max-items", " items"),
+    ...range(
+      schema,
+      "minItems",
+      schema["x-heddle-max-items"] === undefined ? "maxItems" : "x-heddle-max-items",
+      " items",
+    ),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { docComment } from "./doc-comment.js";
+import { errorBodies } from "./error-bodies.js";
 import { inputOf } from "./input.js";
 import type { Input } from "./input.js";
 import { resultOf } from "./result.js";
@@ -31,13 +32,13 @@ export function clientFiles(model: Model): Files {
     ...imports(model, operations),
     "",
     ...schemaExports(model, operations),
-    "",
     '/** The schemas of the document by name: `Schemas["…"]`. */',
     'export type Schemas = components["schemas"];',
     ...operations.flatMap((each) => ["", ...operationLines(model, each)]),
     "",
     ...clientInterface(model, operations),
     "",
+    ...errorBodies(model),
   ];
   return { [`${model.name}.ts`]: lines.join("\n") };
 }
@@ -95,7 +96,7 @@ function schemaExports(model: Model, operations: Emitted[]): string[] {
     if (taken.has(name))
       throw new UnsupportedSpecError(at("/components/schemas", name), "the client has a type of this name; rename one");
   }
-  return schemaNames(model).length === 0 ? [] : [`export type { ${schemaNames(model).join(", ")} };`];
+  return schemaNames(model).length === 0 ? [] : [`export type { ${schemaNames(model).join(", ")} };`, ""];
 }
 
 function schemaNames({ document }: Model): string[] {

@@ -42,7 +42,7 @@ export function inputOf(operation: Operation, document: OpenApi): Input {
 }
 
 function expression(operation: Operation, writer: string, params: Parameter[], hasInput: boolean): string {
-  const { method, path, body } = operation;
+  const { id, method, path, body } = operation;
   const query = body ? namesIn(params, "query") : [];
   const headers = namesIn(params, "header");
   const locations = [
@@ -50,6 +50,7 @@ function expression(operation: Operation, writer: string, params: Parameter[], h
     ...(headers.length > 0 ? [`headers: ${JSON.stringify(headers)}`] : []),
   ];
   const list = [
+    JSON.stringify(id),
     JSON.stringify(`${method.toUpperCase()} ${path}`),
     ...(writer === "withBytes" ? [JSON.stringify(body?.mediaTypes[0])] : []),
     ...(hasInput ? ["input"] : []),

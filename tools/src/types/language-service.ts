@@ -26,9 +26,9 @@ export function openEditor(directory: string): Editor {
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     fileExists: (name) => name === file || ts.sys.fileExists(name),
     readFile: (name) => (name === file ? text : ts.sys.readFile(name)),
-    directoryExists: ts.sys.directoryExists,
-    getDirectories: ts.sys.getDirectories,
-    realpath: ts.sys.realpath,
+    directoryExists: (name) => ts.sys.directoryExists(name),
+    getDirectories: (name) => ts.sys.getDirectories(name),
+    realpath: (name) => ts.sys.realpath?.(name) ?? name,
   });
   const open = (program: string) => {
     text = program;

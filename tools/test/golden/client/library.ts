@@ -26,7 +26,7 @@ export type BookCreateResult = Book;
  * `POST /books`
  */
 export function bookCreate(connection: Connection<"tracing">, input: BookCreateInput, options?: RequestOptions): Promise<BookCreateResult> {
-  return readJson(connection, withJson("POST /books", input, { headers: ["X-Retry-Id"] }), options);
+  return readJson(connection, withJson("bookCreate", "POST /books", input, { headers: ["X-Retry-Id"] }), options);
 }
 
 export type BooksAddInput = BooksAddReq;
@@ -39,7 +39,7 @@ export type BooksAddResult = operations["booksAdd"]["responses"][200]["content"]
  * `POST /books/add_batch`; an extension of the interface
  */
 export function booksAdd(connection: Connection<"tracing">, input: BooksAddInput, options?: RequestOptions): Promise<BooksAddResult> {
-  return readJson(connection, withJson("POST /books/add_batch", input), options);
+  return readJson(connection, withJson("booksAdd", "POST /books/add_batch", input), options);
 }
 
 export type BooksStreamInput = BooksStreamReq;
@@ -50,7 +50,7 @@ export type BooksStreamItem = Book;
  * `POST /books/stream`
  */
 export function booksStream(connection: Connection<"tracing">, input?: BooksStreamInput, options?: RequestOptions): AsyncIterable<BooksStreamItem> {
-  return readJsonLines(connection, withJson("POST /books/stream", input), options);
+  return readJsonLines(connection, withJson("booksStream", "POST /books/stream", input), options);
 }
 
 export type BookAskInput = operations["bookAsk"]["requestBody"]["content"]["application/json"];
@@ -64,7 +64,7 @@ export type BookAskItem = operations["bookAsk"]["responses"][200]["content"]["te
 export function bookAsk(connection: Connection<"tracing">, input: BookAskInput & { stream: true }, options?: RequestOptions): AsyncIterable<BookAskItem>;
 export function bookAsk(connection: Connection<"tracing">, input: BookAskInput & { stream?: false | null }, options?: RequestOptions): Promise<BookAskResult>;
 export function bookAsk(connection: Connection<"tracing">, input: BookAskInput, options?: RequestOptions): AsyncIterable<BookAskItem> | Promise<BookAskResult> {
-  const outgoing = withJson("POST /books/ask", input);
+  const outgoing = withJson("bookAsk", "POST /books/ask", input);
   return input.stream ? readEvents(connection, outgoing, options) : readJson(connection, outgoing, options);
 }
 
@@ -76,7 +76,7 @@ export type BookReadResult = Book;
  * `GET /shelves/{shelf}/books/{book_id}`
  */
 export function bookRead(connection: Connection<"tracing">, input: BookReadInput, options?: RequestOptions): Promise<BookReadResult> {
-  return readJson(connection, withQuery("GET /shelves/{shelf}/books/{book_id}", input), options);
+  return readJson(connection, withQuery("bookRead", "GET /shelves/{shelf}/books/{book_id}", input), options);
 }
 
 export type BookDeleteInput = operations["bookDelete"]["parameters"]["path"];
@@ -87,7 +87,7 @@ export type BookDeleteInput = operations["bookDelete"]["parameters"]["path"];
  * @deprecated
  */
 export function bookDelete(connection: Connection<"tracing">, input: BookDeleteInput, options?: RequestOptions): Promise<void> {
-  return readJson(connection, withQuery("DELETE /shelves/{shelf}/books/{book_id}", input), options);
+  return readJson(connection, withQuery("bookDelete", "DELETE /shelves/{shelf}/books/{book_id}", input), options);
 }
 
 export type CoverCreateInput = Omit<operations["coverCreate"]["requestBody"]["content"]["multipart/form-data"], "file"> & { [Name in keyof Pick<operations["coverCreate"]["requestBody"]["content"]["multipart/form-data"], "file">]: Blob | Uint8Array };
@@ -98,7 +98,7 @@ export type CoverCreateResult = operations["coverCreate"]["responses"][200]["con
  * `POST /covers`
  */
 export function coverCreate(connection: Connection<"tracing">, input: CoverCreateInput, options?: RequestOptions): Promise<CoverCreateResult> {
-  return readJson(connection, withForm("POST /covers", input), options);
+  return readJson(connection, withForm("coverCreate", "POST /covers", input), options);
 }
 
 export type CoverReadInput = operations["coverRead"]["parameters"]["path"];
@@ -108,7 +108,7 @@ export type CoverReadInput = operations["coverRead"]["parameters"]["path"];
  * `GET /covers/{book_id}`
  */
 export function coverRead(connection: Connection<"tracing">, input: CoverReadInput, options?: RequestOptions): Promise<Uint8Array> {
-  return readBytes(connection, withQuery("GET /covers/{book_id}", input), options);
+  return readBytes(connection, withQuery("coverRead", "GET /covers/{book_id}", input), options);
 }
 
 export type ListsImportInput = RawBodyInput<"application/x-protobuf" | "application/json">;
@@ -118,7 +118,7 @@ export type ListsImportInput = RawBodyInput<"application/x-protobuf" | "applicat
  * `POST /lists/import`
  */
 export function listsImport(connection: Connection<"tracing">, input: ListsImportInput, options?: RequestOptions): Promise<Uint8Array> {
-  return readBytes(connection, withBytes("POST /lists/import", "application/x-protobuf", input), options);
+  return readBytes(connection, withBytes("listsImport", "POST /lists/import", "application/x-protobuf", input), options);
 }
 
 export type ReadHealthResult = operations["readHealth"]["responses"][200]["content"]["application/json"];
@@ -128,7 +128,7 @@ export type ReadHealthResult = operations["readHealth"]["responses"][200]["conte
  * `GET /health`; needs no key
  */
 export function readHealth(connection: Connection<"tracing">, options?: RequestOptions): Promise<ReadHealthResult> {
-  return readJson(connection, withQuery("GET /health"), options);
+  return readJson(connection, withQuery("readHealth", "GET /health"), options);
 }
 
 /** Library: every operation as a method. Made by `createTracingClient`. */
@@ -199,4 +199,10 @@ export interface TracingClient {
    * `GET /health`; needs no key
    */
   readonly readHealth: (options?: RequestOptions) => Promise<ReadHealthResult>;
+}
+
+declare module "../error-bodies.js" {
+  interface ErrorBodies {
+    readonly bookCreate: { 409: operations["bookCreate"]["responses"][409]["content"]["application/json"] };
+  }
 }

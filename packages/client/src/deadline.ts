@@ -17,7 +17,7 @@ export function startDeadline(milliseconds: number, callerSignal: AbortSignal | 
   };
   const expire = () =>
     controller.abort(
-      new DOMException(`no response within ${milliseconds} ms, which the option \`timeout\` sets`, "TimeoutError"),
+      new DOMException(`no response within ${milliseconds} ms, which the option "timeout" sets`, "TimeoutError"),
     );
   const timer = milliseconds > 0 ? setTimeout(expire, milliseconds) : undefined;
   if (callerSignal?.aborted) forward();

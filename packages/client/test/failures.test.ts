@@ -99,7 +99,7 @@ test("a time limit that passes is named with the option that sets it", async () 
   const { baseUrl } = await startServer(() => undefined);
   const error = await failureOf(baseUrl, { timeout: 20 });
   expect(error.message).toBe(
-    `POST /call/read failed: no response within 20 ms, which the option \`timeout\` sets (${new URL(baseUrl).host})`,
+    `POST /call/read failed: no response within 20 ms, which the option "timeout" sets (${new URL(baseUrl).host})`,
   );
   expect(error.code).toBe("TimeoutError");
   expect([isTimeout(error), isConnectionError(error), isRetryable(error)]).toEqual([true, false, true]);

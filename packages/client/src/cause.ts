@@ -1,3 +1,5 @@
+import { excerpt } from "./excerpt.js";
+
 /** What happened, for people and for programs. */
 export interface CauseDescription {
   text: string;
@@ -12,7 +14,7 @@ export function describeCause(cause: unknown, host: string | undefined): CauseDe
   const [first, ...more] = innermost(cause);
   const { name, code } = first as Error & { code?: unknown };
   const ownCode = typeof code === "string" ? code : name === "TimeoutError" ? name : undefined;
-  const message = [first!, ...more].map((each) => each.message).join(", ") || name;
+  const message = excerpt([first!, ...more].map((each) => each.message).join(", ")) || name;
   const hostname = host?.replace(/:\d*$/, "");
   const missing = [
     ...(typeof code === "string" && !message.includes(code) ? [code] : []),

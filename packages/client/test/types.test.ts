@@ -70,16 +70,16 @@ void (async () => {
 });
 
 test("bodies of errors are typed by operation and status", () => {
-  expectTypeOf<ErrorBody<"objRead", 404>>().toEqualTypeOf<Schemas["Error"]>();
+  expectTypeOf<ErrorBody<"objRead", 404>>().toEqualTypeOf<Schemas["ReasonError"]>();
   expectTypeOf<ErrorBody<"objRead", 422>>().toEqualTypeOf<Schemas["HTTPValidationError"]>();
   expectTypeOf<ErrorBody<"getSystemCheck", 503>>().toEqualTypeOf<SystemCheckRes>();
-  expectTypeOf<ErrorBody<"callRead">>().toEqualTypeOf<Schemas["Error"] | Schemas["HTTPValidationError"]>();
+  expectTypeOf<ErrorBody<"callRead">>().toEqualTypeOf<Schemas["ReasonError"] | Schemas["HTTPValidationError"]>();
 });
 
 test("a predicate with an operation gives the body its type, one without does not", () => {
   const error: unknown = undefined;
   if (isNotFound(error)) expectTypeOf(error.body).toBeUnknown();
-  if (isNotFound(error, "objRead")) expectTypeOf(error.body).toEqualTypeOf<Schemas["Error"]>();
+  if (isNotFound(error, "objRead")) expectTypeOf(error.body).toEqualTypeOf<Schemas["ReasonError"]>();
   if (isInvalid(error, "callRead")) expectTypeOf(error.body.detail).toEqualTypeOf<Schemas["ValidationError"][]>();
   if (isConnectionError(error)) expectTypeOf(error).toEqualTypeOf<HeddleApiError>();
   // @ts-expect-error reading a call never returns 404

@@ -46,6 +46,8 @@ function aliasOf(schema: ts.TypeElement, taken: readonly string[]): ts.Node {
   const pointer = at("/components/schemas", name);
   if (!/^[A-Za-z_]\w*$/.test(name))
     throw new UnsupportedSpecError(pointer, "the name of a schema is that of a type: letters, digits and _");
+  if (name in globalThis)
+    throw new UnsupportedSpecError(pointer, "JavaScript has a global of this name; rename the schema");
   if (taken.includes(name)) throw new UnsupportedSpecError(pointer, "generated code uses this name; rename the schema");
   const exported = [ts.factory.createModifier(ts.SyntaxKind.ExportKeyword)];
   const alias = ts.factory.createTypeAliasDeclaration(exported, name, undefined, typeOf(schema)!);

@@ -5,7 +5,7 @@ import { BodiesInFlight } from "./bodies-in-flight.js";
 import type { BodyLimits } from "./bodies-in-flight.js";
 import { Connections } from "./connections.js";
 import { ClientDisconnected } from "./http.js";
-import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
+import type { BodyForm, Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
 import { NodeBody } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
@@ -103,7 +103,10 @@ export async function listen(
   };
 }
 
-/** A listener for `node:http`, Express, Fastify and whatever else calls `(request, response)`. */
+/**
+ * A listener for `node:http`, Express, Nest, hooks of Fastify and whatever else calls `(request, response)`. Behind a body
+ * parser it takes what the parser has kept of a body where that is exact enough, and otherwise responds with 500.
+ */
 export function toNodeListener(
   server: HttpServer,
   { stallMs = defaultStallMs, ...limits }: NodeOptions = {},
@@ -142,10 +145,11 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: No
     // An IPv4 peer of a socket for both families is shown as such.
     remoteAddress: incoming.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, ""),
     header: (name: string) => {
+      if (body.isAlreadyRead && name === "content-encoding") return undefined;
       const value = incoming.headers[name];
       return Array.isArray(value) ? value.join(", ") : value;
     },
-    bytes: (limit: number) => body.read(limit),
+    bytes: (limit: number, form?: BodyForm) => body.read(limit, form),
     stream: (limit: number) => body.stream(limit),
     inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),
   };

@@ -83,7 +83,8 @@ export async function openTestService(env: Record<string, string> = {}) {
     onUnexpected: (error) => unexpected.push(error),
     onOutage: outageLog((line) => outages.push(line)),
   });
-  const fetch = toFetch(app);
+  const serve = toFetch(app);
+  const fetch = (input: Request | string | URL, init?: RequestInit) => serve(new Request(input, init));
   const closing: (() => Promise<unknown>)[] = [];
   const options = { baseUrl: "http://in-process", fetch, retries: 0 };
 

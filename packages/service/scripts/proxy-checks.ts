@@ -51,6 +51,22 @@ async function writeLongStream(project_id: string): Promise<void> {
   }
 }
 
+/** Streams a completion that takes a while, recorded in this project of the default entity. */
+function streamChat(project: string, { headers, signal }: Pick<RequestInit, "signal"> & { headers?: object }) {
+  return fetch(`${baseUrl}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json", "openai-project": project, ...headers },
+    body: JSON.stringify({
+      model: "heddle/starter",
+      messages: [{ role: "user", content: "hi" }],
+      stream: true,
+      max_completion_tokens: 900,
+      ignore_eos: true,
+    }),
+    signal,
+  });
+}
+
 const checks: Record<string, () => Promise<void>> = {
   async "a long stream of JSON Lines arrives whole, and is not collected while the client does not read"() {
     const project_id = projectId();
@@ -74,35 +90,26 @@ const checks: Record<string, () => Promise<void>> = {
   },
 
   async "the first server-sent event arrives while the rest is being generated, and the id of the request is kept"() {
-    const project = projectId();
-    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization, "content-type": "application/json", "x-request-id": "from-the-client" },
-      body: JSON.stringify({ ...longChat, project_id: project }),
-    });
+    const project = randomUUID();
+    const response = await streamChat(project, { headers: { "x-request-id": "from-the-client" } });
     assert.equal(response.headers.get("content-type")?.split(";")[0], "text/event-stream");
     assert.equal(response.headers.get("x-request-id"), "from-the-client");
     const reader = response.body!.getReader();
     await reader.read();
     // A completion is recorded when it has ended.
-    assert.deepEqual(await callsOf(project), []);
+    assert.deepEqual(await callsOf(`local/${project}`), []);
     while (!(await reader.read()).done);
-    await eventually(async () => (await callsOf(project)).length === 1, "the completion is recorded");
+    await eventually(async () => (await callsOf(`local/${project}`)).length === 1, "the completion is recorded");
   },
 
   async "a client that disconnects stops what is being generated for it"() {
-    const project = projectId();
+    const project = randomUUID();
     const leave = new AbortController();
-    const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization, "content-type": "application/json" },
-      body: JSON.stringify({ ...longChat, project_id: project }),
-      signal: leave.signal,
-    });
+    const response = await streamChat(project, { signal: leave.signal });
     await response.body!.getReader().read();
     leave.abort();
-    await eventually(async () => (await callsOf(project)).length === 1, "the completion is recorded");
-    const [call] = await callsOf(project);
+    await eventually(async () => (await callsOf(`local/${project}`)).length === 1, "the completion is recorded");
+    const [call] = await callsOf(`local/${project}`);
     assert.ok(call?.exception, "the completion has ended as aborted");
   },
 
@@ -144,14 +151,6 @@ const checks: Record<string, () => Promise<void>> = {
     assert.equal(response.url, `${baseUrl}/docs/`);
     assert.match(await response.text(), /<title>/);
   },
-};
-
-const longChat = {
-  model: "heddle/starter",
-  messages: [{ role: "user", content: "hi" }],
-  stream: true,
-  max_completion_tokens: 900,
-  ignore_eos: true,
 };
 
 for (const [name, check] of Object.entries(checks)) {

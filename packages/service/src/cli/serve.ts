@@ -1,21 +1,44 @@
 import { docsDirectory } from "@heddle/docs";
 import { banner, shownKey } from "../banner.js";
-import { ConfigError } from "../config.js";
+import { ConfigError, readConfig, variables } from "../config.js";
 import type { Config } from "../config.js";
 import { startService } from "../start.js";
-import type { StartOptions } from "../start.js";
-
-/** For tests; the defaults are those of a service. */
-export type ServeOptions = Pick<StartOptions, "leaseMs" | "jobLeaseMs">;
+import { UsageError } from "./command.js";
+import type { Command, ServeOptions } from "./command.js";
+import { settingsTable } from "./settings-table.js";
 
 /** A stop that takes longer than this is cut off: only requests without a response are lost. */
 const stopMs = 9000;
 
+const synopsis = "heddle serve";
+
+export const command: Command = {
+  usage: () => `${synopsis}
+
+Runs the service until SIGTERM or SIGINT, then finishes the requests it has accepted. It takes no options: all
+settings are environment variables.
+
+${settingsTable(Math.min(process.stdout.columns || 100, 100))}
+
+Files on S3 use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL.`,
+  async run(args, context) {
+    if (args[0] !== undefined) throw new UsageError(unexpected(args[0]), synopsis);
+    await serve(readConfig(), 0, context.serve);
+  },
+};
+
+/** The message for an argument of `serve`: an option may be meant as the setting of that name. */
+function unexpected(arg: string): string {
+  const setting = `HEDDLE_${arg.replace(/^-+/, "").replace(/=.*$/, "").replaceAll("-", "_").toUpperCase()}`;
+  const meant = setting in variables ? ` Set the environment variable ${setting}.` : " See heddle serve --help.";
+  return `serve takes no argument "${arg}".${meant}`;
+}
+
 /**
- * `heddle serve`: runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
+ * Runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
  * when another service has taken over.
  */
-export async function serveCommand(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
+async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
   const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
   const running = await startService(config, { docsDir: docsDirectory, log, ...options });
   process.stdout.write(

@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { inject } from "vitest";
-import type { ServeOptions } from "../../src/cli/serve.js";
+import type { ServeOptions } from "../../src/cli/command.js";
 
 export const ownerKey = "f".repeat(40);
 

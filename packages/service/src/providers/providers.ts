@@ -77,7 +77,12 @@ function matches(pattern: string, model: string): boolean {
 function connect(provider: Provider, onEnd?: Parameters<typeof openProviders>[1]): ConnectedProvider {
   const { name, baseUrl, apiKey, allowPrivate, downloadOrigins, timeoutMs } = provider;
   const { origin } = new URL(baseUrl);
-  const outgoing = openOutgoing({ origins: [origin, ...downloadOrigins], allowPrivate, timeoutMs, onEnd: onEnd && ((request) => onEnd(name, request)) });
+  const outgoing = openOutgoing({
+    origins: [origin, ...downloadOrigins],
+    allowPrivate,
+    timeoutMs,
+    onEnd: onEnd && ((request) => onEnd(name, request)),
+  });
   return {
     ...provider,
     send: (method, path, { body, timeoutMs: waitMs, maxResponseBytes, signal } = {}) =>

@@ -26,7 +26,10 @@ test("statements and commits are reported when they have ended, with those that 
   const seen = () => statements.splice(0).map(({ kind, failed }) => `${kind} ${failed ? "failed" : "succeeded"}`);
   seen();
   const projectId = newProject();
-  await store.ingest([completePart({ project_id: projectId, id: randomUUID() }), completePart({ project_id: projectId, id: randomUUID() })]);
+  await store.ingest([
+    completePart({ project_id: projectId, id: randomUUID() }),
+    completePart({ project_id: projectId, id: randomUUID() }),
+  ]);
   expect(seen()).toContain("insert succeeded");
   expect(await listIds(store, { project_id: projectId })).toHaveLength(2);
   expect(seen()).toContain("read succeeded");

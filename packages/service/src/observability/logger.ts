@@ -49,5 +49,5 @@ function describeError(error: unknown): { type: string; stack: string } {
 
 function withoutQuotes(message: string): string {
   const [first = ""] = message.split("\n", 1);
-  return first.replace(/(['"`]).*\1/, "$1…$1");
+  return first.replace(/['"`].*['"`]/, "…");
 }

@@ -15,16 +15,18 @@ export interface MetricSources {
 }
 
 /** Metrics that are read at each scrape. */
-export function gaugesOf({ store, engine, jobs, workingMemory }: MetricSources, registers: Registry[]): void {
+export function gaugesOf({ store, engine, jobs, workingMemory }: MetricSources, registry: Registry): void {
   const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.set(read());
+        },
+      }),
+    );
 
   gauge("heddle_ingest_queue_requests", "Requests that wait for a commit.", () => store.load().waiting.requests);
   gauge("heddle_ingest_queue_rows", "Parts of calls that wait for a commit.", () => store.load().waiting.rows);
@@ -37,44 +39,50 @@ export function gaugesOf({ store, engine, jobs, workingMemory }: MetricSources, 
     ["heddle_engine_slots_used", "held", "Statements that run."],
     ["heddle_engine_slots_waiting", "waiting", "Statements that wait for a slot."],
   ] as const) {
-    new Gauge({
-      name,
-      help,
-      labelNames: ["pool"],
-      registers,
-      collect() {
-        for (const [pool, load] of Object.entries(store.load().slots)) this.set({ pool }, load[field]);
-      },
-    });
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames: ["pool"],
+        registers: [],
+        collect() {
+          for (const [pool, load] of Object.entries(store.load().slots)) this.set({ pool }, load[field]);
+        },
+      }),
+    );
   }
 
-  new Gauge({
-    name: "heddle_jobs",
-    help: "Background jobs of all services, by kind and state.",
-    labelNames: ["kind", "state"],
-    registers,
-    async collect() {
-      this.reset();
-      // Without a control plane there are no numbers, and the other metrics are needed most.
-      const active = await jobs.active().catch(() => []);
-      for (const { kind, state, count } of active) this.set({ kind, state }, count);
-    },
-  });
+  registry.registerMetric(
+    new Gauge({
+      name: "heddle_jobs",
+      help: "Background jobs of all services, by kind and state.",
+      labelNames: ["kind", "state"],
+      registers: [],
+      async collect() {
+        // Without a control plane there are no numbers, and the other metrics are needed most.
+        const active = await jobs.active().catch(() => []);
+        this.reset();
+        for (const { kind, state, count } of active) this.set({ kind, state }, count);
+      },
+    }),
+  );
 
   if (engine === undefined) return;
   gauge("heddle_engine_up", "Whether the embedded engine responds.", () => Number(engine.state().status === "ready"));
   gauge("heddle_engine_resident_memory_bytes", "Resident memory of the embedded engine's process.", () =>
     residentBytes(engine.state().pid),
   );
-  new Counter({
-    name: "heddle_engine_restarts_total",
-    help: "Restarts of the embedded engine.",
-    registers,
-    collect() {
-      this.reset();
-      this.inc(engine.state().restarts);
-    },
-  });
+  registry.registerMetric(
+    new Counter({
+      name: "heddle_engine_restarts_total",
+      help: "Restarts of the embedded engine.",
+      registers: [],
+      collect() {
+        this.reset();
+        this.inc(engine.state().restarts);
+      },
+    }),
+  );
 }
 
 /** NaN, which Prometheus stores as no value, where the system does not report it. */

@@ -13,7 +13,7 @@ import type { MetricSources } from "./gauges.js";
 export interface Metrics {
   requests: RequestObserver;
   store: StoreObserver;
-  onOutgoing(provider: string, request: ObservedRequest): void;
+  onOutgoing: (provider: string, request: ObservedRequest) => void;
   onJobEnded: NonNullable<JobRunnerOptions["onEnded"]>;
   /** A request that was refused because of its connection. */
   onRefused(status: number): void;
@@ -38,8 +38,13 @@ export function openMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  new Gauge({ name: "heddle_build_info", help: "1, with the version as a label.", labelNames: ["version"], registers }) //
-    .set({ version }, 1);
+  const build = new Gauge({
+    name: "heddle_build_info",
+    help: "1, with the version as a label.",
+    labelNames: ["version"],
+    registers,
+  });
+  build.set({ version }, 1);
 
   const requests = new Histogram({
     name: "heddle_http_request_duration_seconds",
@@ -126,7 +131,7 @@ export function openMetrics(version: string): Metrics {
     onOutgoing: (provider, { outcome, ms }) => outgoing.observe({ provider, outcome }, ms / 1000),
     onJobEnded: (kind, outcome) => jobsEnded.inc({ kind, outcome }),
     onRefused: (status) => requests.observe({ operation: noOperation, status }, 0),
-    watch: (sources) => gaugesOf(sources, registers),
+    watch: (sources) => gaugesOf(sources, registry),
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

@@ -18,17 +18,19 @@ export function secretsOf(config: Config): string[] {
     ...passwordsIn(remoteEngine.trainerUrl),
     ...passwordsIn(remoteEngine.inferenceUrl),
     ...passwordsIn(observability.traces?.url),
-    ...Object.values(observability.traces?.headers ?? {}),
+    ...Object.entries(observability.traces?.headers ?? {}).map(([name, value]) =>
+      /auth|key|token|secret|cookie/i.test(name) ? value : undefined,
+    ),
   ];
   return secrets.filter((secret) => secret !== undefined);
 }
 
 /** Returns the function that replaces these secrets in a text, also where they are percent-encoded or in JSON. */
 export function hideSecrets(secrets: readonly string[]): (text: string) => string {
-  const spellings = secrets
-    .flatMap((secret) => [secret, ...secret.split(/\s+/)])
-    .filter((secret) => secret.length >= shortest)
-    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
+  const words = secrets.flatMap((secret) => [secret, ...secret.split(/\s+/)]);
+  const spellings = words.flatMap((secret) =>
+    secret.length < shortest ? [] : [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)],
+  );
   const unique = [...new Set(spellings)].toSorted((a, b) => b.length - a.length);
   return (text) => unique.reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
 }

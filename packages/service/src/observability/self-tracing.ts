@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context, Span } from "@opentelemetry/api";
-import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
+import type { OTLPTraceExporter as OTLPTraceExporterType } from "@opentelemetry/exporter-trace-otlp-proto";
 import type { ObservedStatement } from "@heddle/trace-store";
 import type { HttpRequest } from "@heddle/server-stub";
 import { currentScope } from "../limits/request-scope.js";
@@ -39,21 +39,20 @@ export async function openSelfTracing(
       import("@opentelemetry/resources"),
       import("@opentelemetry/sdk-trace-base"),
     ]);
-  const exporter = new OTLPTraceExporter({ url, headers: { ...headers, traceparent: notSampled() } });
   let closing = false;
-  const reporting: SpanExporter = {
-    export: (spans, done) =>
-      exporter.export(spans, (result) => {
+  class Exporter extends OTLPTraceExporter {
+    override export(...[spans, done]: Parameters<OTLPTraceExporterType["export"]>): void {
+      super.export(spans, (result) => {
         if (result.error !== undefined && !closing) onFailed(result.error);
         done(result);
-      }),
-    forceFlush: () => exporter.forceFlush(),
-    shutdown: () => exporter.shutdown(),
-  };
+      });
+    }
+  }
+  const exporter = new Exporter({ url, headers: { ...headers, traceparent: notSampled() } });
   const provider = new sdk.BasicTracerProvider({
     resource: resourceFromAttributes({ "service.name": serviceName, "service.version": version }),
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(ratio) }),
-    spanProcessors: [new sdk.BatchSpanProcessor(reporting)],
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
   });
   const tracer = provider.getTracer("@heddle/service", version);
   const propagator = new W3CTraceContextPropagator();

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
@@ -18,22 +18,22 @@ export async function startCollector() {
   const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
   const resources: Record<string, string>[] = [];
   const spans: ReceivedSpan[] = [];
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      requests.push({ path: request.url ?? "", headers: request.headers });
-      const bytes = request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
-      const traces = runSteps(decodeTraces(scanTraces(bytes, request.headers["content-type"] ?? "")));
-      for (const { attributes, scopes } of traces.resources) {
-        resources.push(named(attributes));
-        for (const span of scopes.flatMap((scope) => scope.spans)) {
-          const { name, kind, trace_id, span_id, parent_span_id, status } = span;
-          const about = { name, kind, trace_id, span_id, parent_span_id, status: status.code };
-          spans.push({ ...about, attributes: named(span.attributes) });
-        }
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await buffer(request);
+    requests.push({ path: request.url ?? "", headers: request.headers });
+    const bytes = request.headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
+    const traces = runSteps(decodeTraces(scanTraces(bytes, request.headers["content-type"] ?? "")));
+    for (const { attributes, scopes } of traces.resources) {
+      resources.push(named(attributes));
+      for (const span of scopes.flatMap((scope) => scope.spans)) {
+        const { name, kind, trace_id, span_id, parent_span_id, status } = span;
+        const about = { name, kind, trace_id, span_id, parent_span_id, status: status.code };
+        spans.push({ ...about, attributes: named(span.attributes) });
       }
-      response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
-    });
-  });
+    }
+    response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
+  };
+  const server = createServer((request, response) => void receive(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
@@ -51,6 +51,6 @@ export async function startCollector() {
 function named({ shape, values }: Span["attributes"]): Record<string, string> {
   const keys: string[] = [];
   for (let last = shape; last.before !== undefined; last = last.before) keys.unshift(last.key);
-  const texts = values.map((value) => (typeof value === "string" ? value : String(value.json)));
+  const texts = values.map((value) => (typeof value === "string" ? value : value.json));
   return Object.fromEntries(keys.map((key, index) => [key, texts[index] ?? ""]));
 }

@@ -41,9 +41,9 @@ test.each(["text", "json"])("the %s log has neither keys nor payloads at its mos
       () => /(?:listening on {2}|"url":")(http:\/\/[\d.:]+)/.exec(out)?.[1] ?? expect.unreachable(out),
       { timeout: 20_000, interval: 50 },
     );
-    const project_id = "local/p";
+    const project = { project_id: "local/p" };
     const payload = { text: secret("payload") };
-    const call = { project_id, id: "c", trace_id: "c", op_name: secret("op"), started_at: "2026-01-01T00:00:00Z" };
+    const call = { ...project, id: "c", trace_id: "c", op_name: secret("op"), started_at: "2026-01-01T00:00:00Z" };
     const start = { start: { ...call, attributes: payload, inputs: payload } };
     const headers = { authorization: `Bearer ${ownerKey}`, "x-secret": secret("header"), cookie: secret("cookie") };
     const send = async (path: string, body: unknown, more: Record<string, string> = {}): Promise<number> => {
@@ -60,11 +60,11 @@ test.each(["text", "json"])("the %s log has neither keys nor payloads at its mos
     expect(await send(`/${secret("path")}`, start)).toBe(404);
     expect(await send("/otel/v1/traces", secret("protobuf"), { "content-type": "application/x-protobuf" })).toBe(400);
     expect(await send("/graphql", { query: `{ ${secret("graphql")} }` })).toBe(200);
-    const image = { project_id, inputs: { model: "gpt", prompt: secret("prompt"), n: 1 } };
+    const image = { ...project, inputs: { model: "gpt", prompt: secret("prompt"), n: 1 } };
     await send("/image/create", image);
     expect(upstream.received.map((request) => request.headers.authorization)).toEqual([`Bearer ${secret("provider")}`]);
     const query = {
-      project_id,
+      ...project,
       query: { $expr: { $eq: [{ $getField: secret("field") }, { $literal: secret("literal") }] } },
     };
     expect(await send("/calls/stream_query", query)).toBeLessThan(500);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTracingClient } from "@heddle/client/tracing";
@@ -7,6 +7,7 @@ import { keysCommand } from "../../src/cli/keys.js";
 import { readConfig } from "../../src/config.js";
 import { startService } from "../../src/start.js";
 import type { Running } from "../../src/start.js";
+import { openAiLike, startUpstream } from "../upstream.js";
 import { startCollector } from "./collector.js";
 
 const ownerKey = "o".repeat(40);
@@ -14,10 +15,13 @@ const projectId = "local/watched";
 const directory = mkdtempSync(join(tmpdir(), "heddle-observability-"));
 const lines: string[] = [];
 let collector: Awaited<ReturnType<typeof startCollector>>;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let service: Running;
 beforeAll(async () => {
   vi.stubEnv("OTEL_BSP_SCHEDULE_DELAY", "50");
   collector = await startCollector();
+  upstream = await startUpstream(openAiLike);
+  const provider = { baseUrl: upstream.url, allowPrivate: true, kinds: ["images"], models: ["*"] };
   const config = readConfig({
     HEDDLE_DATA_DIR: directory,
     HEDDLE_PORT: "0",
@@ -25,6 +29,7 @@ beforeAll(async () => {
     HEDDLE_LOG: "json",
     HEDDLE_LOG_LEVEL: "debug",
     HEDDLE_METRICS: "127.0.0.1:0",
+    HEDDLE_PROVIDERS: JSON.stringify({ painter: provider }),
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=looms%20and%20threads",
     OTEL_SERVICE_NAME: "loom",
@@ -34,6 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.close();
   await collector.close();
+  await upstream.close();
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -107,6 +113,36 @@ describe("metrics", () => {
     if (process.platform === "linux") expect(await metric("heddle_engine_resident_memory_bytes")).toBeGreaterThan(5e7);
   });
 
+  test("count requests to providers, and jobs that have ended", async () => {
+    await send("/image/create", { project_id: projectId, inputs: { model: "gpt-image-1", prompt: "a loom" } });
+    const outgoing = 'heddle_outgoing_request_duration_seconds_count{provider="painter",outcome="200"}';
+    expect(await metric(outgoing)).toBe(1);
+    const tracing = createTracingClient({ baseUrl: service.url, apiKey: ownerKey });
+    const obj = { project_id: projectId, object_id: "exact", val: {}, builtin_object_class: "ExactMatchScorer" };
+    const { digest } = await tracing.objCreate({ obj });
+    const scorer = `weave:///${projectId}/object/exact:${digest}`;
+    await tracing.callsScore({ project_id: projectId, call_ids: ["counted"], scorer_refs: [scorer] });
+    const ended = 'heddle_jobs_ended_total{kind="score-calls",outcome="succeeded"}';
+    await vi.waitFor(async () => expect(await metric(ended)).toBe(1), { timeout: 5000 });
+    expect(await metric('heddle_jobs{kind="score-calls",state="queued"}')).toBeUndefined();
+  });
+
+  test("are all that the dashboard for Grafana asks for", async () => {
+    const dashboard = readFileSync(new URL("../../deploy/grafana-dashboard.json", import.meta.url), "utf8");
+    const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
+    const names = panels
+      .flatMap(({ targets = [] }) =>
+        targets.flatMap(({ expr }) => expr.match(/\b(?:heddle|process|nodejs)_\w+/g) ?? []),
+      )
+      .map((name) => name.replace(/(?<=_(?:seconds|rows|bytes))_(?:bucket|sum|count)$/, ""));
+    const text = await (await fetch(service.metricsUrl ?? "")).text();
+    const known = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
+    expect(new Set(names).size).toBeGreaterThan(20);
+    expect(names.filter((name) => !known.has(name))).toEqual([]);
+    const own = [...known].filter((name) => name?.startsWith("heddle_") === true && name !== "heddle_build_info");
+    expect(own.filter((name) => !names.includes(name ?? ""))).toEqual([]);
+  });
+
   test("have an address of their own, without a key, and nothing else is there", async () => {
     const response = await fetch(service.metricsUrl ?? "");
     expect(response.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -135,7 +171,7 @@ describe("metrics", () => {
       "space",
       "reason",
     ];
-    known.push("major", "minor", "patch", "quantile");
+    known.push("provider", "major", "minor", "patch", "quantile");
     expect([...labels].filter((name) => !known.includes(name ?? ""))).toEqual([]);
     expect(text).not.toMatch(/watched|secretive|PROPFIND|oooo/);
   });

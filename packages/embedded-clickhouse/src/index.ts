@@ -1,2 +1,3 @@
 export { startEngineHost, type EngineHost } from "./engine-host.js";
+export type { HostState } from "./supervision/supervisor.js";
 export type { EngineHostOptions } from "./supervision/start-options.js";

@@ -1,3 +1,2 @@
 export { startEngineHost, type EngineHost } from "./engine-host.js";
-export type { HostState } from "./supervision/supervisor.js";
 export type { EngineHostOptions } from "./supervision/start-options.js";

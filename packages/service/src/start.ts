@@ -4,6 +4,7 @@ import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
+import { onThreadOutput } from "@heddle/threads";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
@@ -86,6 +87,8 @@ export async function startService(
     const log = openLogger(config.observability.log, { write: writeLog, hide });
     const info = (line: string) => log.info(line);
     const warn = (line: string) => log.warn(line);
+    onThreadOutput((text) => log.error(text));
+    closing.push(() => onThreadOutput(undefined));
     const observability = await openObservability(config.observability, log, version);
     closing.push(() => observability.close());
     const { metrics } = observability;

@@ -18,7 +18,7 @@ const next: HttpServer = async () => ({ status: 418, headers: {} });
 test("metrics of the service's own port are for admin keys that no project limits", async () => {
   const send = toFetch(metricsRoute(openMetrics("1.2.3"), service.services.control, problemOf, next));
   const get = async (secret: string | undefined, init: RequestInit = {}, path = "/metrics") => {
-    const headers: Record<string, string> = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+    const headers = new Headers(secret === undefined ? {} : { authorization: `Bearer ${secret}` });
     return await send(new Request(`http://in-process${path}`, { ...init, headers }));
   };
   const statusOf = async (secret?: string) => (await get(secret)).status;

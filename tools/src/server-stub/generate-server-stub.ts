@@ -5,7 +5,6 @@ import type { Model } from "../model/model.js";
 import { readModel } from "../model/read-model.js";
 import { operationsText, stubOf } from "./operations.js";
 import { stubTypes } from "./stub-types.js";
-import { requestView, responseView } from "./views.js";
 import { documentsIn } from "../model/documents.js";
 import { validatorFiles } from "./validators.js";
 import { banner, writeFiles } from "../generated-files.js";
@@ -15,12 +14,11 @@ import type { Files } from "../generated-files.js";
 export async function stubFiles(model: Model): Promise<Files> {
   const head = banner(model.source);
   const stub = stubOf(model);
-  const requests = requestView(model, stub.branches);
-  const responses = responseView(model);
+  const types = await stubTypes(model, stub.branches);
   return {
-    [`${model.name}.requests.ts`]: head + (await stubTypes(requests)),
-    [`${model.name}.responses.ts`]: head + (await stubTypes(responses)),
-    [`${model.name}.handlers.ts`]: head + handlersText(model, requests, responses),
+    [`${model.name}.requests.ts`]: head + types.requests,
+    [`${model.name}.responses.ts`]: head + types.responses,
+    [`${model.name}.handlers.ts`]: head + handlersText(model),
     [`${model.name}.operations.ts`]: head + operationsText(model, stub),
     ...validatorFiles(`${model.name}.validators`, model, stub.checks),
     ...validatorFiles(`${model.name}.response-validators`, model, stub.responseChecks),

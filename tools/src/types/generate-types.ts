@@ -4,11 +4,11 @@ import { isEntry } from "../entry.js";
 import { documentsIn } from "../model/documents.js";
 import type { Model } from "../model/model.js";
 import { readModel } from "../model/read-model.js";
-import { nameSchemas } from "./named-schemas.js";
-import { withSchemaDocs } from "./schema-docs.js";
 import type { Limits, OpenApi } from "../model/openapi.js";
 import { banner, writeFiles } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
+import { nameSchemas } from "./named-schemas.js";
+import { withSchemaDocs } from "./schema-docs.js";
 
 /**
  * TypeScript of a document: a type per schema, `paths`, `operations`, `components`. Properties with a default stay

@@ -1,4 +1,5 @@
 import { createHighlighter } from "shiki";
+import type { BundledLanguage } from "shiki";
 import { escapeHtml } from "./template.js";
 
 export interface Highlighter {
@@ -9,7 +10,7 @@ export interface Highlighter {
 }
 
 /** Languages by the names that fences use. Others are shown without colours. */
-const languages: Record<string, string> = {
+const languages: Record<string, BundledLanguage> = {
   sh: "shellscript",
   bash: "shellscript",
   ts: "typescript",

@@ -29,10 +29,13 @@ export function blocks(...parts: (string | undefined | readonly string[])[]): st
     .join("\n\n");
 }
 
-/** The first sentence of Markdown, as plain text. */
+export function firstParagraph(markdown: string): string {
+  return (markdown.trim().split(/\n\s*\n/, 1)[0] ?? "").replaceAll(/\s+/g, " ");
+}
+
 export function firstSentence(markdown: string): string {
-  const paragraph = (markdown.trim().split(/\n\s*\n/, 1)[0] ?? "").replaceAll(/\s+/g, " ");
-  return plainText(/^.*?[.!?](?=\s|$)/.exec(paragraph)?.[0] ?? paragraph);
+  const paragraph = firstParagraph(markdown);
+  return /^.*?[.!?](?=\s|$)/.exec(paragraph)?.[0] ?? paragraph;
 }
 
 /** Inline Markdown without its marks. */

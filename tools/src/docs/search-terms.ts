@@ -31,5 +31,10 @@ export const searchOptions: Options<SearchEntry> = {
       const parts = partsOf(word);
       return parts.length > 1 ? [word, ...parts] : [word];
     }),
-  processTerm: (term) => term.toLowerCase(),
+  // Ids and digests of examples would be a third of the index, and nobody searches for them.
+  processTerm: (term) => (isId(term) ? null : term.toLowerCase()),
 };
+
+function isId(term: string): boolean {
+  return /\d/.test(term) && (/^[0-9a-f]{4,}$/.test(term) ? /[a-f]/.test(term) || term.length > 6 : term.length > 30);
+}

@@ -20,7 +20,7 @@ export function componentPages(model: Model): ComponentPages {
   }
   const errors = componentsOf(
     model.document,
-    sharedResponses(model).flatMap(({ response }) => response.contents.flatMap(({ schema }) => schema ?? [])),
+    sharedResponses(model).flatMap(({ response }) => schemasIn(response)),
   );
   const pages = new Map<string, string>();
   for (const name of Object.keys(model.document.components?.schemas ?? {})) {
@@ -61,12 +61,15 @@ export function componentsOf(document: OpenApi, schemas: readonly Schema[]): Set
 }
 
 function childrenOf(schema: Schema): Schema[] {
-  const { properties, additionalProperties, items, prefixItems, allOf, anyOf, oneOf } = schema;
+  const { properties, additionalProperties, items, prefixItems = [], allOf = [], anyOf = [], oneOf = [] } = schema;
   return [
     ...Object.values(properties ?? {}),
     ...(typeof additionalProperties === "object" ? [additionalProperties] : []),
     ...(items === undefined ? [] : [items]),
-    ...[prefixItems, allOf, anyOf, oneOf].flatMap((parts) => parts ?? []),
+    ...prefixItems,
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
   ];
 }
 
@@ -76,8 +79,12 @@ function schemasOf({ params, body, responses }: Operation): Schema[] {
   return [
     ...params.map(({ schema }) => schema),
     ...(body?.schema === undefined ? [] : [body.schema]),
-    ...own.flatMap(({ contents }) => contents.flatMap(({ schema }) => schema ?? [])),
+    ...own.flatMap(schemasIn),
   ];
+}
+
+export function schemasIn({ contents }: DescribedResponse): Schema[] {
+  return contents.flatMap(({ schema }) => (schema === undefined ? [] : [schema]));
 }
 
 const shared = "/components/responses/";

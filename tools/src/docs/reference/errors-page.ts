@@ -1,6 +1,6 @@
 import { blocks, codeSpan } from "../markdown-text.js";
 import type { Page } from "../page.js";
-import { componentsOf, sharedResponses } from "./components.js";
+import { componentsOf, schemasIn, sharedResponses } from "./components.js";
 import { examplesAt, mediaPointer } from "./examples.js";
 import { exampleBlocks } from "./example-blocks.js";
 import type { ReferenceContext } from "./context.js";
@@ -31,7 +31,7 @@ export function errorsPage(context: ReferenceContext): Page {
       ),
     ),
   );
-  const schemas = shared.flatMap(({ response }) => response.contents.flatMap(({ schema }) => schema ?? []));
+  const schemas = shared.flatMap(({ response }) => schemasIn(response));
   const components = [...componentsOf(document, schemas)].filter((name) => context.pages.get(name) === path);
   const description = `Error responses that operations of ${model.title} share.`;
   return {

@@ -1,5 +1,6 @@
 import { componentName, deref } from "../../model/openapi.js";
 import type { OpenApi, Schema } from "../../model/openapi.js";
+import { firstParagraph } from "../markdown-text.js";
 
 /** One property, or a property of an object that is described in place. */
 export interface Field {
@@ -30,7 +31,8 @@ export function fieldsOf(document: OpenApi, schema: Schema, prefix = ""): Field[
 
 function fieldOf(document: OpenApi, path: string, schema: Schema, required: boolean): Field {
   const { value } = deref<Schema>(document, schema, "");
-  return { path, schema, required, description: schema.description ?? value.description ?? "" };
+  // The section on a component has the rest of its description.
+  return { path, schema, required, description: schema.description ?? firstParagraph(value.description ?? "") };
 }
 
 /** Fields of the objects that a property holds and that have no name. */

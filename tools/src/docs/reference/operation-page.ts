@@ -1,15 +1,17 @@
 import { STATUS_CODES } from "node:http";
 import type { Model, Operation } from "../../model/model.js";
+import { componentName } from "../../model/openapi.js";
+import type { Schema } from "../../model/openapi.js";
 import type { Content, DescribedResponse } from "../../model/payloads.js";
 import { at } from "../../model/pointer.js";
-import { blocks, codeBlock, codeSpan, firstSentence, table } from "../markdown-text.js";
+import { blocks, codeBlock, codeSpan, firstSentence, plainText, table } from "../markdown-text.js";
 import type { Page } from "../page.js";
 import { accessText } from "./access-text.js";
 import { componentsOf, operationPath, sharedName } from "./components.js";
+import type { ReferenceContext } from "./context.js";
 import { errorAnchor } from "./errors-page.js";
 import { exampleBlocks } from "./example-blocks.js";
 import { examplesAt, mediaPointer } from "./examples.js";
-import type { ReferenceContext } from "./context.js";
 import { schemaText } from "./schema-text.js";
 import { tryItForm } from "./try-it.js";
 import { typeText } from "./type-text.js";
@@ -19,41 +21,69 @@ import type { LinkTo } from "./type-text.js";
 export function operationPage(context: ReferenceContext, operation: Operation): Page {
   const { model } = context;
   const path = operationPath(model, operation);
-  const link = context.linksFrom(path);
   const own = operation.responses.filter((response) => sharedName(response) === undefined);
-  const described = new Set<string>();
-  /** Components of a part that belong on this page and were not described by an earlier part. */
-  const components = (schemas: Content["schema"][]) => {
-    const names = componentsOf(model.document, schemas.flatMap((schema) => schema ?? []));
-    return [...names].flatMap((name) => {
-      if (context.pages.get(name) !== path || described.has(name)) return [];
-      described.add(name);
-      return context.componentText(name, link, 3);
-    });
-  };
+  const writer = new SchemaWriter(context, path);
   const markdown = blocks(
     `# ${operation.summary}`,
     facts(operation),
     operation.deprecated ? "**Deprecated.** It works, and new programs use another operation." : undefined,
     operation.description,
     samplesText(context, operation),
-    parametersText(model, operation, link),
-    bodyText(model, operation, link),
-    components([...operation.params.map(({ schema }) => schema), operation.body?.schema]),
-    "## Responses",
-    own.map((response) => responseText(model, operation, response, link)),
-    components(own.flatMap(({ contents }) => contents.map(({ schema }) => schema))),
+    parametersText(operation, writer),
+    bodyText(model, operation, writer),
+    own.length === 0 ? undefined : "## Responses",
+    own.map((response) => responseText(model, operation, response, writer)),
     sharedErrors(operation),
   );
   return {
     path,
     title: `${operation.summary} (${operation.id})`,
-    description: firstSentence(operation.description) || operation.summary,
+    description: plainText(firstSentence(operation.description)) || operation.summary,
     markdown,
     keywords: [operation.id, operation.path, ...operation.aliases].join(" "),
     unindexed: ["code-samples", "shared-errors"],
     insert: { after: "code-samples", html: tryItForm(model, operation) },
   };
+}
+
+/** Describes schemas on one page, and each component of the page once. */
+class SchemaWriter {
+  readonly #context: ReferenceContext;
+  readonly #path: string;
+  readonly #link: LinkTo;
+  readonly #described = new Set<string>();
+
+  constructor(context: ReferenceContext, path: string) {
+    this.#context = context;
+    this.#path = path;
+    this.#link = context.linksFrom(path);
+  }
+
+  type(schema: Schema): string {
+    return typeText(this.#context.model.document, schema, this.#link);
+  }
+
+  /** The schema itself, also where another page describes it: a page that only links says nothing. */
+  whole(schema: Schema): string {
+    const { document } = this.#context.model;
+    const name = componentName(schema);
+    if (name !== undefined && this.#isOwn(name)) return this.components([schema]).join("\n\n");
+    const component = name === undefined ? undefined : document.components?.schemas?.[name];
+    return blocks(component?.description, schemaText(document, schema, this.#link), this.components([schema]));
+  }
+
+  /** Sections on the components of this page that the schemas lead to. */
+  components(schemas: readonly Schema[]): string[] {
+    return [...componentsOf(this.#context.model.document, schemas)].flatMap((name) => {
+      if (!this.#isOwn(name) || this.#described.has(name)) return [];
+      this.#described.add(name);
+      return this.#context.componentText(name, this.#link, 3);
+    });
+  }
+
+  #isOwn(name: string): boolean {
+    return this.#context.pages.get(name) === this.#path;
+  }
 }
 
 function facts(operation: Operation): string {
@@ -75,22 +105,22 @@ function samplesText({ samples }: ReferenceContext, operation: Operation): strin
   );
 }
 
-function parametersText({ document }: Model, { params }: Operation, link: LinkTo): string {
+function parametersText({ params }: Operation, writer: SchemaWriter): string {
   if (params.length === 0) return "";
   const rows = params.map(({ name, in: location, required, schema, description }) => [
     required ? `${codeSpan(name)} *required*` : codeSpan(name),
     location,
-    typeText(document, schema, link),
+    writer.type(schema),
     description,
   ]);
-  return blocks("## Parameters", table(["Name", "In", "Type", "Description"], rows));
+  const head = ["Name", "In", "Type", "Description"];
+  return blocks("## Parameters", table(head, rows), writer.components(params.map(({ schema }) => schema)));
 }
 
-function bodyText(model: Model, { body, maxBodyBytes }: Operation, link: LinkTo): string {
+function bodyText({ document }: Model, { body, maxBodyBytes }: Operation, writer: SchemaWriter): string {
   if (body === undefined) return "";
-  const { document } = model;
   const types = body.mediaTypes.map(codeSpan).join(" or ");
-  const schema = body.schema === undefined ? "" : `: ${typeText(document, body.schema, link)}`;
+  const schema = body.schema === undefined ? "" : `: ${writer.type(body.schema)}`;
   const examples = body.mediaTypes.flatMap((mediaType) =>
     examplesAt(document, body.kind === "raw" ? at(body.pointer, mediaType) : mediaPointer(body.pointer)),
   );
@@ -98,32 +128,32 @@ function bodyText(model: Model, { body, maxBodyBytes }: Operation, link: LinkTo)
     "## Request body",
     `${types}${schema}. ${body.required ? "Required" : "Optional"}, at most ${sizeText(maxBodyBytes)}.` +
       (body.streamed ? " The service reads the body as it arrives." : ""),
-    body.schema === undefined ? undefined : schemaText(document, body.schema, link),
     exampleBlocks(examples),
+    body.schema === undefined ? undefined : writer.whole(body.schema),
   );
 }
 
-function responseText(model: Model, operation: Operation, response: DescribedResponse, link: LinkTo): string {
+function responseText(model: Model, operation: Operation, response: DescribedResponse, writer: SchemaWriter): string {
   const headers = response.headers.length === 0 ? "" : `Headers: ${response.headers.map(codeSpan).join(", ")}.`;
   return blocks(
-    `### ${response.status} ${statusText(response.status)}`,
+    `### ${response.status} ${STATUS_CODES[response.status] ?? ""}`,
     response.description,
     response.contents.length === 0 ? "The response has no body." : undefined,
     headers,
-    response.contents.map((content) => contentText(model, operation, content, link)),
+    response.contents.map((content) => contentText(model, operation, content, writer)),
   );
 }
 
-function contentText({ document }: Model, { streamOptional }: Operation, content: Content, link: LinkTo): string {
-  const { mediaType, kind, schema, pointer } = content;
-  const unit = { json: "", jsonl: "One line of the stream", sse: "The data of one event", bytes: "" }[kind];
-  const type = schema === undefined || kind === "bytes" ? "" : `: ${typeText(document, schema, link)}`;
-  const when = streamOptional && kind !== "bytes" ? (unit === "" ? " (without a stream)" : " (as a stream)") : "";
-  return blocks(
-    `${codeSpan(mediaType)}${when}${unit === "" ? type : `. ${unit}${type}`}${kind === "bytes" ? ": bytes" : ""}.`,
-    schema === undefined || kind === "bytes" ? undefined : schemaText(document, schema, link),
-    exampleBlocks(examplesAt(document, mediaPointer(pointer))),
-  );
+const units = { json: "", jsonl: "One line of the stream", sse: "The data of one event", bytes: "" };
+
+function contentText({ document }: Model, { streamOptional }: Operation, content: Content, writer: SchemaWriter): string {
+  const { mediaType, kind, pointer } = content;
+  const examples = exampleBlocks(examplesAt(document, mediaPointer(pointer)));
+  const schema = kind === "bytes" ? undefined : content.schema;
+  if (schema === undefined) return blocks(`${codeSpan(mediaType)}: bytes.`, examples);
+  const when = streamOptional ? (kind === "json" ? " (without a stream)" : " (as a stream)") : "";
+  const unit = units[kind] === "" ? "" : `. ${units[kind]}`;
+  return blocks(`${codeSpan(mediaType)}${when}${unit}: ${writer.type(schema)}.`, examples, writer.whole(schema));
 }
 
 function sharedErrors({ responses, errorObject }: Operation): string {
@@ -142,11 +172,6 @@ function sharedErrors({ responses, errorObject }: Operation): string {
 }
 
 function sizeText(bytes: number): string {
-  const [size, unit] = bytes % 1_048_576 === 0 ? [bytes / 1_048_576, "MiB"] : [bytes, "bytes"];
-  return `${size} ${unit} when decompressed`;
-}
-
-/** The reason phrase of a status, for headings. */
-export function statusText(status: number): string {
-  return STATUS_CODES[status] ?? "";
+  const size = bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes} bytes`;
+  return `${size} when decompressed`;
 }

@@ -1,6 +1,6 @@
 import { componentName } from "../../model/openapi.js";
 import type { Group, Model } from "../../model/model.js";
-import { blocks, codeSpan, firstSentence, table } from "../markdown-text.js";
+import { blocks, codeSpan, firstSentence, plainText, table } from "../markdown-text.js";
 import { kebabCase } from "../page.js";
 import type { MenuEntry, Page, Section } from "../page.js";
 import { componentPages, operationPath, resolved, typesPath } from "./components.js";
@@ -103,7 +103,7 @@ function indexPage({ model }: ReferenceContext): Page {
   return {
     path: `${model.name}/index`,
     title: model.title,
-    description: firstSentence(description),
+    description: plainText(firstSentence(description)),
     markdown: blocks(
       `# ${model.title}`,
       `Version ${model.version}. The whole contract as one OpenAPI 3.1 document: [JSON](../openapi/${model.name}.json), ` +

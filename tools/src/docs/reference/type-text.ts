@@ -77,15 +77,13 @@ function limitsOf(schema: Schema): string[] {
 }
 
 function between(least: number | undefined, most: number | undefined, unit: string): string | undefined {
-  const text =
-    least === undefined
-      ? most === undefined
-        ? undefined
-        : `${unit === "" ? "≤" : "at most"} ${most}`
-      : most === undefined
-        ? `${unit === "" ? "≥" : "at least"} ${least}`
-        : least === most
-          ? String(least)
-          : `${least} to ${most}`;
-  return text === undefined ? undefined : `${text} ${unit}`.trim();
+  if (unit === "") {
+    if (least !== undefined && most !== undefined) return `${least} to ${most}`;
+    return least === undefined ? (most === undefined ? undefined : `≤ ${most}`) : `≥ ${least}`;
+  }
+  if (least === undefined && most === undefined) return undefined;
+  const counted = (count: number) => `${count} ${count === 1 ? unit.replace(/s$/, "") : unit}`;
+  if (most === undefined) return `at least ${counted(least ?? 0)}`;
+  if (least === undefined) return `at most ${counted(most)}`;
+  return least === most ? counted(most) : `${least} to ${counted(most)}`;
 }

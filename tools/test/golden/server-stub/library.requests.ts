@@ -83,8 +83,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -292,6 +296,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "batch": [
+                 *         {
+                 *           "mode": "remove",
+                 *           "req": {
+                 *             "id": "b1"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BooksAddReq"];
             };
         };
@@ -306,6 +322,31 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "limit": 10,
+                 *       "filter": {
+                 *         "ids": [
+                 *           "b1",
+                 *           "b2"
+                 *         ]
+                 *       },
+                 *       "query": {
+                 *         "$eq": [
+                 *           {
+                 *             "$literal": "weaving"
+                 *           },
+                 *           null
+                 *         ]
+                 *       },
+                 *       "rows": [
+                 *         {
+                 *           "pages": 1.5,
+                 *           "bound": true
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BooksStreamReq"];
             };
         };
@@ -320,6 +361,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "question": "What's a loom?"
+                 *     }
+                 */
                 "application/json": {
                     question: string;
                     /** @default false */
@@ -339,8 +385,12 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -353,8 +403,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -371,6 +425,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "book_id": "b1",
+                 *       "caption": "Front",
+                 *       "file": "hello"
+                 *     }
+                 */
                 "multipart/form-data": {
                     book_id: string;
                     caption?: string;
@@ -386,6 +447,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example a/b */
                 book_id: string;
             };
             cookie?: never;
@@ -403,6 +465,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-protobuf": unknown;
+                /**
+                 * @example {
+                 *       "lists": [
+                 *         "to read"
+                 *       ]
+                 *     }
+                 */
                 "application/json": unknown;
             };
         };

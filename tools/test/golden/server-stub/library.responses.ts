@@ -82,8 +82,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -324,8 +328,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -348,8 +356,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;

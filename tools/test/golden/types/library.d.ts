@@ -80,8 +80,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -323,6 +327,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "batch": [
+                 *         {
+                 *           "mode": "remove",
+                 *           "req": {
+                 *             "id": "b1"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BooksAddReq"];
             };
         };
@@ -349,6 +365,31 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "limit": 10,
+                 *       "filter": {
+                 *         "ids": [
+                 *           "b1",
+                 *           "b2"
+                 *         ]
+                 *       },
+                 *       "query": {
+                 *         "$eq": [
+                 *           {
+                 *             "$literal": "weaving"
+                 *           },
+                 *           null
+                 *         ]
+                 *       },
+                 *       "rows": [
+                 *         {
+                 *           "pages": 1.5,
+                 *           "bound": true
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["BooksStreamReq"];
             };
         };
@@ -373,6 +414,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "question": "What's a loom?"
+                 *     }
+                 */
                 "application/json": {
                     question: string;
                     /** @default false */
@@ -405,8 +451,12 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -429,8 +479,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** @description Id of the book. */
+                /**
+                 * @description Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -455,6 +509,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "book_id": "b1",
+                 *       "caption": "Front",
+                 *       "file": "hello"
+                 *     }
+                 */
                 "multipart/form-data": {
                     book_id: string;
                     caption?: string;
@@ -482,6 +543,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example a/b */
                 book_id: string;
             };
             cookie?: never;
@@ -509,6 +571,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-protobuf": unknown;
+                /**
+                 * @example {
+                 *       "lists": [
+                 *         "to read"
+                 *       ]
+                 *     }
+                 */
                 "application/json": unknown;
             };
         };

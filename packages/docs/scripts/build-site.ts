@@ -2,9 +2,12 @@ import { fileURLToPath } from "node:url";
 import { buildDocs } from "@heddle/tools/docs";
 import { contentSecurityPolicy, docsDirectory } from "../src/index.js";
 
+const directory = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 await buildDocs({
-  spec: fileURLToPath(new URL("../../../spec/dist", import.meta.url)),
-  docs: fileURLToPath(new URL("..", import.meta.url)),
+  spec: directory("../../../spec/dist"),
+  examples: directory("../../../spec/examples"),
+  docs: directory(".."),
   output: docsDirectory,
   policy: contentSecurityPolicy,
 });

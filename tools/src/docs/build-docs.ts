@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { Files } from "../generated-files.js";
 import { readModel } from "../model/read-model.js";
 import { redocly } from "../redocly.js";
+import { readExactExamples } from "../samples/exact-examples.js";
 import { bundleScripts, nameAssets } from "./assets.js";
 import { changelogMarkdown } from "./changelog.js";
 import { readGuides } from "./guides.js";
@@ -21,6 +22,8 @@ import { writeSite } from "./write-site.js";
 export interface DocsOptions {
   /** Directory of the bundled documents. */
   spec: string;
+  /** Directory of the examples that the documents were bundled from. */
+  examples: string;
   /** The docs package: `guides/`, `template/`, `browser/`. */
   docs: string;
   /** What it held before and does not belong to the site is removed. */
@@ -30,7 +33,7 @@ export interface DocsOptions {
 }
 
 /** Builds the whole site: static files that load nothing from other hosts, with relative links only. */
-export async function buildDocs({ spec, docs, output, policy }: DocsOptions): Promise<void> {
+export async function buildDocs({ spec, examples, docs, output, policy }: DocsOptions): Promise<void> {
   const template = join(docs, "template");
   const documents = ["tracing", "training"];
   const models = documents.map((name) => readModel(join(spec, `${name}.json`)));
@@ -43,9 +46,10 @@ export async function buildDocs({ spec, docs, output, policy }: DocsOptions): Pr
     codeHtml(highlighter.highlight(code, language), language, title);
 
   const guides = readGuides(docs);
+  const exact = readExactExamples(examples);
   const sections: Section[] = [
     guidesSection(guides),
-    ...models.map((model) => referenceSection(model, () => [])),
+    ...models.map((model) => referenceSection(model, exact)),
     pageSection({
       path: "changelog",
       title: "Changelog",

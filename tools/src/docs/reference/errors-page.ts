@@ -1,9 +1,8 @@
 import { blocks, codeSpan } from "../markdown-text.js";
 import type { Page } from "../page.js";
 import { componentsOf, schemasIn, sharedResponses } from "./components.js";
-import { examplesAt, mediaPointer } from "./examples.js";
-import { exampleBlocks } from "./example-blocks.js";
 import type { ReferenceContext } from "./context.js";
+import { exampleBlocks, mediaPointer } from "./examples.js";
 import { typeText } from "./type-text.js";
 
 /** Id of the section on a shared response. */
@@ -26,7 +25,7 @@ export function errorsPage(context: ReferenceContext): Page {
       contents.map(({ mediaType, schema, pointer }) =>
         blocks(
           `${codeSpan(mediaType)}${schema === undefined ? "" : `: ${typeText(document, schema, link)}`}.`,
-          exampleBlocks(examplesAt(document, mediaPointer(pointer))),
+          exampleBlocks(context.examples(mediaPointer(pointer))),
         ),
       ),
     ),

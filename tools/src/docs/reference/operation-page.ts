@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import type { Model, Operation } from "../../model/model.js";
+import type { Operation } from "../../model/model.js";
 import { componentName } from "../../model/openapi.js";
 import type { Schema } from "../../model/openapi.js";
 import type { Content, DescribedResponse } from "../../model/payloads.js";
@@ -10,8 +10,7 @@ import { accessText } from "./access-text.js";
 import { componentsOf, operationPath, sharedName } from "./components.js";
 import type { ReferenceContext } from "./context.js";
 import { errorAnchor } from "./errors-page.js";
-import { exampleBlocks } from "./example-blocks.js";
-import { examplesAt, mediaPointer } from "./examples.js";
+import { exampleBlocks, mediaPointer } from "./examples.js";
 import { schemaText } from "./schema-text.js";
 import { tryItForm } from "./try-it.js";
 import { typeText } from "./type-text.js";
@@ -30,9 +29,9 @@ export function operationPage(context: ReferenceContext, operation: Operation): 
     operation.description,
     samplesText(context, operation),
     parametersText(operation, writer),
-    bodyText(model, operation, writer),
+    bodyText(context, operation, writer),
     own.length === 0 ? undefined : "## Responses",
-    own.map((response) => responseText(model, operation, response, writer)),
+    own.map((response) => responseText(context, operation, response, writer)),
     sharedErrors(operation),
   );
   return {
@@ -42,7 +41,7 @@ export function operationPage(context: ReferenceContext, operation: Operation): 
     markdown,
     keywords: [operation.id, operation.path, ...operation.aliases].join(" "),
     unindexed: ["code-samples", "shared-errors"],
-    insert: { after: "code-samples", html: tryItForm(model, operation) },
+    insert: { after: "code-samples", html: tryItForm(context, operation) },
   };
 }
 
@@ -117,38 +116,48 @@ function parametersText({ params }: Operation, writer: SchemaWriter): string {
   return blocks("## Parameters", table(head, rows), writer.components(params.map(({ schema }) => schema)));
 }
 
-function bodyText({ document }: Model, { body, maxBodyBytes }: Operation, writer: SchemaWriter): string {
+function bodyText({ examples }: ReferenceContext, { body, maxBodyBytes }: Operation, writer: SchemaWriter): string {
   if (body === undefined) return "";
   const types = body.mediaTypes.map(codeSpan).join(" or ");
   const schema = body.schema === undefined ? "" : `: ${writer.type(body.schema)}`;
-  const examples = body.mediaTypes.flatMap((mediaType) =>
-    examplesAt(document, body.kind === "raw" ? at(body.pointer, mediaType) : mediaPointer(body.pointer)),
+  const pointers = body.mediaTypes.map((mediaType) =>
+    body.kind === "raw" ? at(body.pointer, mediaType) : mediaPointer(body.pointer),
   );
   return blocks(
     "## Request body",
     `${types}${schema}. ${body.required ? "Required" : "Optional"}, at most ${sizeText(maxBodyBytes)}.` +
       (body.streamed ? " The service reads the body as it arrives." : ""),
-    exampleBlocks(examples),
+    exampleBlocks(pointers.flatMap(examples)),
     body.schema === undefined ? undefined : writer.whole(body.schema),
   );
 }
 
-function responseText(model: Model, operation: Operation, response: DescribedResponse, writer: SchemaWriter): string {
+function responseText(
+  context: ReferenceContext,
+  operation: Operation,
+  response: DescribedResponse,
+  writer: SchemaWriter,
+): string {
   const headers = response.headers.length === 0 ? "" : `Headers: ${response.headers.map(codeSpan).join(", ")}.`;
   return blocks(
     `### ${response.status} ${STATUS_CODES[response.status] ?? ""}`,
     response.description,
     response.contents.length === 0 ? "The response has no body." : undefined,
     headers,
-    response.contents.map((content) => contentText(model, operation, content, writer)),
+    response.contents.map((content) => contentText(context, operation, content, writer)),
   );
 }
 
 const units = { json: "", jsonl: "One line of the stream", sse: "The data of one event", bytes: "" };
 
-function contentText({ document }: Model, { streamOptional }: Operation, content: Content, writer: SchemaWriter): string {
+function contentText(
+  context: ReferenceContext,
+  { streamOptional }: Operation,
+  content: Content,
+  writer: SchemaWriter,
+): string {
   const { mediaType, kind, pointer } = content;
-  const examples = exampleBlocks(examplesAt(document, mediaPointer(pointer)));
+  const examples = exampleBlocks(context.examples(mediaPointer(pointer)));
   const schema = kind === "bytes" ? undefined : content.schema;
   if (schema === undefined) return blocks(`${codeSpan(mediaType)}: bytes.`, examples);
   const when = streamOptional ? (kind === "json" ? " (without a stream)" : " (as a stream)") : "";

@@ -1,5 +1,7 @@
 import { componentName } from "../../model/openapi.js";
 import type { Group, Model } from "../../model/model.js";
+import type { ExactExamples } from "../../samples/exact-examples.js";
+import { operationSamples } from "../../samples/operation-samples.js";
 import { blocks, codeSpan, firstSentence, plainText, table } from "../markdown-text.js";
 import { kebabCase } from "../page.js";
 import type { MenuEntry, Page, Section } from "../page.js";
@@ -7,17 +9,19 @@ import { componentPages, operationPath, resolved, typesPath } from "./components
 import type { ComponentPages } from "./components.js";
 import type { ReferenceContext } from "./context.js";
 import { errorsPage } from "./errors-page.js";
+import { examplesAt } from "./examples.js";
 import { operationPage } from "./operation-page.js";
 import { schemaText } from "./schema-text.js";
 import type { LinkTo } from "./type-text.js";
 
 /** The reference of one document: a page for each operation, one for the types of each group, errors, and an index. */
-export function referenceSection(model: Model, samples: ReferenceContext["samples"]): Section {
+export function referenceSection(model: Model, exact: ExactExamples): Section {
   const pages = componentPages(model);
   const context: ReferenceContext = {
     model,
     pages,
-    samples,
+    samples: (operation) => operationSamples(model, operation, exact),
+    examples: (pointer) => examplesAt(model.document, pointer, exact),
     linksFrom: (path) => linksFrom(pages, path),
     componentText: (name, link, level) => componentText(model, name, link, level),
   };

@@ -1,16 +1,17 @@
 import { deref } from "../../model/openapi.js";
 import type { OpenApi, Schema } from "../../model/openapi.js";
-import type { Model, Operation } from "../../model/model.js";
+import type { Operation } from "../../model/model.js";
 import type { Parameter } from "../../model/parameters.js";
 import { at } from "../../model/pointer.js";
 import { escapeHtml } from "../template.js";
-import { examplesAt, mediaPointer } from "./examples.js";
+import type { ReferenceContext } from "./context.js";
+import { exampleText, mediaPointer } from "./examples.js";
 
 /**
  * The form that sends an operation to the service that the page comes from. It is hidden until a script finds that the
  * page comes from one.
  */
-export function tryItForm(model: Model, operation: Operation): string {
+export function tryItForm(context: ReferenceContext, operation: Operation): string {
   const { method, path, params, destructive, access } = operation;
   const data = { method: method.toUpperCase(), path, body: bodyKind(operation), media: operation.body?.mediaTypes.at(-1) };
   const attributes = Object.entries(data).map(([name, value]) =>
@@ -23,7 +24,7 @@ export function tryItForm(model: Model, operation: Operation): string {
 <form>
 ${access === undefined ? "" : field("API key", '<input type="password" name="key" autocomplete="off" required>', "")}
 ${params.map(parameterField).join("\n")}
-${bodyFields(model, operation)}
+${bodyFields(context, operation)}
 <p class="actions"><button type="submit">Send</button> <button type="button" class="stop" hidden>Stop</button></p>
 </form>
 <div class="result" hidden>
@@ -53,15 +54,15 @@ function parameterField({ name, in: location, required, array, example }: Parame
   return field(name, input, hint);
 }
 
-function bodyFields({ document }: Model, operation: Operation): string {
+function bodyFields({ model, examples }: ReferenceContext, operation: Operation): string {
   const { body } = operation;
   if (body === undefined) return "";
   const kind = bodyKind(operation);
   if (kind === "bytes") return field("Body", '<input type="file" name="body" data-in="body">', "a file");
   const jsonPointer = body.kind === "raw" ? at(body.pointer, "application/json") : mediaPointer(body.pointer);
-  const [example] = examplesAt(document, jsonPointer);
-  if (kind === "multipart") return partFields(document, body.schema ?? {}, example?.value);
-  const text = example === undefined ? "{}" : JSON.stringify(example.value, null, 2);
+  const [example] = examples(jsonPointer);
+  if (kind === "multipart") return partFields(model.document, body.schema ?? {}, example?.value);
+  const text = example === undefined ? "{}" : exampleText(example);
   const rows = Math.min(24, Math.max(4, text.split("\n").length));
   const area = `<textarea name="body" data-in="body" rows="${rows}" spellcheck="false">\n${escapeHtml(text)}</textarea>`;
   return field("Body", area, "JSON");

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { clientFiles } from "../src/client/generate-client.js";
+import { referenceSection } from "../src/docs/reference/reference.js";
 import type { Model } from "../src/model/model.js";
 import { readModel } from "../src/model/read-model.js";
 import { stubFiles } from "../src/server-stub/generate-server-stub.js";
@@ -16,7 +17,19 @@ export const generators: Record<string, (model: Model) => Files | Promise<Files>
   client: clientFiles,
   "server-stub": stubFiles,
   samples: sampleFiles,
+  docs: docsFiles,
 };
+
+/** The pages of the reference, with the form of each operation. */
+function docsFiles(model: Model): Files {
+  const { pages } = referenceSection(model, new Map());
+  return Object.fromEntries(
+    pages.flatMap(({ path, markdown, insert }) => [
+      [`${path}.md`, `${markdown}\n`],
+      ...(insert === undefined ? [] : [[`${path}.form.html`, `${insert.html}\n`]]),
+    ]),
+  ) as Files;
+}
 
 /** The samples of every operation, as the documentation shows them. */
 function sampleFiles(model: Model): Files {

@@ -51,7 +51,7 @@ export function renderMarkdown(markdown: string, renderCode: RenderCode = plainC
           `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>\n`;
         const head = `<thead>${row(token.header, 'th scope="col"').replaceAll('</th scope="col">', "</th>")}</thead>`;
         const body = token.rows.map((cells) => row(cells, "td")).join("");
-        return `<div class="table" tabindex="0" role="region" aria-label="Table"><table>${head}<tbody>\n${body}</tbody></table></div>\n`;
+        return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${head}<tbody>\n${body}</tbody></table></div>\n`;
       },
     },
   });

@@ -16,6 +16,7 @@ export interface Page {
 
 /** Pages of one kind, in reading order. Each page has one entry in the menu. */
 export interface Section {
+  /** One or two words, for menus. */
   title: string;
   /** Entries of the menu: pages, or lists of pages under a title. */
   menu: (MenuGroup | MenuEntry)[];

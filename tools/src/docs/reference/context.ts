@@ -7,6 +7,8 @@ import type { LinkTo } from "./type-text.js";
 /** What the pages of one document share. */
 export interface ReferenceContext {
   model: Model;
+  /** Title of the section: `Tracing`. */
+  section: string;
   pages: ComponentPages;
   samples: (operation: Operation) => readonly Sample[];
   /** The examples of a media type, given by the JSON pointer to it. */

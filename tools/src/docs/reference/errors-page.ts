@@ -32,13 +32,14 @@ export function errorsPage(context: ReferenceContext): Page {
   );
   const schemas = shared.flatMap(({ response }) => schemasIn(response));
   const components = [...componentsOf(document, schemas)].filter((name) => context.pages.get(name) === path);
+  const title = `Errors: ${context.section}`;
   const description = `Error responses that operations of ${model.title} share.`;
   return {
     path,
-    title: `Errors: ${model.title}`,
+    title,
     description,
     markdown: blocks(
-      `# Errors: ${model.title}`,
+      `# ${title}`,
       description,
       "Errors that only one operation has are on its page.",
       sections,

@@ -19,6 +19,7 @@ export function referenceSection(model: Model, exact: ExactExamples): Section {
   const pages = componentPages(model);
   const context: ReferenceContext = {
     model,
+    section: sectionTitle(model),
     pages,
     samples: (operation) => operationSamples(model, operation, exact),
     examples: (pointer) => examplesAt(model.document, pointer, exact),
@@ -26,12 +27,12 @@ export function referenceSection(model: Model, exact: ExactExamples): Section {
     componentText: (name, link, level) => componentText(model, name, link, level),
   };
   const groups = model.groups.map((group) => groupPages(context, group));
-  const shared = typesPages(context, undefined, "Shared types");
+  const shared = typesPages(context, undefined, `Shared types: ${sectionTitle(model)}`);
   const errors = errorsPage(context);
   const index = indexPage(context);
   const rest = [...shared, errors];
   return {
-    title: model.title,
+    title: sectionTitle(model),
     menu: [
       { title: "Overview", path: index.path },
       ...groups.map(({ tag, entries }) => ({ title: tag, entries })),
@@ -39,6 +40,11 @@ export function referenceSection(model: Model, exact: ExactExamples): Section {
     ],
     pages: [index, ...groups.flatMap(({ pages }) => pages), ...rest],
   };
+}
+
+/** `tracing` → `Tracing`. */
+function sectionTitle({ name }: Model): string {
+  return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
 interface GroupPages {

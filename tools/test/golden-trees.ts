@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { clientFiles } from "../src/client/generate-client.js";
 import { referenceSection } from "../src/docs/reference/reference.js";
@@ -25,8 +26,8 @@ function docsFiles(model: Model): Files {
   const { pages } = referenceSection(model, new Map());
   return Object.fromEntries(
     pages.flatMap(({ path, markdown, insert }) => [
-      [`${path}.md`, `${markdown}\n`],
-      ...(insert === undefined ? [] : [[`${path}.form.html`, `${insert.html}\n`]]),
+      [`${basename(path)}.md`, `${markdown}\n`],
+      ...(insert === undefined ? [] : [[`${basename(path)}.form.html`, `${insert.html}\n`]]),
     ]),
   ) as Files;
 }

@@ -7,7 +7,7 @@ import { at } from "../../model/pointer.js";
 import { blocks, codeBlock, codeSpan, firstSentence, plainText, table } from "../markdown-text.js";
 import type { Page } from "../page.js";
 import { accessText } from "./access-text.js";
-import { componentsOf, operationPath, sharedName } from "./components.js";
+import { componentsOf, operationPath, schemasIn, sharedName } from "./components.js";
 import type { ReferenceContext } from "./context.js";
 import { errorAnchor } from "./errors-page.js";
 import { exampleBlocks, mediaPointer } from "./examples.js";
@@ -62,13 +62,16 @@ class SchemaWriter {
     return typeText(this.#context.model.document, schema, this.#link);
   }
 
-  /** The schema itself, also where another page describes it: a page that only links says nothing. */
+  /**
+   * The schema itself, also where another page describes it: a page that only links says nothing. Components of this page
+   * are left to `components`.
+   */
   whole(schema: Schema): string {
     const { document } = this.#context.model;
     const name = componentName(schema);
-    if (name !== undefined && this.#isOwn(name)) return this.components([schema]).join("\n\n");
+    if (name !== undefined && this.#isOwn(name)) return "";
     const component = name === undefined ? undefined : document.components?.schemas?.[name];
-    return blocks(component?.description, schemaText(document, schema, this.#link), this.components([schema]));
+    return blocks(component?.description, schemaText(document, schema, this.#link));
   }
 
   /** Sections on the components of this page that the schemas lead to. */
@@ -129,6 +132,7 @@ function bodyText({ examples }: ReferenceContext, { body, maxBodyBytes }: Operat
       (body.streamed ? " The service reads the body as it arrives." : ""),
     exampleBlocks(pointers.flatMap(examples)),
     body.schema === undefined ? undefined : writer.whole(body.schema),
+    body.schema === undefined ? undefined : writer.components([body.schema]),
   );
 }
 
@@ -145,6 +149,7 @@ function responseText(
     response.contents.length === 0 ? "The response has no body." : undefined,
     headers,
     response.contents.map((content) => contentText(context, operation, content, writer)),
+    writer.components(schemasIn(response)),
   );
 }
 

@@ -14,7 +14,10 @@ function kindText(document: OpenApi, schema: Schema, link: LinkTo): string {
   const component = componentName(schema);
   if (component !== undefined) return referenceText(document, schema, component, link);
   if ("const" in schema) return codeSpan(JSON.stringify(schema.const));
-  if (schema.enum !== undefined) return `one of ${schema.enum.map((value) => codeSpan(JSON.stringify(value))).join(", ")}`;
+  if (schema.enum !== undefined) {
+    const values = schema.enum.map((value) => codeSpan(JSON.stringify(value)));
+    return values.length === 1 ? values.join() : `one of ${values.join(", ")}`;
+  }
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return alternatives.map((part) => typeText(document, part, link)).join(" or ");
   if (schema.allOf !== undefined) return schema.allOf.map((part) => typeText(document, part, link)).join(" and ");

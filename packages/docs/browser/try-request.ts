@@ -26,7 +26,10 @@ export function readForm(section: HTMLElement, base: string): TryRequest {
   else if (kind === "bytes") headers.set("content-type", media);
   const search = query.size === 0 ? "" : `?${query}`;
   // Nothing that the browser has cached is sent, and it does not ask for a password itself.
-  return { url: base + target + search, init: { method, headers, credentials: "omit", ...(body !== undefined && { body }) } };
+  return {
+    url: base + target + search,
+    init: { method, headers, credentials: "omit", ...(body !== undefined && { body }) },
+  };
 }
 
 function readBody(section: HTMLElement, kind: string | undefined): BodyInit | undefined {

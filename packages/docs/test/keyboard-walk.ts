@@ -56,9 +56,13 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
   await step("the copy button copies the sample", async () => {
     await focusOn("[role=tabpanel]:not([hidden]) .code-head button");
     await keyboard.press("Enter");
-    await page.waitForFunction("navigator.clipboard.readText().then((text) => text.includes('callStart('))", undefined, {
-      timeout,
-    });
+    await page.waitForFunction(
+      "navigator.clipboard.readText().then((text) => text.includes('callStart('))",
+      undefined,
+      {
+        timeout,
+      },
+    );
   });
   await step("the form sends the example", async () => {
     await focusOn(".try [name=key]");

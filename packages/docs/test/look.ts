@@ -70,10 +70,16 @@ async function checkAxe(page: Page): Promise<void> {
 }
 
 mkdirSync(pictures, { recursive: true });
-const browser = await chromium.launch({ executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
 for (const [name, width] of Object.entries(widths)) {
   for (const colorScheme of ["light", "dark"] as const) {
-    const context = await browser.newContext({ colorScheme, viewport: { width, height: name === "phone" ? 844 : 900 } });
+    const context = await browser.newContext({
+      colorScheme,
+      viewport: { width, height: name === "phone" ? 844 : 900 },
+    });
     const pages = colorScheme === "light" ? allPages : kinds;
     for (const path of pages) {
       await visit(context, `${service}/docs/${path}`, async (page) => {
@@ -88,7 +94,10 @@ for (const [name, width] of Object.entries(widths)) {
   }
 }
 for (const [name, width] of Object.entries(widths)) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, permissions: ["clipboard-read", "clipboard-write"] });
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
   await visit(context, `${service}/docs/`, async (page) => {
     problems.push(...(await walkByKeyboard(page, { apiKey, isPhone: name === "phone", pictures })));
   });

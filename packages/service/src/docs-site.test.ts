@@ -50,7 +50,9 @@ test("a page is sent in the encoding that the browser accepts", async () => {
 
 test("pages state their policy and are checked again each time; assets are kept", async () => {
   const page = await get("/docs/index.html");
-  expect(page.headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/);
+  expect(page.headers["content-security-policy"]).toMatch(
+    /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+  );
   expect(page.headers["cache-control"]).toBe("no-cache");
   const asset = await get("/docs/assets/page.0123456789ab.js");
   expect(asset.headers["cache-control"]).toBe("public, max-age=31536000, immutable");
@@ -88,7 +90,14 @@ test("a page is found without its extension, and HEAD has the headers alone", as
 });
 
 test("nothing outside of the site is sent", async () => {
-  for (const path of ["../secret.html", "..%2fsecret.html", "%2e%2e/secret.html", "tracing/../../secret.html", "%00", "%ff"]) {
+  for (const path of [
+    "../secret.html",
+    "..%2fsecret.html",
+    "%2e%2e/secret.html",
+    "tracing/../../secret.html",
+    "%00",
+    "%ff",
+  ]) {
     expect((await get(`/docs/${path}`)).status, path).toBe(404);
   }
   expect((await get("/docs/none")).status).toBe(404);

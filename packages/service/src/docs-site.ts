@@ -88,7 +88,8 @@ async function respond(file: string, isImmutable: boolean, request: HttpRequest)
   };
   const known = request.header("if-none-match")?.split(",") ?? [];
   if (known.some((tag) => tag.trim().replace(/^W\//, "") === etag)) return { status: 304, headers };
-  if (request.method === "HEAD") return { status: 200, headers: { ...headers, "content-length": String(bytes.length) } };
+  if (request.method === "HEAD")
+    return { status: 200, headers: { ...headers, "content-length": String(bytes.length) } };
   return { status: 200, headers, body: bytes };
 }
 
@@ -108,7 +109,10 @@ async function readSmallest(
 function acceptedEncodings(header: string): (name: string) => boolean {
   const weights = new Map(
     header.split(",").map((part) => {
-      const [name = "", ...parameters] = part.trim().toLowerCase().split(/\s*;\s*/);
+      const [name = "", ...parameters] = part
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/);
       const weight = parameters.find((parameter) => parameter.startsWith("q="));
       return [name, weight === undefined ? 1 : Number(weight.slice(2))];
     }),

@@ -10,7 +10,6 @@ export interface Assets {
   /** Runs before the page is shown. */
   theme: string;
   script: string;
-  index: string;
   icon: string;
 }
 
@@ -36,11 +35,10 @@ export interface AssetTexts {
   style: string;
   theme: string;
   script: string;
-  index: string;
 }
 
 /** The files with the addresses that pages use. */
-export function nameAssets({ template, style, theme, script, index }: AssetTexts): { assets: Assets; files: Files } {
+export function nameAssets({ template, style, theme, script }: AssetTexts): { assets: Assets; files: Files } {
   const files: Files = {};
   const add = (name: string, extension: string, text: string) => {
     const path = `assets/${name}.${hashOf(text)}.${extension}`;
@@ -51,7 +49,6 @@ export function nameAssets({ template, style, theme, script, index }: AssetTexts
     style: add("style", "css", style),
     theme: add("theme", "js", theme),
     script: add("page", "js", script),
-    index: add("search", "json", index),
     icon: add("icon", "svg", readFileSync(join(template, "icon.svg"), "utf8")),
   };
   return { assets, files };

@@ -33,7 +33,10 @@ const themes = { light: "github-light-high-contrast", dark: "github-dark-high-co
 
 /** Highlights code when the site is built, so that pages need neither a script nor inline styles for it. */
 export async function createCodeHighlighter(): Promise<Highlighter> {
-  const shiki = await createHighlighter({ themes: Object.values(themes), langs: [...new Set(Object.values(languages))] });
+  const shiki = await createHighlighter({
+    themes: Object.values(themes),
+    langs: [...new Set(Object.values(languages))],
+  });
   const classes = new Map<string, string>();
   const classOf = (style: string) => {
     const name = classes.get(style) ?? `s${classes.size}`;
@@ -46,7 +49,11 @@ export async function createCodeHighlighter(): Promise<Highlighter> {
       if (lang === undefined) return escapeHtml(code);
       const { tokens } = shiki.codeToTokens(code, { lang, themes, defaultColor: "light-dark()" });
       return tokens
-        .map((line) => mergeStyles(line).map(([style, text]) => spanOf(style, text, classOf)).join(""))
+        .map((line) =>
+          mergeStyles(line)
+            .map(([style, text]) => spanOf(style, text, classOf))
+            .join(""),
+        )
         .join("\n");
     },
     rules: () => [...classes].map(([style, name]) => `.${name}{${style}}`).join("\n"),

@@ -42,7 +42,10 @@ test("texts of a contract stay text on every page", () => {
     for (const [tag, element = "", attributes = ""] of html.matchAll(/<([a-z][a-z0-9]*)((?:"[^"]*"|[^>"])*)>/gi)) {
       expect(allowedTags, `${name}: ${tag}`).toContain(element.toLowerCase());
       const names = [...attributes.replaceAll(/"[^"]*"/g, "").matchAll(/[^\s=]+/g)].map(([one]) => one);
-      expect(names.filter((one) => /^on|^style$|^srcdoc$/i.test(one)), `${name}: ${tag}`).toEqual([]);
+      expect(
+        names.filter((one) => /^on|^style$|^srcdoc$/i.test(one)),
+        `${name}: ${tag}`,
+      ).toEqual([]);
       if (element === "script") expect(attributes, name).toMatch(/^ src="(?:\.\.\/)?assets\/[\w.]+"(?: defer)?$/);
       expect(attributes, name).not.toMatch(/(?:href|src)="(?:javascript|data|https?):/i);
     }

@@ -34,7 +34,9 @@ export function llmsText([guides, ...others]: readonly Section[], models: readon
     "",
     ...others.flatMap(({ pages, menu }) => {
       const listed = new Set(menu.flatMap((item) => ("path" in item ? item.path : [])));
-      return pages.filter(({ path }) => listed.has(path)).map(({ path, title, description }) => `- [${title}](${path}.md): ${description}`);
+      return pages
+        .filter(({ path }) => listed.has(path))
+        .map(({ path, title, description }) => `- [${title}](${path}.md): ${description}`);
     }),
     "",
   ].join("\n");

@@ -17,7 +17,10 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 /** Text of one or more paragraphs on the one line that a cell has. */
 function cell(text: string): string {
-  return text.trim().replaceAll("|", "\\|").replaceAll(/\s*\n\s*/g, " ");
+  return text
+    .trim()
+    .replaceAll("|", "\\|")
+    .replaceAll(/\s*\n\s*/g, " ");
 }
 
 /** Blocks of Markdown with an empty line between them; absent and empty ones are left out. */

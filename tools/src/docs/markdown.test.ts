@@ -21,7 +21,8 @@ test("headings can be linked to, also when two have the same text", () => {
 });
 
 test("the text of a section is what readers see", () => {
-  const markdown = "# A\n\nSee *`the` [list](x.md)*.<!-- no -->\n\n| a | b |\n|---|---|\n| c | `d` |\n\n- e\n- f\n\n```ts\ng();\n```\n";
+  const markdown =
+    "# A\n\nSee *`the` [list](x.md)*.<!-- no -->\n\n| a | b |\n|---|---|\n| c | `d` |\n\n- e\n- f\n\n```ts\ng();\n```\n";
   const [section] = renderMarkdown(markdown).sections;
   expect(section?.body.replaceAll(/\s+/g, " ").trim()).toBe("See the list. a b c d e f g();");
 });
@@ -39,7 +40,9 @@ test("links between pages lead to their HTML, others stay, and links that run co
 });
 
 test("HTML in Markdown is text, comments are left out, and images of other hosts are their text", () => {
-  const { html } = renderMarkdown('<b onclick="x">a</b>\n\n<!-- hidden -->\n\n![seen](//example.org/i.png) ![](own.png)');
+  const { html } = renderMarkdown(
+    '<b onclick="x">a</b>\n\n<!-- hidden -->\n\n![seen](//example.org/i.png) ![](own.png)',
+  );
   expect(html).toContain("&lt;b onclick=&quot;x&quot;&gt;");
   expect(html).not.toContain("hidden");
   expect(html).toContain('seen <img src="own.png" alt="">');

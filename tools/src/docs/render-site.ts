@@ -33,8 +33,10 @@ export function renderSite(
   );
   const commands = renderMarkdown(codeBlock("sh", landingCommands), renderCode).html;
   const style = `${readFileSync(join(template, "style.css"), "utf8")}${highlighter.rules()}\n`;
-  const { assets, files } = nameAssets({ template, style, ...scripts, index: searchIndex(rendered) });
+  const { assets, files } = nameAssets({ template, style, ...scripts });
   const shell = createShell({ template, policy, assets, sections });
+  // Its name stays, so that a change of one page does not change all others.
+  files["search-index.json"] = searchIndex(rendered);
   files["index.html"] = shell.plain(
     "Heddle",
     "Trace language-model applications on your own machine",

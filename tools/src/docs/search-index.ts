@@ -21,7 +21,8 @@ function entriesOf(page: Page, sections: readonly TextSection[]): Omit<SearchEnt
     else if (depth === 1) {
       const keywords = page.keywords ?? "";
       entries.push({ href: `${page.path}.html`, title: page.title, heading: "", keywords, text: body });
-    } else entries.push({ href: `${page.path}.html#${id}`, title: page.title, heading: text, keywords: "", text: body });
+    } else
+      entries.push({ href: `${page.path}.html#${id}`, title: page.title, heading: text, keywords: "", text: body });
   }
   return entries;
 }

@@ -17,7 +17,8 @@ test("files are written with compressed copies, once, and what no longer belongs
 
   for (const name of ["a/page.html", "a/page.html.br", "a/page.html.gz"]) utimesSync(path(name), 1, 1);
   await writeSite(output, { "a/page.html": long, "short.txt": "shorter" });
-  for (const name of ["a/page.html", "a/page.html.br", "a/page.html.gz"]) expect(statSync(path(name)).mtimeMs).toBe(1000);
+  for (const name of ["a/page.html", "a/page.html.br", "a/page.html.gz"])
+    expect(statSync(path(name)).mtimeMs).toBe(1000);
   for (const name of ["old.html", "old.html.br", "old.html.gz"]) expect(existsSync(path(name))).toBe(false);
   expect(readFileSync(path("short.txt"), "utf8")).toBe("shorter");
 

@@ -7,7 +7,10 @@ const document = {
   components: {
     schemas: {
       Name: { type: "string", minLength: 1, maxLength: 8 },
-      Node: { type: "object", properties: { children: { type: "array", items: { $ref: "#/components/schemas/Node" } } } },
+      Node: {
+        type: "object",
+        properties: { children: { type: "array", items: { $ref: "#/components/schemas/Node" } } },
+      },
       Cat: { type: "object", properties: { kind: { const: "cat" } } },
       Dog: { type: "object", properties: { kind: { const: "dog" } } },
     },
@@ -48,7 +51,11 @@ test("a schema that holds itself links to itself", () => {
 });
 
 test("objects without a name are described in place, in lists and alternatives too", () => {
-  const inner: Schema = { type: "object", required: ["id"], properties: { id: { type: "string", description: "Id." } } };
+  const inner: Schema = {
+    type: "object",
+    required: ["id"],
+    properties: { id: { type: "string", description: "Id." } },
+  };
   const text = schemaText(
     document,
     {

@@ -13,7 +13,12 @@ import { exampleText, mediaPointer } from "./examples.js";
  */
 export function tryItForm(context: ReferenceContext, operation: Operation): string {
   const { method, path, params, destructive, access } = operation;
-  const data = { method: method.toUpperCase(), path, body: bodyKind(operation), media: operation.body?.mediaTypes.at(-1) };
+  const data = {
+    method: method.toUpperCase(),
+    path,
+    body: bodyKind(operation),
+    media: operation.body?.mediaTypes.at(-1),
+  };
   const attributes = Object.entries(data).map(([name, value]) =>
     value === undefined ? "" : ` data-${name}="${escapeHtml(value)}"`,
   );

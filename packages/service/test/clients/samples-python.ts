@@ -1,6 +1,6 @@
 /**
- * Runs the samples of the documentation again, those for Python too: with the package `requests` as PyPI has it, in a
- * virtualenv of its own. Without python3, its venv module or a package index it says so and succeeds.
+ * Runs the samples of the documentation for Python with the package `requests` as PyPI has it, in a virtualenv of its own.
+ * Without python3, its venv module or a package index it says so and succeeds.
  *
  *   pnpm python-client
  */

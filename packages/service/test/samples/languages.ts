@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Sample } from "@heddle/tools/samples";
 
 /** What came of a program. */
 export interface Outcome {
@@ -19,6 +20,7 @@ export interface Outcome {
 
 /** Runs programs of one language, one after the other. */
 export interface Language {
+  name: Sample["language"];
   /** The directory that programs run in. */
   directory: string;
   run(code: string): Promise<Outcome>;
@@ -39,6 +41,7 @@ export function openShell({ url, apiKey }: Environment): Language {
   writeFileSync(join(directory, ".curlrc"), [...options, String.raw`write-out = "\n%{http_code}"`, ""].join("\n"));
   const env = { PATH: process.env["PATH"] ?? "", HOME: directory, CURL_HOME: directory, HEDDLE_API_KEY: apiKey };
   return {
+    name: "sh",
     directory,
     run: (code) =>
       new Promise((resolve) => {
@@ -59,24 +62,26 @@ export function openTypescript(environment: Environment): Language {
   const modules = mkdtempSync(join(directory, "samples-"));
   const runner = fileURLToPath(new URL("run-typescript.ts", import.meta.url));
   const tsx = createRequire(import.meta.url).resolve("tsx");
-  return openRunner(process.execPath, ["--import", tsx, "-C", "@heddle/source", runner], { ...environment, modules, extension: "ts" });
+  const args = ["--import", tsx, "-C", "@heddle/source", runner];
+  return openRunner(process.execPath, args, { ...environment, name: "ts", modules, extension: "ts" });
 }
 
 /** Programs of Python, by an interpreter that has the package `requests`. */
 export function openPython(python: string, environment: Environment): Language {
   const modules = mkdtempSync(join(tmpdir(), "heddle-samples-"));
   const runner = fileURLToPath(new URL("run-python.py", import.meta.url));
-  return openRunner(python, [runner], { ...environment, modules, extension: "py" });
+  return openRunner(python, [runner], { ...environment, name: "python", modules, extension: "py" });
 }
 
 interface Runner extends Environment {
+  name: Sample["language"];
   /** Where the programs are written. */
   modules: string;
   extension: string;
 }
 
 /** A process that runs the program in each file that a line of its input names. */
-function openRunner(command: string, args: string[], { url, apiKey, modules, extension }: Runner): Language {
+function openRunner(command: string, args: string[], { url, apiKey, name, modules, extension }: Runner): Language {
   const directory = mkdtempSync(join(tmpdir(), "heddle-samples-"));
   const child = spawn(command, args, {
     cwd: directory,
@@ -87,6 +92,7 @@ function openRunner(command: string, args: string[], { url, apiKey, modules, ext
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   let count = 0;
   return {
+    name,
     directory,
     async run(code) {
       const file = join(modules, `sample-${(count += 1)}.${extension}`);

@@ -88,11 +88,15 @@ function pathOf(path: string, parameters: SampleParameter[]): string {
 }
 
 function queryOf(parameters: SampleParameter[]): string {
-  const search = new URLSearchParams();
-  for (const parameter of parameters.filter((one) => one.in === "query")) {
-    for (const text of parameterTexts(parameter)) search.append(parameter.name, text);
-  }
-  return search.size === 0 ? "" : `?${search.toString()}`;
+  const pairs = parameters
+    .filter((one) => one.in === "query")
+    .flatMap((parameter) => parameterTexts(parameter).map((text) => `${parameter.name}=${queryValue(text)}`));
+  return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+}
+
+/** Names of projects and references stay readable: a query may contain slashes and colons. */
+function queryValue(text: string): string {
+  return encodeURIComponent(text).replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 
 function responseKind({ success, stream }: Operation, streamed: boolean): SampleRequest["response"] {

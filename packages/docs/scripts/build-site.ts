@@ -6,7 +6,7 @@ const directory = (path: string) => fileURLToPath(new URL(path, import.meta.url)
 
 await buildDocs({
   spec: directory("../../../spec/dist"),
-  examples: directory("../../../spec/examples"),
+  contract: directory("../../../spec"),
   docs: directory(".."),
   output: docsDirectory,
   policy: contentSecurityPolicy,

@@ -25,7 +25,7 @@ let pages: string[] = [];
 beforeAll(async () => {
   await buildDocs({
     spec,
-    examples: join(repository, "spec/examples"),
+    contract: join(repository, "spec"),
     docs: join(repository, "packages/docs"),
     output,
     policy: contentSecurityPolicy,

@@ -11,6 +11,7 @@ import { readGuides } from "./guides.js";
 import type { Guide } from "./guides.js";
 import { createCodeHighlighter } from "./highlight.js";
 import { llmsText } from "./llms.js";
+import { operationsMatrix } from "./operations-matrix.js";
 import type { Page, Section } from "./page.js";
 import { referenceSection } from "./reference/reference.js";
 import { renderSite } from "./render-site.js";
@@ -19,8 +20,8 @@ import { writeSite } from "./write-site.js";
 export interface DocsOptions {
   /** Directory of the bundled documents. */
   spec: string;
-  /** Directory of the examples that the documents were bundled with. */
-  examples: string;
+  /** The package that the documents were bundled from: `examples/`, `stories/`. */
+  contract: string;
   /** The docs package: `guides/`, `template/`, `browser/`. */
   docs: string;
   /** Files in it that do not belong to the site are removed. */
@@ -32,14 +33,15 @@ export interface DocsOptions {
 const documents = ["tracing", "training"];
 
 /** Builds the whole site: static files that load nothing from other hosts, with relative links only. */
-export async function buildDocs({ spec, examples, docs, output, policy }: DocsOptions): Promise<void> {
+export async function buildDocs({ spec, contract, docs, output, policy }: DocsOptions): Promise<void> {
   const template = join(docs, "template");
   const models = documents.map((name) => readModel(join(spec, `${name}.json`)));
-  const exact = readExactExamples(examples);
+  const exact = readExactExamples(join(contract, "examples"));
   const [scripts, highlighter] = await Promise.all([bundleScripts(join(docs, "browser")), createCodeHighlighter()]);
   const sections: Section[] = [
     guidesSection(readGuides(docs)),
     ...models.map((model) => referenceSection(model, exact)),
+    pageSection(operationsMatrix(models, contract)),
     pageSection({
       path: "changelog",
       title: "Changelog",

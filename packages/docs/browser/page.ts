@@ -8,19 +8,15 @@ const root = document.body.dataset["root"] || "./";
 
 addCopyButtons();
 addTabs();
-forEach<HTMLButtonElement>(".copy-page", enablePageCopy);
-forEach<HTMLFormElement>(".search", (form) => enableSearch(form, root));
-forEach<HTMLElement>(".theme", addThemeChoice);
-forEach<HTMLElement>(".try", (section) => enableTryIt(section, root));
-forEach<HTMLButtonElement>(".menu-button", (button) => {
+for (const button of document.querySelectorAll<HTMLButtonElement>(".copy-page")) enablePageCopy(button);
+for (const form of document.querySelectorAll<HTMLFormElement>(".search")) enableSearch(form, root);
+for (const label of document.querySelectorAll<HTMLElement>(".theme")) addThemeChoice(label);
+for (const section of document.querySelectorAll<HTMLElement>(".try")) enableTryIt(section, root);
+for (const button of document.querySelectorAll<HTMLButtonElement>(".menu-button")) {
   const menu = document.querySelector("#menu");
   button.hidden = false;
   button.addEventListener("click", () => {
     const isOpen = menu?.classList.toggle("open") ?? false;
     button.setAttribute("aria-expanded", String(isOpen));
   });
-});
-
-function forEach<E extends HTMLElement>(selector: string, enable: (element: E) => void): void {
-  for (const element of document.querySelectorAll<E>(selector)) enable(element);
 }

@@ -5,14 +5,12 @@ import { readForm } from "./try-request.js";
 const maxShown = 1_000_000;
 
 interface Parts {
-  form: HTMLFormElement;
   result: HTMLElement;
-  status: HTMLElement;
-  headers: HTMLElement;
-  output: HTMLElement;
-  download: HTMLElement;
-  send: HTMLButtonElement;
-  stop: HTMLButtonElement;
+  status: Element;
+  headers: Element;
+  output: Element;
+  download: Element;
+  stop: HTMLElement;
 }
 
 /** Shows the form where the page comes from a service: below `/docs/` of an HTTP server. */
@@ -20,19 +18,16 @@ export function enableTryIt(section: HTMLElement, root: string): void {
   const site = new URL(root, location.href);
   if (!site.protocol.startsWith("http") || !site.pathname.endsWith("/docs/")) return;
   const base = site.origin + site.pathname.slice(0, -"/docs/".length);
-  const find = <E extends HTMLElement>(selector: string) => section.querySelector<E>(selector)!;
-  const parts: Parts = {
-    form: find("form"),
-    result: find(".result"),
-    status: find(".status"),
-    headers: find(".headers"),
-    output: find(".output"),
-    download: find(".download"),
-    send: find("[type=submit]"),
-    stop: find(".stop"),
+  const parts = {
+    result: section.querySelector<HTMLElement>(".result")!,
+    status: section.querySelector(".status")!,
+    headers: section.querySelector(".headers")!,
+    output: section.querySelector(".output")!,
+    download: section.querySelector(".download")!,
+    stop: section.querySelector<HTMLElement>(".stop")!,
   };
   let running: AbortController | undefined;
-  parts.form.addEventListener("submit", (event) => {
+  section.querySelector("form")?.addEventListener("submit", (event) => {
     event.preventDefault();
     running?.abort();
     running = new AbortController();
@@ -72,8 +67,8 @@ async function send(section: HTMLElement, base: string, parts: Parts, controller
 /** Shows the body; returns what there is to say of it. */
 async function showBody(
   response: Response,
-  output: HTMLElement,
-  download: HTMLElement,
+  output: Element,
+  download: Element,
   progress: (lines: number) => void,
 ): Promise<string> {
   const type = response.headers.get("content-type") ?? "";
@@ -88,7 +83,7 @@ async function showBody(
   return text.length > maxShown ? `the first ${maxShown} characters, ` : "";
 }
 
-async function showLines(response: Response, output: HTMLElement, progress: (lines: number) => void): Promise<string> {
+async function showLines(response: Response, output: Element, progress: (lines: number) => void): Promise<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return "";
   let rest = "";

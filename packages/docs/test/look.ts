@@ -61,7 +61,7 @@ async function visit(context: BrowserContext, url: string, check: (page: Page) =
 
 async function checkAxe(page: Page): Promise<void> {
   await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResult;
+  const { violations } = await page.evaluate<AxeResult>("axe.run()");
   for (const { id, impact, nodes } of violations) {
     const line = `${page.url()}: axe ${impact} ${id}, ${nodes.length} times: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`;
     if (impact === "serious" || impact === "critical") problems.push(line);

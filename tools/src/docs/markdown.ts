@@ -80,7 +80,7 @@ function sectionsOf(tokens: Token[]): TextSection[] {
   const sections: TextSection[] = [];
   for (const token of tokens) {
     if (token.type === "heading") {
-      const { depth, tokens: inline = [] } = token as Tokens.Heading;
+      const { depth, tokens: inline } = token as Tokens.Heading;
       const text = textOf(inline).trim();
       const id = anchorOf(text, taken);
       Object.assign(token, { id });

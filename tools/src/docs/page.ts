@@ -23,7 +23,7 @@ export interface Section {
   pages: Page[];
 }
 
-export interface MenuGroup {
+interface MenuGroup {
   title: string;
   entries: MenuEntry[];
 }

@@ -14,7 +14,7 @@ export interface ShellOptions {
   sections: readonly Section[];
 }
 
-export interface Article {
+interface Article {
   section: Section;
   page: Page;
   html: string;

@@ -48,7 +48,7 @@ function bodyKind({ body }: Operation): string | undefined {
 }
 
 function parameterField({ name, in: location, required, array, example }: Parameter): string {
-  const value = example === undefined ? "" : escapeHtml(array ? [example].flat().join("\n") : String(example));
+  const value = example === undefined ? "" : escapeHtml([example].flat().map(textOf).join("\n"));
   const attributes = `name="${escapeHtml(name)}" data-in="${location}"${required ? " required" : ""}`;
   const hint = `${location}${required ? ", required" : ""}${array ? ", one value per line" : ""}`;
   // Only what has to be sent is filled in: an optional filter of an example would find nothing in the reader's project.
@@ -83,10 +83,15 @@ function partFields(document: OpenApi, schema: Schema, example: unknown): string
       const attributes = `name="${escapeHtml(name)}" data-in="part"${required ? " required" : ""}`;
       const hint = required ? "part, required" : "part";
       if (part.format === "binary") return field(name, `<input type="file" ${attributes}>`, hint);
-      const given = required ? ` value="${escapeHtml(String(examples[name] ?? ""))}"` : "";
+      const given = required ? ` value="${escapeHtml(textOf(examples[name] ?? ""))}"` : "";
       return field(name, `<input type="text" spellcheck="false" autocomplete="off" ${attributes}${given}>`, hint);
     })
     .join("\n");
+}
+
+/** A value as it is typed into a field. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function field(label: string, input: string, hint: string): string {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Page } from "playwright-core";
 
 export interface WalkOptions {
@@ -23,6 +24,14 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
   };
   const { keyboard } = page;
   const timeout = 20_000;
+  // The policy of the pages forbids what `waitForFunction` does.
+  const waitUntil = async (expression: string) => {
+    const end = Date.now() + timeout;
+    while ((await page.evaluate(expression).catch(() => false)) !== true) {
+      if (Date.now() > end) throw new Error(`not so after ${timeout} ms: ${expression}`);
+      await delay(100);
+    }
+  };
   const focusOn = async (selector: string) => {
     for (let presses = 0; presses < 400; presses++) {
       if (await page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)}) === true`)) return;
@@ -33,7 +42,7 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
 
   await step("the first stop is the link to the text", async () => {
     await keyboard.press("Tab");
-    await page.waitForFunction("document.activeElement?.className === 'skip'", undefined, { timeout });
+    await waitUntil("document.activeElement?.className === 'skip'");
   });
   await step("search finds an operation", async () => {
     await keyboard.press("/");
@@ -47,34 +56,20 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
   await step("arrow keys change the tab", async () => {
     await focusOn("[role=tab][aria-selected=true]");
     await keyboard.press("ArrowRight");
-    await page.waitForFunction(
-      "document.activeElement?.textContent === 'TypeScript' && document.activeElement.ariaSelected === 'true'",
-      undefined,
-      { timeout },
-    );
+    await waitUntil("document.activeElement?.textContent === 'TypeScript' && document.activeElement.ariaSelected === 'true'");
   });
   await step("the copy button copies the sample", async () => {
     await focusOn("[role=tabpanel]:not([hidden]) .code-head button");
     await keyboard.press("Enter");
-    await page.waitForFunction(
-      "navigator.clipboard.readText().then((text) => text.includes('callStart('))",
-      undefined,
-      {
-        timeout,
-      },
-    );
+    await waitUntil("navigator.clipboard.readText().then((text) => text.includes('callStart('))");
   });
   await step("the form sends the example", async () => {
     await focusOn(".try [name=key]");
     await keyboard.type(apiKey);
     await focusOn(".try [type=submit]");
     await keyboard.press("Enter");
-    await page.waitForFunction("document.querySelector('.try .status').textContent.startsWith('200')", undefined, {
-      timeout,
-    });
-    await page.waitForFunction("document.querySelector('.try .output').textContent.includes('trace_id')", undefined, {
-      timeout,
-    });
+    await waitUntil("document.querySelector('.try .status').textContent.startsWith('200')");
+    await waitUntil("document.querySelector('.try .output').textContent.includes('trace_id')");
     await picture("sent");
   });
   await step("the form shows a stream by lines", async () => {
@@ -86,16 +81,14 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
     await keyboard.insertText('{"project_id": "acme/demo", "limit": 2}');
     await focusOn(".try [type=submit]");
     await keyboard.press("Enter");
-    await page.waitForFunction("/^200.* lines, /.test(document.querySelector('.try .status').textContent)", undefined, {
-      timeout,
-    });
+    await waitUntil("/^200.* lines, /.test(document.querySelector('.try .status').textContent)");
   });
   await step("the theme is chosen and kept", async () => {
     await focusOn(".theme select");
     await keyboard.type("Dark");
-    await page.waitForFunction("document.documentElement.dataset.theme === 'dark'", undefined, { timeout });
+    await waitUntil("document.documentElement.dataset.theme === 'dark'");
     await page.reload();
-    await page.waitForFunction("document.documentElement.dataset.theme === 'dark'", undefined, { timeout });
+    await waitUntil("document.documentElement.dataset.theme === 'dark'");
   });
   if (isPhone) {
     await step("the menu opens", async () => {

@@ -12,12 +12,14 @@ import type { BrowserContext, Page } from "playwright-core";
 import { docsDirectory } from "../src/index.js";
 import { walkByKeyboard } from "./keyboard-walk.js";
 
+/** Only pages whose names contain this text. */
+const selected = process.argv[3] ?? "";
 const service = (process.argv[2] ?? "http://127.0.0.1:4680").replace(/\/$/, "");
 const apiKey = process.env["HEDDLE_API_KEY"] ?? "";
 const pictures = join(docsDirectory, "../look");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const allPages = readdirSync(docsDirectory, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".html"))
+  .filter((name) => name.endsWith(".html") && name.includes(selected))
   .toSorted();
 /** One page of each kind. */
 const kinds = [
@@ -28,6 +30,7 @@ const kinds = [
   "tracing/call-start.html",
   "tracing/calls-query-stream.html",
   "tracing/file-create.html",
+  "operations.html",
   "tracing/types.html",
   "tracing/errors.html",
   "training/create-chat-completion.html",

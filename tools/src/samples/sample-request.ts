@@ -70,7 +70,8 @@ export function parameterTexts({ value }: SampleParameter): string[] {
   return [value].flat().map(textOf);
 }
 
-function textOf(value: Literal): string {
+/** A value as a parameter or a part of a form has it. */
+export function textOf(value: Literal): string {
   if (value instanceof Verbatim) return value.text;
   return typeof value === "string" ? value : JSON.stringify(value);
 }

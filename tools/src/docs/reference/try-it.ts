@@ -3,6 +3,8 @@ import type { OpenApi, Schema } from "../../model/openapi.js";
 import type { Operation } from "../../model/model.js";
 import type { Parameter } from "../../model/parameters.js";
 import { at } from "../../model/pointer.js";
+import type { Literal } from "../../samples/literals.js";
+import { textOf } from "../../samples/sample-request.js";
 import { escapeHtml } from "../template.js";
 import type { ReferenceContext } from "./context.js";
 import { exampleText, mediaPointer } from "./examples.js";
@@ -48,7 +50,7 @@ function bodyKind({ body }: Operation): string | undefined {
 }
 
 function parameterField({ name, in: location, required, array, example }: Parameter): string {
-  const value = example === undefined ? "" : escapeHtml([example].flat().map(textOf).join("\n"));
+  const value = example === undefined ? "" : escapeHtml([example as Literal].flat().map(textOf).join("\n"));
   const attributes = `name="${escapeHtml(name)}" data-in="${location}"${required ? " required" : ""}`;
   const hint = `${location}${required ? ", required" : ""}${array ? ", one value per line" : ""}`;
   // Only what has to be sent is filled in: an optional filter of an example would find nothing in the reader's project.
@@ -73,9 +75,9 @@ function bodyFields({ model, examples }: ReferenceContext, operation: Operation)
   return field("Body", area, "JSON");
 }
 
-function partFields(document: OpenApi, schema: Schema, example: unknown): string {
+function partFields(document: OpenApi, schema: Schema, example: Literal | undefined): string {
   const { value } = deref<Schema>(document, schema, "");
-  const examples = typeof example === "object" && example !== null ? (example as Record<string, unknown>) : {};
+  const examples = typeof example === "object" && example !== null ? (example as Record<string, Literal>) : {};
   return Object.entries(value.properties ?? {})
     .map(([name, property]) => {
       const part = deref<Schema>(document, property, "").value;
@@ -87,11 +89,6 @@ function partFields(document: OpenApi, schema: Schema, example: unknown): string
       return field(name, `<input type="text" spellcheck="false" autocomplete="off" ${attributes}${given}>`, hint);
     })
     .join("\n");
-}
-
-/** A value as it is typed into a field. */
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function field(label: string, input: string, hint: string): string {

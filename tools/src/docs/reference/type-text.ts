@@ -61,7 +61,7 @@ function grouped(text: string): string {
 function limitsOf(schema: Schema): string[] {
   const number = (key: string) => (typeof schema[key] === "number" ? schema[key] : undefined);
   const found = [
-    schema.format === undefined ? undefined : String(schema.format),
+    schema.format,
     between(number("minLength"), number("maxLength"), "characters"),
     between(number("minItems"), number("maxItems") ?? schema["x-heddle-max-items"], "items"),
     between(number("minProperties"), number("maxProperties"), "keys"),

@@ -50,7 +50,7 @@ test("the lines that a start prints work when pasted", async () => {
   expect(JSON.parse(await shell(send))).toEqual({ res: [{ id: "hello", trace_id: "hello" }, {}] });
   expect(JSON.parse(await shell(read))).toMatchObject({ id: "hello", output: "hello world", project_id: "local/demo" });
   const url = docs.split(" ")[1] ?? "";
-  expect((await fetch(url, { redirect: "manual" })).headers.get("location")).toBe("/docs/");
+  expect((await fetch(url, { redirect: "manual" })).headers.get("location")).toBe("docs/");
 });
 
 test("a second start on the same data directory is one clear line and exit code 1", async () => {

@@ -121,5 +121,5 @@ test("the program of the guide traces and evaluates", async () => {
   expect(summary).toMatchObject({ contains: { true_count: 1, true_fraction: 0.5 } });
   const { calls } = await service.tracing().callsQuery({ project_id: "local/examples" });
   const outputs = calls.filter(({ op_name }) => op_name.includes("/op/lookUp:")).map(({ output }) => output);
-  expect(outputs.toSorted()).toEqual(["lifts a thread of the warp", "not in the glossary"]);
+  expect(new Set(outputs)).toEqual(new Set(["lifts a thread of the warp", "not in the glossary"]));
 });

@@ -113,13 +113,3 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   expect(report.roots.length).toBeGreaterThanOrEqual(5);
   expect(service.unexpected).toEqual([]);
 });
-
-test("the program of the guide traces and evaluates", async () => {
-  const program = { url, key: service.owner_key, args: [], start: '{"' };
-  const example = new URL("../../../docs/examples/trace-with-weave.ts", import.meta.url);
-  const summary = await runProgram(example, program);
-  expect(summary).toMatchObject({ contains: { true_count: 1, true_fraction: 0.5 } });
-  const { calls } = await service.tracing().callsQuery({ project_id: "local/examples" });
-  const outputs = calls.filter(({ op_name }) => op_name.includes("/op/lookUp:")).map(({ output }) => output);
-  expect(new Set(outputs)).toEqual(new Set(["lifts a thread of the warp", "not in the glossary"]));
-});

@@ -63,7 +63,7 @@ export function isRetryable(error: unknown): error is HeddleApiError {
 function statusPredicate<Status extends number>(status: Status): StatusPredicate<Status> {
   const matches = (error: unknown, operationId?: string) => {
     if (!(error instanceof HeddleApiError) || error.status !== status) return false;
-    return operationId === undefined || (error.operationId === operationId && typeof error.body === "object");
+    return operationId === undefined || (error.operationId === operationId && error.body instanceof Object);
   };
   return matches as StatusPredicate<Status>;
 }

@@ -1,5 +1,6 @@
 import { BodyTooLarge, ClientDisconnected } from "./http.js";
 import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
+import { requestIdHeader, requestIdOf, withId } from "./request-id.js";
 
 /**
  * A server as a function from `Request` to `Response`, for Bun, Deno, Workers, Hono and route handlers of Next. Whatever
@@ -12,14 +13,16 @@ export function toFetch(server: HttpServer): (request: Request) => Promise<Respo
     const disconnect = new AbortController();
     const leave = () => disconnect.abort(request.signal.reason);
     request.signal.addEventListener("abort", leave, { once: true });
-    const response = await Promise.race([server(requestOf(request, disconnect)), aborted(disconnect.signal)]);
-    return toFetchResponse(response, disconnect);
+    const id = requestIdOf(request.headers.get(requestIdHeader) ?? undefined);
+    const response = await Promise.race([server(requestOf(request, id, disconnect)), aborted(disconnect.signal)]);
+    return toFetchResponse(withId(response, id), disconnect);
   };
 }
 
-function requestOf(request: Request, disconnect: AbortController): HttpRequest {
+function requestOf(request: Request, id: string, disconnect: AbortController): HttpRequest {
   const { pathname, search } = new URL(request.url);
   return {
+    id,
     method: request.method,
     target: pathname + search,
     header: (name) => request.headers.get(name) ?? undefined,

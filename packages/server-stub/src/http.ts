@@ -1,5 +1,7 @@
 /** What an adapter hands to a server: one HTTP request, with nothing read that was not asked for. */
 export interface HttpRequest {
+  /** What the adapter sends as `x-request-id` of the response: the client's, or one of its own. */
+  readonly id?: string;
   readonly method: string;
   /** Path and query as sent, beginning with "/". */
   readonly target: string;

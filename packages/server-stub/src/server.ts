@@ -112,7 +112,7 @@ export function createServer<Caller>(
       needed = context.access = accessOf(entry, access, { ...parameters, body });
       await options.authorize?.(needed, caller as Caller);
     }
-    const incoming = { ...parameters, body, remoteAddress: request.remoteAddress };
+    const incoming = { ...parameters, body, requestId: request.id, remoteAddress: request.remoteAddress };
     withSignal(incoming, () => request.signal);
     const result = await (handler as Handler).call(group.handlers, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);

@@ -50,7 +50,7 @@ test("the lines that a start prints work when pasted", async () => {
   expect(JSON.parse(await shell(send))).toEqual({ res: [{ id: "hello", trace_id: "hello" }, {}] });
   expect(JSON.parse(await shell(read))).toMatchObject({ id: "hello", output: "hello world", project_id: "local/demo" });
   const url = docs.split(" ")[1] ?? "";
-  expect((await fetch(url, { redirect: "manual" })).headers.get("location")).toBe("/docs/");
+  expect((await fetch(url, { redirect: "manual" })).headers.get("location")).toBe("docs/");
 });
 
 test("a second start on the same data directory is one clear line and exit code 1", async () => {
@@ -68,7 +68,7 @@ test("a port in use is one clear line", async () => {
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const other = mkdtempSync(join(tmpdir(), "heddle-port-"));
   const config = readConfig({ HEDDLE_PORT: String(port), HEDDLE_DATA_DIR: other });
-  await expect(startService(config, { log: () => {} })).rejects.toThrow(
+  await expect(startService(config, { writeLog: () => {} })).rejects.toThrow(
     new ConfigError(`port ${port} on 127.0.0.1 is in use. Set HEDDLE_PORT (0 picks a free one).`),
   );
   taken.close();

@@ -1,20 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Model, Operation } from "../model/model.js";
-
-/** A page of the site. */
-interface MatrixPage {
-  path: string;
-  title: string;
-  description: string;
-  markdown: string;
-}
+import { kebabCase } from "./page.js";
+import type { Page } from "./page.js";
 
 /**
  * The page that lists every operation of the documents with what a user has of it: its page, the method of the client, the
  * handler of the server stub, what a key needs, and the stories of the `spec` folder that use it.
  */
-export function operationsMatrix(models: Model[], spec: string): MatrixPage {
+export function operationsMatrix(models: Model[], spec: string): Page {
   const operations = models.flatMap((model) => model.operations);
   const extensions = operations.filter(({ extension }) => extension).length;
   const title = "Operations";
@@ -44,7 +38,7 @@ function row({ name }: Model, operation: Operation, stories: number): string {
   const { id, method, path, group, extension, summary } = operation;
   const mark = extension ? " _extension_" : "";
   const cells = [
-    `[${summary}](${name}/${pageName(id)}.md)${mark}`,
+    `[${summary}](${name}/${kebabCase(id)}.md)${mark}`,
     `\`${method.toUpperCase()} ${path}\``,
     `\`${name}.${id}\`${returned(operation)}`,
     `\`${group}.${id}\``,
@@ -52,11 +46,6 @@ function row({ name }: Model, operation: Operation, stories: number): string {
     stories > 0 ? String(stories) : "",
   ];
   return `| ${cells.join(" | ")} |`;
-}
-
-/** `callStart` → `call-start`, the name of its page. */
-function pageName(id: string): string {
-  return id.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "-").toLowerCase();
 }
 
 function returned({ stream, streamOptional }: Operation): string {

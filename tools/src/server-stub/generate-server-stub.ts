@@ -6,7 +6,6 @@ import { kebabCase } from "../model/names.js";
 import { readModel } from "../model/read-model.js";
 import { groupsText, groupText, stubOf } from "./operations.js";
 import { stubTypes } from "./stub-types.js";
-import { requestView, responseView } from "./views.js";
 import { documentsIn } from "../model/documents.js";
 import { validatorFiles } from "./validators.js";
 import { banner, removeOtherFiles, writeFiles } from "../generated-files.js";
@@ -16,12 +15,11 @@ import type { Files } from "../generated-files.js";
 export async function stubFiles(model: Model): Promise<Files> {
   const head = banner(model.source);
   const groups = model.groups.map((group) => groupFiles(model, group));
-  const requests = requestView(model, new Set(groups.flatMap(({ branches }) => [...branches])));
-  const responses = responseView(model);
+  const types = await stubTypes(model, new Set(groups.flatMap(({ branches }) => [...branches])));
   return {
-    [`${model.name}.requests.ts`]: head + (await stubTypes(requests)),
-    [`${model.name}.responses.ts`]: head + (await stubTypes(responses)),
-    [`${model.name}.handlers.ts`]: head + handlersText(model, requests, responses),
+    [`${model.name}.requests.ts`]: head + types.requests,
+    [`${model.name}.responses.ts`]: head + types.responses,
+    [`${model.name}.handlers.ts`]: head + handlersText(model),
     [`${model.name}.groups.ts`]: head + groupsText(model),
     ...Object.assign({}, ...groups.map(({ files }) => files)),
   };

@@ -2,15 +2,10 @@ import type { Model, Operation } from "../model/model.js";
 import { pascalCase } from "../model/names.js";
 import type { Content } from "../model/payloads.js";
 import { componentName } from "../model/openapi.js";
-import type { OpenApi } from "../model/openapi.js";
-import { at } from "../model/pointer.js";
-import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
+import { schemaExports } from "./schema-exports.js";
 
-/**
- * Types of requests, responses and handlers of one document: one interface per group, one method per operation.
- * `requests` and `responses` are the document as handlers see it in each direction.
- */
-export function handlersText(model: Model, requests: OpenApi, responses: OpenApi): string {
+/** Types of requests, responses and handlers of one document: one interface per group, one method per operation. */
+export function handlersText(model: Model): string {
   const name = pascalCase(model.name);
   const operations = model.groups.flatMap((group) => group.operations);
   const parts = [
@@ -33,7 +28,6 @@ export function handlersText(model: Model, requests: OpenApi, responses: OpenApi
     ].join("\n"),
   ];
   const text = parts.join("\n\n");
-  const schemas = namesBySide(model, requests, responses);
   const handlerTypes = ["Bytes", "Incoming", "None", "RawBody", "StreamedBody"].filter((type) =>
     new RegExp(`\\b${type}\\b`).test(text),
   );
@@ -43,8 +37,7 @@ export function handlersText(model: Model, requests: OpenApi, responses: OpenApi
     `import type * as Requests from "./${model.name}.requests.js";`,
     `import type * as Responses from "./${model.name}.responses.js";`,
     "",
-    ...exportsOf(schemas.requests, `./${model.name}.requests.js`),
-    ...exportsOf(schemas.responses, `./${model.name}.responses.js`),
+    ...schemaExports(model),
     "",
     "/** Schemas by name. One that both requests and responses use has the form in which it arrives in requests. */",
     `export type Schemas = SchemasOf<Requests.components["schemas"], Responses.components["schemas"]>;`,
@@ -55,28 +48,6 @@ export function handlersText(model: Model, requests: OpenApi, responses: OpenApi
     text,
     "",
   ].join("\n");
-}
-
-/** The names of schemas that each side exports; requests win, as in `Schemas`. */
-function namesBySide(model: Model, requests: OpenApi, responses: OpenApi) {
-  const [request, response] = [requests, responses].map((view) =>
-    Object.keys(view.components?.schemas ?? {}).toSorted(),
-  );
-  const generated = new Set(
-    model.operations.flatMap(({ typeName }) => ["Request", "Response", "Item"].map((suffix) => typeName + suffix)),
-  );
-  for (const name of [...request!, ...response!]) {
-    if (generated.has(name) || name.endsWith("Handlers"))
-      throw new UnsupportedSpecError(
-        at("/components/schemas", name),
-        "the server stub has a type of this name; rename one",
-      );
-  }
-  return { requests: request!, responses: response!.filter((name) => !request!.includes(name)) };
-}
-
-function exportsOf(names: string[], module: string): string[] {
-  return names.length === 0 ? [] : [`export type { ${names.join(", ")} } from "${module}";`];
 }
 
 function requestType({ id, typeName, params, body }: Operation): string {

@@ -1,13 +1,24 @@
 import ts from "typescript";
+import type { Model } from "../model/model.js";
 import type { OpenApi, Schema } from "../model/openapi.js";
 import { typesText } from "../types/generate-types.js";
-import { itemErrorKey } from "./views.js";
+import { itemErrorKey, requestView, responseView } from "./views.js";
+
+/** Types of what handlers receive and return. Free JSON is `RawJson` on both sides. */
+export async function stubTypes(
+  model: Model,
+  branches: ReadonlySet<string>,
+): Promise<{ requests: string; responses: string }> {
+  return {
+    requests: await text(requestView(model, branches)),
+    responses: await text(responseView(model)),
+  };
+}
 
 const typeSources = { RawJson: "../raw-json.js", ItemError: "../problem.js", FilePart: "../multipart.js" };
 type Name = keyof typeof typeSources;
 
-/** TypeScript of a view of the document: what handlers receive or return. Free JSON is `RawJson`. */
-export async function stubTypes(view: OpenApi): Promise<string> {
+async function text(view: OpenApi): Promise<string> {
   const used = new Set<Name>();
   const refer = (name: Name) => {
     used.add(name);

@@ -1,11 +1,11 @@
 import openapiTS, { astToString } from "openapi-typescript";
 import type { OpenAPI3, OpenAPITSOptions } from "openapi-typescript";
 import type { Model } from "../model/model.js";
-import { nameSchemas } from "./named-schemas.js";
-import { withSchemaDocs } from "./schema-docs.js";
 import type { Limits, OpenApi } from "../model/openapi.js";
 import { banner } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
+import { nameSchemas } from "./named-schemas.js";
+import { withSchemaDocs } from "./schema-docs.js";
 
 /**
  * TypeScript of a document: a type per schema, `paths`, `operations`, `components`. Properties with a default stay

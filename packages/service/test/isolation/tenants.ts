@@ -9,6 +9,8 @@ import { storeRunnable } from "./runnable-objects.js";
 /** What the samples of the spec name, under other names: one project with everything they make in it. */
 export interface Tenant {
   project_id: string;
+  /** The same text with this tenant's ids in place of those of the samples. */
+  rename(text: string): string;
   /** The sample request of an operation, asking for this tenant's ids in a project, by default its own. */
   request(operation: SpecOperation, project_id?: string): RequestParts;
 }
@@ -128,19 +130,19 @@ function tenantOf(
   digest: (text: string) => string,
   name: (found: string) => string,
 ): Tenant {
+  const rename = (text: string, target = projectId) => {
+    const [entity = "", project = ""] = target.split("/");
+    return digest(text)
+      .replace(ids.uuid, name)
+      .replace(ids.span, name)
+      .replace(objectName, `questions-${mark}`)
+      .replace(/\bacme\b/g, entity)
+      .replace(/\bdemo\b/g, project);
+  };
   return {
     project_id: projectId,
-    request: (operation, target = projectId) => {
-      const [entity = "", project = ""] = target.split("/");
-      return renamed(sampleRequest(operation), (text) =>
-        digest(text)
-          .replace(ids.uuid, name)
-          .replace(ids.span, name)
-          .replace(objectName, `questions-${mark}`)
-          .replace(/\bacme\b/g, entity)
-          .replace(/\bdemo\b/g, project),
-      );
-    },
+    rename: (text) => rename(text),
+    request: (operation, target) => renamed(sampleRequest(operation), (text) => rename(text, target)),
   };
 }
 

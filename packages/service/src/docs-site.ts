@@ -2,6 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { extname, join, normalize, sep } from "node:path";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { enterRoute } from "./limits/request-scope.js";
 
 const mediaTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -27,6 +28,7 @@ export function docsSite(
   return async (request) => {
     const path = request.target.split("?", 1)[0] ?? "";
     if (path !== "/docs" && !path.startsWith("/docs/")) return next(request);
+    enterRoute("docs", "/docs");
     if (request.method !== "GET" && request.method !== "HEAD") {
       return textResponse(405, "The documentation can only be read.", { allow: "GET, HEAD" });
     }

@@ -68,7 +68,7 @@ test("a port in use is one clear line", async () => {
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const other = mkdtempSync(join(tmpdir(), "heddle-port-"));
   const config = readConfig({ HEDDLE_PORT: String(port), HEDDLE_DATA_DIR: other });
-  await expect(startService(config, { log: () => {} })).rejects.toThrow(
+  await expect(startService(config, { writeLog: () => {} })).rejects.toThrow(
     new ConfigError(`port ${port} on 127.0.0.1 is in use. Set HEDDLE_PORT (0 picks a free one).`),
   );
   taken.close();

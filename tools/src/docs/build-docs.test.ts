@@ -69,7 +69,7 @@ describe("the documentation site", () => {
 
   test("names every setting of the service, with its default", () => {
     const config = readFileSync(join(repository, "packages/service/src/config.ts"), "utf8");
-    const settings = [...config.matchAll(/^ {2}(HEDDLE_\w+): \{\s*default: "([^"]*)"/gm)];
+    const settings = [...config.matchAll(/^ {2}((?:HEDDLE|OTEL)_\w+): \{\s*default: "([^"]*)"/gm)];
     expect(settings.length).toBeGreaterThan(5);
     const guide = readFileSync(join(repository, "packages/docs/guides/operating.md"), "utf8").replaceAll("`", "");
     for (const [, name, value] of settings) expect(guide).toContain(`| ${name} | ${value} |`);

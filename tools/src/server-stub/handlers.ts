@@ -1,8 +1,16 @@
 import type { Model, Operation } from "../model/model.js";
 import { pascalCase } from "../model/names.js";
+import type { Content } from "../model/payloads.js";
+import { componentName } from "../model/openapi.js";
+import type { OpenApi } from "../model/openapi.js";
+import { at } from "../model/pointer.js";
+import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 
-/** Types of requests, responses and handlers of one document: one interface per group, one method per operation. */
-export function handlersText(model: Model): string {
+/**
+ * Types of requests, responses and handlers of one document: one interface per group, one method per operation.
+ * `requests` and `responses` are the document as handlers see it in each direction.
+ */
+export function handlersText(model: Model, requests: OpenApi, responses: OpenApi): string {
   const name = pascalCase(model.name);
   const operations = model.groups.flatMap((group) => group.operations);
   const parts = [
@@ -25,31 +33,56 @@ export function handlersText(model: Model): string {
     ].join("\n"),
   ];
   const text = parts.join("\n\n");
-  const uses = (type: "Requests") => (text.includes(`${type}["`) ? `, operations as ${type}` : "");
+  const schemas = namesBySide(model, requests, responses);
   const handlerTypes = ["Bytes", "Incoming", "None", "RawBody", "StreamedBody"].filter((type) =>
     new RegExp(`\\b${type}\\b`).test(text),
   );
   return [
     `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../handlers.js";`,
     `import type { Outcome } from "../reply.js";`,
-    `import type { components as ResponseComponents, operations as Responses } from "./${model.name}.responses.js";`,
-    `import type { components as RequestComponents${uses("Requests")} } from "./${model.name}.requests.js";`,
+    `import type * as Requests from "./${model.name}.requests.js";`,
+    `import type * as Responses from "./${model.name}.responses.js";`,
     "",
-    "/** Named schemas. One that both requests and responses use has the form in which it arrives in requests. */",
-    `export type Schemas = SchemasOf<RequestComponents["schemas"], ResponseComponents["schemas"]>;`,
+    ...exportsOf(schemas.requests, `./${model.name}.requests.js`),
+    ...exportsOf(schemas.responses, `./${model.name}.responses.js`),
     "",
-    "/** Named schemas in the form that responses have. */",
-    `export type ResponseSchemas = ResponseComponents["schemas"];`,
+    "/** Schemas by name. One that both requests and responses use has the form in which it arrives in requests. */",
+    `export type Schemas = SchemasOf<Requests.components["schemas"], Responses.components["schemas"]>;`,
+    "",
+    "/** Schemas by name, in the form that responses have. */",
+    `export type ResponseSchemas = Responses.components["schemas"];`,
     "",
     text,
     "",
   ].join("\n");
 }
 
+/** The names of schemas that each side exports; requests win, as in `Schemas`. */
+function namesBySide(model: Model, requests: OpenApi, responses: OpenApi) {
+  const [request, response] = [requests, responses].map((view) =>
+    Object.keys(view.components?.schemas ?? {}).toSorted(),
+  );
+  const generated = new Set(
+    model.operations.flatMap(({ typeName }) => ["Request", "Response", "Item"].map((suffix) => typeName + suffix)),
+  );
+  for (const name of [...request!, ...response!]) {
+    if (generated.has(name) || name.endsWith("Handlers"))
+      throw new UnsupportedSpecError(
+        at("/components/schemas", name),
+        "the server stub has a type of this name; rename one",
+      );
+  }
+  return { requests: request!, responses: response!.filter((name) => !request!.includes(name)) };
+}
+
+function exportsOf(names: string[], module: string): string[] {
+  return names.length === 0 ? [] : [`export type { ${names.join(", ")} } from "${module}";`];
+}
+
 function requestType({ id, typeName, params, body }: Operation): string {
   const has = (location: string) => params.some((param) => param.in === location);
   const part = (location: "path" | "query" | "header") =>
-    has(location) ? `NonNullable<Requests["${id}"]["parameters"]["${location}"]>` : "None";
+    has(location) ? `NonNullable<Requests.operations["${id}"]["parameters"]["${location}"]>` : "None";
   return [
     `export interface ${typeName}Request extends Incoming {`,
     `  readonly params: ${part("path")};`,
@@ -64,22 +97,29 @@ function bodyType(id: string, body: Operation["body"]): string {
   if (body === undefined) return "undefined";
   if (body.streamed) return "StreamedBody";
   if (body.kind === "raw") return "RawBody";
-  const type = `NonNullable<Requests["${id}"]["requestBody"]>["content"]["${body.mediaTypes[0] ?? ""}"]`;
+  const name = componentName(body.schema ?? {});
+  const content = `NonNullable<Requests.operations["${id}"]["requestBody"]>["content"]`;
+  const type = name === undefined ? `${content}["${body.mediaTypes[0] ?? ""}"]` : `Requests.${name}`;
   return body.required ? type : `${type} | undefined`;
 }
 
-function responseType({ id, typeName, success, stream }: Operation): string {
-  const contents = success.contents.map(({ kind, mediaType }) => {
-    const type = `Responses["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
-    if (kind === "bytes") return "Bytes";
-    return kind === "json" ? type : `AsyncIterable<${typeName}Item>`;
+function responseType(operation: Operation): string {
+  const { typeName, success, stream } = operation;
+  const contents = success.contents.map((content) => {
+    if (content.kind === "bytes") return "Bytes";
+    return content.kind === "json" ? contentType(operation, content) : `AsyncIterable<${typeName}Item>`;
   });
   const item = success.contents.find(({ kind }) => kind === stream);
-  const itemType = `Responses["${id}"]["responses"][${success.status}]["content"]["${item?.mediaType ?? ""}"]`;
   return [
-    ...(item ? [`export type ${typeName}Item = ${itemType};`] : []),
+    ...(item ? [`export type ${typeName}Item = ${contentType(operation, item)};`] : []),
     `export type ${typeName}Response = ${[...new Set(contents)].join(" | ") || "void"};`,
   ].join("\n");
+}
+
+function contentType({ id, success }: Operation, { mediaType, schema }: Content): string {
+  const name = componentName(schema ?? {});
+  if (name !== undefined) return `Responses.${name}`;
+  return `Responses.operations["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
 }
 
 function signature({ id, typeName, public: open }: Operation): string {
@@ -93,10 +133,12 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
     `\`${method.toUpperCase()} ${path}\`${extension ? " (an extension of the interface)" : ""}`,
     deprecated ? "@deprecated" : "",
   ];
-  return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);
+  const texts = paragraphs.map((text) => text.trim()).filter((text) => text !== "");
+  return jsDoc(texts.join("\n\n"), true);
 }
 
-function jsDoc(text: string, lineBreak = false): string {
+/** A comment of the text; empty for no text. */
+export function jsDoc(text: string, lineBreak = false): string {
   const lines = text.trim().replaceAll("*/", "*\\/").split("\n");
   if (text.trim() === "") return "";
   const end = lineBreak ? "\n" : "";

@@ -39,25 +39,32 @@ function unexpected(arg: string): string {
  * when another service has taken over.
  */
 async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-  const running = await startService(config, { docsDir: docsDirectory, log, ...options });
-  process.stdout.write(
-    banner({
-      url: running.url,
-      key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
-      projectId: `${config.defaultEntity}/demo`,
-      readyMs: performance.now() - started,
-    }),
-  );
+  const running = await startService(config, { docsDir: docsDirectory, ...options });
+  const { log } = running;
+  const readyMs = performance.now() - started;
+  if (config.observability.log.format === "json") {
+    const { url, metricsUrl } = running;
+    log.info({ url, metrics_url: metricsUrl, ready_ms: Math.round(readyMs) }, "Heddle is ready");
+  } else {
+    process.stdout.write(
+      banner({
+        url: running.url,
+        key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
+        metricsUrl: running.metricsUrl,
+        projectId: `${config.defaultEntity}/demo`,
+        readyMs,
+      }),
+    );
+  }
   const stopSignal = new Promise<void>((resolve) => {
     // Not `once`: pnpm passes a Ctrl-C on to a service that has it from the terminal already. Left to Node, the second
     // one would end the process in the middle of the stop that the first began.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
   const replaced = await Promise.race([stopSignal, running.replaced]);
-  process.stderr.write("Stopping: finishing what was accepted\n");
+  log.info("Stopping: finishing what was accepted");
   setTimeout(() => {
-    process.stderr.write(`not finished after ${stopMs / 1000} s, leaving now\n`);
+    log.error(`not finished after ${stopMs / 1000} s, leaving now`);
     process.exit(1);
   }, stopMs).unref();
   await running.close();

@@ -155,7 +155,7 @@ function isAlive(pid: number | undefined): boolean {
 }
 
 /** The same port for every life, so that clients keep their URL. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

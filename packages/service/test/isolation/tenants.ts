@@ -85,7 +85,6 @@ export async function seededTenant(
     const parts = withoutExpectations(tenant.request(seed));
     const sent = hidden ? renamed(parts, (text) => text.replace(content, (found) => `${secret} ${found}`)) : parts;
     const response = await send(service, seed, sent, service.owner_key);
-    if (response.status === 501) continue;
     expect([seed.id, response.status, response.text]).toEqual([seed.id, 200, expect.anything()]);
     if (response.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(response.text), { digests, names });
   }

@@ -18,7 +18,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.id === undefined) && (missing0 = "id")) || ((data.title === undefined) && (missing0 = "title"))) || ((data.notes === undefined) && (missing0 = "notes"))){
-validate13.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate13.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -28,18 +28,18 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 8){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 8},message:"must NOT have more than 8 characters"}];
+validate13.errors = [{instancePath:instancePath+"/id",keyword:"maxLength",params:{limit: 8}}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"},message:"must match pattern \""+"^[a-z0-9]+$"+"\""}];
+validate13.errors = [{instancePath:instancePath+"/id",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"}}];
 return false;
 }
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate13.errors = [{instancePath:instancePath+"/id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -56,12 +56,12 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(typeof data1 === "string"){
 if(func2(data1) < 1){
-validate13.errors = [{instancePath:instancePath+"/title",schemaPath:"spec#/$defs/Title/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+validate13.errors = [{instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}}];
 return false;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/title",schemaPath:"spec#/$defs/Title/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate13.errors = [{instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -83,7 +83,7 @@ if(data.subtitle !== undefined){
 let data3 = data.subtitle;
 const _errs7 = errors;
 if((typeof data3 !== "string") && (data3 !== null)){
-validate13.errors = [{instancePath:instancePath+"/subtitle",schemaPath:"#/properties/subtitle/type",keyword:"type",params:{type: schema14.properties.subtitle.type},message:"must be string,null"}];
+validate13.errors = [{instancePath:instancePath+"/subtitle",keyword:"type",params:{type: schema14.properties.subtitle.type}}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -96,11 +96,11 @@ if(data.kind !== undefined){
 let data4 = data.kind;
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate13.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate13.errors = [{instancePath:instancePath+"/kind",keyword:"type",params:{type: "string"}}];
 return false;
 }
 if(!((data4 === "novel") || (data4 === "manual"))){
-validate13.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema14.properties.kind.enum},message:"must be equal to one of the allowed values"}];
+validate13.errors = [{instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema14.properties.kind.enum}}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -113,18 +113,18 @@ if(data.copies !== undefined){
 let data5 = data.copies;
 const _errs11 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate13.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate13.errors = [{instancePath:instancePath+"/copies",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 if(errors === _errs11){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-validate13.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate13.errors = [{instancePath:instancePath+"/copies",keyword:"minimum",params:{comparison: ">=", limit: 0}}];
 return false;
 }
 else {
 if(data5 >= 1000 || isNaN(data5)){
-validate13.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/exclusiveMaximum",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000},message:"must be < 1000"}];
+validate13.errors = [{instancePath:instancePath+"/copies",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}}];
 return false;
 }
 }
@@ -143,12 +143,12 @@ if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 let res0;
 if((0.5 === 0 || (res0 = data6/0.5, res0 !== parseInt(res0)))){
-validate13.errors = [{instancePath:instancePath+"/price",schemaPath:"#/properties/price/multipleOf",keyword:"multipleOf",params:{multipleOf: 0.5},message:"must be multiple of 0.5"}];
+validate13.errors = [{instancePath:instancePath+"/price",keyword:"multipleOf",params:{multipleOf: 0.5}}];
 return false;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/price",schemaPath:"#/properties/price/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate13.errors = [{instancePath:instancePath+"/price",keyword:"type",params:{type: "number"}}];
 return false;
 }
 }
@@ -164,7 +164,7 @@ const _errs15 = errors;
 if(errors === _errs15){
 if(Array.isArray(data7)){
 if(data7.length > 3){
-validate13.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/maxItems",keyword:"maxItems",params:{limit: 3},message:"must NOT have more than 3 items"}];
+validate13.errors = [{instancePath:instancePath+"/tags",keyword:"maxItems",params:{limit: 3}}];
 return false;
 }
 else {
@@ -173,7 +173,7 @@ const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
 const _errs17 = errors;
 if(typeof data7[i0] !== "string"){
-validate13.errors = [{instancePath:instancePath+"/tags/" + i0,schemaPath:"#/properties/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate13.errors = [{instancePath:instancePath+"/tags/" + i0,keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid3 = _errs17 === errors;
@@ -193,7 +193,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate13.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)"}];
+validate13.errors = [{instancePath:instancePath+"/tags",keyword:"uniqueItems",params:{i: i1, j: j0}}];
 return false;
 break;
 }
@@ -204,7 +204,7 @@ indices0[item0] = i1;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate13.errors = [{instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -220,7 +220,7 @@ const _errs19 = errors;
 if(errors === _errs19){
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 if(Object.keys(data9).length > 2){
-validate13.errors = [{instancePath:instancePath+"/counts",schemaPath:"#/properties/counts/maxProperties",keyword:"maxProperties",params:{limit: 2},message:"must NOT have more than 2 properties"}];
+validate13.errors = [{instancePath:instancePath+"/counts",keyword:"maxProperties",params:{limit: 2}}];
 return false;
 }
 else {
@@ -228,7 +228,7 @@ for(const key0 in data9){
 let data10 = data9[key0];
 const _errs22 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate13.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/counts/additionalProperties/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate13.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "integer"}}];
 return false;
 }
 var valid5 = _errs22 === errors;
@@ -239,7 +239,7 @@ break;
 }
 }
 else {
-validate13.errors = [{instancePath:instancePath+"/counts",schemaPath:"#/properties/counts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate13.errors = [{instancePath:instancePath+"/counts",keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -260,7 +260,7 @@ if(errors === _errs27){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
 let missing1;
 if((data11.name === undefined) && (missing1 = "name")){
-const err0 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"};
+const err0 = {instancePath:instancePath+"/author",keyword:"required",params:{missingProperty: missing1}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -273,7 +273,7 @@ else {
 const _errs29 = errors;
 for(const key1 in data11){
 if(!((key1 === "name") || (key1 === "born"))){
-const err1 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+const err1 = {instancePath:instancePath+"/author",keyword:"additionalProperties",params:{additionalProperty: key1}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -288,7 +288,7 @@ if(_errs29 === errors){
 if(data11.name !== undefined){
 const _errs30 = errors;
 if(typeof data11.name !== "string"){
-const err2 = {instancePath:instancePath+"/author/name",schemaPath:"spec#/$defs/Author/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err2 = {instancePath:instancePath+"/author/name",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -307,7 +307,7 @@ if(data11.born !== undefined){
 let data13 = data11.born;
 const _errs32 = errors;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err3 = {instancePath:instancePath+"/author/born",schemaPath:"spec#/$defs/Author/properties/born/type",keyword:"type",params:{type: schema17.properties.born.type},message:"must be string,null"};
+const err3 = {instancePath:instancePath+"/author/born",keyword:"type",params:{type: schema17.properties.born.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -320,7 +320,7 @@ if(errors === _errs32){
 if(errors === _errs32){
 if(typeof data13 === "string"){
 if(!(formats0.test(data13))){
-const err4 = {instancePath:instancePath+"/author/born",schemaPath:"spec#/$defs/Author/properties/born/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err4 = {instancePath:instancePath+"/author/born",keyword:"format",params:{format: "date-time"}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -342,7 +342,7 @@ var valid8 = true;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err5 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -357,7 +357,7 @@ valid6 = valid6 || _valid0;
 if(!valid6){
 const _errs34 = errors;
 if(data11 !== null){
-const err6 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err6 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "null"}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -370,7 +370,7 @@ var _valid0 = _errs34 === errors;
 valid6 = valid6 || _valid0;
 }
 if(!valid6){
-const err7 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err7 = {instancePath:instancePath+"/author",keyword:"anyOf",params:{}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -409,7 +409,7 @@ var valid0 = true;
 }
 }
 else {
-validate13.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate13.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -433,7 +433,7 @@ if(errors === _errs1){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.added_at === undefined) && (missing0 = "added_at")){
-validate12.errors = [{instancePath,schemaPath:"#/allOf/1/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate12.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -444,12 +444,12 @@ if(errors === _errs3){
 if(errors === _errs3){
 if(typeof data0 === "string"){
 if(!(formats0.test(data0))){
-validate12.errors = [{instancePath:instancePath+"/added_at",schemaPath:"#/allOf/1/properties/added_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""}];
+validate12.errors = [{instancePath:instancePath+"/added_at",keyword:"format",params:{format: "date-time"}}];
 return false;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/added_at",schemaPath:"#/allOf/1/properties/added_at/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate12.errors = [{instancePath:instancePath+"/added_at",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -458,7 +458,7 @@ return false;
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/allOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate12.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -492,7 +492,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.done === undefined) && (missing0 = "done")){
-validate16.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate16.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -506,7 +506,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 const _errs3 = errors;
 if(typeof data0[i0] !== "boolean"){
-validate16.errors = [{instancePath:instancePath+"/done/" + i0,schemaPath:"#/properties/done/items/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+validate16.errors = [{instancePath:instancePath+"/done/" + i0,keyword:"type",params:{type: "boolean"}}];
 return false;
 }
 var valid1 = _errs3 === errors;
@@ -516,7 +516,7 @@ break;
 }
 }
 else {
-validate16.errors = [{instancePath:instancePath+"/done",schemaPath:"#/properties/done/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate16.errors = [{instancePath:instancePath+"/done",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -524,7 +524,7 @@ return false;
 }
 }
 else {
-validate16.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate16.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -550,7 +550,7 @@ if(errors === _errs1){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.added_at === undefined) && (missing0 = "added_at")){
-validate18.errors = [{instancePath,schemaPath:"#/allOf/1/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate18.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -561,12 +561,12 @@ if(errors === _errs3){
 if(errors === _errs3){
 if(typeof data0 === "string"){
 if(!(formats0.test(data0))){
-validate18.errors = [{instancePath:instancePath+"/added_at",schemaPath:"#/allOf/1/properties/added_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""}];
+validate18.errors = [{instancePath:instancePath+"/added_at",keyword:"format",params:{format: "date-time"}}];
 return false;
 }
 }
 else {
-validate18.errors = [{instancePath:instancePath+"/added_at",schemaPath:"#/allOf/1/properties/added_at/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate18.errors = [{instancePath:instancePath+"/added_at",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -575,7 +575,7 @@ return false;
 }
 }
 else {
-validate18.errors = [{instancePath,schemaPath:"#/allOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate18.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -611,20 +611,20 @@ if(errors === _errs0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.text === undefined) && (missing0 = "text")){
-validate21.errors = [{instancePath,schemaPath:"spec#/$defs/Answer/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate21.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
 if(data.text !== undefined){
 if(typeof data.text !== "string"){
-validate21.errors = [{instancePath:instancePath+"/text",schemaPath:"spec#/$defs/Answer/properties/text/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate21.errors = [{instancePath:instancePath+"/text",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
 }
 }
 else {
-validate21.errors = [{instancePath,schemaPath:"spec#/$defs/Answer/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate21.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -643,20 +643,20 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.word === undefined) && (missing0 = "word")){
-validate22.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate22.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
 if(data.word !== undefined){
 if(typeof data.word !== "string"){
-validate22.errors = [{instancePath:instancePath+"/word",schemaPath:"#/properties/word/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate22.errors = [{instancePath:instancePath+"/word",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
 }
 }
 else {
-validate22.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate22.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -682,7 +682,7 @@ if(errors === _errs1){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.added_at === undefined) && (missing0 = "added_at")){
-validate24.errors = [{instancePath,schemaPath:"#/allOf/1/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate24.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -693,12 +693,12 @@ if(errors === _errs3){
 if(errors === _errs3){
 if(typeof data0 === "string"){
 if(!(formats0.test(data0))){
-validate24.errors = [{instancePath:instancePath+"/added_at",schemaPath:"#/allOf/1/properties/added_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""}];
+validate24.errors = [{instancePath:instancePath+"/added_at",keyword:"format",params:{format: "date-time"}}];
 return false;
 }
 }
 else {
-validate24.errors = [{instancePath:instancePath+"/added_at",schemaPath:"#/allOf/1/properties/added_at/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate24.errors = [{instancePath:instancePath+"/added_at",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -707,7 +707,7 @@ return false;
 }
 }
 else {
-validate24.errors = [{instancePath,schemaPath:"#/allOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate24.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -741,81 +741,25 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.size === undefined) && (missing0 = "size")){
-validate27.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate27.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
 if(data.size !== undefined){
 let data0 = data.size;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate27.errors = [{instancePath:instancePath+"/size",schemaPath:"#/properties/size/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate27.errors = [{instancePath:instancePath+"/size",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 }
 }
 }
 else {
-validate27.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate27.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
 validate27.errors = vErrors;
-return errors === 0;
-}
-
-export const listsImport_response = validate28;
-const schema27 = {"$id":"listsImport_response","type":"object","required":["taken"],"properties":{"taken":{"type":"integer"}}};
-
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-/*# sourceURL="listsImport_response" */;
-let vErrors = null;
-let errors = 0;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-let missing0;
-if((data.taken === undefined) && (missing0 = "taken")){
-validate28.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
-return false;
-}
-else {
-if(data.taken !== undefined){
-let data0 = data.taken;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate28.errors = [{instancePath:instancePath+"/taken",schemaPath:"#/properties/taken/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-}
-}
-}
-else {
-validate28.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-validate28.errors = vErrors;
-return errors === 0;
-}
-
-export const readHealth_response = validate29;
-const schema28 = {"$id":"readHealth_response","type":"object","maxProperties":0};
-
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-/*# sourceURL="readHealth_response" */;
-let vErrors = null;
-let errors = 0;
-if(errors === 0){
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(Object.keys(data).length > 0){
-validate29.errors = [{instancePath,schemaPath:"#/maxProperties",keyword:"maxProperties",params:{limit: 0},message:"must NOT have more than 0 properties"}];
-return false;
-}
-}
-else {
-validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-validate29.errors = vErrors;
 return errors === 0;
 }
 

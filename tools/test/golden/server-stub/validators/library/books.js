@@ -17,7 +17,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.id === undefined) && (missing0 = "id")) || ((data.title === undefined) && (missing0 = "title"))) || ((data.notes === undefined) && (missing0 = "notes"))){
-validate12.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate12.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -27,18 +27,18 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 8){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 8},message:"must NOT have more than 8 characters"}];
+validate12.errors = [{instancePath:instancePath+"/id",keyword:"maxLength",params:{limit: 8}}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"},message:"must match pattern \""+"^[a-z0-9]+$"+"\""}];
+validate12.errors = [{instancePath:instancePath+"/id",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"}}];
 return false;
 }
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate12.errors = [{instancePath:instancePath+"/id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -55,12 +55,12 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(typeof data1 === "string"){
 if(func2(data1) < 1){
-validate12.errors = [{instancePath:instancePath+"/title",schemaPath:"spec#/$defs/Title/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+validate12.errors = [{instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}}];
 return false;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/title",schemaPath:"spec#/$defs/Title/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate12.errors = [{instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -82,7 +82,7 @@ if(data.subtitle !== undefined){
 let data3 = data.subtitle;
 const _errs7 = errors;
 if((typeof data3 !== "string") && (data3 !== null)){
-validate12.errors = [{instancePath:instancePath+"/subtitle",schemaPath:"#/properties/subtitle/type",keyword:"type",params:{type: schema13.properties.subtitle.type},message:"must be string,null"}];
+validate12.errors = [{instancePath:instancePath+"/subtitle",keyword:"type",params:{type: schema13.properties.subtitle.type}}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -95,11 +95,11 @@ if(data.kind !== undefined){
 let data4 = data.kind;
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate12.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate12.errors = [{instancePath:instancePath+"/kind",keyword:"type",params:{type: "string"}}];
 return false;
 }
 if(!((data4 === "novel") || (data4 === "manual"))){
-validate12.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum},message:"must be equal to one of the allowed values"}];
+validate12.errors = [{instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum}}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -112,18 +112,18 @@ if(data.copies !== undefined){
 let data5 = data.copies;
 const _errs11 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate12.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate12.errors = [{instancePath:instancePath+"/copies",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 if(errors === _errs11){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-validate12.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate12.errors = [{instancePath:instancePath+"/copies",keyword:"minimum",params:{comparison: ">=", limit: 0}}];
 return false;
 }
 else {
 if(data5 >= 1000 || isNaN(data5)){
-validate12.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/exclusiveMaximum",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000},message:"must be < 1000"}];
+validate12.errors = [{instancePath:instancePath+"/copies",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}}];
 return false;
 }
 }
@@ -142,12 +142,12 @@ if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 let res0;
 if((0.5 === 0 || (res0 = data6/0.5, res0 !== parseInt(res0)))){
-validate12.errors = [{instancePath:instancePath+"/price",schemaPath:"#/properties/price/multipleOf",keyword:"multipleOf",params:{multipleOf: 0.5},message:"must be multiple of 0.5"}];
+validate12.errors = [{instancePath:instancePath+"/price",keyword:"multipleOf",params:{multipleOf: 0.5}}];
 return false;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/price",schemaPath:"#/properties/price/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate12.errors = [{instancePath:instancePath+"/price",keyword:"type",params:{type: "number"}}];
 return false;
 }
 }
@@ -163,7 +163,7 @@ const _errs15 = errors;
 if(errors === _errs15){
 if(Array.isArray(data7)){
 if(data7.length > 3){
-validate12.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/maxItems",keyword:"maxItems",params:{limit: 3},message:"must NOT have more than 3 items"}];
+validate12.errors = [{instancePath:instancePath+"/tags",keyword:"maxItems",params:{limit: 3}}];
 return false;
 }
 else {
@@ -172,7 +172,7 @@ const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
 const _errs17 = errors;
 if(typeof data7[i0] !== "string"){
-validate12.errors = [{instancePath:instancePath+"/tags/" + i0,schemaPath:"#/properties/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate12.errors = [{instancePath:instancePath+"/tags/" + i0,keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid3 = _errs17 === errors;
@@ -192,7 +192,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate12.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)"}];
+validate12.errors = [{instancePath:instancePath+"/tags",keyword:"uniqueItems",params:{i: i1, j: j0}}];
 return false;
 break;
 }
@@ -203,7 +203,7 @@ indices0[item0] = i1;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate12.errors = [{instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -219,7 +219,7 @@ const _errs19 = errors;
 if(errors === _errs19){
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 if(Object.keys(data9).length > 2){
-validate12.errors = [{instancePath:instancePath+"/counts",schemaPath:"#/properties/counts/maxProperties",keyword:"maxProperties",params:{limit: 2},message:"must NOT have more than 2 properties"}];
+validate12.errors = [{instancePath:instancePath+"/counts",keyword:"maxProperties",params:{limit: 2}}];
 return false;
 }
 else {
@@ -227,7 +227,7 @@ for(const key0 in data9){
 let data10 = data9[key0];
 const _errs22 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate12.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/counts/additionalProperties/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate12.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "integer"}}];
 return false;
 }
 var valid5 = _errs22 === errors;
@@ -238,7 +238,7 @@ break;
 }
 }
 else {
-validate12.errors = [{instancePath:instancePath+"/counts",schemaPath:"#/properties/counts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate12.errors = [{instancePath:instancePath+"/counts",keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -259,7 +259,7 @@ if(errors === _errs27){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
 let missing1;
 if((data11.name === undefined) && (missing1 = "name")){
-const err0 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"};
+const err0 = {instancePath:instancePath+"/author",keyword:"required",params:{missingProperty: missing1}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -272,7 +272,7 @@ else {
 const _errs29 = errors;
 for(const key1 in data11){
 if(!((key1 === "name") || (key1 === "born"))){
-const err1 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+const err1 = {instancePath:instancePath+"/author",keyword:"additionalProperties",params:{additionalProperty: key1}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -287,7 +287,7 @@ if(_errs29 === errors){
 if(data11.name !== undefined){
 const _errs30 = errors;
 if(typeof data11.name !== "string"){
-const err2 = {instancePath:instancePath+"/author/name",schemaPath:"spec#/$defs/Author/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err2 = {instancePath:instancePath+"/author/name",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -306,7 +306,7 @@ if(data11.born !== undefined){
 let data13 = data11.born;
 const _errs32 = errors;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err3 = {instancePath:instancePath+"/author/born",schemaPath:"spec#/$defs/Author/properties/born/type",keyword:"type",params:{type: schema16.properties.born.type},message:"must be string,null"};
+const err3 = {instancePath:instancePath+"/author/born",keyword:"type",params:{type: schema16.properties.born.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -319,7 +319,7 @@ if(errors === _errs32){
 if(errors === _errs32){
 if(typeof data13 === "string"){
 if(!(formats0.test(data13))){
-const err4 = {instancePath:instancePath+"/author/born",schemaPath:"spec#/$defs/Author/properties/born/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err4 = {instancePath:instancePath+"/author/born",keyword:"format",params:{format: "date-time"}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -341,7 +341,7 @@ var valid8 = true;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err5 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -356,7 +356,7 @@ valid6 = valid6 || _valid0;
 if(!valid6){
 const _errs34 = errors;
 if(data11 !== null){
-const err6 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err6 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "null"}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -369,7 +369,7 @@ var _valid0 = _errs34 === errors;
 valid6 = valid6 || _valid0;
 }
 if(!valid6){
-const err7 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err7 = {instancePath:instancePath+"/author",keyword:"anyOf",params:{}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -408,7 +408,7 @@ var valid0 = true;
 }
 }
 else {
-validate12.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate12.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -440,13 +440,13 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data["X-Retry-Id"] !== undefined){
 if(typeof data["X-Retry-Id"] !== "string"){
-validate14.errors = [{instancePath:instancePath+"/X-Retry-Id",schemaPath:"#/properties/X-Retry-Id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate14.errors = [{instancePath:instancePath+"/X-Retry-Id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
 }
 else {
-validate14.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate14.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -467,7 +467,7 @@ if(errors === _errs0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.batch === undefined) && (missing0 = "batch")){
-validate15.errors = [{instancePath,schemaPath:"spec#/$defs/BooksAddReq/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate15.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -475,7 +475,7 @@ if(data.batch !== undefined){
 const _errs2 = errors;
 if(errors === _errs2){
 if(!(Array.isArray(data.batch))){
-validate15.errors = [{instancePath:instancePath+"/batch",schemaPath:"spec#/$defs/BooksAddReq/properties/batch/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate15.errors = [{instancePath:instancePath+"/batch",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -483,7 +483,7 @@ return false;
 }
 }
 else {
-validate15.errors = [{instancePath,schemaPath:"spec#/$defs/BooksAddReq/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate15.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -507,14 +507,14 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.$and === undefined) && (missing0 = "$and")){
-validate19.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate19.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
 const _errs1 = errors;
 for(const key0 in data){
 if(!(key0 === "$and")){
-validate19.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+validate19.errors = [{instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}}];
 return false;
 break;
 }
@@ -540,7 +540,7 @@ break;
 }
 }
 else {
-validate19.errors = [{instancePath:instancePath+"/$and",schemaPath:"#/properties/%24and/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate19.errors = [{instancePath:instancePath+"/$and",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -549,7 +549,7 @@ return false;
 }
 }
 else {
-validate19.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate19.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -566,14 +566,14 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.$eq === undefined) && (missing0 = "$eq")){
-validate21.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate21.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
 const _errs1 = errors;
 for(const key0 in data){
 if(!(key0 === "$eq")){
-validate21.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+validate21.errors = [{instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}}];
 return false;
 break;
 }
@@ -585,12 +585,12 @@ const _errs2 = errors;
 if(errors === _errs2){
 if(Array.isArray(data0)){
 if(data0.length > 2){
-validate21.errors = [{instancePath:instancePath+"/$eq",schemaPath:"#/properties/%24eq/maxItems",keyword:"maxItems",params:{limit: 2},message:"must NOT have more than 2 items"}];
+validate21.errors = [{instancePath:instancePath+"/$eq",keyword:"maxItems",params:{limit: 2}}];
 return false;
 }
 else {
 if(data0.length < 2){
-validate21.errors = [{instancePath:instancePath+"/$eq",schemaPath:"#/properties/%24eq/minItems",keyword:"minItems",params:{limit: 2},message:"must NOT have fewer than 2 items"}];
+validate21.errors = [{instancePath:instancePath+"/$eq",keyword:"minItems",params:{limit: 2}}];
 return false;
 }
 else {
@@ -608,7 +608,7 @@ if(len1 > 1){
 let data2 = data0[1];
 const _errs5 = errors;
 if(((typeof data2 !== "string") && (!((typeof data2 == "number") && (isFinite(data2))))) && (data2 !== null)){
-validate21.errors = [{instancePath:instancePath+"/$eq/1",schemaPath:"#/properties/%24eq/items/1/type",keyword:"type",params:{type: schema25.properties.$eq.items[1].type},message:"must be string,number,null"}];
+validate21.errors = [{instancePath:instancePath+"/$eq/1",keyword:"type",params:{type: schema25.properties.$eq.items[1].type}}];
 return false;
 }
 var valid1 = _errs5 === errors;
@@ -618,7 +618,7 @@ var valid1 = _errs5 === errors;
 }
 }
 else {
-validate21.errors = [{instancePath:instancePath+"/$eq",schemaPath:"#/properties/%24eq/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate21.errors = [{instancePath:instancePath+"/$eq",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -627,7 +627,7 @@ return false;
 }
 }
 else {
-validate21.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate21.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -673,7 +673,7 @@ if(errors === _errs4){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.$literal === undefined) && (missing0 = "$literal")){
-const err0 = {instancePath,schemaPath:"spec#/$defs/LiteralOperand/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"};
+const err0 = {instancePath,keyword:"required",params:{missingProperty: missing0}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -685,7 +685,7 @@ errors++;
 else {
 for(const key0 in data){
 if(!(key0 === "$literal")){
-const err1 = {instancePath,schemaPath:"spec#/$defs/LiteralOperand/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -699,7 +699,7 @@ break;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"spec#/$defs/LiteralOperand/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err2 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -722,7 +722,7 @@ passing0 = 2;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf"};
+const err3 = {instancePath,keyword:"oneOf",params:{passingSchemas: passing0}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -758,13 +758,13 @@ if(data.limit !== undefined){
 let data0 = data.limit;
 const _errs1 = errors;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (data0 !== null)){
-validate17.errors = [{instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: schema21.properties.limit.type},message:"must be integer,null"}];
+validate17.errors = [{instancePath:instancePath+"/limit",keyword:"type",params:{type: schema21.properties.limit.type}}];
 return false;
 }
 if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate17.errors = [{instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate17.errors = [{instancePath:instancePath+"/limit",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
 return false;
 }
 }
@@ -784,7 +784,7 @@ if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 const _errs6 = errors;
 for(const key0 in data1){
 if(!(key0 === "ids")){
-validate17.errors = [{instancePath:instancePath+"/filter",schemaPath:"spec#/$defs/Filter/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+validate17.errors = [{instancePath:instancePath+"/filter",keyword:"additionalProperties",params:{additionalProperty: key0}}];
 return false;
 break;
 }
@@ -794,7 +794,7 @@ if(data1.ids !== undefined){
 let data2 = data1.ids;
 const _errs7 = errors;
 if((!(Array.isArray(data2))) && (data2 !== null)){
-validate17.errors = [{instancePath:instancePath+"/filter/ids",schemaPath:"spec#/$defs/Filter/properties/ids/type",keyword:"type",params:{type: schema22.properties.ids.type},message:"must be array,null"}];
+validate17.errors = [{instancePath:instancePath+"/filter/ids",keyword:"type",params:{type: schema22.properties.ids.type}}];
 return false;
 }
 if(errors === _errs7){
@@ -804,7 +804,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 const _errs9 = errors;
 if(typeof data2[i0] !== "string"){
-validate17.errors = [{instancePath:instancePath+"/filter/ids/" + i0,schemaPath:"spec#/$defs/Filter/properties/ids/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate17.errors = [{instancePath:instancePath+"/filter/ids/" + i0,keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid3 = _errs9 === errors;
@@ -818,7 +818,7 @@ break;
 }
 }
 else {
-validate17.errors = [{instancePath:instancePath+"/filter",schemaPath:"spec#/$defs/Filter/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate17.errors = [{instancePath:instancePath+"/filter",keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -844,7 +844,7 @@ if(data.rows !== undefined){
 const _errs12 = errors;
 if(errors === _errs12){
 if(!(Array.isArray(data.rows))){
-validate17.errors = [{instancePath:instancePath+"/rows",schemaPath:"#/properties/rows/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate17.errors = [{instancePath:instancePath+"/rows",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -858,7 +858,7 @@ var valid0 = true;
 }
 }
 else {
-validate17.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate17.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -890,7 +890,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.question === undefined) && (missing0 = "question")){
-validate25.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate25.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -900,12 +900,12 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-validate25.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+validate25.errors = [{instancePath:instancePath+"/question",keyword:"minLength",params:{limit: 1}}];
 return false;
 }
 }
 else {
-validate25.errors = [{instancePath:instancePath+"/question",schemaPath:"#/properties/question/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate25.errors = [{instancePath:instancePath+"/question",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -919,7 +919,7 @@ if(data.stream !== undefined){
 let data1 = data.stream;
 const _errs3 = errors;
 if((typeof data1 !== "boolean") && (data1 !== null)){
-validate25.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/type",keyword:"type",params:{type: schema27.properties.stream.type},message:"must be boolean,null"}];
+validate25.errors = [{instancePath:instancePath+"/stream",keyword:"type",params:{type: schema27.properties.stream.type}}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -931,7 +931,7 @@ var valid0 = true;
 }
 }
 else {
-validate25.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate25.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -950,7 +950,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.shelf === undefined) && (missing0 = "shelf")) || ((data.book_id === undefined) && (missing0 = "book_id"))){
-validate26.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate26.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -958,13 +958,13 @@ if(data.shelf !== undefined){
 let data0 = data.shelf;
 const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate26.errors = [{instancePath:instancePath+"/shelf",schemaPath:"#/properties/shelf/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate26.errors = [{instancePath:instancePath+"/shelf",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate26.errors = [{instancePath:instancePath+"/shelf",schemaPath:"#/properties/shelf/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate26.errors = [{instancePath:instancePath+"/shelf",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
 return false;
 }
 }
@@ -978,7 +978,7 @@ if(valid0){
 if(data.book_id !== undefined){
 const _errs3 = errors;
 if(typeof data.book_id !== "string"){
-validate26.errors = [{instancePath:instancePath+"/book_id",schemaPath:"#/properties/book_id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate26.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -990,7 +990,7 @@ var valid0 = true;
 }
 }
 else {
-validate26.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate26.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1011,18 +1011,18 @@ if(data.pages !== undefined){
 let data0 = data.pages;
 const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate27.errors = [{instancePath:instancePath+"/pages",schemaPath:"#/properties/pages/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate27.errors = [{instancePath:instancePath+"/pages",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100 || isNaN(data0)){
-validate27.errors = [{instancePath:instancePath+"/pages",schemaPath:"#/properties/pages/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},message:"must be <= 100"}];
+validate27.errors = [{instancePath:instancePath+"/pages",keyword:"maximum",params:{comparison: "<=", limit: 100}}];
 return false;
 }
 else {
 if(data0 < 1 || isNaN(data0)){
-validate27.errors = [{instancePath:instancePath+"/pages",schemaPath:"#/properties/pages/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate27.errors = [{instancePath:instancePath+"/pages",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
 return false;
 }
 }
@@ -1038,7 +1038,7 @@ if(data.scale !== undefined){
 let data1 = data.scale;
 const _errs3 = errors;
 if(!((typeof data1 == "number") && (isFinite(data1)))){
-validate27.errors = [{instancePath:instancePath+"/scale",schemaPath:"#/properties/scale/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate27.errors = [{instancePath:instancePath+"/scale",keyword:"type",params:{type: "number"}}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -1050,7 +1050,7 @@ if(valid0){
 if(data.cover !== undefined){
 const _errs5 = errors;
 if(typeof data.cover !== "boolean"){
-validate27.errors = [{instancePath:instancePath+"/cover",schemaPath:"#/properties/cover/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+validate27.errors = [{instancePath:instancePath+"/cover",keyword:"type",params:{type: "boolean"}}];
 return false;
 }
 var valid0 = _errs5 === errors;
@@ -1070,11 +1070,11 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate27.errors = [{instancePath:instancePath+"/part/" + i0,schemaPath:"#/properties/part/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate27.errors = [{instancePath:instancePath+"/part/" + i0,keyword:"type",params:{type: "string"}}];
 return false;
 }
 if(!((data4 === "text") || (data4 === "notes"))){
-validate27.errors = [{instancePath:instancePath+"/part/" + i0,schemaPath:"#/properties/part/items/enum",keyword:"enum",params:{allowedValues: schema29.properties.part.items.enum},message:"must be equal to one of the allowed values"}];
+validate27.errors = [{instancePath:instancePath+"/part/" + i0,keyword:"enum",params:{allowedValues: schema29.properties.part.items.enum}}];
 return false;
 }
 var valid1 = _errs9 === errors;
@@ -1084,7 +1084,7 @@ break;
 }
 }
 else {
-validate27.errors = [{instancePath:instancePath+"/part",schemaPath:"#/properties/part/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate27.errors = [{instancePath:instancePath+"/part",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -1098,7 +1098,7 @@ var valid0 = true;
 }
 }
 else {
-validate27.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate27.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1117,7 +1117,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.shelf === undefined) && (missing0 = "shelf")) || ((data.book_id === undefined) && (missing0 = "book_id"))){
-validate28.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate28.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -1125,13 +1125,13 @@ if(data.shelf !== undefined){
 let data0 = data.shelf;
 const _errs1 = errors;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-validate28.errors = [{instancePath:instancePath+"/shelf",schemaPath:"#/properties/shelf/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate28.errors = [{instancePath:instancePath+"/shelf",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 if(errors === _errs1){
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-validate28.errors = [{instancePath:instancePath+"/shelf",schemaPath:"#/properties/shelf/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate28.errors = [{instancePath:instancePath+"/shelf",keyword:"minimum",params:{comparison: ">=", limit: 1}}];
 return false;
 }
 }
@@ -1145,7 +1145,7 @@ if(valid0){
 if(data.book_id !== undefined){
 const _errs3 = errors;
 if(typeof data.book_id !== "string"){
-validate28.errors = [{instancePath:instancePath+"/book_id",schemaPath:"#/properties/book_id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate28.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -1157,7 +1157,7 @@ var valid0 = true;
 }
 }
 else {
-validate28.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate28.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1176,7 +1176,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if(((data.book_id === undefined) && (missing0 = "book_id")) || ((data.file === undefined) && (missing0 = "file"))){
-validate29.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate29.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -1186,12 +1186,12 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) < 1){
-validate29.errors = [{instancePath:instancePath+"/book_id",schemaPath:"#/properties/book_id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+validate29.errors = [{instancePath:instancePath+"/book_id",keyword:"minLength",params:{limit: 1}}];
 return false;
 }
 }
 else {
-validate29.errors = [{instancePath:instancePath+"/book_id",schemaPath:"#/properties/book_id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -1204,7 +1204,7 @@ if(valid0){
 if(data.caption !== undefined){
 const _errs3 = errors;
 if(typeof data.caption !== "string"){
-validate29.errors = [{instancePath:instancePath+"/caption",schemaPath:"#/properties/caption/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate29.errors = [{instancePath:instancePath+"/caption",keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid0 = _errs3 === errors;
@@ -1216,7 +1216,7 @@ var valid0 = true;
 }
 }
 else {
-validate29.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate29.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1235,20 +1235,20 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.book_id === undefined) && (missing0 = "book_id")){
-validate30.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate30.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
 if(data.book_id !== undefined){
 if(typeof data.book_id !== "string"){
-validate30.errors = [{instancePath:instancePath+"/book_id",schemaPath:"#/properties/book_id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate30.errors = [{instancePath:instancePath+"/book_id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
 }
 }
 else {
-validate30.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate30.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1268,7 +1268,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((((data.id === undefined) && (missing0 = "id")) || ((data.title === undefined) && (missing0 = "title"))) || ((data.notes === undefined) && (missing0 = "notes"))){
-validate33.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate33.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -1278,18 +1278,18 @@ const _errs1 = errors;
 if(errors === _errs1){
 if(typeof data0 === "string"){
 if(func2(data0) > 8){
-validate33.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 8},message:"must NOT have more than 8 characters"}];
+validate33.errors = [{instancePath:instancePath+"/id",keyword:"maxLength",params:{limit: 8}}];
 return false;
 }
 else {
 if(!pattern0.test(data0)){
-validate33.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"},message:"must match pattern \""+"^[a-z0-9]+$"+"\""}];
+validate33.errors = [{instancePath:instancePath+"/id",keyword:"pattern",params:{pattern: "^[a-z0-9]+$"}}];
 return false;
 }
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate33.errors = [{instancePath:instancePath+"/id",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -1306,12 +1306,12 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(typeof data1 === "string"){
 if(func2(data1) < 1){
-validate33.errors = [{instancePath:instancePath+"/title",schemaPath:"spec#/$defs/Title/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+validate33.errors = [{instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/title",schemaPath:"spec#/$defs/Title/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate33.errors = [{instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}}];
 return false;
 }
 }
@@ -1333,7 +1333,7 @@ if(data.subtitle !== undefined){
 let data3 = data.subtitle;
 const _errs7 = errors;
 if((typeof data3 !== "string") && (data3 !== null)){
-validate33.errors = [{instancePath:instancePath+"/subtitle",schemaPath:"#/properties/subtitle/type",keyword:"type",params:{type: schema13.properties.subtitle.type},message:"must be string,null"}];
+validate33.errors = [{instancePath:instancePath+"/subtitle",keyword:"type",params:{type: schema13.properties.subtitle.type}}];
 return false;
 }
 var valid0 = _errs7 === errors;
@@ -1346,11 +1346,11 @@ if(data.kind !== undefined){
 let data4 = data.kind;
 const _errs9 = errors;
 if(typeof data4 !== "string"){
-validate33.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate33.errors = [{instancePath:instancePath+"/kind",keyword:"type",params:{type: "string"}}];
 return false;
 }
 if(!((data4 === "novel") || (data4 === "manual"))){
-validate33.errors = [{instancePath:instancePath+"/kind",schemaPath:"#/properties/kind/enum",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum},message:"must be equal to one of the allowed values"}];
+validate33.errors = [{instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema13.properties.kind.enum}}];
 return false;
 }
 var valid0 = _errs9 === errors;
@@ -1363,18 +1363,18 @@ if(data.copies !== undefined){
 let data5 = data.copies;
 const _errs11 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate33.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate33.errors = [{instancePath:instancePath+"/copies",keyword:"type",params:{type: "integer"}}];
 return false;
 }
 if(errors === _errs11){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-validate33.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate33.errors = [{instancePath:instancePath+"/copies",keyword:"minimum",params:{comparison: ">=", limit: 0}}];
 return false;
 }
 else {
 if(data5 >= 1000 || isNaN(data5)){
-validate33.errors = [{instancePath:instancePath+"/copies",schemaPath:"#/properties/copies/exclusiveMaximum",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000},message:"must be < 1000"}];
+validate33.errors = [{instancePath:instancePath+"/copies",keyword:"exclusiveMaximum",params:{comparison: "<", limit: 1000}}];
 return false;
 }
 }
@@ -1393,12 +1393,12 @@ if(errors === _errs13){
 if((typeof data6 == "number") && (isFinite(data6))){
 let res0;
 if((0.5 === 0 || (res0 = data6/0.5, res0 !== parseInt(res0)))){
-validate33.errors = [{instancePath:instancePath+"/price",schemaPath:"#/properties/price/multipleOf",keyword:"multipleOf",params:{multipleOf: 0.5},message:"must be multiple of 0.5"}];
+validate33.errors = [{instancePath:instancePath+"/price",keyword:"multipleOf",params:{multipleOf: 0.5}}];
 return false;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/price",schemaPath:"#/properties/price/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate33.errors = [{instancePath:instancePath+"/price",keyword:"type",params:{type: "number"}}];
 return false;
 }
 }
@@ -1414,7 +1414,7 @@ const _errs15 = errors;
 if(errors === _errs15){
 if(Array.isArray(data7)){
 if(data7.length > 3){
-validate33.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/maxItems",keyword:"maxItems",params:{limit: 3},message:"must NOT have more than 3 items"}];
+validate33.errors = [{instancePath:instancePath+"/tags",keyword:"maxItems",params:{limit: 3}}];
 return false;
 }
 else {
@@ -1423,7 +1423,7 @@ const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
 const _errs17 = errors;
 if(typeof data7[i0] !== "string"){
-validate33.errors = [{instancePath:instancePath+"/tags/" + i0,schemaPath:"#/properties/tags/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate33.errors = [{instancePath:instancePath+"/tags/" + i0,keyword:"type",params:{type: "string"}}];
 return false;
 }
 var valid3 = _errs17 === errors;
@@ -1443,7 +1443,7 @@ continue;
 }
 if(typeof indices0[item0] == "number"){
 j0 = indices0[item0];
-validate33.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)"}];
+validate33.errors = [{instancePath:instancePath+"/tags",keyword:"uniqueItems",params:{i: i1, j: j0}}];
 return false;
 break;
 }
@@ -1454,7 +1454,7 @@ indices0[item0] = i1;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/tags",schemaPath:"#/properties/tags/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+validate33.errors = [{instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}}];
 return false;
 }
 }
@@ -1470,7 +1470,7 @@ const _errs19 = errors;
 if(errors === _errs19){
 if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
 if(Object.keys(data9).length > 2){
-validate33.errors = [{instancePath:instancePath+"/counts",schemaPath:"#/properties/counts/maxProperties",keyword:"maxProperties",params:{limit: 2},message:"must NOT have more than 2 properties"}];
+validate33.errors = [{instancePath:instancePath+"/counts",keyword:"maxProperties",params:{limit: 2}}];
 return false;
 }
 else {
@@ -1478,7 +1478,7 @@ for(const key0 in data9){
 let data10 = data9[key0];
 const _errs22 = errors;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate33.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/counts/additionalProperties/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate33.errors = [{instancePath:instancePath+"/counts/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "integer"}}];
 return false;
 }
 var valid5 = _errs22 === errors;
@@ -1489,7 +1489,7 @@ break;
 }
 }
 else {
-validate33.errors = [{instancePath:instancePath+"/counts",schemaPath:"#/properties/counts/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate33.errors = [{instancePath:instancePath+"/counts",keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1510,7 +1510,7 @@ if(errors === _errs27){
 if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
 let missing1;
 if((data11.name === undefined) && (missing1 = "name")){
-const err0 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"};
+const err0 = {instancePath:instancePath+"/author",keyword:"required",params:{missingProperty: missing1}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1523,7 +1523,7 @@ else {
 const _errs29 = errors;
 for(const key1 in data11){
 if(!((key1 === "name") || (key1 === "born"))){
-const err1 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+const err1 = {instancePath:instancePath+"/author",keyword:"additionalProperties",params:{additionalProperty: key1}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1538,7 +1538,7 @@ if(_errs29 === errors){
 if(data11.name !== undefined){
 const _errs30 = errors;
 if(typeof data11.name !== "string"){
-const err2 = {instancePath:instancePath+"/author/name",schemaPath:"spec#/$defs/Author/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err2 = {instancePath:instancePath+"/author/name",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1557,7 +1557,7 @@ if(data11.born !== undefined){
 let data13 = data11.born;
 const _errs32 = errors;
 if((typeof data13 !== "string") && (data13 !== null)){
-const err3 = {instancePath:instancePath+"/author/born",schemaPath:"spec#/$defs/Author/properties/born/type",keyword:"type",params:{type: schema16.properties.born.type},message:"must be string,null"};
+const err3 = {instancePath:instancePath+"/author/born",keyword:"type",params:{type: schema16.properties.born.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1570,7 +1570,7 @@ if(errors === _errs32){
 if(errors === _errs32){
 if(typeof data13 === "string"){
 if(!(formats0.test(data13))){
-const err4 = {instancePath:instancePath+"/author/born",schemaPath:"spec#/$defs/Author/properties/born/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err4 = {instancePath:instancePath+"/author/born",keyword:"format",params:{format: "date-time"}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1592,7 +1592,7 @@ var valid8 = true;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/author",schemaPath:"spec#/$defs/Author/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err5 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1607,7 +1607,7 @@ valid6 = valid6 || _valid0;
 if(!valid6){
 const _errs34 = errors;
 if(data11 !== null){
-const err6 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err6 = {instancePath:instancePath+"/author",keyword:"type",params:{type: "null"}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1620,7 +1620,7 @@ var _valid0 = _errs34 === errors;
 valid6 = valid6 || _valid0;
 }
 if(!valid6){
-const err7 = {instancePath:instancePath+"/author",schemaPath:"#/properties/author/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err7 = {instancePath:instancePath+"/author",keyword:"anyOf",params:{}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1659,7 +1659,7 @@ var valid0 = true;
 }
 }
 else {
-validate33.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate33.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1675,7 +1675,7 @@ if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.req === undefined) && (missing0 = "req")){
-validate32.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+validate32.errors = [{instancePath,keyword:"required",params:{missingProperty: missing0}}];
 return false;
 }
 else {
@@ -1683,11 +1683,11 @@ if(data.mode !== undefined){
 let data0 = data.mode;
 const _errs1 = errors;
 if(typeof data0 !== "string"){
-validate32.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate32.errors = [{instancePath:instancePath+"/mode",keyword:"type",params:{type: "string"}}];
 return false;
 }
 if("add" !== data0){
-validate32.errors = [{instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/const",keyword:"const",params:{allowedValue: "add"},message:"must be equal to constant"}];
+validate32.errors = [{instancePath:instancePath+"/mode",keyword:"const",params:{allowedValue: "add"}}];
 return false;
 }
 var valid0 = _errs1 === errors;
@@ -1703,7 +1703,7 @@ if(errors === _errs3){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 let missing1;
 if((data1.book === undefined) && (missing1 = "book")){
-validate32.errors = [{instancePath:instancePath+"/req",schemaPath:"#/properties/req/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
+validate32.errors = [{instancePath:instancePath+"/req",keyword:"required",params:{missingProperty: missing1}}];
 return false;
 }
 else {
@@ -1716,7 +1716,7 @@ errors = vErrors.length;
 }
 }
 else {
-validate32.errors = [{instancePath:instancePath+"/req",schemaPath:"#/properties/req/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate32.errors = [{instancePath:instancePath+"/req",keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1729,7 +1729,7 @@ var valid0 = true;
 }
 }
 else {
-validate32.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate32.errors = [{instancePath,keyword:"type",params:{type: "object"}}];
 return false;
 }
 }
@@ -1758,7 +1758,7 @@ if(errors === _errs3){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
 if((data.req === undefined) && (missing0 = "req")){
-const err0 = {instancePath,schemaPath:"spec#/$defs/RemoveItem/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"};
+const err0 = {instancePath,keyword:"required",params:{missingProperty: missing0}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1772,7 +1772,7 @@ if(data.mode !== undefined){
 let data0 = data.mode;
 const _errs5 = errors;
 if(typeof data0 !== "string"){
-const err1 = {instancePath:instancePath+"/mode",schemaPath:"spec#/$defs/RemoveItem/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/mode",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1782,7 +1782,7 @@ vErrors.push(err1);
 errors++;
 }
 if("remove" !== data0){
-const err2 = {instancePath:instancePath+"/mode",schemaPath:"spec#/$defs/RemoveItem/properties/mode/const",keyword:"const",params:{allowedValue: "remove"},message:"must be equal to constant"};
+const err2 = {instancePath:instancePath+"/mode",keyword:"const",params:{allowedValue: "remove"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1804,7 +1804,7 @@ if(errors === _errs7){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 let missing1;
 if((data1.id === undefined) && (missing1 = "id")){
-const err3 = {instancePath:instancePath+"/req",schemaPath:"spec#/$defs/RemoveItem/properties/req/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"};
+const err3 = {instancePath:instancePath+"/req",keyword:"required",params:{missingProperty: missing1}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1816,7 +1816,7 @@ errors++;
 else {
 if(data1.id !== undefined){
 if(typeof data1.id !== "string"){
-const err4 = {instancePath:instancePath+"/req/id",schemaPath:"spec#/$defs/RemoveItem/properties/req/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err4 = {instancePath:instancePath+"/req/id",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1829,7 +1829,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/req",schemaPath:"spec#/$defs/RemoveItem/properties/req/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err5 = {instancePath:instancePath+"/req",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1848,7 +1848,7 @@ var valid2 = true;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"spec#/$defs/RemoveItem/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err6 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1862,7 +1862,7 @@ var _valid0 = _errs2 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err7 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err7 = {instancePath,keyword:"anyOf",params:{}};
 if(vErrors === null){
 vErrors = [err7];
 }

@@ -1,0 +1,55 @@
+import { CheckFailure } from "../exchange.js";
+import type { Exchange } from "../exchange.js";
+import { writes } from "../contract.js";
+import type { Operation } from "../contract.js";
+import { checkError, checkResponse } from "../response-check.js";
+import { withoutNames } from "../tenant.js";
+import { secret } from "../world.js";
+import type { World } from "../world.js";
+import type { Case } from "./check.js";
+
+/** In one project the ids of another look like ids that nothing has. */
+export function isolationCases(operation: Operation, world: World): Case[] {
+  const { access, schemas } = operation;
+  if (access === undefined || access.project === "none" || access.project === "several") return [];
+  const unknown: Case = {
+    name: "unknown ids",
+    run: async () => {
+      const exchange = await world.send(operation, world.missing.request(operation, world.empty.reads));
+      const mustBeMissing = !writes(operation) && namesOne(operation);
+      if (mustBeMissing) checkError(operation, exchange, schemas, 404);
+      else checkResponse(operation, exchange, schemas);
+    },
+  };
+  // The id of a record alone names its project: the key of this run may read both.
+  if (access.project === "record") return writes(operation) ? [] : [unknown];
+  const target = writes(operation) ? world.empty.writes : world.empty.reads;
+  const foreign: Case = {
+    name: "ids of another project",
+    run: async () => {
+      const exchange = await world.send(operation, world.neighbour.request(operation, target));
+      expectNothingOf(exchange);
+      checkResponse(operation, exchange, schemas);
+      if (writes(operation)) return;
+      const missing = await world.send(operation, world.missing.request(operation, target));
+      const [found, expected] = [exchange, missing].map(({ status, text }) => `${status} ${withoutNames(text)}`);
+      if (found !== expected) {
+        const message = "another response than to ids that nothing has";
+        throw new CheckFailure(message, { expected: `as to unknown ids: ${expected?.slice(0, 300)}`, exchange });
+      }
+    },
+  };
+  return writes(operation) ? [foreign] : [unknown, foreign];
+}
+
+/** Whether the response is one thing that the path names, so that there is nothing to respond with without it. */
+function namesOne({ method, path, responses }: Operation): boolean {
+  return method === "GET" && path.endsWith("}") && "404" in responses;
+}
+
+function expectNothingOf(exchange: Exchange): void {
+  // What a write was sent may be in its response.
+  const sent = typeof exchange.request.body === "string" ? exchange.request.body : "";
+  if (!exchange.text.includes(secret) || sent.includes(secret)) return;
+  throw new CheckFailure("content of another project", { expected: "nothing of another project", exchange });
+}

@@ -69,6 +69,11 @@ export class UnknownOperation extends Error {
   override readonly name = "UnknownOperation";
 }
 
+/** Thrown by `runConformance` when the server does not respond, or not to this key. */
+export class UnusableTarget extends Error {
+  override readonly name = "UnusableTarget";
+}
+
 /**
  * Judges a server by the spec: sends the examples, requests that do not fit, and the stories, in projects of its own, and
  * checks every response.
@@ -83,6 +88,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const { apiKey, otherApiKey, entity } = options;
   const world = createWorld({ target, contract, apiKey, otherApiKey, entity });
   options.onProgress?.({ done: 0, total: judged.length });
+  await probe(world, baseUrl, entity);
   await prepare(world, judged);
   const reports = new Map<string, OperationReport>();
   for (const operation of inOrder(judged)) {
@@ -100,6 +106,18 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     summary: summaryOf(operations),
     operations,
   };
+}
+
+/** Throws `UnusableTarget` where every check would fail for the same reason. */
+async function probe(world: World, baseUrl: string, entity: string): Promise<void> {
+  const operation = world.contract.operations.find((one) => writes(one) && typeof one.access?.project === "object");
+  if (operation === undefined) return;
+  // Names nothing that exists, so that nothing is changed.
+  const response = await world.send(operation, world.missing.request(operation)).catch((error: unknown) => {
+    throw new UnusableTarget(`${baseUrl}: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  if (response.status === 401) throw new UnusableTarget(`${baseUrl} refuses the API key`);
+  if (response.status === 403) throw new UnusableTarget(`the API key may not write to projects of "${entity}"`);
 }
 
 function selected({ operations }: Contract, only: readonly string[] | undefined): Operation[] {

@@ -1,7 +1,8 @@
 import { writes } from "./contract.js";
 import type { Operation } from "./contract.js";
 import { CheckFailure } from "./exchange.js";
-import { storeRatedCall, storeRunnable } from "./prerequisites.js";
+import { storeMore, storeRatedCall, storeRunnable } from "./prerequisites.js";
+import { createTenant } from "./tenant.js";
 import type { Tenant } from "./tenant.js";
 import type { World } from "./world.js";
 
@@ -40,11 +41,12 @@ export async function prepare(world: World, judged: readonly Operation[]): Promi
     await sendAll(world, seeds, tenant);
   };
   await Promise.all([fill(world.own), fill(world.neighbour)]);
+  await storeMore(world, groups);
   // A project comes into being with the first write to it.
   await Promise.all(
     Object.values(world.empty).map(async (projectId) => {
       for (const seed of ["objCreate", "callStart"]) {
-        await world.send(world.operation(seed), world.missing.request(world.operation(seed), projectId));
+        await world.send(world.operation(seed), createTenant({ projectId }).request(world.operation(seed)));
       }
     }),
   );

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { withValueAt } from "./expressions.js";
 import type { Tenant } from "./tenant.js";
 import type { World } from "./world.js";
 
@@ -52,6 +53,34 @@ export async function storeRatedCall(world: World, projectId: string): Promise<v
   const weaveRef = `weave:///${projectId}/call/${id}`;
   const rating = { project_id: projectId, weave_ref: weaveRef, feedback_type: "quality", payload: { value: 1 } };
   await send(world, "feedbackCreate", rating);
+}
+
+/** Lists of which the examples make one item, and how a further one is made. */
+const variants: readonly { group: string; operationId: string; pointer: string; values: readonly unknown[] }[] = [
+  { group: "models", operationId: "createModel", pointer: "/name", values: ["second", "third"] },
+  { group: "artifacts", operationId: "commitArtifact", pointer: "/metadata/format", values: ["csv", "parquet"] },
+  { group: "predictions", operationId: "predictionCreate", pointer: "/inputs/question", values: ["3+3?", "4+4?"] },
+];
+/** Groups that list calls, or what is about calls. */
+const aboutCalls = ["calls", "threads", "annotationQueues"];
+
+/** Stores further items of lists in the project that most checks use, so that they have several pages. */
+export async function storeMore(world: World, groups: ReadonlySet<string>): Promise<void> {
+  for (const { group, operationId, pointer, values } of variants) {
+    if (!groups.has(group)) continue;
+    const operation = world.operation(operationId);
+    const { params = {}, body } = world.own.request(operation);
+    for (const value of values) await world.send(operation, { params, body: withValueAt(body, pointer, value) });
+  }
+  if (!aboutCalls.some((group) => groups.has(group))) return;
+  const [ids, queues] = [[randomUUID(), randomUUID()], world.operation("annotationQueueAddCalls")];
+  for (const id of ids) {
+    const call = { project_id: world.own.projectId, id, trace_id: id, thread_id: id, turn_id: id };
+    const start = { ...call, op_name: "turn", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
+    await send(world, "callStart", { start });
+  }
+  const { params = {}, body } = world.own.request(queues);
+  await world.send(queues, { params, body: withValueAt(body, "/call_ids", ids) });
 }
 
 async function digestOf(world: World, operationId: string, body: unknown): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { CheckFailure, NotImplemented } from "./exchange.js";
 import type { Exchange } from "./exchange.js";
+import type { Operation } from "./contract.js";
 import type { PlanOperation, PlanResponse } from "./plan.js";
 import type { Schemas } from "./schemas.js";
 
@@ -15,22 +16,36 @@ export function checkResponse(
   schemas: Schemas,
   statuses: readonly number[] = Object.keys(operation.responses).map(Number),
 ): unknown {
-  const { status } = exchange;
-  if (status === 501) throw new NotImplemented(`${operation.id} responds with 501`);
-  const expected = `status ${statuses.join(" or ")}`;
-  if (!statuses.includes(status)) throw new CheckFailure(`status ${status}`, { expected, exchange });
-  const response = operation.responses[status];
-  if (response === undefined) throw new CheckFailure(`status ${status}, which is not described`, { expected, exchange });
-  return checkContent(response, exchange, schemas);
+  expectStatus(operation, exchange, statuses);
+  return checkDescribed(operation, exchange, schemas);
 }
 
-/** Throws `CheckFailure` unless the response is an error with this status, in the error body of the interface. */
+/** Throws `CheckFailure` unless the response is an error with this status, in the error body of the operation. */
 export function checkError(operation: PlanOperation, exchange: Exchange, schemas: Schemas, status: number): unknown {
-  const expected = `status ${status}`;
-  if (exchange.status !== status) throw new CheckFailure(`status ${exchange.status}`, { expected, exchange });
-  // Statuses that every path may have are not described at each operation; their body is that of any other error.
-  const response = operation.responses[status] ?? operation.responses[400];
-  return response === undefined ? undefined : checkContent(response, exchange, schemas);
+  expectStatus(operation, exchange, [status]);
+  return checkDescribed(operation, exchange, schemas);
+}
+
+/** As `checkError`, for statuses of paths, which are described for the whole interface. */
+export function checkPathError(operation: Operation, exchange: Exchange, status: number): void {
+  const { plan, schemas } = operation;
+  expectStatus(operation, exchange, [status]);
+  const $ref = `#/components/schemas/${plan.interface === "tracing" ? "Error" : "DetailError"}`;
+  checkContent({ contents: [{ mediaType: "application/json", kind: "json", schema: { $ref } }] }, exchange, schemas);
+}
+
+function expectStatus({ id }: PlanOperation, exchange: Exchange, statuses: readonly number[]): void {
+  const { status } = exchange;
+  if (status === 501) throw new NotImplemented(`${id} responds with 501`);
+  if (statuses.includes(status)) return;
+  throw new CheckFailure(`status ${status}`, { expected: `status ${statuses.join(" or ")}`, exchange });
+}
+
+function checkDescribed({ responses }: PlanOperation, exchange: Exchange, schemas: Schemas): unknown {
+  const response = responses[exchange.status];
+  if (response !== undefined) return checkContent(response, exchange, schemas);
+  const expected = `status ${Object.keys(responses).join(" or ")}`;
+  throw new CheckFailure(`status ${exchange.status}, which is not described`, { expected, exchange });
 }
 
 function checkContent({ contents }: PlanResponse, exchange: Exchange, schemas: Schemas): unknown {

@@ -10,6 +10,7 @@ export class Schemas {
   readonly #ajv: Ajv2020;
   readonly #components: Plan["schemas"];
   readonly #compiled = new Map<JsonSchema, ValidateFunction>();
+  readonly #byText = new Map<string, ValidateFunction>();
 
   constructor({ schemas }: Plan) {
     this.#components = schemas;
@@ -51,7 +52,10 @@ export class Schemas {
   #compile(schema: JsonSchema): ValidateFunction {
     const known = this.#compiled.get(schema);
     if (known !== undefined) return known;
-    const made = this.#ajv.compile(absolute(schema) as object);
+    // Hundreds of operations refer to the same few schemas of errors.
+    const text = JSON.stringify(schema);
+    const made = this.#byText.get(text) ?? this.#ajv.compile(absolute(schema) as object);
+    this.#byText.set(text, made);
     this.#compiled.set(schema, made);
     return made;
   }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CheckFailure, CheckSkipped } from "../exchange.js";
 import type { Operation } from "../contract.js";
 import { evaluate, valueAt, withValueAt } from "../expressions.js";
-import { checkResponse } from "../response-check.js";
+import { checkError, checkResponse } from "../response-check.js";
 import type { World } from "../world.js";
 import type { Case } from "./check.js";
 
@@ -10,27 +10,54 @@ import type { Case } from "./check.js";
 const exact =
   '{"float": 1.0, "big": 12345678901234567890, "small": 1e-7, "twice": 1, "twice": 2, "10": "b", "2": "a", "text": "\\u00e9\\/"}';
 
+/** Deeper than free JSON may nest. */
+const tooDeep = `{"a": ${"[".repeat(300)}${"]".repeat(300)}}`;
+
+/** What the examples have and free JSON of any form may not have next to it, by operation and pointer. */
+const changes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  objCreate: { "/obj/object_id": "exact-text" },
+  feedbackCreate: { "/feedback_type": "conformance" },
+  feedbackCreateBatch: { "/batch/0/feedback_type": "conformance" },
+};
+
 /** Free JSON is read as the text that was written. */
 export function freeJsonCases(operation: Operation, world: World): Case[] {
   const { readBack, body } = operation;
   if (readBack === undefined || body?.kind !== "json") return [];
   return readBack["x-heddle-shows"]
     .filter((shown) => shown.startsWith("$request.body#"))
-    .map((shown) => {
+    .flatMap((shown) => {
       const pointer = (shown.split("#")[1] ?? "").replaceAll("/*", "/0");
-      return { name: `exact text of ${pointer.slice(1)}`, run: async () => readExact(operation, world, pointer) };
+      const name = pointer.slice(1);
+      return [
+        { name: `exact text of ${name}`, run: async () => readExact(operation, world, pointer) },
+        { name: `${name} that nests too deeply`, run: async () => refuseNested(operation, world, pointer) },
+      ];
     });
+}
+
+async function refuseNested(operation: Operation, world: World, pointer: string): Promise<void> {
+  const { text } = written(operation, world, pointer, tooDeep);
+  const exchange = await world.send(operation, { ...world.own.request(operation), body: text });
+  checkError(operation, exchange, operation.schemas, 413);
+}
+
+/** A request body with this text at a pointer. */
+function written({ id }: Operation, world: World, pointer: string, json: string): { body: unknown; text: string } {
+  const operation = world.operation(id);
+  const hole = randomUUID();
+  let body = withValueAt(withFreshIds(world.own.request(operation).body), pointer, hole);
+  for (const [at, value] of Object.entries(changes[id] ?? {})) body = withValueAt(body, at, value);
+  return { body, text: JSON.stringify(body).replace(`"${hole}"`, () => json) };
 }
 
 async function readExact(operation: Operation, world: World, pointer: string): Promise<void> {
   const { readBack, schemas } = operation;
   const request = world.own.request(operation);
   if (valueAt(request.body, pointer) === undefined) throw new CheckSkipped("the example has no such value");
-  const hole = randomUUID();
-  const body = withValueAt(withFreshIds(request.body), pointer, hole);
   // Different each time, so that what an earlier run stored is not found.
-  const written = exact.replace("{", `{"run": "${randomUUID()}", `);
-  const text = JSON.stringify(body).replace(`"${hole}"`, () => written);
+  const json = exact.replace("{", `{"run": "${randomUUID()}", `);
+  const { body, text } = written(operation, world, pointer, json);
   const response = checkResponse(operation, await world.send(operation, { ...request, body: text }), schemas, [
     operation.success,
   ]);
@@ -45,13 +72,13 @@ async function readExact(operation: Operation, world: World, pointer: string): P
   });
   const exchange = await world.send(reader, { body: Object.fromEntries(entries) });
   checkResponse(reader, exchange, reader.schemas, [reader.success]);
-  if (!exchange.text.includes(written)) {
-    throw new CheckFailure("another text than was written", { expected: `exactly ${written}`, exchange });
+  if (!exchange.text.includes(json)) {
+    throw new CheckFailure("another text than was written", { expected: `exactly ${json}`, exchange });
   }
 }
 
 /** Ids of records that the body makes, replaced: what exists is not overwritten. */
-export function withFreshIds(body: unknown): unknown {
+function withFreshIds(body: unknown): unknown {
   const fresh = new Map<string, string>();
   return JSON.parse(JSON.stringify(body), (key, value: unknown) => {
     if (typeof value !== "string" || !["id", "trace_id", "call_id"].includes(key)) return value;

@@ -27,9 +27,14 @@ export function isolationCases(operation: Operation, world: World): Case[] {
   const foreign: Case = {
     name: "ids of another project",
     run: async () => {
+      const readers = operation.destructive ? readersOf(operation, world) : [];
+      const before = await contentOf(world, readers);
       const exchange = await world.send(operation, world.neighbour.request(operation, target));
       expectNothingOf(exchange);
       checkResponse(operation, exchange, schemas);
+      if ((await contentOf(world, readers)) !== before) {
+        throw new CheckFailure("the other project has changed", { expected: "the other project as before", exchange });
+      }
       if (writes(operation)) return;
       const missing = await world.send(operation, world.missing.request(operation, target));
       const [found, expected] = [exchange, missing].map(({ status, text }) => `${status} ${withoutNames(text)}`);
@@ -40,6 +45,23 @@ export function isolationCases(operation: Operation, world: World): Case[] {
     },
   };
   return writes(operation) ? [foreign] : [unknown, foreign];
+}
+
+/** Operations that read one thing of the same group. */
+function readersOf({ group, plan }: Operation, { contract }: World): Operation[] {
+  return contract.operations.filter((other) => other.plan === plan && other.group === group && readsOne(other));
+}
+
+function readsOne(operation: Operation): boolean {
+  return !writes(operation) && (namesOne(operation) || /Read$/.test(operation.id));
+}
+
+/** What the neighbour's project has. */
+async function contentOf(world: World, readers: readonly Operation[]): Promise<string> {
+  const responses = await Promise.all(
+    readers.map(async (reader) => world.send(reader, world.neighbour.request(reader))),
+  );
+  return JSON.stringify(responses.map(({ status, text }) => [status, text]));
 }
 
 /** Whether the response is one thing that the path names, so that there is nothing to respond with without it. */

@@ -1,7 +1,9 @@
 import { HeddleError } from "@heddle/errors";
 import { ConfigError, readConfig, variables } from "../config.js";
 import { backupCommand, backupUsage } from "./backup.js";
+import { conformanceCommand, conformanceUsage } from "./conformance.js";
 import { keysCommand, keysUsage } from "./keys.js";
+import { mockCommand, mockUsage } from "./mock.js";
 import { restoreCommand, restoreUsage } from "./restore.js";
 import { serveCommand } from "./serve.js";
 import type { ServeOptions } from "./serve.js";
@@ -13,6 +15,8 @@ const usage = `heddle serve             run the service
 ${keysUsage.split("\n\n")[0]}
 ${firstLine(backupUsage).padEnd(25)}copy everything in the data directory, also while the service runs
 ${firstLine(restoreUsage).padEnd(25)}fill an empty data directory from a backup
+${firstLine(conformanceUsage).padEnd(25)}judge a server by the specification
+${firstLine(mockUsage).padEnd(25)}respond to everything with the examples of the specification
 heddle --version
 
 Settings, as environment variables:
@@ -29,11 +33,17 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+function logLine(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 async function run([command = "serve", ...args]: string[], options: ServeOptions): Promise<void> {
   if (command === "serve" && args.length === 0) return serveCommand(readConfig(), 0, options);
   if (command === "keys") return keysCommand(args, readConfig(), print);
   if (command === "backup") return backupCommand(args, readConfig(), print);
   if (command === "restore") return restoreCommand(args, readConfig(), print);
+  if (command === "conformance") return conformanceCommand(args, process.env, { print, log: logLine });
+  if (command === "mock") return mockCommand(args, print);
   if (command === "--version") return print(version);
   if (["help", "--help", "-h"].includes(command)) return print(usage);
   throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { clientFiles } from "../src/client/generate-client.js";
+import { planFiles } from "../src/conformance/generate-plan.js";
 import type { Model } from "../src/model/model.js";
 import { readModel } from "../src/model/read-model.js";
 import { stubFiles } from "../src/server-stub/generate-server-stub.js";
@@ -14,6 +15,7 @@ export const generators: Record<string, (model: Model) => Files | Promise<Files>
   types: specTypes,
   client: clientFiles,
   "server-stub": stubFiles,
+  conformance: planFiles,
 };
 
 export function goldenModel(): Model {

@@ -30,7 +30,7 @@ export interface ConformanceOptions {
   otherApiKey?: string | undefined;
   /** Entity that the projects of the run are of. */
   entity: string;
-  /** Operations and groups that are judged; all if absent. */
+  /** Operations, groups and interfaces (`tracing`, `training`) that are judged; all if absent. */
   only?: readonly string[] | undefined;
   /** Sends the requests; by default the `fetch` of the platform. */
   fetch?: Target["fetch"];
@@ -61,10 +61,10 @@ const checks: readonly Check[] = [
   retryCases,
 ];
 
-/** Requests of one operation that are sent at once. */
+/** Operations that are judged at once, and refused requests of one operation that are sent at once. */
 const concurrency = 4;
 
-/** Thrown by `runConformance` for names that are no operation or group. */
+/** Thrown by `runConformance` for names that are no operation, group or interface. */
 export class UnknownOperation extends Error {
   override readonly name = "UnknownOperation";
 }
@@ -91,11 +91,17 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   await probe(world, baseUrl, entity);
   await prepare(world, judged);
   const reports = new Map<string, OperationReport>();
-  for (const operation of inOrder(judged)) {
-    const report = await judge(operation, world);
-    reports.set(operation.id, report);
-    options.onProgress?.({ done: reports.size, total: judged.length, operation: report });
-  }
+  const judgeAll = async (waiting: Iterator<Operation>) => {
+    for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
+      const report = await judge(next.value, world);
+      reports.set(next.value.id, report);
+      options.onProgress?.({ done: reports.size, total: judged.length, operation: report });
+    }
+  };
+  // Reads first, some at once. What writes could change what others list, so it goes one by one.
+  const reads = judged.filter((operation) => !writes(operation)).values();
+  await Promise.all(Array.from({ length: concurrency }, () => judgeAll(reads)));
+  await judgeAll(writesInOrder(judged).values());
   await judgeStories(world, reports);
   const operations = judged.flatMap(({ id }) => reports.get(id) ?? []);
   return {
@@ -120,17 +126,16 @@ async function probe(world: World, baseUrl: string, entity: string): Promise<voi
   if (response.status === 403) throw new UnusableTarget(`the API key may not write to projects of "${entity}"`);
 }
 
-function selected({ operations }: Contract, only: readonly string[] | undefined): Operation[] {
-  if (only === undefined || only.length === 0) return [...operations];
-  const unknown = only.find((name) => !operations.some(({ id, group }) => id === name || group === name));
-  if (unknown !== undefined) throw new UnknownOperation(`"${unknown}" is no operation and no group`);
-  return operations.filter(({ id, group }) => only.includes(id) || only.includes(group));
+function selected({ operations }: Contract, only: readonly string[] = []): Operation[] {
+  const isNamed = (name: string, { id, group, plan }: Operation) => [id, group, plan.interface].includes(name);
+  const unknown = only.find((name) => !operations.some((operation) => isNamed(name, operation)));
+  if (unknown !== undefined) throw new UnknownOperation(`"${unknown}" is no operation, group or interface`);
+  return operations.filter((operation) => only.length === 0 || only.some((name) => isNamed(name, operation)));
 }
 
-/** Reads first. The documents list what holds other things before what it holds, so what deletes goes backwards, last. */
-function inOrder(operations: readonly Operation[]): Operation[] {
+/** The documents list what holds other things before what it holds, so what deletes goes backwards, last. */
+function writesInOrder(operations: readonly Operation[]): Operation[] {
   return [
-    ...operations.filter((operation) => !writes(operation)),
     ...operations.filter((operation) => writes(operation) && !operation.destructive),
     ...operations.filter(({ destructive }) => destructive).toReversed(),
   ];

@@ -2,8 +2,14 @@ import type { CheckReport, ConformanceReport, OperationReport } from "./report.j
 
 /** The report as JUnit XML: one test suite per operation, one test case per check. */
 export function junitReport({ operations, summary, duration_ms, started_at }: ConformanceReport): string {
-  const tests = summary.checks_passed + summary.checks_failed + summary.checks_skipped;
-  const attributes = { name: "heddle conformance", tests, failures: summary.checks_failed, time: seconds(duration_ms) };
+  const skipped = summary.checks_skipped + summary.not_implemented;
+  const attributes = {
+    name: "heddle conformance",
+    tests: summary.checks_passed + summary.checks_failed + skipped,
+    failures: summary.checks_failed,
+    skipped,
+    time: seconds(duration_ms),
+  };
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     open("testsuites", attributes),

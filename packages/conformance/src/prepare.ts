@@ -6,35 +6,13 @@ import { createTenant } from "./tenant.js";
 import type { Tenant } from "./tenant.js";
 import type { World } from "./world.js";
 
-/** Groups whose examples name what those of other groups make. */
-const builtOn: Readonly<Record<string, readonly string[]>> = {
-  annotationQueues: ["calls"],
-  checkpoints: ["models"],
-  trainingJobs: ["models", "artifacts"],
-  traceToTraining: ["models"],
-  evaluationRuns: ["datasets", "scorers", "models", "evaluations"],
-  predictions: ["datasets", "scorers", "models", "evaluations", "evaluationRuns"],
-  scores: ["datasets", "scorers", "models", "evaluations", "evaluationRuns", "predictions"],
-  evalResults: ["datasets", "scorers", "models", "evaluations", "evaluationRuns", "predictions", "scores"],
-  evaluations: ["datasets", "scorers"],
-  completeCalls: ["calls"],
-  threads: ["calls", "completeCalls"],
-  costs: ["calls"],
-  feedback: ["calls"],
-  refs: ["objects", "tables"],
-  projects: ["calls"],
-  service: ["calls"],
-};
-
 /**
  * Fills projects of the run with everything that the examples make. What a server responds to it is judged later, by the
  * checks; here only what it says of ids is read.
  */
 export async function prepare(world: World, judged: readonly Operation[]): Promise<void> {
-  const groups = new Set(judged.flatMap(({ group }) => [group, ...(builtOn[group] ?? [])]));
-  const seeds = world.contract.operations.filter(
-    (operation) => writes(operation) && !operation.destructive && groups.has(operation.group),
-  );
+  const seeds = seedsOf(world.contract.operations, judged);
+  const groups = new Set([...judged, ...seeds].map(({ group }) => group));
   const fill = async (tenant: Tenant) => {
     if (groups.has("evaluationService")) await storeRunnable(world, tenant);
     if (groups.has("traceToTraining")) await storeRatedCall(world, tenant.projectId);
@@ -68,4 +46,34 @@ async function sendAll(world: World, seeds: readonly Operation[], tenant: Tenant
       if (!(error instanceof CheckFailure || error instanceof SyntaxError)) throw error;
     }
   }
+}
+
+const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9A-Za-z]{43,64}\b/g;
+
+/**
+ * Operations that make what the examples of others name: those of their groups, those that have one of their ids in an
+ * example of their own, and so on.
+ */
+export function seedsOf(operations: readonly Operation[], judged: readonly Operation[]): Operation[] {
+  const writing = operations
+    .filter((operation) => writes(operation) && !operation.destructive)
+    .map((operation) => ({ operation, ids: idsOf(operation) }));
+  const groups = new Set(judged.map(({ group }) => group));
+  const named = new Set(judged.flatMap((operation) => idsOf(operation)));
+  const found = new Set<Operation>();
+  for (let size = -1; size < found.size; ) {
+    size = found.size;
+    for (const { operation, ids } of writing) {
+      if (!groups.has(operation.group) && !ids.some((one) => named.has(one))) continue;
+      found.add(operation);
+      for (const one of ids) named.add(one);
+    }
+  }
+  return operations.filter((operation) => found.has(operation));
+}
+
+/** Ids and digests in the examples of an operation. */
+function idsOf({ params, body, response, item }: Operation): string[] {
+  const examples = [params.map(({ example }) => example), body?.examples[0]?.value, response, item];
+  return JSON.stringify(examples).match(id) ?? [];
 }

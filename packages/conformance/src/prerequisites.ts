@@ -58,7 +58,7 @@ export async function storeRatedCall(world: World, projectId: string): Promise<v
 /** Lists of which the examples make one item, and how a further one is made. */
 const variants: readonly { group: string; operationId: string; pointer: string; values: readonly unknown[] }[] = [
   { group: "models", operationId: "createModel", pointer: "/name", values: ["second", "third"] },
-  { group: "artifacts", operationId: "commitArtifact", pointer: "/metadata/format", values: ["csv", "parquet"] },
+  { group: "artifacts", operationId: "commitArtifact", pointer: "/files/0/path", values: ["a.jsonl", "b.jsonl"] },
   { group: "predictions", operationId: "predictionCreate", pointer: "/inputs/question", values: ["3+3?", "4+4?"] },
 ];
 /** Groups that list calls, or what is about calls. */
@@ -78,6 +78,9 @@ export async function storeMore(world: World, groups: ReadonlySet<string>): Prom
     const call = { project_id: world.own.projectId, id, trace_id: id, thread_id: id, turn_id: id };
     const start = { ...call, op_name: "turn", started_at: "2026-04-10T09:00:00Z", attributes: {}, inputs: {} };
     await send(world, "callStart", { start });
+    // A thread is listed once a turn has ended.
+    const end = { project_id: world.own.projectId, id, ended_at: "2026-04-10T09:00:01Z", summary: {} };
+    await send(world, "callEnd", { end });
   }
   const { params = {}, body } = world.own.request(queues);
   await world.send(queues, { params, body: withValueAt(body, "/call_ids", ids) });

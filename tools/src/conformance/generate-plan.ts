@@ -14,7 +14,7 @@ function moduleFiles(name: string, type: string, value: unknown, source: string)
   const head = banner(source);
   const named = type.replace("readonly ", "").replace("[]", "");
   return {
-    [`${name}.js`]: `${head}export const ${name} = ${JSON.stringify(value)};\n`,
+    [`${name}.js`]: `${head}export const ${name} = ${JSON.stringify(value, undefined, 1)};\n`,
     [`${name}.d.ts`]: `${head}import type { ${named} } from "../plan.js";\n\nexport declare const ${name}: ${type};\n`,
   };
 }

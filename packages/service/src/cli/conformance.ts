@@ -14,7 +14,7 @@ response. It writes to new projects of one entity, named conformance-…, and to
   --other-api-key KEY  a key without any right in the entity (HEDDLE_OTHER_API_KEY); without it, nothing is checked of
                        what such a key gets
   --entity NAME        the entity of the projects (default: local)
-  --only NAME          judge this operation or group only; may be repeated
+  --only NAME          judge this operation, group or interface (tracing, training) only; may be repeated
   --require-all        count operations that respond with 501, and checks that could not be made, as failures
   --timeout SECONDS    how long one response may take (default: 30)
   --junit FILE         write the result as JUnit XML

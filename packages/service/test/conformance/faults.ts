@@ -1,4 +1,5 @@
 import { operations } from "../spec-requests.js";
+import type { SpecOperation } from "../spec-requests.js";
 
 type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 
@@ -19,20 +20,20 @@ export interface Fault {
 
 /** A server that is right but for its faults. Each is about one operation. */
 export function withFaults(next: Fetch, faults: readonly Fault[]): Fetch {
-  const routes = faults.map((fault) => {
-    const operation = operations.find(({ id }) => id === fault.operation);
-    if (operation === undefined) throw new Error(`no operation ${fault.operation}`);
-    const paths = [operation.path, ...operation.aliases].map((path) => path.replace(/\{[^}]*\}/g, "[^/]+"));
-    return { fault, method: operation.method.toUpperCase(), path: new RegExp(`^(?:${paths.join("|")})$`) };
-  });
-  // What other operations have on the same path is left as it is.
-  const others = new Set(operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`));
+  const pattern = ({ path, aliases }: SpecOperation) =>
+    new RegExp(`^(?:${[path, ...aliases].map((one) => one.replace(/\{[^}]*\}/g, "[^/]+")).join("|")})$`);
+  const routes = operations.map((operation) => ({
+    path: pattern(operation),
+    method: operation.method.toUpperCase(),
+    fault: faults.find((fault) => fault.operation === operation.id),
+  }));
   return async (input, init) => {
     const { pathname } = new URL(input);
-    const found = routes.find(
-      ({ method, path }) => path.test(pathname) && (method === init.method || !others.has(`${init.method} ${pathname}`)),
-    );
-    if (found === undefined) return next(input, init);
+    const candidates = routes.filter(({ path }) => path.test(pathname));
+    // A method that no operation of the path has is about all of them.
+    const found =
+      candidates.find(({ method }) => method === init.method) ?? candidates.find(({ fault }) => fault !== undefined);
+    if (found?.fault === undefined) return next(input, init);
     const headers = { ...(init.headers as Record<string, string>) };
     return found.fault.respond({ url: input, init: { ...init, headers }, next });
   };

@@ -69,7 +69,7 @@ test("the table has a line per operation, and the first failure with request and
 test("JUnit has a suite per operation and a case per check, whatever text the server sends", () => {
   expect(junitReport(report)).toMatchInlineSnapshot(`
     "<?xml version="1.0" encoding="UTF-8"?>
-    <testsuites name="heddle conformance" tests="3" failures="1" time="1.500">
+    <testsuites name="heddle conformance" tests="4" failures="1" skipped="2" time="1.500">
     <testsuite name="callRead" tests="3" failures="1" skipped="1" timestamp="2026-04-10T09:00:00.000Z">
     <testcase classname="tracing.callRead" name="example" time="0.012"></testcase>
     <testcase classname="tracing.callRead" name="without a key" time="0.003"><failure message="status 200">expected: status 401&#10;&#10;POST /call/read&#10;{&quot;id&quot;:&quot;&lt;c&gt;&quot;}&#10;&#10;200 application/json&#10;{&quot;call&quot;:&quot;� &amp; ]]&gt;&quot;}</failure></testcase>

@@ -15,12 +15,12 @@ interface Page {
 
 /** How often a list is walked again that has changed meanwhile. */
 const attempts = 4;
-/** Pages that are read at most. */
-const maxPages = 30;
+/** Pages that a list is read in, but for one that may be empty at the end. */
+const pages = 4;
 /** Members of an example that say which list it is about. */
 const keptFilters = new Set(["evaluation_call_ids", "evaluation_run_ids"]);
 
-/** Pages of two items hold all items of a list exactly once, in its order. */
+/** Pages hold all items of a list exactly once, in its order. */
 export function pagingCases(operation: Operation, world: World): Case[] {
   const style = styleOf(operation);
   if (style === undefined) return [];
@@ -61,13 +61,15 @@ async function walk(
   style: Style,
   whole: readonly unknown[],
 ): Promise<CheckFailure | undefined> {
-  const size = whole.length === 2 ? 1 : 2;
+  const size = Math.ceil(whole.length / pages);
   const found: unknown[] = [];
   let after: string | undefined;
-  for (let count = 0; count < maxPages; count++) {
+  let last: Exchange | undefined;
+  for (let count = 0; count <= pages; count++) {
     const position = style.kind === "offset" ? { offset: found.length } : after === undefined ? {} : { after };
     const page = await readPage(operation, world, style, { limit: size, ...position });
     const { exchange } = page;
+    last = exchange;
     if (page.items.length > size) {
       const message = `${page.items.length} items on a page of ${size}`;
       return new CheckFailure(message, { expected: `at most ${size} items`, exchange });
@@ -90,7 +92,8 @@ async function walk(
     }
     after = page.next;
   }
-  return undefined;
+  const expected = `the end after ${whole.length} items in pages of ${size}`;
+  return new CheckFailure("the pages do not end", { expected, exchange: last });
 }
 
 /** The list as one page. */

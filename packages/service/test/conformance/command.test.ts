@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConformanceReport } from "@heddle/conformance";
-import { Problem } from "@heddle/server-stub";
+import { Problem, rawJson } from "@heddle/server-stub";
 import { listen } from "@heddle/server-stub/node";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -22,7 +22,7 @@ beforeAll(async () => {
         readRoot: () => (isHealthy ? { status: "ok" } : ({ status: 1 } as never)),
         readVersion: () => ({ version: "1.0.0" }),
       },
-      refs: { refsReadBatch: ({ body }) => ({ vals: body.refs.map(() => null) }) },
+      refs: { refsReadBatch: ({ body }) => ({ vals: body.refs.map(() => rawJson("null")) }) },
     },
     {
       authenticate({ secret }) {
@@ -103,7 +103,7 @@ test("what cannot be judged is said before anything is tried", async () => {
       ],
       [
         "UsageError",
-        ""noSuchOperation" is no operation and no group",
+        ""noSuchOperation" is no operation, group or interface",
       ],
       [
         "UsageError",

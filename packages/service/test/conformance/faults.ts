@@ -91,8 +91,6 @@ function trusting(apiKey: string, isTrusted: (authorization: string | undefined)
   };
 }
 
-const ifLimited = (url: string) => new URL(url).searchParams.has("limit");
-
 /** One fault in each of many operations. `otherApiKey` is the key that may not use the projects of the run. */
 export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
   return [
@@ -113,13 +111,13 @@ export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
       operation: "opList",
       what: "a page lacks an item",
       check: "pages",
-      respond: lines((all, url) => (ifLimited(url) && url.includes("offset=2") ? all.slice(1) : all)),
+      respond: lines((all, url) => (/offset=[1-9]/.test(url) ? all.slice(1) : all)),
     },
     {
       operation: "datasetList",
       what: "a page repeats an item",
       check: "pages",
-      respond: lines((all, url) => (ifLimited(url) && all.length > 1 ? [all[0] ?? "", ...all.slice(0, -1)] : all)),
+      respond: ({ url, init, next }) => next(url.replace(/offset=(\d+)/, (_, at) => `offset=${Math.max(0, at - 1)}`), init),
     },
     {
       operation: "scorerList",

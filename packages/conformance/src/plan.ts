@@ -25,6 +25,8 @@ export interface PlanOperation {
   access?: PlanAccess;
   /** What it names cannot be read afterwards. */
   destructive: boolean;
+  /** Its example names a model of a provider, which a server may not have (`x-heddle-needs-provider`). */
+  needsProvider: boolean;
   params: readonly PlanParameter[];
   body?: PlanBody;
   /** The example of a success response, of its first media type. */

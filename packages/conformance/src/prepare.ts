@@ -51,29 +51,31 @@ async function sendAll(world: World, seeds: readonly Operation[], tenant: Tenant
 const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9A-Za-z]{43,64}\b/g;
 
 /**
- * Operations that make what the examples of others name: those of their groups, those that have one of their ids in an
- * example of their own, and so on.
+ * Operations that make what the examples of others name: those of their groups, those that have an id of their requests in
+ * an example, and so on.
  */
-export function seedsOf(operations: readonly Operation[], judged: readonly Operation[]): Operation[] {
-  const writing = operations
-    .filter((operation) => writes(operation) && !operation.destructive)
-    .map((operation) => ({ operation, ids: idsOf(operation) }));
+function seedsOf(operations: readonly Operation[], judged: readonly Operation[]): Operation[] {
+  const writing = operations.filter((operation) => writes(operation) && !operation.destructive);
   const groups = new Set(judged.map(({ group }) => group));
-  const named = new Set(judged.flatMap((operation) => idsOf(operation)));
+  const named = new Set(judged.flatMap((operation) => namedBy(operation)));
   const found = new Set<Operation>();
   for (let size = -1; size < found.size; ) {
     size = found.size;
-    for (const { operation, ids } of writing) {
-      if (!groups.has(operation.group) && !ids.some((one) => named.has(one))) continue;
+    for (const operation of writing) {
+      const known = [...namedBy(operation), ...idsIn(operation.response)];
+      if (!groups.has(operation.group) && !known.some((one) => named.has(one))) continue;
       found.add(operation);
-      for (const one of ids) named.add(one);
+      for (const one of namedBy(operation)) named.add(one);
     }
   }
-  return operations.filter((operation) => found.has(operation));
+  return writing.filter((operation) => found.has(operation));
 }
 
-/** Ids and digests in the examples of an operation. */
-function idsOf({ params, body, response, item }: Operation): string[] {
-  const examples = [params.map(({ example }) => example), body?.examples[0]?.value, response, item];
-  return JSON.stringify(examples).match(id) ?? [];
+/** Ids and digests in the example request of an operation. */
+function namedBy({ params, body }: Operation): string[] {
+  return idsIn([params.filter(({ required }) => required).map(({ example }) => example), body?.examples[0]?.value]);
+}
+
+function idsIn(value: unknown): string[] {
+  return value === undefined ? [] : (JSON.stringify(value).match(id) ?? []);
 }

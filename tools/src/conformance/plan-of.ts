@@ -47,6 +47,7 @@ function operationOf(model: Model, operation: Operation): Json {
     public: operation.public,
     ...(operation.access && { access: operation.access }),
     destructive: operation.destructive,
+    needsProvider: source["x-heddle-needs-provider"] === true,
     params: operation.params.map(({ name, in: location, required, schema, example }) => ({
       name,
       in: location,

@@ -1,6 +1,7 @@
 import { CheckSkipped } from "../exchange.js";
 import type { Exchange } from "../exchange.js";
 import type { Operation } from "../contract.js";
+import { judgeable } from "../judgeable.js";
 import { checkResponse } from "../response-check.js";
 import type { World } from "../world.js";
 import type { Case } from "./check.js";
@@ -9,12 +10,12 @@ import type { Case } from "./check.js";
 export function exampleCases(operation: Operation, world: World): Case[] {
   const { body, stream, streamOptional, aliases, schemas } = operation;
   const request = () => world.own.request(operation);
-  const success = (exchange: Exchange) => void checkResponse(operation, answered(exchange, operation, world), schemas);
+  const success = (exchange: Exchange) => void checkResponse(operation, judgeable(exchange, operation, world), schemas);
   const cases: Case[] = [
     {
       name: "example",
       run: async () => {
-        const exchange = answered(await world.send(operation, request()), operation, world);
+        const exchange = judgeable(await world.send(operation, request()), operation, world);
         checkResponse(operation, exchange, schemas, [operation.success]);
       },
     },
@@ -28,7 +29,7 @@ export function exampleCases(operation: Operation, world: World): Case[] {
   for (const alias of aliases) {
     const run = async () => {
       const exchange = await world.send({ ...operation, path: alias }, request());
-      checkResponse(operation, answered(exchange, operation, world), schemas, [operation.success]);
+      checkResponse(operation, judgeable(exchange, operation, world), schemas, [operation.success]);
     };
     cases.push({ name: `path ${alias}`, run });
   }
@@ -36,19 +37,10 @@ export function exampleCases(operation: Operation, world: World): Case[] {
     const run = async () => {
       const { params, body: example } = request();
       const exchange = await world.send(operation, { params, body: { ...(example as object), stream: true } });
-      const value = checkResponse(operation, answered(exchange, operation, world), schemas, [operation.success]);
+      const value = checkResponse(operation, judgeable(exchange, operation, world), schemas, [operation.success]);
       if (!Array.isArray(value)) throw new CheckSkipped("no stream although one was requested");
     };
     cases.push({ name: "example as a stream", run });
   }
   return cases;
-}
-
-/** Throws `CheckSkipped` for a response that says nothing about the operation. */
-function answered(exchange: Exchange, operation: Operation, { unserved }: World): Exchange {
-  if (exchange.status === 503) throw new CheckSkipped(`the server cannot serve it now: ${exchange.text.slice(0, 120)}`);
-  if (exchange.status === 404 && unserved.size > 0 && !operation.public) {
-    throw new CheckSkipped(`what it reads could not be stored: ${[...unserved].join(", ")} not implemented`);
-  }
-  return exchange;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CheckFailure } from "../exchange.js";
 import type { Operation } from "../contract.js";
+import { judgeable } from "../judgeable.js";
 import { checkResponse } from "../response-check.js";
 import type { World } from "../world.js";
 import type { Case } from "./check.js";
@@ -13,7 +14,7 @@ export function retryCases(operation: Operation, world: World): Case[] {
   const run = async () => {
     const { params, body } = world.own.request(operation);
     const request = { params: { ...params, [header]: randomUUID() }, body: withoutOwnIds(body) };
-    const first = await world.send(operation, request);
+    const first = judgeable(await world.send(operation, request), operation, world);
     checkResponse(operation, first, operation.schemas, [operation.success]);
     const exchange = await world.send(operation, request);
     checkResponse(operation, exchange, operation.schemas, [operation.success]);

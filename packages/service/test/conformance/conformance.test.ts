@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { runConformance } from "@heddle/conformance";
 import type { ConformanceOptions, ConformanceReport } from "@heddle/conformance";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -42,7 +41,6 @@ function failures({ operations }: ConformanceReport): Record<string, string[]> {
 
 test("the service conforms to its own specification, every operation and every check", { timeout }, async () => {
   const report = await run();
-  writeFileSync("/tmp/conf-report.json", JSON.stringify(report));
   expect(failures(report)).toEqual({});
   const skipped = report.operations.flatMap(({ operation, checks }) =>
     checks.filter(({ outcome }) => outcome === "skipped").map(({ name, message }) => [operation, name, message]),
@@ -57,9 +55,8 @@ test("each of many faults is found in the operation that has it, and nowhere els
   const faults = plantedFaults(service.owner_key, otherApiKey);
   expect(faults.length).toBeGreaterThan(20);
   const fetch = withFaults((input, init) => service.fetch(input, init), faults);
-  const sound = ["callEnd", "objCreate", "threadsQueryStream", "modelList", "listArtifacts", "getHealth"];
+  const sound = ["callEnd", "objCreate", "threadsQueryStream", "modelList", "listArtifactVersions", "getHealth"];
   const report = await run({ fetch, only: [...faults.map(({ operation }) => operation), ...sound] });
-  writeFileSync("/tmp/conf-faults.json", JSON.stringify(report));
   const found = failures(report);
   expect(Object.keys(found).toSorted()).toEqual(faults.map(({ operation }) => operation).toSorted());
   for (const { operation, what, check } of faults) {

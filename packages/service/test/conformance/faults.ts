@@ -126,7 +126,7 @@ export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
       respond: ({ url, init, next }) => next(url.replace(/limit=\d+/, ""), init),
     },
     {
-      operation: "listModels",
+      operation: "listArtifacts",
       what: "the list ends after its first page",
       check: "pages",
       respond: json((body) => ({ ...body, has_more: false })),

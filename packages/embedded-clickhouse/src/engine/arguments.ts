@@ -14,6 +14,8 @@ const sessionDefaults = {
   output_format_json_quote_64bit_integers: 1,
   // A server reads a bare word as a syntax error, not as SELECT word.
   implicit_select: 0,
+  // An insert into a disk that is nearly full is refused before it begins.
+  min_free_disk_bytes_to_perform_insert: 32 * 1024 * 1024,
   // A chunk of a streamed result is one block: of 65,000 rows, a server's default, payloads made 135 MB.
   max_block_size: 16_384,
 };

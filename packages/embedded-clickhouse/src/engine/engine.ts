@@ -1,4 +1,5 @@
 import { engineArguments } from "./arguments.js";
+import { endOnFailedWrites, failedWritesSql } from "./failed-writes.js";
 import type { EngineLibrary } from "./library.js";
 import { openSessionPool } from "./session-pool.js";
 import type { SessionPool } from "./session-pool.js";
@@ -34,14 +35,17 @@ export async function openEngine(
     }
   }
 
-  const [version = "", timezone = ""] = (await once("SELECT version(), timezone()")).trim().split("\t");
-  const pool = await openSessionPool({ directory, engineArguments: args });
+  const facts = await once(`SELECT version(), timezone(), (${failedWritesSql})`);
+  const [version = "", timezone = "", failedAtStart] = facts.trim().split("\t");
+  const failedWrites = Number(failedAtStart);
+  const pool = await openSessionPool({ directory, engineArguments: args, failedWrites });
   return {
     pool,
     version,
     timezone,
     async probe() {
-      await once("SELECT 1");
+      // A background merge writes, too; what it merged is kept for another minute.
+      endOnFailedWrites(await once(failedWritesSql), failedWrites);
     },
     async kill(marker) {
       // Never SYNC: waiting for the end of the killed query hung indefinitely.

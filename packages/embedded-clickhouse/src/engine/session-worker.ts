@@ -1,12 +1,13 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Session, StreamChunk } from "chdb";
+import { endOnFailedWrites, failedWritesSql } from "./failed-writes.js";
 import { loadEngineLibrary } from "./library.js";
 import { OpenSessions } from "./open-sessions.js";
 import type { SessionNeeds, WorkerData, WorkerReply, WorkerRequest, WorkerValue } from "./worker-protocol.js";
 
 // One thread of the session pool. Statements block it: it must not be the thread that serves the sockets.
 
-const { directory, engineArguments } = workerData as WorkerData;
+const { directory, engineArguments, failedWrites } = workerData as WorkerData;
 const engine = await loadEngineLibrary();
 const sessions = new OpenSessions(() => new engine.Session(directory, { connectionArgs: engineArguments }));
 let stream: { chunks: AsyncIterator<StreamChunk>; session: Session; needs: SessionNeeds } | undefined;
@@ -63,17 +64,29 @@ function giveBack(needs: SessionNeeds, session: Session): void {
 
 async function run(
   session: Session,
-  { sql, format, asText }: Extract<WorkerRequest, { do: "run" }>,
+  { sql, format, asText, changes }: Extract<WorkerRequest, { do: "run" }>,
 ): Promise<WorkerValue> {
   // On this thread: another one would have to be woken for it.
-  if (asText) return { bytes: Buffer.from(session.query(sql, format)) };
+  if (asText) {
+    const bytes = Buffer.from(session.query(sql, format));
+    if (changes) checkWrites(session);
+    return { bytes };
+  }
   const result = await session.queryAsync(sql, { format });
+  if (changes) checkWrites(session);
   return { bytes: result.bytes(), rows: result.rowsRead, readBytes: result.bytesRead };
 }
 
 async function insert(session: Session, sql: string, bytes: Uint8Array): Promise<WorkerValue> {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { written: await engine.insert(session, sql, data) };
+  const written = await engine.insert(session, sql, data);
+  checkWrites(session);
+  return { written };
+}
+
+/** Before a statement that may have written is responded to. */
+function checkWrites(session: Session): void {
+  endOnFailedWrites(session.query(failedWritesSql, "TabSeparated"), failedWrites);
 }
 
 async function openStream(needs: SessionNeeds, sql: string, format: string): Promise<WorkerValue> {

@@ -5,6 +5,8 @@ import type { Written } from "./library.js";
 export interface WorkerData {
   directory: string;
   engineArguments: string[];
+  /** Writes to files that had failed when the engine was open. */
+  failedWrites: number;
 }
 
 /** What a statement needs of the session it runs on. */
@@ -21,7 +23,8 @@ export interface SessionNeeds {
 
 /** A thread is asked as seldom as possible: every question wakes two threads. */
 export type WorkerRequest =
-  | { do: "run"; session: SessionNeeds; sql: string; format: string; asText: boolean }
+  /** `changes`: the statement may write. */
+  | { do: "run"; session: SessionNeeds; sql: string; format: string; asText: boolean; changes: boolean }
   | { do: "insert"; session: SessionNeeds; sql: string; bytes: Uint8Array }
   | { do: "stream"; session: SessionNeeds; sql: string; format: string }
   | { do: "next" }

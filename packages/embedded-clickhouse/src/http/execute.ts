@@ -64,7 +64,7 @@ async function runWhole(
   const started = performance.now();
   // A character of code 0 would end the text of a synchronous statement.
   const asText = isText(format) && (request.waitsForEnd || statement.kind === "other") && !sql.includes("\0");
-  const result = await thread.call({ do: "run", session, sql, format, asText });
+  const result = await thread.call({ do: "run", session, sql, format, asText, changes: statement.kind !== "select" });
   reply.begin({
     readRows: result.rows,
     readBytes: result.readBytes,

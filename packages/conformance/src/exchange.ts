@@ -54,7 +54,13 @@ export async function exchange(
   try {
     const response = await fetch(baseUrl + target, body === undefined ? init : { ...init, body });
     const bytes = new Uint8Array(await response.arrayBuffer());
-    return { request, status: response.status, headers: response.headers, bytes, text: new TextDecoder().decode(bytes) };
+    return {
+      request,
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      text: new TextDecoder().decode(bytes),
+    };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
     const reason = error instanceof Error ? error.message : String(error);

@@ -14,20 +14,30 @@ export async function prepare(world: World, judged: readonly Operation[]): Promi
   const seeds = seedsOf(world.contract.operations, judged);
   const groups = new Set([...judged, ...seeds].map(({ group }) => group));
   const fill = async (tenant: Tenant) => {
-    if (groups.has("evaluationService")) await storeRunnable(world, tenant);
-    if (groups.has("traceToTraining")) await storeRatedCall(world, tenant.projectId);
+    if (groups.has("evaluationService")) await attempt(() => storeRunnable(world, tenant));
+    if (groups.has("traceToTraining")) await attempt(() => storeRatedCall(world, tenant.projectId));
     await sendAll(world, seeds, tenant);
   };
   await Promise.all([fill(world.own), fill(world.neighbour)]);
-  await storeMore(world, groups);
+  await attempt(() => storeMore(world, groups));
   // A project comes into being with the first write to it.
   await Promise.all(
-    Object.values(world.empty).map(async (projectId) => {
-      for (const seed of ["objCreate", "callStart"]) {
-        await world.send(world.operation(seed), createTenant({ projectId }).request(world.operation(seed)));
-      }
-    }),
+    Object.values(world.empty).flatMap((projectId) =>
+      ["objCreate", "callStart"].map(async (id) => {
+        const seed = world.operation(id);
+        await attempt(() => world.send(seed, createTenant({ projectId }).request(seed)));
+      }),
+    ),
   );
+}
+
+/** Ignores failures: the checks of the operation meet them again and report them. */
+async function attempt(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof CheckFailure || error instanceof SyntaxError)) throw error;
+  }
 }
 
 /**
@@ -37,14 +47,11 @@ export async function prepare(world: World, judged: readonly Operation[]): Promi
 async function sendAll(world: World, seeds: readonly Operation[], tenant: Tenant): Promise<void> {
   for (const seed of [...seeds, ...seeds]) {
     if (world.unserved.has(seed.id)) continue;
-    try {
+    await attempt(async () => {
       const { status, text } = await world.send(seed, tenant.request(seed));
       if (status === 501) world.unserved.add(seed.id);
       else if (status === seed.success && text.startsWith("{")) tenant.learn(seed.response, JSON.parse(text));
-    } catch (error) {
-      // The checks of the operation meet it again and report it.
-      if (!(error instanceof CheckFailure || error instanceof SyntaxError)) throw error;
-    }
+    });
   }
 }
 
@@ -59,7 +66,7 @@ function seedsOf(operations: readonly Operation[], judged: readonly Operation[])
   const groups = new Set(judged.map(({ group }) => group));
   const named = new Set(judged.flatMap((operation) => namedBy(operation)));
   const found = new Set<Operation>();
-  for (let size = -1; size < found.size; ) {
+  for (let size = -1; size < found.size;) {
     size = found.size;
     for (const operation of writing) {
       const known = [...namedBy(operation), ...idsIn(operation.response)];

@@ -56,19 +56,23 @@ export async function storeRatedCall(world: World, projectId: string): Promise<v
 }
 
 /** Lists of which the examples make one item, and how a further one is made. */
-const variants: readonly { group: string; operationId: string; pointer: string; values: readonly unknown[] }[] = [
-  { group: "models", operationId: "createModel", pointer: "/name", values: ["second", "third"] },
-  { group: "artifacts", operationId: "commitArtifact", pointer: "/files/0/path", values: ["a.jsonl", "b.jsonl"] },
-  { group: "predictions", operationId: "predictionCreate", pointer: "/inputs/question", values: ["3+3?", "4+4?"] },
+const variants: readonly { operationId: string; pointer: string; values: readonly unknown[] }[] = [
+  ...["opCreate", "datasetCreate", "scorerCreate", "modelCreate", "evaluationCreate", "annotationQueueCreate"].map(
+    (operationId) => ({ operationId, pointer: "/name", values: ["second", "third"] }),
+  ),
+  { operationId: "createModel", pointer: "/name", values: ["second", "third"] },
+  { operationId: "commitArtifact", pointer: "/name", values: ["second", "third"] },
+  { operationId: "commitArtifact", pointer: "/files/0/path", values: ["a.jsonl", "b.jsonl"] },
+  { operationId: "predictionCreate", pointer: "/inputs/question", values: ["3+3?", "4+4?"] },
 ];
 /** Groups that list calls, or what is about calls. */
 const aboutCalls = ["calls", "threads", "annotationQueues"];
 
 /** Stores further items of lists in the project that most checks use, so that they have several pages. */
 export async function storeMore(world: World, groups: ReadonlySet<string>): Promise<void> {
-  for (const { group, operationId, pointer, values } of variants) {
-    if (!groups.has(group)) continue;
+  for (const { operationId, pointer, values } of variants) {
     const operation = world.operation(operationId);
+    if (!groups.has(operation.group)) continue;
     const { params = {}, body } = world.own.request(operation);
     for (const value of values) await world.send(operation, { params, body: withValueAt(body, pointer, value) });
   }

@@ -13,7 +13,8 @@ export function bodyCases(operation: Operation, world: World): Case[] {
   const request = () => world.own.request(operation);
   const refused = (name: string, status: number, text: string): Case => ({
     name,
-    run: async () => void checkError(operation, await world.send(operation, { ...request(), body: text }), schemas, status),
+    run: async () =>
+      void checkError(operation, await world.send(operation, { ...request(), body: text }), schemas, status),
   });
   const cases = [refused("body that is no JSON", 400, '{"a": ')];
   if (body.required) cases.push(refused("body missing", 422, ""));

@@ -32,7 +32,10 @@ export function freeJsonCases(operation: Operation, world: World): Case[] {
       const exactText = { name: `exact text of ${name}`, run: async () => readExact(operation, world, pointer) };
       // An item of a batch is refused on its own, each batch with an error of its own form.
       if (shown.includes("/*")) return [exactText];
-      const nested = { name: `${name} that nests too deeply`, run: async () => refuseNested(operation, world, pointer) };
+      const nested = {
+        name: `${name} that nests too deeply`,
+        run: async () => refuseNested(operation, world, pointer),
+      };
       return [exactText, nested];
     });
 }

@@ -39,7 +39,9 @@ export function isolationCases(operation: Operation, world: World): Case[] {
         throw new CheckFailure("the other project has changed", { expected: "the other project as before", exchange });
       }
       if (writes(operation)) return;
-      const [found, expected] = [exchange, await toUnknown()].map(({ status, text }) => `${status} ${withoutNames(text)}`);
+      const [found, expected] = [exchange, await toUnknown()].map(
+        ({ status, text }) => `${status} ${withoutNames(text)}`,
+      );
       if (found !== expected) {
         const message = "another response than to ids that nothing has";
         throw new CheckFailure(message, { expected: `as to unknown ids: ${expected?.slice(0, 300)}`, exchange });

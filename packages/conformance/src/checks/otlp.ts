@@ -50,7 +50,11 @@ export function otlpCases(operation: Operation, world: World): Case[] {
     stored("OTLP as JSON", (traceId) => ({ body: text(traceId), type: json })),
     stored("OTLP as JSON, gzip", (traceId) => ({ body: compressed(text(traceId)), type: json, headers: gzip })),
     stored("OTLP as protobuf", (traceId) => ({ body: bytes(traceId), type: protobuf })),
-    stored("OTLP as protobuf, gzip", (traceId) => ({ body: compressed(bytes(traceId)), type: protobuf, headers: gzip })),
+    stored("OTLP as protobuf, gzip", (traceId) => ({
+      body: compressed(bytes(traceId)),
+      type: protobuf,
+      headers: gzip,
+    })),
     stored("OTLP, project of the header", (traceId) => ({ body: text(traceId, ""), type: json, project: projectId })),
     {
       name: "OTLP, one of two spans refused",

@@ -110,9 +110,12 @@ async function readPage(
 ): Promise<Page> {
   const example = world.own.request(operation);
   // Without filters, so that the list is long.
-  const required = operation.body?.schema === undefined ? [] : operation.schemas.resolved(operation.body.schema).required;
+  const required =
+    operation.body?.schema === undefined ? [] : operation.schemas.resolved(operation.body.schema).required;
   const body = Object.fromEntries(
-    Object.entries((example.body ?? {}) as object).filter(([name]) => required?.includes(name) || keptFilters.has(name)),
+    Object.entries((example.body ?? {}) as object).filter(
+      ([name]) => required?.includes(name) || keptFilters.has(name),
+    ),
   );
   const request: RequestParts =
     style.in === "query"

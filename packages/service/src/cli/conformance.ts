@@ -32,7 +32,11 @@ export interface ConformanceOutput {
 }
 
 /** `heddle conformance`. Throws {@link UsageError} when the server cannot be judged, {@link ConfigError} when it fails. */
-export async function conformanceCommand(args: string[], env: NodeJS.ProcessEnv, out: ConformanceOutput): Promise<void> {
+export async function conformanceCommand(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  out: ConformanceOutput,
+): Promise<void> {
   const { baseUrl, values } = readArguments(args);
   const apiKey = values["api-key"] ?? env["HEDDLE_API_KEY"];
   if (!apiKey) throw new UsageError("a key is needed: --api-key, or HEDDLE_API_KEY", shortUsage);

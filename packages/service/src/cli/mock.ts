@@ -25,7 +25,9 @@ export async function startMock(args: string[], print: (line: string) => void) {
   const { port, host } = readArguments(args);
   const running = await listen(createMockServer(), { port, host });
   print(`Mock of the Heddle interfaces on ${running.url}`);
-  print(`${mockOperations} operations respond with the examples of the specification. Requests are validated, any key is`);
+  print(
+    `${mockOperations} operations respond with the examples of the specification. Requests are validated, any key is`,
+  );
   print("accepted, pages of every origin may use it (CORS), and nothing is stored.");
   return running;
 }
@@ -39,7 +41,10 @@ function readArguments(args: string[]): { port: number; host: string } {
 
 function parsed(args: string[]) {
   try {
-    const options = { port: { type: "string", default: "4681" }, host: { type: "string", default: "127.0.0.1" } } as const;
+    const options = {
+      port: { type: "string", default: "4681" },
+      host: { type: "string", default: "127.0.0.1" },
+    } as const;
     return parseArgs({ args, options }).values;
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), mockUsage);

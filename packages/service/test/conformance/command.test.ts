@@ -129,11 +129,15 @@ test("heddle mock says what it is, and serves examples", async () => {
   const lines: string[] = [];
   const mock = await startMock(["--port", "0"], (line) => lines.push(line));
   try {
-    expect(lines.join("\n")).toMatch(/^Mock of the Heddle interfaces on http:\/\/127\.0\.0\.1:\d+\n\d+ operations respond/);
+    expect(lines.join("\n")).toMatch(
+      /^Mock of the Heddle interfaces on http:\/\/127\.0\.0\.1:\d+\n\d+ operations respond/,
+    );
     const response = await fetch(`${mock.url}/v1/health`, { headers: { origin: "https://app.example.com" } });
     expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([200, "*"]);
   } finally {
     await mock.close(0);
   }
-  await expect(startMock(["--port", "no"], () => {})).rejects.toThrow('--port must be a number from 0 to 65535, not "no"');
+  await expect(startMock(["--port", "no"], () => {})).rejects.toThrow(
+    '--port must be a number from 0 to 65535, not "no"',
+  );
 });

@@ -55,7 +55,11 @@ function json(change: (body: Record<string, unknown>) => unknown): Fault["respon
 
 /** Changes the lines of a success response. */
 function lines(change: (lines: string[], url: string) => string[]): Fault["respond"] {
-  return text((body, url) => change(body.split("\n").slice(0, -1), url).map((line) => `${line}\n`).join(""));
+  return text((body, url) =>
+    change(body.split("\n").slice(0, -1), url)
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
 }
 
 /** Changes the text of a request. */
@@ -117,7 +121,11 @@ export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
       operation: "datasetList",
       what: "a page repeats an item",
       check: "pages",
-      respond: ({ url, init, next }) => next(url.replace(/offset=(\d+)/, (_, at) => `offset=${Math.max(0, at - 1)}`), init),
+      respond: ({ url, init, next }) =>
+        next(
+          url.replace(/offset=(\d+)/, (_, at) => `offset=${Math.max(0, at - 1)}`),
+          init,
+        ),
     },
     {
       operation: "scorerList",
@@ -232,7 +240,12 @@ export function plantedFaults(apiKey: string, otherApiKey: string): Fault[] {
       check: "body.project_id missing",
       respond: status(422, 422, '{"reason": "wrong"}'),
     },
-    { operation: "callsScore", what: "broken JSON is a defect of the server", check: "body that is no JSON", respond: status(400, 500) },
+    {
+      operation: "callsScore",
+      what: "broken JSON is a defect of the server",
+      check: "body that is no JSON",
+      respond: status(400, 500),
+    },
     {
       operation: "filesStats",
       what: "compressed bodies are not read",

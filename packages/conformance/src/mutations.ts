@@ -11,7 +11,7 @@ export interface Mutation {
   status: 413 | 422;
   /** Location that a response 422 names. */
   loc: readonly (string | number)[];
-  parts(request: RequestParts): RequestParts;
+  parts: (request: RequestParts) => RequestParts;
 }
 
 /** Longest text and list that are made to exceed a limit. */
@@ -38,7 +38,7 @@ export function mutationsOf({ body, schemas }: Operation, example: unknown): Mut
 
 interface Visit {
   schemas: Schemas;
-  add(what: string, pointer: string, changed: unknown, status?: Mutation["status"]): void;
+  add: (what: string, pointer: string, changed: unknown, status?: Mutation["status"]) => void;
 }
 
 function visit(given: JsonSchema, value: unknown, pointer: string, context: Visit): void {

@@ -43,7 +43,7 @@ export interface PlanOperation {
   readBack?: ReadBack;
 }
 
-export interface PlanAccess {
+interface PlanAccess {
   right: "read" | "write" | "admin";
   project:
     | { in: "body" | "query" | "header" | "path"; at: readonly string[]; entity?: string }
@@ -53,7 +53,7 @@ export interface PlanAccess {
     | "none";
 }
 
-export interface PlanParameter {
+interface PlanParameter {
   name: string;
   in: "path" | "query" | "header";
   required: boolean;
@@ -61,7 +61,7 @@ export interface PlanParameter {
   example?: unknown;
 }
 
-export interface PlanBody {
+interface PlanBody {
   kind: "json" | "multipart" | "raw";
   required: boolean;
   mediaTypes: readonly string[];
@@ -73,7 +73,7 @@ export interface PlanBody {
   examples: readonly PlanExample[];
 }
 
-export interface PlanExample {
+interface PlanExample {
   name: string;
   mediaType: string;
   value: unknown;
@@ -84,7 +84,7 @@ export interface PlanResponse {
 }
 
 /** The link `readBack` of a success response: how to read what was written, and what the reading must show. */
-export interface ReadBack {
+interface ReadBack {
   operationId: string;
   requestBody: Readonly<Record<string, string>>;
   "x-heddle-shows": readonly string[];

@@ -13,8 +13,10 @@ export async function storeRunnable(world: World, tenant: Tenant): Promise<void>
     const ref = new RegExp(`"${member}":\\[?"weave:///[^/]+/[^/]+/object/([^:"]+):(\\w+)"`).exec(text);
     return { name: tenant.renamed(ref?.[1] ?? ""), digest: ref?.[2] ?? "" };
   };
-  const create = async (object_id: string, val: unknown, builtin_object_class?: string) =>
-    digestOf(world, "objCreate", { obj: { project_id: projectId, object_id, val, builtin_object_class } });
+  const create = async (name: string, val: unknown, builtin?: string) =>
+    digestOf(world, "objCreate", {
+      obj: { project_id: projectId, object_id: name, val, builtin_object_class: builtin },
+    });
   const store = async (operationId: string, member: string, val: unknown, builtin?: string) => {
     const { name, digest } = named(operationId, member);
     const made = await create(name, val, builtin);

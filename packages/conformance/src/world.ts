@@ -32,7 +32,7 @@ export interface World {
   sendHttp(parts: HttpParts, options?: SendOptions): Promise<Exchange>;
 }
 
-export interface SendOptions {
+interface SendOptions {
   key?: string | null;
   headers?: Readonly<Record<string, string>>;
 }

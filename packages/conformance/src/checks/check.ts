@@ -5,7 +5,7 @@ import type { World } from "../world.js";
 export interface Case {
   name: string;
   /** Throws `CheckFailure`, `CheckSkipped` or `NotImplemented`. */
-  run(): Promise<void>;
+  run: () => Promise<void>;
 }
 
 /** Returns what one subject has to check of an operation. */

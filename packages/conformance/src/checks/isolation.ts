@@ -57,7 +57,7 @@ function readersOf({ group, plan }: Operation, { contract }: World): Operation[]
 }
 
 function readsOne(operation: Operation): boolean {
-  return !writes(operation) && (namesOne(operation) || /Read$/.test(operation.id));
+  return !writes(operation) && (namesOne(operation) || operation.id.endsWith("Read"));
 }
 
 /** What the neighbour's project has. */

@@ -60,8 +60,11 @@ export async function runCommand(args: string[], options: ServeOptions = {}): Pr
     await run(args, options);
     return 0;
   } catch (error) {
-    if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
-    else if (error instanceof ConfigError || error instanceof HeddleError || isSystemError(error))
+    if (error instanceof UsageError) {
+      process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
+      return 2;
+    }
+    if (error instanceof ConfigError || error instanceof HeddleError || isSystemError(error))
       process.stderr.write(`heddle: ${operatorLine(error)}\n`);
     else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return 1;

@@ -28,6 +28,7 @@ export const library = {
     "project": "none"
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [
     {
      "name": "X-Retry-Id",
@@ -111,6 +112,7 @@ export const library = {
     "project": "items"
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [],
    "body": {
     "kind": "json",
@@ -163,6 +165,7 @@ export const library = {
     "project": "none"
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [],
    "body": {
     "kind": "json",
@@ -210,6 +213,7 @@ export const library = {
     }
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [],
    "body": {
     "kind": "json",
@@ -282,6 +286,7 @@ export const library = {
     "project": "none"
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [
     {
      "name": "shelf",
@@ -370,6 +375,7 @@ export const library = {
     "project": "none"
    },
    "destructive": true,
+   "needsProvider": false,
    "params": [
     {
      "name": "shelf",
@@ -414,6 +420,7 @@ export const library = {
     }
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [],
    "body": {
     "kind": "multipart",
@@ -477,6 +484,7 @@ export const library = {
     "project": "none"
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [
     {
      "name": "book_id",
@@ -512,6 +520,7 @@ export const library = {
     "project": "none"
    },
    "destructive": false,
+   "needsProvider": false,
    "params": [],
    "body": {
     "kind": "raw",
@@ -559,6 +568,7 @@ export const library = {
    "aliases": [],
    "public": true,
    "destructive": false,
+   "needsProvider": false,
    "params": [],
    "responses": {
     "200": {

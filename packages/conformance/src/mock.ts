@@ -39,7 +39,9 @@ function handlerOf({ responses, success, response, stream, streamOptional, item 
   if (stream !== undefined) {
     return ({ body }) => ((body as { stream?: boolean } | undefined)?.stream === true ? streamed() : response);
   }
-  return content?.kind === "bytes" ? () => new TextEncoder().encode(typeof response === "string" ? response : "") : () => response;
+  return content?.kind === "bytes"
+    ? () => new TextEncoder().encode(typeof response === "string" ? response : "")
+    : () => response;
 }
 
 const methods = "GET, HEAD, POST, PUT, PATCH, DELETE";

@@ -77,7 +77,7 @@ test("a port in use is one clear line", async () => {
 
 test("an unknown command is refused with what would work", async () => {
   const { code, err } = await finished(heddle(["dance"]));
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(err).toMatch(/^heddle: unknown command "dance"\n\nheddle serve/);
 });
 

@@ -113,9 +113,7 @@ async function readPage(
   const required =
     operation.body?.schema === undefined ? [] : operation.schemas.resolved(operation.body.schema).required;
   const body = Object.fromEntries(
-    Object.entries(example.body ?? {}).filter(
-      ([name]) => required?.includes(name) || keptFilters.has(name),
-    ),
+    Object.entries(example.body ?? {}).filter(([name]) => required?.includes(name) || keptFilters.has(name)),
   );
   const request: RequestParts =
     style.in === "query"

@@ -5,6 +5,7 @@ import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 export interface OpenApi {
   openapi: string;
   info: { title: string; version: string; description?: string };
+  servers?: { url: string }[];
   tags?: { name: string; description?: string }[];
   paths: Record<string, PathItem>;
   components?: { schemas?: Record<string, Schema>; securitySchemes?: Record<string, SecurityScheme> } & Record<

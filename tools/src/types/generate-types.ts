@@ -1,22 +1,41 @@
 import openapiTS, { astToString } from "openapi-typescript";
 import type { OpenAPI3, OpenAPITSOptions } from "openapi-typescript";
-import { isEntry } from "../entry.js";
-import { documentsIn } from "../model/documents.js";
 import type { Model } from "../model/model.js";
-import { readModel } from "../model/read-model.js";
 import type { Limits, OpenApi } from "../model/openapi.js";
-import { banner, writeFiles } from "../generated-files.js";
+import { banner } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
+import { nameSchemas } from "./named-schemas.js";
+import { withSchemaDocs } from "./schema-docs.js";
 
-/** TypeScript of a document: `paths`, `operations`, `components`. Properties with a default stay optional. */
-export async function typesText(document: OpenApi, options: OpenAPITSOptions = {}): Promise<string> {
-  const nodes = await openapiTS(structuredClone(document) as unknown as OpenAPI3, {
+/**
+ * TypeScript of a document: a type per schema, `paths`, `operations`, `components`. Properties with a default stay
+ * optional. `imported` are the names that `options` brings in.
+ */
+export async function typesText(
+  document: OpenApi,
+  options: OpenAPITSOptions = {},
+  imported: readonly string[] = [],
+): Promise<string> {
+  const nodes = await openapiTS(withSchemaDocs(document) as unknown as OpenAPI3, {
     defaultNonNullable: false,
     silent: true,
     ...options,
   });
-  return astToString(nodes);
+  return astToString(nameSchemas(nodes, [...ownNames, ...imported]));
 }
+
+/** What openapi-typescript declares itself, and the global types it uses. */
+const ownNames = [
+  "paths",
+  "webhooks",
+  "components",
+  "operations",
+  "Record",
+  "Omit",
+  "Extract",
+  "WithRequired",
+  "OneOf",
+];
 
 /** Types of a document without changes, for the client and for readers of requests and responses. */
 export async function specTypes({ document, source, name }: Model): Promise<Files> {
@@ -43,12 +62,4 @@ function readonlyType(limits: Limits): string {
     ([name, value]) => `readonly ${name}: ${typeof value === "number" ? "number" : readonlyType(value)}`,
   );
   return `{ ${members.join("; ")} }`;
-}
-
-if (isEntry(import.meta.url)) {
-  const [directory = "dist"] = process.argv.slice(2);
-  for (const name of documentsIn(directory)) {
-    const model = readModel(`${directory}/${name}`);
-    writeFiles(directory, { ...(await specTypes(model)), ...specLimits(model) });
-  }
 }

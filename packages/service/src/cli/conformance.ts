@@ -3,9 +3,10 @@ import { parseArgs } from "node:util";
 import { junitReport, reportTable, runConformance, UnknownOperation, UnusableTarget } from "@heddle/conformance";
 import type { ConformanceReport, Progress } from "@heddle/conformance";
 import { ConfigError } from "../config.js";
-import { UsageError } from "./usage.js";
+import { UsageError } from "./command.js";
+import type { Command } from "./command.js";
 
-export const conformanceUsage = `heddle conformance BASE_URL [OPTION]...
+const usage = `heddle conformance BASE_URL [OPTION]...
 
 Judges a server by the specification: sends the examples, requests that do not fit and the stories, and checks every
 response. It writes to new projects of one entity, named conformance-…, and to nothing else.
@@ -21,6 +22,12 @@ response. It writes to new projects of one entity, named conformance-…, and to
   --json FILE          write the result as JSON
 
 Exit status: 0 when every check passed, 1 when one failed, 2 when the server could not be judged.`;
+
+export const command: Command = {
+  usage: () => usage,
+  run: (args, { print }) =>
+    conformanceCommand(args, process.env, { print, log: (line) => void process.stderr.write(`${line}\n`) }),
+};
 
 const shortUsage = "heddle conformance --help lists the options.";
 const quietMs = 5000;

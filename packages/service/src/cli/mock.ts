@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { createMockServer, mockOperations } from "@heddle/conformance/mock";
 import { listen } from "@heddle/server-stub/node";
-import { UsageError } from "./usage.js";
+import { UsageError } from "./command.js";
+import type { Command } from "./command.js";
 
-export const mockUsage = `heddle mock [--port PORT] [--host HOST]
+const usage = `heddle mock [--port PORT] [--host HOST]
 
 Responds to every operation with the example of the specification, after checking the request as the service does. Any
 key is accepted, pages of every origin may use it, and nothing is stored.
@@ -11,14 +12,16 @@ key is accepted, pages of every origin may use it, and nothing is stored.
   --port PORT  default: 4681; 0 picks a free one
   --host HOST  default: 127.0.0.1`;
 
-/** `heddle mock`: runs until SIGTERM or SIGINT. */
-export async function mockCommand(args: string[], print: (line: string) => void): Promise<void> {
-  const running = await startMock(args, print);
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
-  });
-  await running.close();
-}
+export const command: Command = {
+  usage: () => usage,
+  async run(args, { print }) {
+    const running = await startMock(args, print);
+    await new Promise<void>((resolve) => {
+      for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+    });
+    await running.close();
+  },
+};
 
 /** Starts the server and prints what it is. Throws {@link UsageError}. */
 export async function startMock(args: string[], print: (line: string) => void) {
@@ -36,7 +39,7 @@ function readArguments(args: string[]): { port: number; host: string } {
   const { port, host } = parsed(args);
   const number = Number(port);
   if (/^\d+$/.test(port) && number <= 65_535) return { port: number, host };
-  throw new UsageError(`--port must be a number from 0 to 65535, not "${port}"`, mockUsage);
+  throw new UsageError(`--port must be a number from 0 to 65535, not "${port}"`, usage);
 }
 
 function parsed(args: string[]) {
@@ -47,6 +50,6 @@ function parsed(args: string[]) {
     } as const;
     return parseArgs({ args, options }).values;
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), mockUsage);
+    throw new UsageError(error instanceof Error ? error.message : String(error), usage);
   }
 }

@@ -22,12 +22,14 @@ const commands: readonly ListedCommand[] = [
     load: () => import("./backup.js"),
   },
   { name: "restore", summary: "fill an empty data directory from a backup", load: () => import("./restore.js") },
+  { name: "conformance", summary: "judge a server by the specification", load: () => import("./conformance.js") },
+  { name: "mock", summary: "respond with the examples of the specification", load: () => import("./mock.js") },
 ];
 
 const usage = `heddle [COMMAND]
 
 Commands, of which serve is the default:
-${commands.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join("\n")}
+${commands.map(({ name, summary }) => `  ${name.padEnd(13)}${summary}`).join("\n")}
 
 Options:
   -h, --help     print this help, or that of the command before it

@@ -40,7 +40,7 @@ export default defineConfig({
         test: {
           name: "packages",
           include: ["spec/**/*.test.ts", "tools/**/*.test.ts", "packages/*/{src,test}/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "**/dist/**", ...withOnnxruntime],
+          exclude: ["**/node_modules/**", "**/dist/**", "tools/src/packages/installed/**", ...withOnnxruntime],
           // Files share the modules of their process: none of them replaces a module or keeps state in one.
           isolate: false,
           ...timeouts,

@@ -43,6 +43,33 @@ test.each(interfaces)("the %s document has the recorded operations", async (name
   await expect(`${operationLines(name).join("\n")}\n`).toMatchFileSnapshot(`operations/${name}.txt`);
 });
 
+/** Methods and paths of both documents, without the names of parameters; marked operations are additions of Heddle. */
+function requestsOf(extension: boolean): string[] {
+  return interfaces.flatMap((name) => {
+    const { paths } = JSON.parse(text(name)) as Document;
+    return Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([, operation]) => (operation["x-heddle-extension"] === true) === extension)
+        .map(([method]) => `${method.toUpperCase()} ${path.replaceAll(/\{[^}]*\}/g, "{}")}`),
+    );
+  });
+}
+
+const required = readFileSync(new URL("operations/required.txt", import.meta.url), "utf8")
+  .trim()
+  .split("\n");
+
+test("every operation of the interfaces that Heddle is compatible with is described, with its method and path", () => {
+  expect(required).toHaveLength(113);
+  expect(requestsOf(false).toSorted()).toEqual(required.toSorted());
+});
+
+test("every other operation is marked as an extension", () => {
+  const extensions = requestsOf(true);
+  expect(extensions.length).toBeGreaterThan(0);
+  expect(extensions.filter((request) => required.includes(request))).toEqual([]);
+});
+
 test.each(interfaces)("the %s document refers to nothing outside itself", (name) => {
   const outside = [...text(name).matchAll(/"\$ref": ?"([^"]*)"/g)].filter(([, ref]) => !ref?.startsWith("#/"));
   expect(outside).toEqual([]);

@@ -5,6 +5,8 @@ export const bumps = ["patch", "minor", "major"] as const;
 export type Bump = (typeof bumps)[number];
 
 export interface Changeset {
+  /** File name in `.changeset/`. */
+  file: string;
   /** Package → the bump it asks for. */
   bumps: Record<string, Bump>;
   summary: string;
@@ -16,11 +18,11 @@ export function readChangesets(repository: string): Changeset[] {
   return readdirSync(directory)
     .filter((name) => name.endsWith(".md") && name !== "README.md")
     .toSorted()
-    .map((name) => parseChangeset(readFileSync(join(directory, name), "utf8")));
+    .map((file) => ({ file, ...parseChangeset(readFileSync(join(directory, file), "utf8")) }));
 }
 
 /** Package names and bumps between two lines of dashes, then the note. */
-export function parseChangeset(text: string): Changeset {
+export function parseChangeset(text: string): Omit<Changeset, "file"> {
   const [, head = "", summary = ""] = /^---\r?\n([^]*?)^---\r?\n([^]*)/m.exec(text) ?? [];
   const found: Record<string, Bump> = {};
   for (const [, name, bump] of head.matchAll(/^["']?([^"':\s]+)["']?: *["']?(major|minor|patch)\b/gm)) {

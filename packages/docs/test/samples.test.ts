@@ -2,14 +2,29 @@ import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readModel } from "@heddle/tools/model";
+import { operationSamples } from "@heddle/tools/samples";
 import { expect, onTestFinished, test } from "vitest";
 
 const docs = join(import.meta.dirname, "..");
 const require = createRequire(import.meta.url);
 const tsc = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
 
+/** The TypeScript samples of the references, as `<operationId>-<number>.ts`. */
+function referenceSamples(): Record<string, string> {
+  const models = ["tracing", "training"].map((name) => readModel(join(docs, `../../spec/dist/${name}.json`)));
+  const programs = models.flatMap((model) =>
+    model.operations.flatMap((operation) =>
+      operationSamples(model, operation)
+        .filter(({ language }) => language === "ts")
+        .map(({ code }, index) => [`${operation.id}-${index + 1}.ts`, code] as const),
+    ),
+  );
+  return Object.fromEntries(programs);
+}
+
 /** Every TypeScript block of the guides that is not a file of its own, as `<guide>-<number>.ts`. */
-function samples(): Record<string, string> {
+function guideSamples(): Record<string, string> {
   const found: Record<string, string> = {};
   for (const guide of readdirSync(join(docs, "guides")).filter((name) => name.endsWith(".md"))) {
     const text = readFileSync(join(docs, "guides", guide), "utf8");
@@ -34,10 +49,11 @@ function compile(programs: Record<string, string>): string {
   return spawnSync(process.execPath, [tsc, "--pretty", "false"], { cwd: directory, encoding: "utf8" }).stdout;
 }
 
-test("every TypeScript sample of the guides compiles", () => {
-  const programs = samples();
-  expect(Object.keys(programs).length).toBeGreaterThan(5);
-  expect(compile(programs)).toBe("");
+test("every TypeScript sample of the guides and references compiles", () => {
+  const [ofGuides, ofReferences] = [guideSamples(), referenceSamples()];
+  expect(Object.keys(ofGuides).length).toBeGreaterThan(5);
+  expect(Object.keys(ofReferences).length).toBeGreaterThan(100);
+  expect(compile({ ...ofGuides, ...ofReferences })).toBe("");
 }, 120_000);
 
 test("a sample that does not fit the client is found", () => {

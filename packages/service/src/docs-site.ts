@@ -1,7 +1,10 @@
-import { open, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
 import { extname, join, normalize, sep } from "node:path";
+import { contentSecurityPolicy } from "@heddle/docs";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { enterRoute } from "./limits/request-scope.js";
 
 const mediaTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -15,9 +18,15 @@ const mediaTypes: Record<string, string> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
+/** The built site has these next to its files. The first that a browser accepts is sent. */
+const encodings = [
+  { name: "br", extension: ".br" },
+  { name: "gzip", extension: ".gz" },
+];
+
 /**
- * Serves the built documentation under `/docs`; everything else goes on to `next`. An error becomes the problem that
- * `onError` returns, or a 500.
+ * Serves the built documentation under `/docs`, and redirects `/` to it; everything else goes on to `next`. An error
+ * becomes the problem that `onError` returns, or a 500.
  */
 export function docsSite(
   directory: string,
@@ -26,12 +35,14 @@ export function docsSite(
 ): HttpServer {
   return async (request) => {
     const path = request.target.split("?", 1)[0] ?? "";
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    // Redirects are relative, because a proxy may serve all of this below a prefix.
+    if (path === "/" && isRead) return textResponse(302, "See docs/", { location: "docs/" });
     if (path !== "/docs" && !path.startsWith("/docs/")) return next(request);
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      return textResponse(405, "The documentation can only be read.", { allow: "GET, HEAD" });
-    }
+    enterRoute("docs", "/docs");
+    if (!isRead) return textResponse(405, "The documentation can only be read.", { allow: "GET, HEAD" });
     // Relative links of the pages need the slash.
-    if (path === "/docs") return textResponse(308, "See /docs/", { location: "/docs/" });
+    if (path === "/docs") return textResponse(308, "See docs/", { location: "docs/" });
     return await sendFile(directory, path.slice("/docs/".length), request).catch((error: unknown) => {
       const problem = onError(error) ?? new Problem(500, "Internal server error");
       return textResponse(problem.status, problem.message, problem.headers);
@@ -48,27 +59,71 @@ async function sendFile(directory: string, path: string, request: HttpRequest): 
   ) {
     return textResponse(404, "No such page.");
   }
+  if (path !== "" && !path.endsWith("/") && (await isFile(join(file, "index.html")))) {
+    const last = path.slice(path.lastIndexOf("/") + 1);
+    return textResponse(308, `See ${last}/`, { location: `./${last}/` });
+  }
   for (const candidate of [file, join(file, "index.html"), `${file}.html`]) {
-    const info = await stat(candidate).catch(() => undefined);
-    if (!info?.isFile()) continue;
-    const etag = `"${info.size.toString(36)}-${Math.trunc(info.mtimeMs).toString(36)}"`;
-    const headers = {
-      "content-type": mediaTypes[extname(candidate)] ?? "application/octet-stream",
-      "cache-control": "no-cache",
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
-      etag,
-    };
-    if (request.header("if-none-match") === etag) return { status: 304, headers };
-    if (request.method === "HEAD") return { status: 200, headers: { ...headers, "content-length": String(info.size) } };
-    const handle = await open(candidate);
-    try {
-      return { status: 200, headers, body: await handle.readFile() };
-    } finally {
-      await handle.close();
-    }
+    if (await isFile(candidate)) return respond(candidate, path.startsWith("assets/"), request);
   }
   return textResponse(404, "No such page.");
+}
+
+async function respond(file: string, isImmutable: boolean, request: HttpRequest): Promise<HttpResponse> {
+  const accepted = acceptedEncodings(request.header("accept-encoding") ?? "");
+  const usable = encodings.filter(({ name }) => accepted(name));
+  const { bytes, encoding } = await readSmallest(file, usable);
+  const type = mediaTypes[extname(file)] ?? "application/octet-stream";
+  // Times of files are no use: npm gives the files of all versions one time.
+  const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+  const headers: Record<string, string> = {
+    "content-type": type,
+    "cache-control": isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    vary: "accept-encoding",
+    etag,
+    ...(encoding !== undefined && { "content-encoding": encoding }),
+    ...(type.startsWith("text/html") && {
+      "content-security-policy": `${contentSecurityPolicy}; frame-ancestors 'none'`,
+    }),
+  };
+  const known = request.header("if-none-match")?.split(",") ?? [];
+  if (known.some((tag) => tag.trim().replace(/^W\//, "") === etag)) return { status: 304, headers };
+  if (request.method === "HEAD")
+    return { status: 200, headers: { ...headers, "content-length": String(bytes.length) } };
+  return { status: 200, headers, body: bytes };
+}
+
+/** The first of the encoded files that exists, else the file itself. */
+async function readSmallest(
+  file: string,
+  usable: readonly { name: string; extension: string }[],
+): Promise<{ bytes: Buffer; encoding?: string }> {
+  for (const { name, extension } of usable) {
+    const bytes = await readFile(file + extension).catch(() => undefined);
+    if (bytes !== undefined) return { bytes, encoding: name };
+  }
+  return { bytes: await readFile(file) };
+}
+
+/** Whether an `Accept-Encoding` header allows an encoding: `q=0` forbids it, and `*` means those that are not named. */
+function acceptedEncodings(header: string): (name: string) => boolean {
+  const weights = new Map(
+    header.split(",").map((part) => {
+      const [name = "", ...parameters] = part
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/);
+      const weight = parameters.find((parameter) => parameter.startsWith("q="));
+      return [name, weight === undefined ? 1 : Number(weight.slice(2))];
+    }),
+  );
+  return (name) => (weights.get(name) ?? weights.get("*") ?? 0) > 0;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
 }
 
 /** The path as text; undefined when it is not percent-encoded UTF-8 or holds a NUL, which no file name does. */

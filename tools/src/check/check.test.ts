@@ -32,7 +32,7 @@ test("every script that the check runs exists", () => {
   const root = JSON.parse(readFileSync(join(import.meta.dirname, "../../../package.json"), "utf8")) as {
     scripts: Record<string, string>;
   };
-  for (const { command } of checkSteps("/packs")) {
+  for (const { command } of checkSteps) {
     const [, script] = /^pnpm ([\w:]+)$/.exec(command) ?? [];
     if (script) expect(root.scripts).toHaveProperty([script]);
   }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { plainText } from "./markdown-text.js";
 
 export interface Guide {
   /** File name without extension; its address on the site. */
@@ -25,7 +26,7 @@ function parseGuide(name: string, source: string, directory: string): Guide {
   const markdown = inlineExamples(source, directory);
   const [, title, description] = /^# (.+)\n\n([^\n#|-][^]*?)\n\n/.exec(markdown) ?? [];
   if (!title || !description) throw new Error(`guides/${name}.md: begin with a # title and one paragraph`);
-  return { name, title, description: description.replaceAll("\n", " ").replaceAll("`", ""), markdown };
+  return { name, title, description: plainText(description), markdown };
 }
 
 /** A fence that names a file (` ```ts file=../examples/x.ts `) is replaced by that file, which is also compiled or run. */

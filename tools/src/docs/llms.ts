@@ -1,29 +1,43 @@
-import type { Guide } from "./guides.js";
 import type { Model } from "../model/model.js";
+import type { Section } from "./page.js";
+import { operationPath } from "./reference/components.js";
 
-/** `llms.txt`: what there is to read, with every operation in one line, for programs that read instead of browse. */
-export function llmsText(guides: Guide[], models: Model[]): string {
+/** `llms.txt`: what there is to read, each page by its Markdown, for programs that read instead of browse. */
+export function llmsText([guides, ...others]: readonly Section[], models: readonly Model[]): string {
   return [
     "# Heddle",
     "",
     "> Self-hosted service that records the calls of language-model applications as traces, with their objects, tables",
-    "> and files. One port, an OpenAPI 3.1 contract, a typed TypeScript client and a server stub.",
+    "> and files, and trains models on them. One port, an OpenAPI 3.1 contract, a typed TypeScript client and a server",
+    "> stub.",
     "",
     "## Guides",
     "",
-    ...guides.map(({ name, title, description }) => `- [${title}](guides/${name}.md): ${description}`),
+    ...(guides?.pages ?? []).map(({ path, title, description }) => `- [${title}](${path}.md): ${description}`),
     "",
     "## Contracts",
     "",
     ...models.map(({ name, title }) => `- [${title}](openapi/${name}.json): the whole OpenAPI document`),
-    ...models.flatMap(({ title, groups }) => [
+    ...models.flatMap((model) => [
       "",
-      `## Operations: ${title}`,
+      `## Operations: ${model.title}`,
       "",
-      ...groups.flatMap(({ operations }) =>
-        operations.map(({ id, method, path, summary }) => `- \`${id}\` ${method.toUpperCase()} ${path}: ${summary}`),
+      ...model.groups.flatMap(({ operations }) =>
+        operations.map((operation) => {
+          const { id, method, path, summary } = operation;
+          return `- [\`${id}\`](${operationPath(model, operation)}.md) ${method.toUpperCase()} ${path}: ${summary}`;
+        }),
       ),
     ]),
+    "",
+    "## More",
+    "",
+    ...others.flatMap(({ pages, menu }) => {
+      const listed = new Set(menu.flatMap((item) => ("path" in item ? item.path : [])));
+      return pages
+        .filter(({ path }) => listed.has(path))
+        .map(({ path, title, description }) => `- [${title}](${path}.md): ${description}`);
+    }),
     "",
   ].join("\n");
 }

@@ -1,31 +1,119 @@
 import { Marked } from "marked";
-import type { Tokens } from "marked";
+import type { Token, Tokens } from "marked";
+import { escapeHtml } from "./template.js";
 
-/** Markdown → HTML. Headings can be linked to; links between `.md` files lead to their pages. */
-export function renderMarkdown(markdown: string): string {
-  const taken = new Map<string, number>();
-  const marked = new Marked({
-    renderer: {
-      heading({ tokens, depth, text }: Tokens.Heading) {
-        const html = this.parser.parseInline(tokens);
-        if (depth === 1) return `<h1>${html}</h1>\n`;
-        const id = anchorOf(text, taken);
-        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${html}</a></h${depth}>\n`;
-      },
-    },
-    walkTokens(token) {
-      if (token.type === "link" && !/^[a-z]+:/.test(token.href as string)) {
-        token.href = (token.href as string).replace(/\.md(?=#|$)/, ".html");
-      }
-    },
-  });
-  return marked.parse(markdown, { async: false });
+export interface Heading {
+  depth: number;
+  id: string;
+  text: string;
 }
 
+/** A heading with the plain text up to the next one. The first has depth 1. */
+export interface TextSection extends Heading {
+  body: string;
+}
+
+export interface RenderedMarkdown {
+  html: string;
+  sections: TextSection[];
+}
+
+/** Returns the HTML of a block of code. `title` is what follows the language. */
+export type RenderCode = (code: string, language: string, title: string) => string;
+
+/**
+ * Markdown → HTML. Headings can be linked to; links between `.md` files lead to their pages. Raw HTML is text: what the
+ * contract says comes from elsewhere. Comments are left out.
+ */
+export function renderMarkdown(markdown: string, renderCode: RenderCode = plainCode): RenderedMarkdown {
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth, id }: Tokens.Heading & { id?: string }) {
+        const html = this.parser.parseInline(tokens);
+        if (depth === 1) return `<h1>${html}</h1>\n`;
+        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${html}</a></h${depth}>\n`;
+      },
+      html: ({ text }: Tokens.HTML | Tokens.Tag) => (text.trim().startsWith("<!--") ? "" : escapeHtml(text)),
+      code({ text, lang = "" }: Tokens.Code) {
+        const [language = "", ...title] = lang.split(/\s+/);
+        return renderCode(text, language, title.join(" "));
+      },
+      link({ href, tokens }: Tokens.Link) {
+        const html = this.parser.parseInline(tokens);
+        const target = pageHref(href);
+        return target === undefined ? html : `<a href="${escapeHtml(target)}">${html}</a>`;
+      },
+      // Pages load nothing from other hosts.
+      image: ({ href, text }: Tokens.Image) =>
+        isRelative(href) ? `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">` : escapeHtml(text),
+      table(token: Tokens.Table) {
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>\n`;
+        const head = `<thead>${row(token.header, 'th scope="col"').replaceAll('</th scope="col">', "</th>")}</thead>`;
+        const body = token.rows.map((cells) => row(cells, "td")).join("");
+        return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${head}<tbody>\n${body}</tbody></table></div>\n`;
+      },
+    },
+  });
+  const tokens = marked.lexer(markdown);
+  const sections = sectionsOf(tokens);
+  return { html: marked.parser(tokens), sections };
+}
+
+function plainCode(code: string): string {
+  return `<pre tabindex="0"><code>${escapeHtml(code)}\n</code></pre>\n`;
+}
+
+function isRelative(href: string): boolean {
+  return !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(href);
+}
+
+/** Where a link leads on the site; undefined for schemes that a page may not use. */
+function pageHref(href: string): string | undefined {
+  if (!isRelative(href)) return /^(?:https?|mailto):/i.test(href) ? href : undefined;
+  return href.replace(/\.md(?=#|$)/, ".html");
+}
+
+/** Gives each heading its id, and collects the text below it. */
+function sectionsOf(tokens: Token[]): TextSection[] {
+  const taken = new Map<string, number>();
+  const sections: TextSection[] = [];
+  for (const token of tokens) {
+    if (token.type === "heading") {
+      const { depth, tokens: inline } = token as Tokens.Heading;
+      const text = textOf(inline).trim();
+      const id = anchorOf(text, taken);
+      Object.assign(token, { id });
+      sections.push({ depth, id, text, body: "" });
+    } else {
+      const section = sections.at(-1);
+      if (section !== undefined) section.body += `${textOf([token])} `;
+    }
+  }
+  return sections;
+}
+
+/** The text of tokens, without marks and comments. */
+function textOf(tokens: readonly Token[]): string {
+  return tokens
+    .map((token) => {
+      if (token.type === "table") {
+        const { header, rows } = token as Tokens.Table;
+        return [header, ...rows].map((cells) => cells.map((cell) => textOf(cell.tokens)).join(" ")).join(" ");
+      }
+      if (token.type === "list") return (token as Tokens.List).items.map((item) => textOf(item.tokens)).join(" ");
+      if (token.type === "html") return "";
+      if ("tokens" in token && token.tokens !== undefined) return textOf(token.tokens);
+      return "text" in token ? token.text : token.type === "space" ? " " : "";
+    })
+    .join("");
+}
+
+/** An id in the way of GitHub. Headings of one text are numbered. */
 function anchorOf(text: string, taken: Map<string, number>): string {
   const slug = text
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s-]/gu, "")
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
     .trim()
     .replace(/\s+/g, "-");
   const times = taken.get(slug) ?? 0;

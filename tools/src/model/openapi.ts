@@ -5,6 +5,7 @@ import { UnsupportedSpecError } from "./unsupported-spec-error.js";
 export interface OpenApi {
   openapi: string;
   info: { title: string; version: string; description?: string };
+  servers?: { url: string }[];
   tags?: { name: string; description?: string }[];
   paths: Record<string, PathItem>;
   components?: { schemas?: Record<string, Schema>; securitySchemes?: Record<string, SecurityScheme> } & Record<
@@ -34,6 +35,7 @@ export interface OperationObject {
   "x-heddle-destructive"?: boolean;
   "x-heddle-error-object"?: boolean;
   "x-heddle-extension"?: boolean;
+  "x-heddle-needs-provider"?: boolean;
   "x-heddle-raw-body"?: boolean;
   "x-heddle-streamed-body"?: boolean;
   "x-heddle-max-body-bytes"?: number;

@@ -108,7 +108,8 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
   return jsDoc(texts.join("\n\n"), true);
 }
 
-function jsDoc(text: string, lineBreak = false): string {
+/** A comment of the text; empty for no text. */
+export function jsDoc(text: string, lineBreak = false): string {
   const lines = text.trim().replaceAll("*/", "*\\/").split("\n");
   if (text.trim() === "") return "";
   const end = lineBreak ? "\n" : "";

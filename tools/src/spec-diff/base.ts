@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** What the working tree is compared with. */
 export interface Base {
@@ -11,7 +11,8 @@ export interface Base {
 
 /**
  * The last release of the contract before HEAD; before the first one, the point where this branch left main; on main
- * itself, the commit before. Undefined when there is none of these, as in a fresh or shallow clone, or when it has no spec.
+ * itself, what was pushed, or the commit before. Undefined when there is none of these, as in a fresh or shallow clone,
+ * or when it has no spec.
  */
 export function findBase(repository: string): Base | undefined {
   const release = git(repository, "describe", "--tags", "--abbrev=0", "--match", "@heddle/spec@*");
@@ -27,6 +28,13 @@ export function extractSpec(repository: string, { commit }: Base, directory: str
   const archive = join(directory, "spec.tar");
   execFileSync("git", ["archive", "--format=tar", `--output=${archive}`, commit, "spec"], { cwd: repository });
   execFileSync("tar", ["-xf", archive], { cwd: directory });
+}
+
+/** Files of `.changeset/` that are not in the base, or with another text. */
+export function changesetsSince(repository: string, { commit }: Base): Set<string> {
+  const changed = git(repository, "diff", "--name-only", "--no-renames", commit, "--", ".changeset");
+  const untracked = git(repository, "ls-files", "--others", "--exclude-standard", "--", ".changeset");
+  return new Set(`${changed}\n${untracked}`.split("\n").map((path) => basename(path)));
 }
 
 function branchPoint(repository: string): Base | undefined {

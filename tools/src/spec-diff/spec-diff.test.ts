@@ -5,32 +5,41 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findBase } from "./base.js";
 import { judge, specDiff } from "./spec-diff.js";
+import type { AskedBumps } from "./spec-diff.js";
+import type { Bump } from "../changesets.js";
 import type { Change } from "./rating.js";
 
 const removal: Change = { impact: "major", rule: "operation-removed", location: "GET /a", sentence: "It is removed." };
 const more: Change = { impact: "minor", location: "GET /b", sentence: "added" };
 const words: Change = { impact: "patch", location: "GET /c", sentence: "summary modified" };
 
-test("a breaking change needs a major bump, before 1.0 a minor one", () => {
-  expect(judge("x", [words, removal], "1.2.0", "minor")).toMatchObject({ enough: false });
-  expect(judge("x", [words, removal], "1.2.0", "major")).toMatchObject({ enough: true });
-  expect(judge("x", [words, removal], "0.2.0", "minor")).toMatchObject({ enough: true });
-  expect(judge("x", [words, removal], "0.2.0", "patch")).toMatchObject({ enough: false });
+test("a breaking change needs a changeset of its own that says major for the contract", () => {
+  const enough = (asked: AskedBumps) => judge("x", [words, removal], asked).enough;
+  expect(enough({ pending: "major", ofContract: "minor" })).toBe(false);
+  expect(enough({ pending: "minor", ofContract: undefined })).toBe(false);
+  expect(enough({ pending: "major", ofContract: "major" })).toBe(true);
+});
+
+test("an addition needs a minor bump of the contract or of what has its version", () => {
+  const enough = (pending: Bump | undefined) => judge("x", [words, more], { pending, ofContract: undefined }).enough;
+  expect(["patch", "minor", "major"].map((bump) => enough(bump as Bump))).toEqual([false, true, true]);
+  expect(enough(undefined)).toBe(false);
 });
 
 test("the report lists what breaks first, counts descriptions, and ends with the next step", () => {
-  expect(judge("release @heddle/spec@1.0.0", [words, more, removal, words], "1.0.0", "patch").text).toBe(
+  const asked: AskedBumps = { pending: "minor", ofContract: "patch" };
+  expect(judge("release @heddle/spec@1.0.0", [words, more, removal, words], asked).text).toBe(
     `The contract against release @heddle/spec@1.0.0:
   major  GET /a: It is removed.
   minor  GET /b: added
   patch  2 changes of descriptions and examples
-It needs a major bump; the pending changesets ask for patch.
+It needs a changeset that says major for @heddle/spec; those since then say patch.
 Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and major, and describe what users will notice.`,
   );
 });
 
 test("an unchanged contract needs nothing", () => {
-  expect(judge("x", [], "0.1.0", undefined)).toEqual({
+  expect(judge("x", [], { pending: undefined, ofContract: undefined })).toEqual({
     enough: true,
     text: "The contract against x:\nnothing changed.",
   });
@@ -66,6 +75,22 @@ test("a change of the working tree is compared with the pending changesets", asy
   expect(refused.text).toContain("minor  /version: added");
   expect(refused.enough).toBe(false);
   write(".changeset/new.md", '---\n"@heddle/client": minor\n---\n\nAsk for the version.\n');
+  expect((await specDiff(repository)).enough).toBe(true);
+}, 180_000);
+
+test("on main a pending changeset does not hide a breaking change", async () => {
+  const { repository, write, commit } = await repositoryOf("main");
+  write(".changeset/earlier.md", '---\n"@heddle/spec": major\n---\n\nAn earlier change.\n');
+  commit("earlier");
+  commit("unrelated");
+  write("spec/tracing/openapi.yaml", document("/version"));
+  const hidden = await specDiff(repository);
+  expect(hidden.text).toContain("major  /health");
+  expect(hidden.text).toContain("those since then do not name it");
+  expect(hidden.enough).toBe(false);
+  write(".changeset/other.md", '---\n"@heddle/client": major\n---\n\nOf another package.\n');
+  expect((await specDiff(repository)).enough).toBe(false);
+  write(".changeset/own.md", '---\n"@heddle/spec": major\n---\n\nHealth is gone.\n');
   expect((await specDiff(repository)).enough).toBe(true);
 }, 180_000);
 

@@ -4,9 +4,12 @@ import { basename, join, resolve } from "node:path";
 import { bumpBetween, bumps, larger, readChangesets } from "../changesets.js";
 import type { Bump } from "../changesets.js";
 import { isEntry } from "../entry.js";
-import { extractSpec, findBase } from "./base.js";
+import { changesetsSince, extractSpec, findBase } from "./base.js";
+import type { Base } from "./base.js";
 import { bundle, rateDocuments, requiredBump } from "./rating.js";
 import type { Change } from "./rating.js";
+
+const contract = "@heddle/spec";
 
 export interface Verdict {
   /** False when the pending changesets ask for less than the change of the contract needs. */
@@ -29,22 +32,37 @@ export async function specDiff(repository: string): Promise<Verdict> {
     await bundle(before);
     await bundle(now);
     const changes = await rateDocuments(join(before, "dist"), join(now, "dist"), work);
-    const [old, version] = [versionOf(before), versionOf(now)];
-    const pending = larger(bumpBetween(old, version), pendingBump(repository));
-    return judge(base.name, changes, version, pending);
+    const released = bumpBetween(versionOf(before), versionOf(now));
+    return judge(base.name, changes, askedBumps(repository, base, released));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-/** The report, and whether `pending` suffices for the changes. Before 1.0 a major change asks for a minor bump. */
-export function judge(base: string, changes: Change[], version: string, pending: Bump | undefined): Verdict {
-  const impact = requiredBump(changes);
-  const required = impact === "major" && version.startsWith("0.") ? "minor" : impact;
-  const enough = bumps.indexOf(pending!) >= bumps.indexOf(required!);
+/** The bumps that the changesets ask for. */
+export interface AskedBumps {
+  /** Largest of all pending changesets, for any package that shares the version of the contract. */
+  pending: Bump | undefined;
+  /** Largest of the changesets since the base that name the contract itself. */
+  ofContract: Bump | undefined;
+}
+
+/**
+ * The report, and whether the changesets suffice. A breaking change needs one of its own that says major for
+ * `@heddle/spec`; for everything else the next version has to be large enough.
+ */
+export function judge(base: string, changes: Change[], asked: AskedBumps): Verdict {
+  const required = requiredBump(changes);
+  const given = required === "major" ? asked.ofContract : asked.pending;
+  const enough = bumps.indexOf(given!) >= bumps.indexOf(required!);
   const lines = [`The contract against ${base}:`, ...table(changes)];
   if (!required) lines.push("nothing changed.");
-  else lines.push(`It needs a ${required} bump; the pending changesets ask for ${pending ?? "none"}.`);
+  else if (required !== "major")
+    lines.push(`It needs a ${required} bump; the pending changesets ask for ${given ?? "none"}.`);
+  else {
+    const said = given ? `say ${given}` : "do not name it";
+    lines.push(`It needs a changeset that says major for @heddle/spec; those since then ${said}.`);
+  }
   if (!enough)
     lines.push(
       `Run \`npx -y pnpm@10.34.9 changeset\`, choose @heddle/spec and ${required}, and describe what users will notice.`,
@@ -65,15 +83,19 @@ function table(changes: Change[]): string[] {
   return wording > 0 ? [...rows, `  patch  ${wording} changes of descriptions and examples`] : rows;
 }
 
-/** The largest bump asked for any package that shares the contract's version (`fixed` in the changesets' settings). */
-function pendingBump(repository: string): Bump | undefined {
+/** `released` is the difference between the version of the base and the present one. */
+function askedBumps(repository: string, base: Base, released: Bump | undefined): AskedBumps {
   const { fixed } = JSON.parse(readFileSync(join(repository, ".changeset/config.json"), "utf8")) as {
     fixed: string[][];
   };
-  const group = fixed.find((names) => names.includes("@heddle/spec")) ?? ["@heddle/spec"];
-  return readChangesets(repository)
-    .flatMap((changeset) => group.map((name) => changeset.bumps[name]))
-    .reduce<Bump | undefined>(larger, undefined);
+  const group = fixed.find((names) => names.includes(contract)) ?? [contract];
+  const changesets = readChangesets(repository);
+  const since = changesetsSince(repository, base);
+  const largest = (asked: (Bump | undefined)[]) => asked.reduce<Bump | undefined>(larger, released);
+  return {
+    pending: largest(changesets.flatMap((changeset) => group.map((name) => changeset.bumps[name]))),
+    ofContract: largest(changesets.filter(({ file }) => since.has(file)).map((changeset) => changeset.bumps[contract])),
+  };
 }
 
 function versionOf(spec: string): string {

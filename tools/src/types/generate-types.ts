@@ -1,11 +1,8 @@
 import openapiTS, { astToString } from "openapi-typescript";
 import type { OpenAPI3, OpenAPITSOptions } from "openapi-typescript";
-import { isEntry } from "../entry.js";
-import { documentsIn } from "../model/documents.js";
 import type { Model } from "../model/model.js";
-import { readModel } from "../model/read-model.js";
 import type { Limits, OpenApi } from "../model/openapi.js";
-import { banner, writeFiles } from "../generated-files.js";
+import { banner } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
 import { nameSchemas } from "./named-schemas.js";
 import { withSchemaDocs } from "./schema-docs.js";
@@ -65,12 +62,4 @@ function readonlyType(limits: Limits): string {
     ([name, value]) => `readonly ${name}: ${typeof value === "number" ? "number" : readonlyType(value)}`,
   );
   return `{ ${members.join("; ")} }`;
-}
-
-if (isEntry(import.meta.url)) {
-  const [directory = "dist"] = process.argv.slice(2);
-  for (const name of documentsIn(directory)) {
-    const model = readModel(`${directory}/${name}`);
-    writeFiles(directory, { ...(await specTypes(model)), ...specLimits(model) });
-  }
 }

@@ -10,6 +10,8 @@ const run = promisify(execFile);
 /** A virtualenv of its own in a temporary directory. */
 export interface PythonEnvironment {
   directory: string;
+  /** Path of the interpreter. */
+  python: string;
   /** Runs a program with only the variables given, and `HOME` and `TMPDIR` in the directory; resolves to its exit code. */
   run(args: string[], env: Record<string, string>): Promise<number | null>;
   remove(): void;
@@ -41,6 +43,7 @@ export async function installPython(name: string, packages: string[]): Promise<P
   }
   return {
     directory,
+    python,
     remove,
     async run(args, env) {
       const child = spawn(python, args, {

@@ -113,3 +113,13 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   expect(report.roots.length).toBeGreaterThanOrEqual(5);
   expect(service.unexpected).toEqual([]);
 });
+
+test("the program of the guide records its calls and its evaluation", async () => {
+  const projectId = newProject();
+  const example = new URL("../../../docs/examples/evaluate-with-weave.ts", import.meta.url);
+  const program = { url, key: service.owner_key, args: [projectId], start: "{" };
+  expect(await runProgram(example, program)).toMatchObject({ matches: { true_count: 1 } });
+  const ops: string[] = [];
+  for await (const call of service.tracing().callsQueryStream({ project_id: projectId })) ops.push(call.op_name);
+  expect(ops.filter((name) => /\/op\/(lookUp|reply|matches):/.test(name))).toHaveLength(6);
+});

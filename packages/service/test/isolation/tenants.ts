@@ -9,6 +9,8 @@ import { storeRunnable } from "./runnable-objects.js";
 /** What the samples of the spec name, under other names: one project with everything they make in it. */
 export interface Tenant {
   project_id: string;
+  /** The same text with this tenant's ids in place of those of the samples. */
+  rename(text: string): string;
   /** The sample request of an operation, asking for this tenant's ids in a project, by default its own. */
   request(operation: SpecOperation, project_id?: string): RequestParts;
 }
@@ -85,7 +87,6 @@ export async function seededTenant(
     const parts = withoutExpectations(tenant.request(seed));
     const sent = hidden ? renamed(parts, (text) => text.replace(content, (found) => `${secret} ${found}`)) : parts;
     const response = await send(service, seed, sent, service.owner_key);
-    if (response.status === 501) continue;
     expect([seed.id, response.status, response.text]).toEqual([seed.id, 200, expect.anything()]);
     if (response.text.startsWith("{")) learn(sampleOf(seed, "Response"), JSON.parse(response.text), { digests, names });
   }
@@ -129,19 +130,19 @@ function tenantOf(
   digest: (text: string) => string,
   name: (found: string) => string,
 ): Tenant {
+  const rename = (text: string, target = projectId) => {
+    const [entity = "", project = ""] = target.split("/");
+    return digest(text)
+      .replace(ids.uuid, name)
+      .replace(ids.span, name)
+      .replace(objectName, `questions-${mark}`)
+      .replace(/\bacme\b/g, entity)
+      .replace(/\bdemo\b/g, project);
+  };
   return {
     project_id: projectId,
-    request: (operation, target = projectId) => {
-      const [entity = "", project = ""] = target.split("/");
-      return renamed(sampleRequest(operation), (text) =>
-        digest(text)
-          .replace(ids.uuid, name)
-          .replace(ids.span, name)
-          .replace(objectName, `questions-${mark}`)
-          .replace(/\bacme\b/g, entity)
-          .replace(/\bdemo\b/g, project),
-      );
-    },
+    rename: (text) => rename(text),
+    request: (operation, target) => renamed(sampleRequest(operation), (text) => rename(text, target)),
   };
 }
 

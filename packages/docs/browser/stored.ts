@@ -1,0 +1,17 @@
+// Reading and writing throw where the browser keeps no data, as with pages opened from a file.
+
+export function readStored(name: string): string | undefined {
+  try {
+    return localStorage.getItem(`heddle-docs-${name}`) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function writeStored(name: string, value: string): void {
+  try {
+    localStorage.setItem(`heddle-docs-${name}`, value);
+  } catch {
+    // The choice lasts as long as the page.
+  }
+}

@@ -1,0 +1,198 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import MiniSearch from "minisearch";
+import { buildDocs } from "@heddle/tools/docs";
+import { parseModel } from "@heddle/tools/model";
+import { searchEntries } from "@heddle/tools/search-query";
+import { searchOptions } from "@heddle/tools/search-terms";
+import type { SearchEntry } from "@heddle/tools/search-terms";
+import { contentSecurityPolicy } from "../src/index.js";
+
+const repository = fileURLToPath(new URL("../../..", import.meta.url));
+const spec = join(repository, "spec/dist");
+const models = ["tracing", "training"].map((name) =>
+  parseModel(JSON.parse(readFileSync(join(spec, `${name}.json`), "utf8")), `${name}.json`),
+);
+const output = mkdtempSync(join(tmpdir(), "heddle-docs-"));
+const texts = new Map<string, string>();
+let files: string[] = [];
+let pages: string[] = [];
+
+beforeAll(async () => {
+  await buildDocs({
+    spec,
+    contract: join(repository, "spec"),
+    docs: join(repository, "packages/docs"),
+    output,
+    policy: contentSecurityPolicy,
+  });
+  files = readdirSync(output, { recursive: true, encoding: "utf8" }).filter((name) => /\.\w+$/.test(name));
+  pages = files.filter((name) => name.endsWith(".html"));
+}, 180_000);
+
+afterAll(() => rmSync(output, { recursive: true }));
+
+function read(name: string): string {
+  const text = texts.get(name) ?? readFileSync(join(output, name), "utf8");
+  texts.set(name, text);
+  return text;
+}
+
+const kebab = (id: string) => id.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "-").toLowerCase();
+
+test("each operation has a page and its Markdown, with path, samples, form and errors", () => {
+  for (const { name, operations } of models) {
+    for (const { id, method, path, public: isPublic } of operations) {
+      const markdown = read(`${name}/${kebab(id)}.md`);
+      expect(markdown, id).toContain(`\`${method.toUpperCase()} ${path}\``);
+      expect(markdown, id).toMatch(/```sh curl[^]*```ts TypeScript[^]*```python Python/);
+      if (!isPublic) expect(markdown, id).toMatch(/\(errors\.md#401-\w+\)/);
+      const html = read(`${name}/${kebab(id)}.html`);
+      expect(html, id).toContain(`data-method="${method.toUpperCase()}" data-path="${path}"`);
+    }
+  }
+});
+
+describe("links", () => {
+  test("all lead to a file, and to a place in it; none depends on where the site is", () => {
+    const broken: string[] = [];
+    for (const page of pages) {
+      for (const [, href = ""] of read(page).matchAll(/(?:href|src|data-source|data-index)="([^"]*)"/g)) {
+        if (/^(?:https?|mailto):/.test(href)) continue;
+        const [file = "", anchor] = href.split("#");
+        const target = file === "" ? page : posix.join(dirname(page), file);
+        if (href.startsWith("/") || target.startsWith("..") || !files.includes(target))
+          broken.push(`${page} → ${href}`);
+        else if (anchor && !read(target).includes(`id="${anchor}"`)) broken.push(`${page} → ${href}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
+  test("of the Markdown lead to Markdown and other files of the site", () => {
+    const broken: string[] = [];
+    for (const page of files.filter((name) => name.endsWith(".md") || name === "llms.txt")) {
+      const text = read(page)
+        .replaceAll(/^(`{3,})[^]*?^\1/gm, "")
+        .replaceAll(/`[^`\n]*`/g, "");
+      for (const [, href = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^(?:https?|mailto):|^#/.test(href)) continue;
+        if (!files.includes(posix.join(dirname(page), href.split("#")[0]!))) broken.push(`${page} → ${href}`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+});
+
+describe("pages", () => {
+  test("have nothing inline and load nothing from other hosts", () => {
+    for (const page of pages) {
+      const tags = read(page).match(/<[a-z](?:"[^"]*"|[^>"])*>/g) ?? [];
+      expect(read(page), page).toContain(
+        `http-equiv="Content-Security-Policy" content="${contentSecurityPolicy.replaceAll('"', "&quot;")}"`,
+      );
+      for (const tag of tags) {
+        const names = tag.replaceAll(/"[^"]*"/g, "");
+        expect(names, page).not.toMatch(/^<style|\sstyle=|\son\w+=/);
+        if (/^<(?:script|img|iframe|link|source|video)\b/.test(tag))
+          expect(tag, page).not.toMatch(/="(?:https?:)?\/\//);
+        if (tag.startsWith("<script")) expect(tag, page).toMatch(/ src="/);
+      }
+    }
+    for (const asset of files.filter((name) => /\.(?:css|js)$/.test(name))) {
+      expect(read(asset), asset).not.toMatch(/url\(["']?https?:|@import/);
+    }
+  });
+
+  test("are small", () => {
+    const compressed = (name: string) => statSync(join(output, `${name}.gz`)).size;
+    const heavy = pages.filter((page) => page !== "changelog.html" && compressed(page) > 20_000);
+    expect(heavy).toEqual([]);
+    const operations = pages.filter((page) => files.includes(page.replace(".html", ".md")) && /^tra\w+\//.test(page));
+    const sizes = operations.map(compressed).toSorted((a, b) => a - b);
+    expect(sizes[Math.floor(sizes.length / 2)]).toBeLessThan(9_000);
+    const asset = (name: string) =>
+      compressed(files.find((file) => new RegExp(`^assets.${name}\\.\\w+\\.\\w+$`).test(file))!);
+    expect(asset("page")).toBeLessThan(12_000);
+    expect(asset("style")).toBeLessThan(5_000);
+    expect(compressed("search-index.json")).toBeLessThan(220_000);
+  });
+
+  test("lie compressed next to themselves, when they are large enough", () => {
+    for (const page of pages) {
+      if (read(page).length < 1024) continue;
+      expect(gunzipSync(readFileSync(join(output, `${page}.gz`))).toString("utf8"), page).toBe(read(page));
+      expect(files, page).toContain(`${page}.br`);
+    }
+  });
+
+  test("name the next and the previous page", () => {
+    const html = read("tracing/call-read.html");
+    expect(html).toMatch(/<a rel="prev" href="call-end\.html">/);
+    expect(html).toMatch(/<a rel="next" href="call-start\.html">/);
+  });
+});
+
+describe("search", () => {
+  let index: MiniSearch<SearchEntry>;
+  beforeAll(() => {
+    index = MiniSearch.loadJSON<SearchEntry>(read("search-index.json"), searchOptions);
+  });
+  const top = (text: string, count = 1) =>
+    searchEntries(index, text)
+      .slice(0, count)
+      .map(({ href }) => href);
+
+  test.each(models.flatMap(({ name, operations }) => operations.map(({ id }) => [id, `${name}/${kebab(id)}.html`])))(
+    "finds %s first",
+    (id, page) => {
+      expect(top(id)).toEqual([page]);
+    },
+  );
+
+  test.each([
+    ["refs read batch", "tracing/refs-read-batch.html"],
+    ["/calls/stream_query", "tracing/calls-query-stream.html"],
+    ["stream_query", "tracing/calls-query-stream.html"],
+    ["wb_run_step_end", "tracing/"],
+    ["trace_roots_only", "tracing/"],
+    ["pages of the origin", "guides/"],
+    ["learning_rate", "training/"],
+    ["HEDDLE_CLICKHOUSE_URL", "guides/operating.html"],
+    ["calstart", "tracing/call-start"],
+  ])("finds %s", (text, page) => {
+    expect(top(text, 3).map((href) => href.slice(0, page.length))).toContain(page);
+  });
+
+  test("finds the texts of error responses", () => {
+    expect(top("The database is restarting or overloaded", 2)).toContain("tracing/errors.html#503-unavailable");
+  });
+
+  test("finds nothing for what is not there, and for no words", () => {
+    expect(searchEntries(index, "zzzyqwx")).toEqual([]);
+    expect(searchEntries(index, " - ")).toEqual([]);
+  });
+});
+
+test("programs find every page and both documents in llms.txt", () => {
+  const text = read("llms.txt");
+  for (const { name, operations } of models) {
+    expect(read(`openapi/${name}.json`)).toBe(readFileSync(join(spec, `${name}.json`), "utf8"));
+    expect(read(`openapi/${name}.yaml`)).toMatch(/^openapi: 3\.1/);
+    for (const { id } of operations) expect(text).toContain(`[\`${id}\`](${name}/${kebab(id)}.md)`);
+  }
+  for (const page of ["guides/getting-started", "tracing/types", "tracing/errors", "training/errors", "changelog"])
+    expect(text).toContain(`(${page}.md)`);
+});
+
+test("names every setting of the service, with its default", () => {
+  const config = readFileSync(join(repository, "packages/service/src/config.ts"), "utf8");
+  const settings = [...config.matchAll(/^ {2}(HEDDLE_\w+): \{\s*default: "([^"]*)"/gm)];
+  expect(settings.length).toBeGreaterThan(5);
+  const guide = readFileSync(join(repository, "packages/docs/guides/operating.md"), "utf8").replaceAll("`", "");
+  for (const [, name, value] of settings) expect(guide).toContain(`| ${name} | ${value} |`);
+});

@@ -1,0 +1,42 @@
+/** One page of the site, before it is rendered. */
+export interface Page {
+  /** Its address below the root of the site, without an extension: `tracing/call-start`. */
+  path: string;
+  title: string;
+  /** One sentence or paragraph of plain text, for lists and for search engines. */
+  description: string;
+  markdown: string;
+  /** What readers search for besides the text: operation id and path. */
+  keywords?: string;
+  /** Ids of the sections that are not searched, because other pages have the same text. */
+  unindexed?: readonly string[];
+  /** HTML that follows a section, given by its id. */
+  insert?: { after: string; html: string };
+}
+
+/** Pages of one kind, in reading order. Each page has one entry in the menu. */
+export interface Section {
+  /** One or two words, for menus. */
+  title: string;
+  /** Entries of the menu: pages, or lists of pages under a title. */
+  menu: (MenuGroup | MenuEntry)[];
+  pages: Page[];
+}
+
+interface MenuGroup {
+  title: string;
+  entries: MenuEntry[];
+}
+
+export interface MenuEntry {
+  title: string;
+  path: string;
+}
+
+/** `callStart` → `call-start`, `Reading lists` → `reading-lists`. */
+export function kebabCase(text: string): string {
+  return text
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, "-")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .toLowerCase();
+}

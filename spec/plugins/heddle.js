@@ -47,6 +47,39 @@ function sharedResponses() {
   };
 }
 
+/** Adds the headers of the document's `x-heddle-response-headers` to every response. */
+function sharedHeaders() {
+  let shared = {};
+  let directory = "";
+  const complete = new Set();
+  const add = (response, { location, report }) => {
+    if (complete.has(response)) return;
+    complete.add(response);
+    const added = {};
+    for (const [name, { $ref }] of Object.entries(shared)) {
+      if (response.headers?.[name] !== undefined) {
+        const message = `Leave out this header: ${name} is added to every response.`;
+        report({ message, location: location.child(["headers", name]).key() });
+      }
+      added[name] = { $ref: refFrom(location.source.absoluteRef, join(directory, $ref)) };
+    }
+    if (Object.keys(added).length > 0) response.headers = { ...added, ...response.headers };
+  };
+  return {
+    Root(root, { location, report, resolve }) {
+      shared = root["x-heddle-response-headers"] ?? {};
+      directory = dirname(location.source.absoluteRef);
+      delete root["x-heddle-response-headers"];
+      // The walk does not reach the responses that `sharedResponses` adds.
+      for (const entry of Object.values(root["x-heddle-responses"] ?? {}).flatMap(Object.values)) {
+        const { node, location: found } = resolve(entry);
+        if (node !== undefined) add(node, { location: found, report });
+      }
+    },
+    Response: add,
+  };
+}
+
 /**
  * Shows the examples `<operationId>Request` and `<operationId>Response` at the request body and the response "200",
  * before those the operation states. For `paths/<group>.yaml` they are in `examples/<group>.yaml`. Of several media
@@ -82,5 +115,11 @@ function refFrom(file, target) {
 
 export default () => ({
   id: "heddle",
-  preprocessors: { oas3: { "shared-responses": sharedResponses, "named-examples": namedExamples } },
+  preprocessors: {
+    oas3: {
+      "shared-headers": sharedHeaders,
+      "shared-responses": sharedResponses,
+      "named-examples": namedExamples,
+    },
+  },
 });

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { banner, writeFiles } from "./generated-files.js";
+import { banner, removeOtherFiles, writeFiles } from "./generated-files.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-write-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -13,6 +13,12 @@ test("a file is written once, and not again while its text stays the same", () =
   expect(writeFiles(directory, { "b.ts": "b", "deep/a.ts": "changed" })).toEqual(["deep/a.ts"]);
   expect(statSync(join(directory, "b.ts")).mtimeMs).toBe(1000);
   expect(readFileSync(join(directory, "deep/a.ts"), "utf8")).toBe("changed");
+});
+
+test("a file of an earlier run that is not written any more is removed", () => {
+  writeFiles(directory, { "kept.ts": "k", "deep/gone.ts": "g" });
+  removeOtherFiles(directory, { "kept.ts": "k" });
+  expect([existsSync(join(directory, "kept.ts")), existsSync(join(directory, "deep/gone.ts"))]).toEqual([true, false]);
 });
 
 test("the banner names the source of a file and the command that rewrites it", () => {

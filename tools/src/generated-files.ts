@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
 
 /** First line of every generated file. `source` is the file name of the document it is generated from. */
 export function banner(source: string): string {
@@ -16,6 +16,14 @@ export type Files = Record<string, string>;
 export function writeFiles(directory: string, files: Files): string[] {
   const names = Object.keys(files).toSorted();
   return names.filter((name) => writeIfChanged(join(directory, name), files[name] ?? ""));
+}
+
+/** Removes what an earlier run wrote below `directory` and this one does not: modules of groups that are gone. */
+export function removeOtherFiles(directory: string, files: Files): void {
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !(relative(directory, path).replaceAll(sep, "/") in files)) rmSync(path);
+  }
 }
 
 function writeIfChanged(path: string, text: string): boolean {

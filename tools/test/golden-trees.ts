@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { clientFiles } from "../src/client/generate-client.js";
+import { planFiles } from "../src/conformance/generate-plan.js";
 import { referenceSection } from "../src/docs/reference/reference.js";
 import type { Model } from "../src/model/model.js";
 import { readModel } from "../src/model/read-model.js";
@@ -17,6 +18,7 @@ export const generators: Record<string, (model: Model) => Files | Promise<Files>
   types: specTypes,
   client: clientFiles,
   "server-stub": stubFiles,
+  conformance: planFiles,
   samples: sampleFiles,
   docs: docsFiles,
 };

@@ -10,8 +10,14 @@ describe.each(Object.entries(generators))("%s makes of the small document", asyn
   const files = await generate(goldenModel());
 
   test("exactly these files", () => {
-    const kept = existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: "utf8" }) : [];
-    expect(Object.keys(files).toSorted(), fix).toEqual(kept.toSorted());
+    const kept = existsSync(directory) ? readdirSync(directory, { recursive: true, withFileTypes: true }) : [];
+    const paths = kept.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    expect(
+      Object.keys(files)
+        .map((file) => join(directory, file))
+        .toSorted(),
+      fix,
+    ).toEqual(paths.toSorted());
   });
 
   test.each(Object.keys(files))("%s", (file) => {

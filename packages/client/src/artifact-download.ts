@@ -1,5 +1,7 @@
 import type { ProgressOptions } from "./artifact-progress.js";
 import type { Connection } from "./connection.js";
+import { describeCause } from "./cause.js";
+import { HeddleApiError } from "./error.js";
 import { exchange } from "./exchange.js";
 import { getArtifactVersion, listArtifactFiles } from "./generated/training.js";
 import type { ListArtifactFilesInput, ListArtifactFilesResult } from "./generated/training.js";
@@ -51,9 +53,15 @@ async function* read(
   let bytes = 0;
   for (let attempt = 0; ; attempt++) {
     const range = bytes === 0 ? {} : { Range: `bytes=${bytes}-` };
-    const outgoing = withQuery(operation, { ...version, path, ...range }, { headers: ["Range"] });
-    const { data, deadline } = await exchange(connection, outgoing, options, "stream");
-    const reader = (data as ReadableStream<Uint8Array> | null)?.getReader();
+    const outgoing = withQuery(
+      "downloadArtifactFile",
+      operation,
+      { ...version, path, ...range },
+      { headers: ["Range"] },
+    );
+    const { data, response, deadline } = await exchange(connection, outgoing, options, (begun) => begun.body);
+    const reader = data?.getReader();
+    let cause: unknown;
     try {
       for (;;) {
         const { value, done } = (await reader?.read()) ?? { done: true };
@@ -65,11 +73,14 @@ async function* read(
       if (bytes === size_bytes) return;
     } catch (error) {
       options.signal?.throwIfAborted();
-      if (attempt >= retries) throw error;
+      cause = error;
     } finally {
       void reader?.cancel().catch(() => undefined);
       deadline.release();
     }
-    if (attempt >= retries) throw new Error(`${path} ended after ${bytes} of ${size_bytes} bytes`);
+    if (attempt < retries) continue;
+    const why = cause === undefined ? "" : `: ${describeCause(cause, connection.host).text}`;
+    const reason = `${path} ended after ${bytes} of ${size_bytes} bytes${why}`;
+    throw new HeddleApiError(outgoing, { headers: response.headers, cause, reason });
   }
 }

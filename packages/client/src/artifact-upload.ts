@@ -1,7 +1,7 @@
 import type { ProgressOptions } from "./artifact-progress.js";
 import type { Connection } from "./connection.js";
-import { exchange } from "./exchange.js";
 import { commitArtifact, findArtifactContents } from "./generated/training.js";
+import { readJson } from "./json.js";
 import type { CommitArtifactInput, CommitArtifactResult, UploadArtifactContentResult } from "./generated/training.js";
 
 /** A version to make, with its files by path. Content on disk is a `Blob` too: `fs.openAsBlob` does not read it at once. */
@@ -76,17 +76,15 @@ async function send(
   options: ProgressOptions,
 ): Promise<UploadArtifactContentResult> {
   const outgoing = {
+    operationId: "uploadArtifactContent",
     operation: "POST /v1/artifact-contents/{entity}/{project}",
-    params: { path: where, query: sha256 === undefined ? {} : { sha256 } },
+    path: where,
+    query: { sha256 },
     headers: { "content-type": "application/octet-stream" },
-    body: blob,
-    // Called for every try, because a stream is read once.
-    bodySerializer: () => (streamsRequests ? counted(blob, report) : blob),
+    body: () => (streamsRequests ? counted(blob, report) : blob),
     duplex: "half" as const,
   };
-  const { data, deadline } = await exchange(connection, outgoing, { timeout: 0, ...options }, "json");
-  deadline.release();
-  const stored = data as UploadArtifactContentResult;
+  const stored = await readJson<UploadArtifactContentResult>(connection, outgoing, { timeout: 0, ...options });
   if (stored.size_bytes !== blob.size) throw new Error(`${path} has changed while it was sent`);
   return stored;
 }

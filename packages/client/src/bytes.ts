@@ -1,8 +1,8 @@
 import type { Connection, RequestOptions } from "./connection.js";
-import type { OutgoingRequest } from "./exchange.js";
 import { exchange } from "./exchange.js";
 import type { InputLocations } from "./outgoing.js";
 import { sortInput } from "./outgoing.js";
+import type { OutgoingRequest, RequestBody } from "./request.js";
 
 /** A body that is sent as it is. */
 export interface RawBodyInput<MediaType extends string = string> {
@@ -13,18 +13,20 @@ export interface RawBodyInput<MediaType extends string = string> {
 
 /** An operation whose body is sent as it is. */
 export function withBytes(
+  operationId: string,
   operation: string,
   mediaType: string,
-  input: RawBodyInput,
+  { body, mediaType: chosen = mediaType, ...input }: RawBodyInput,
   locations?: InputLocations,
 ): OutgoingRequest {
-  const { path, query, headers, rest } = sortInput(operation, input, locations);
+  const { path, query, headers } = sortInput(operation, input, locations);
   return {
+    operationId,
     operation,
-    headers: { ...headers, "content-type": input.mediaType ?? mediaType },
-    params: { path, query },
-    body: rest.body,
-    bodySerializer: (body) => body,
+    path,
+    query,
+    headers: { ...headers, "content-type": chosen },
+    body: () => body as RequestBody,
   };
 }
 
@@ -34,8 +36,7 @@ export async function readBytes(
   outgoing: OutgoingRequest,
   options: RequestOptions = {},
 ): Promise<Uint8Array> {
-  const { data, deadline } = await exchange(connection, outgoing, options, "arrayBuffer");
+  const { data, deadline } = await exchange(connection, outgoing, options, (response) => response.arrayBuffer());
   deadline.release();
-  // Undefined is a response without content.
-  return new Uint8Array((data as ArrayBuffer | undefined) ?? []);
+  return new Uint8Array(data);
 }

@@ -1,6 +1,3 @@
-import type { Client } from "openapi-fetch";
-import createClient from "openapi-fetch";
-
 export interface ClientOptions {
   /** Where the service listens, for example `http://127.0.0.1:4680`. */
   baseUrl: string;
@@ -22,27 +19,41 @@ export interface ClientOptions {
 export interface RequestOptions {
   /** Aborts the request, its waits between tries, and a stream at any point. */
   signal?: AbortSignal;
+  /** As in the options of the client. */
   timeout?: number;
+  /** As in the options of the client. */
   retries?: number;
+  /** Sent with this request, in place of those of the client with the same names. */
   headers?: Record<string, string>;
   /**
    * Names the logical write, so that sending it twice writes once. Default: a new UUID per call, the same for all its
    * tries.
    */
   retryId?: string;
+  /**
+   * Called with status, headers and request id of each successful response: once, for a stream when it begins, for a
+   * cursor list once per page. Those of an error are properties of the `HeddleApiError`.
+   */
+  onResponse?: (response: ResponseInfo) => void;
 }
 
-// Any operation: the generated functions have the types of each.
-interface AnyOperation {
-  requestBody?: { content: { "application/json": unknown } };
-  responses: { 200: { content: { "application/json": unknown } } };
+/** A successful response without its body. */
+export interface ResponseInfo {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Value of the `x-request-id` header, by which the service's log names the request. */
+  readonly requestId: string | undefined;
 }
-type Paths = Record<string, Record<"get" | "put" | "post" | "delete" | "patch", AnyOperation>>;
 
 /** What the generated functions take as their first argument. Made by `connectTracing` and `connectTraining`. */
 export interface Connection<Interface extends string = string> {
   readonly interface: Interface;
-  readonly http: Client<Paths>;
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  /** Name and port, for messages. */
+  readonly host: string;
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly headers: Readonly<Record<string, string | undefined>>;
   readonly retries: number;
   readonly timeout: number;
 }
@@ -52,13 +63,16 @@ export function connect<Interface extends string>(
   authorization: string | undefined,
   { baseUrl, fetch, headers, retries = 3, timeout = 60_000 }: ClientOptions,
 ): Connection<Interface> {
-  // Throws for a URL that this runtime cannot fetch; otherwise every request would be retried as a network failure.
-  void new Request(baseUrl);
-  const http = createClient<Paths>({
-    baseUrl,
+  // Throws for a URL that this runtime cannot fetch, before the first request.
+  const { url } = new Request(baseUrl);
+  return {
+    interface: name,
+    host: new URL(url).host,
+    baseUrl: baseUrl.replace(/\/$/, ""),
     // Looked up per request, so that a global fetch that is replaced later (instrumentation) is used.
     fetch: fetch ?? ((request) => globalThis.fetch(request)),
     headers: { authorization, ...headers },
-  });
-  return { interface: name, http, retries, timeout };
+    retries,
+    timeout,
+  };
 }

@@ -10,12 +10,16 @@ export interface Deadline {
 // Not `AbortSignal.any`: in Node 20 every combined signal stays with its source until that one is collected.
 export function startDeadline(milliseconds: number, callerSignal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
-  const forward = () => controller.abort(callerSignal?.reason);
   const responseStarted = () => clearTimeout(timer);
-  const timer =
-    milliseconds > 0
-      ? setTimeout(() => controller.abort(new Error(`no response within ${milliseconds} ms`)), milliseconds)
-      : undefined;
+  const forward = () => {
+    responseStarted();
+    controller.abort(callerSignal?.reason);
+  };
+  const expire = () =>
+    controller.abort(
+      new DOMException(`no response within ${milliseconds} ms, which the option "timeout" sets`, "TimeoutError"),
+    );
+  const timer = milliseconds > 0 ? setTimeout(expire, milliseconds) : undefined;
   if (callerSignal?.aborted) forward();
   callerSignal?.addEventListener("abort", forward);
   return {

@@ -1,53 +1,80 @@
+import { describeCause } from "./cause.js";
+import { excerpt } from "./excerpt.js";
+
+/** The operation that failed. */
+export interface FailedOperation {
+  readonly operationId: string;
+  readonly operation: string;
+}
+
 /** What is known about a failure when the error is made. */
 export interface FailureDetails {
-  operation: string;
+  /** 0 without a complete response. */
   status?: number;
-  body?: unknown;
   headers?: Headers;
+  body?: unknown;
+  /** Default: what the body says, else the cause. */
+  reason?: string;
   cause?: unknown;
+  /** Host that was addressed, for the message of a cause that does not name it. */
+  host?: string;
 }
 
 /**
- * The one error of this client: the service rejected the request, or there was no usable response.
+ * The one error of this client: the service rejected the request, or there was no usable response. The predicates
+ * `isNotFound`, `isConflict`, `isRateLimited`, `isConnectionError`… tell the kinds apart.
  *
- * `status` is the HTTP status, or 0 when there was no response (network failure, timeout, a stream cut short).
- * `cause` has the reason. An abort through your own signal is not a HeddleApiError: the signal's reason is thrown as it is.
+ * An abort through your own signal is not a HeddleApiError: the signal's reason is thrown as it is.
  *
  * ```ts
  * try { await tracing.objRead({ project_id, object_id, digest }); }
- * catch (error) { if (error instanceof HeddleApiError && error.status === 404) return undefined; throw error; }
+ * catch (error) { if (isNotFound(error, "objRead")) return error.body.deleted_at; throw error; }
  * ```
  */
-export class HeddleApiError extends Error {
+export class HeddleApiError<Body = unknown> extends Error {
   override readonly name = "HeddleApiError";
-  /** Method and path as the spec names them, for example `POST /obj/read`. */
+  /** The operation as the specification and the methods name it, for example `objRead`. */
+  readonly operationId: string;
+  /** Method and path as the specification names them, for example `POST /obj/read`. */
   readonly operation: string;
+  /** The HTTP status; 0 without a complete response: a network failure, a timeout, a stream that ended early. */
   readonly status: number;
-  /** One sentence: what the service gave as `reason` or `detail`, else the status. */
+  /** One sentence: what the service gave as `reason` or `detail`, else what happened to the connection. */
   readonly reason: string;
-  /** The parsed body of the response, or its text when it is not JSON; extras such as `deleted_at` are found here. */
-  readonly body: unknown;
-  /** Value of the `x-request-id` header, if the service sent one. */
+  /** The parsed body of the response, or its text when it is not JSON; undefined without a response. */
+  readonly body: Body;
+  /** Headers of the response; undefined without one. */
+  readonly headers: Headers | undefined;
+  /** Value of the `x-request-id` header, by which the service's log names the request. */
   readonly requestId: string | undefined;
-  /** Seconds the service asks to wait before another try. */
+  /** Seconds the service asks to wait before another attempt. */
   readonly retryAfter: number | undefined;
+  /** Code of a network failure as the runtime names it, for example `ECONNREFUSED`; `TimeoutError` for a time limit. */
+  readonly code: string | undefined;
 
-  constructor({ operation, status = 0, body, headers, cause }: FailureDetails) {
-    const reason = reasonOf(body) || (cause instanceof Error ? cause.message : `HTTP status ${status}`);
-    super(`${operation}: ${status ? `${status} ` : ""}${reason}`, { cause });
+  constructor({ operationId, operation }: FailedOperation, details: FailureDetails) {
+    const { status = 0, headers, body, cause, host } = details;
+    const failure = cause === undefined ? undefined : describeCause(cause, host);
+    const reason = details.reason || reasonOf(body) || failure?.text || `HTTP status ${status}`;
+    const requestId = headers?.get("x-request-id") ?? undefined;
+    const outcome = status ? `: ${status} ${reason}` : ` failed: ${reason}`;
+    super(operation + outcome + (requestId && status >= 500 ? ` (request id ${requestId})` : ""), { cause });
+    this.operationId = operationId;
     this.operation = operation;
     this.status = status;
     this.reason = reason;
-    this.body = body;
-    this.requestId = headers?.get("x-request-id") ?? undefined;
+    this.body = body as Body;
+    this.headers = headers;
+    this.requestId = requestId;
     this.retryAfter = secondsToWait(headers?.get("retry-after"));
+    this.code = failure?.code;
   }
 }
 
 // {"reason"} is the tracing interface, {"detail"} the training interface and every validation error,
-// {"error": {"message"}} chat completions.
+// {"error": {"message"}} chat completions. Text is what a proxy sends.
 function reasonOf(body: unknown): string {
-  if (typeof body === "string") return body;
+  if (typeof body === "string") return excerpt(body);
   const { reason, detail, error, message } = (body ?? {}) as Record<string, unknown>;
   if (Array.isArray(detail)) return detail.map(({ loc, msg }) => `${loc?.join(".")}: ${msg}`).join("; ");
   if (error) return reasonOf(error);

@@ -1,7 +1,7 @@
 import type { Connection, RequestOptions } from "./connection.js";
 import { HeddleApiError } from "./error.js";
-import type { OutgoingRequest } from "./exchange.js";
-import { parseItem, readLines } from "./lines.js";
+import { readItems } from "./items.js";
+import type { OutgoingRequest } from "./request.js";
 
 /**
  * An operation whose response is server-sent events: the JSON of each event's data, up to `[DONE]`.
@@ -12,20 +12,25 @@ export async function* readEvents<Item>(
   outgoing: OutgoingRequest,
   options: RequestOptions = {},
 ): AsyncGenerator<Item, void, undefined> {
-  const { operation } = outgoing;
+  for await (const item of readItems(connection, outgoing, options, eventData())) {
+    const { error } = item as { error?: { code?: unknown } };
+    if (error) throw new HeddleApiError(outgoing, { status: Number(error.code) || 500, body: item });
+    yield item as Item;
+  }
+}
+
+function eventData() {
   let data: string[] = [];
-  for await (const lines of readLines(connection, outgoing, options)) {
-    for (const line of lines) {
+  return {
+    end: "[DONE]",
+    itemOf(line: string) {
       // Lines may end in CR LF; names other than data (event, id, retry, comments) carry nothing here.
       const text = line.endsWith("\r") ? line.slice(0, -1) : line;
       if (text.startsWith("data:")) data.push(text.slice(text[5] === " " ? 6 : 5));
-      if (text !== "" || data.length === 0) continue;
+      if (text !== "" || data.length === 0) return undefined;
       const event = data.join("\n");
       data = [];
-      if (event === "[DONE]") return;
-      const item = parseItem(event, operation) as { error?: { code?: unknown } };
-      if (item.error) throw new HeddleApiError({ operation, status: Number(item.error.code) || 0, body: item });
-      yield item as Item;
-    }
-  }
+      return event;
+    },
+  };
 }

@@ -1,12 +1,17 @@
-import type { OutgoingRequest } from "./exchange.js";
 import type { InputLocations } from "./outgoing.js";
 import { sortInput } from "./outgoing.js";
+import type { OutgoingRequest } from "./request.js";
 
 type Part = string | number | boolean | Blob | Uint8Array<ArrayBuffer> | null | undefined;
 
 /** An operation with a multipart body. A `File` names its part's file; other bytes go under the name `blob`. */
-export function withForm(operation: string, input: object, locations?: InputLocations): OutgoingRequest {
-  const { path, query, headers, rest } = sortInput(operation, input, locations);
+export function withForm(
+  operationId: string,
+  operation: string,
+  input: object,
+  locations?: InputLocations,
+): OutgoingRequest {
+  const { rest, ...sorted } = sortInput(operation, input, locations);
   const form = new FormData();
   for (const [name, part] of Object.entries(rest) as [string, Part][]) {
     if (part === undefined || part === null) continue;
@@ -14,5 +19,5 @@ export function withForm(operation: string, input: object, locations?: InputLoca
     else if (part instanceof Blob) form.append(name, part);
     else form.append(name, String(part));
   }
-  return { operation, headers, params: { path, query }, body: form };
+  return { operationId, operation, ...sorted, body: () => form };
 }

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { closed, startScript, startServer } from "../test/http-server.js";
 import type { RequestOptions } from "./connection.js";
 import { connect } from "./connection.js";
-import { HeddleApiError } from "./error.js";
 import { readJsonLines } from "./json-lines.js";
 import { withJson } from "./outgoing.js";
 
@@ -13,7 +12,7 @@ interface Item {
 }
 
 function read(baseUrl: string, options?: RequestOptions) {
-  const outgoing = withJson("POST /calls/stream_query", { project_id: "acme/demo" });
+  const outgoing = withJson("act", "POST /calls/stream_query", { project_id: "acme/demo" });
   return readJsonLines<Item>(connect("tracing", undefined, { baseUrl }), outgoing, options);
 }
 
@@ -97,7 +96,7 @@ test("an abort reaches a body that does not know the signal", async () => {
   let cancelled = false;
   const fetch = async () => new Response(new ReadableStream({ cancel: () => void (cancelled = true) }));
   const connection = connect("tracing", undefined, { baseUrl: "http://in-process", fetch });
-  const items = readJsonLines(connection, withJson("POST /x"), { signal: controller.signal });
+  const items = readJsonLines(connection, withJson("act", "POST /x"), { signal: controller.signal });
   setTimeout(() => controller.abort(new Error("enough")), 10);
   await expect(items.next()).rejects.toThrow("enough");
   expect(cancelled).toBe(true);
@@ -118,9 +117,22 @@ test("a stream that is cut off is an error, not an end", async () => {
   });
   const items = read(cut.baseUrl);
   expect(await items.next()).toMatchObject({ value: { n: 1 } });
-  await expect(items.next()).rejects.toBeInstanceOf(HeddleApiError);
+  await expect(items.next()).rejects.toThrow(
+    /^POST \/calls\/stream_query failed: the stream ended after 1 item: .*127\.0\.0\.1:\d+/,
+  );
   const short = await startScript([200, {}, '{"n":1}\n{"n":']);
-  await expect(collect(read(short.baseUrl))).rejects.toThrow("cut short");
+  const ended = collect(read(short.baseUrl));
+  await expect(ended).rejects.toThrow("the stream ended after 1 item, in the middle of the next");
+  await expect(ended).rejects.toMatchObject({ name: "HeddleApiError", status: 0 });
+});
+
+test("what is not an item is an error that shows it", async () => {
+  const broken = await startScript([200, {}, '{"n":1}\noops\n{"n":3}\n']);
+  await expect(collect(read(broken.baseUrl))).rejects.toThrow("200 item 2 of the stream is not JSON: oops");
+  const page = await startScript([200, { "content-type": "text/html" }, "<!doctype html>\n<title>Log in</title>"]);
+  await expect(collect(read(page.baseUrl))).rejects.toThrow(
+    "POST /calls/stream_query: 200 text/html instead of JSON: <!doctype html> <title>Log in</title>",
+  );
 });
 
 test("an error before the first item is thrown, and a request to a busy service is sent again", async () => {

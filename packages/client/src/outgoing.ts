@@ -1,4 +1,4 @@
-import type { OutgoingRequest } from "./exchange.js";
+import type { OutgoingRequest } from "./request.js";
 
 /** The inputs that are query parameters or headers. Those of the path follow from the names in its braces. */
 export interface InputLocations {
@@ -7,15 +7,26 @@ export interface InputLocations {
 }
 
 /** An operation without a body: what is not in the path goes into the query. */
-export function withQuery(operation: string, input: object = {}, locations?: InputLocations): OutgoingRequest {
+export function withQuery(
+  operationId: string,
+  operation: string,
+  input: object = {},
+  locations?: InputLocations,
+): OutgoingRequest {
   const { path, headers, rest } = sortInput(operation, input, locations);
-  return { operation, headers, params: { path, query: rest } };
+  return { operationId, operation, path, query: rest, headers };
 }
 
 /** An operation with a JSON body: the inputs that are not in the path, query or headers are the body. */
-export function withJson(operation: string, input: object = {}, locations?: InputLocations): OutgoingRequest {
+export function withJson(
+  operationId: string,
+  operation: string,
+  input: object = {},
+  locations?: InputLocations,
+): OutgoingRequest {
   const { path, query, headers, rest } = sortInput(operation, input, locations);
-  return { operation, headers, params: { path, query }, body: rest };
+  const body = () => JSON.stringify(rest);
+  return { operationId, operation, path, query, headers: { "content-type": "application/json", ...headers }, body };
 }
 
 /** Sorts the properties of an operation's input object into path, query, headers and the rest. */

@@ -11,7 +11,11 @@ import { retryDelay } from "./retry.js";
 const soon = { "retry-after": "0" };
 
 function write(baseUrl: string, options?: RequestOptions) {
-  return readJson(connect("tracing", undefined, { baseUrl }), withJson("POST /call/start", { start: {} }), options);
+  return readJson(
+    connect("tracing", undefined, { baseUrl }),
+    withJson("act", "POST /call/start", { start: {} }),
+    options,
+  );
 }
 
 test.for([408, 429, 500, 502, 503, 504])("a write that meets %i once succeeds", async (status) => {
@@ -39,11 +43,24 @@ test("all tries of one write carry one retry id, two writes carry two, a read ca
   await write(baseUrl);
   await write(baseUrl);
   await write(baseUrl, { retryId: "mine" });
-  await readJson(connect("tracing", undefined, { baseUrl }), withQuery("GET /health"));
+  await readJson(connect("tracing", undefined, { baseUrl }), withQuery("act", "GET /health"));
   const ids = requests.map((request) => request.headers["x-weave-retry-id"]);
   expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(ids).toEqual([ids[0], ids[0], ids[0], ids[3], "mine", undefined]);
   expect(ids[3]).not.toBe(ids[0]);
+});
+
+test("a request that cannot be made is not sent, and says what is wrong", async () => {
+  const { baseUrl, requests } = await startScript([200, {}, "{}"]);
+  const connection = connect("tracing", undefined, { baseUrl });
+  const dots = readJson(connection, withQuery("act", "DELETE /v1/artifacts/{name}", { name: ".." }));
+  await expect(dots).rejects.toThrow('DELETE /v1/artifacts/{name}: name must not be empty, "." or ".."');
+  const missing = readJson(connection, withQuery("act", "DELETE /v1/artifacts/{name}", {}));
+  await expect(missing).rejects.toThrow("name must not be empty");
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
+  await expect(readJson(connection, withJson("act", "POST /call/start", circular))).rejects.toThrow(/circular/i);
+  expect(requests).toHaveLength(0);
 });
 
 test("tries end after the configured number, with the last error", async () => {
@@ -78,14 +95,14 @@ test("a port without a server is a HeddleApiError with status 0 and the cause", 
 
 test("a request whose response is not JSON is not sent again", async () => {
   const { baseUrl, requests } = await startScript([200, {}, "<html>"]);
-  await expect(write(baseUrl)).rejects.toMatchObject({ status: 0, cause: { name: "SyntaxError" } });
+  await expect(write(baseUrl)).rejects.toMatchObject({ status: 200, cause: { name: "SyntaxError" } });
   expect(requests).toHaveLength(1);
 });
 
 test("an attempt that takes too long ends with that reason", async () => {
   const { baseUrl } = await startServer(() => undefined);
   const failure = write(baseUrl, { timeout: 30, retries: 0 });
-  await expect(failure).rejects.toThrow("POST /call/start: no response within 30 ms");
+  await expect(failure).rejects.toThrow("POST /call/start failed: no response within 30 ms");
 });
 
 test("an abort is the signal's own reason, during an attempt and while waiting for the next", async () => {
@@ -105,23 +122,25 @@ test("an abort is the signal's own reason, during an attempt and while waiting f
 });
 
 test("waits double from half a second to eight, with up to half of it taken off at random", () => {
-  const error = new HeddleApiError({ operation: "GET /", status: 500 });
+  const error = new HeddleApiError(outgoing, { status: 500 });
   for (const [attempt, longest] of [500, 1000, 2000, 4000, 8000, 8000].entries()) {
-    const delay = retryDelay(error, null, attempt)!;
+    const delay = retryDelay(error, attempt)!;
     expect(delay).toBeGreaterThanOrEqual(longest / 2);
     expect(delay).toBeLessThanOrEqual(longest);
   }
 });
 
+const outgoing = { operationId: "act", operation: "GET /" };
+
 function after(value: string): HeddleApiError {
-  return new HeddleApiError({ operation: "GET /", status: 429, headers: new Headers({ "retry-after": value }) });
+  return new HeddleApiError(outgoing, { status: 429, headers: new Headers({ "retry-after": value }) });
 }
 
 test("Retry-After is obeyed in seconds and as a date, and left to the caller when longer than a minute", () => {
-  expect(retryDelay(after("7"), null, 0)).toBe(7_000);
+  expect(retryDelay(after("7"), 0)).toBe(7_000);
   const inAnHour = after(new Date(Date.now() + 3_600_000).toUTCString());
   expect(inAnHour.retryAfter).toBeGreaterThan(3_590);
-  expect(retryDelay(inAnHour, null, 0)).toBeUndefined();
+  expect(retryDelay(inAnHour, 0)).toBeUndefined();
   expect(after(new Date(Date.now() - 1_000).toUTCString()).retryAfter).toBe(0);
   expect(after("soon").retryAfter).toBeUndefined();
 });

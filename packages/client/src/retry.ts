@@ -5,20 +5,24 @@ const maxDelay = 8_000;
 const maxRetryAfter = 60;
 
 /**
+ * Whether another attempt may succeed: without a response, and for 408, 429 and 5xx except 501. The `x-should-retry`
+ * header overrides the status.
+ */
+export function mayPass({ status, headers }: HeddleApiError): boolean {
+  const shouldRetry = headers?.get("x-should-retry");
+  const isTransient = status === 0 || status === 408 || status === 429 || (status >= 500 && status !== 501);
+  return shouldRetry === "true" || (isTransient && shouldRetry !== "false");
+}
+
+/**
  * Milliseconds to wait before the next try, or undefined when trying again makes no sense.
  *
- * Transient failures are: no response, 408, 429 and 5xx except 501. The `x-should-retry` header overrides the status.
  * `Retry-After` is obeyed up to one minute; a longer one is left to the caller (`error.retryAfter`).
  * Otherwise 0.5 s doubling up to 8 s, less up to half of it at random so that clients do not return in step.
  */
-export function retryDelay(
-  error: HeddleApiError,
-  shouldRetry: string | null | undefined,
-  attempt: number,
-): number | undefined {
-  const { status, retryAfter } = error;
-  const mayPass = status === 0 || status === 408 || status === 429 || (status >= 500 && status !== 501);
-  if (shouldRetry === "false" || (shouldRetry !== "true" && !mayPass)) return undefined;
+export function retryDelay(error: HeddleApiError, attempt: number): number | undefined {
+  const { retryAfter } = error;
+  if (!mayPass(error)) return undefined;
   if (retryAfter !== undefined) return retryAfter > maxRetryAfter ? undefined : retryAfter * 1000;
   return Math.min(maxDelay, firstDelay * 2 ** attempt) * (1 - Math.random() / 2);
 }

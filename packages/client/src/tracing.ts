@@ -5,8 +5,8 @@ import * as operations from "./generated/tracing.js";
 import type { TracingClient } from "./generated/tracing.js";
 
 export * from "./generated/tracing.js";
-export { HeddleApiError } from "./error.js";
-export type { ClientOptions, Connection, RequestOptions } from "./connection.js";
+export * from "./errors.js";
+export type { ClientOptions, Connection, RequestOptions, ResponseInfo } from "./connection.js";
 
 /**
  * What the single operations of this module take as their first argument, for programs that count bytes:

@@ -5,8 +5,8 @@ import * as operations from "./generated/training.js";
 import type { TrainingClient } from "./generated/training.js";
 
 export * from "./generated/training.js";
-export { HeddleApiError } from "./error.js";
-export type { ClientOptions, Connection, RequestOptions } from "./connection.js";
+export * from "./errors.js";
+export type { ClientOptions, Connection, RequestOptions, ResponseInfo } from "./connection.js";
 
 /** What the single operations of this module take as their first argument; see `connectTracing`. */
 export function connectTraining(options: ClientOptions): Connection<"training"> {

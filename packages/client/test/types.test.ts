@@ -1,8 +1,10 @@
 import { expectTypeOf, test } from "vitest";
-import type { TracingClient } from "../src/index.js";
+import type { ErrorBody, HeddleApiError, TracingClient } from "../src/index.js";
+import { isConnectionError, isInvalid, isNotFound } from "../src/index.js";
 import type { CallsQueryStreamItem, Schemas } from "../src/tracing.js";
 import { callStart, connectTracing } from "../src/tracing.js";
 import { connectTraining } from "../src/training.js";
+import type { SystemCheckRes } from "../src/training.js";
 
 // Checked by the compiler (`pnpm typecheck`); nothing here runs.
 declare const tracing: TracingClient;
@@ -65,4 +67,23 @@ void (async () => {
   await callStart(connectTraining({ baseUrl: "http://x" }), { start });
   // @ts-expect-error a client needs to know where the service is
   connectTracing({ apiKey: "x" });
+});
+
+test("bodies of errors are typed by operation and status", () => {
+  expectTypeOf<ErrorBody<"objRead", 404>>().toEqualTypeOf<Schemas["ReasonError"]>();
+  expectTypeOf<ErrorBody<"objRead", 422>>().toEqualTypeOf<Schemas["HTTPValidationError"]>();
+  expectTypeOf<ErrorBody<"getSystemCheck", 503>>().toEqualTypeOf<SystemCheckRes>();
+  expectTypeOf<ErrorBody<"callRead">>().toEqualTypeOf<Schemas["ReasonError"] | Schemas["HTTPValidationError"]>();
+});
+
+test("a predicate with an operation gives the body its type, one without does not", () => {
+  const error: unknown = undefined;
+  if (isNotFound(error)) expectTypeOf(error.body).toBeUnknown();
+  if (isNotFound(error, "objRead")) expectTypeOf(error.body).toEqualTypeOf<Schemas["ReasonError"]>();
+  if (isInvalid(error, "callRead")) expectTypeOf(error.body.detail).toEqualTypeOf<Schemas["ValidationError"][]>();
+  if (isConnectionError(error)) expectTypeOf(error).toEqualTypeOf<HeddleApiError>();
+  // @ts-expect-error reading a call never returns 404
+  isNotFound(error, "callRead");
+  // @ts-expect-error no operation has this name
+  isNotFound(error, "objReed");
 });

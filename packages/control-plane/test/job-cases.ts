@@ -192,6 +192,20 @@ export function jobCases(backEnd: string, make: () => Promise<string>): void {
       expect(await claimed(jobs)).toMatchObject({ id: "given back", cancel_requested: true });
     });
 
+    test("jobs that wait and run are counted by kind, those that have ended are not", async () => {
+      const { jobs } = await open();
+      expect(await jobs.active()).toEqual([]);
+      for (const id of ["a", "b", "c"]) await add(jobs, id);
+      await add(jobs, "d", { kind: "train", project_id: "acme/other" });
+      await jobs.finish(await claimed(jobs), "failed");
+      await claimed(jobs);
+      expect(await jobs.active()).toEqual([
+        { kind: "evaluate", state: "queued", count: 1 },
+        { kind: "train", state: "queued", count: 1 },
+        { kind: "evaluate", state: "running", count: 1 },
+      ]);
+    });
+
     test("many jobs are cancelled in one call, and a large queue is still claimed in order", async () => {
       const { jobs } = await open();
       const ids = Array.from({ length: 230 }, () => randomUUID());

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,8 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { Graph } from "./graph/onnx.js";
 import { discard, unavailableReason, openSession, tensor } from "./session.js";
+
+const sourceOptions = ["--conditions", "@heddle/source", "--import", import.meta.resolve("tsx")];
 
 test("a graph with a symbolic dimension runs at several lengths", async () => {
   expect(await unavailableReason()).toBeUndefined();
@@ -78,6 +80,24 @@ test("discarded arrays are freed immediately", async () => {
   await session.release();
 });
 
+// What the library would send is first written to the home directory and the working directory.
+test("no usage data is collected", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "heddle-usage-data-"));
+  try {
+    const program = `import { Graph } from ${JSON.stringify(import.meta.resolve("./graph/onnx.ts"))};
+      import { openSession } from ${JSON.stringify(import.meta.resolve("./session.ts"))};
+      const graph = new Graph();
+      graph.output("y", graph.op("Neg", [graph.input("x", [1])]), [1]);
+      await (await openSession(graph.build(), { threads: 1 })).release();`;
+    const env = { PATH: process.env["PATH"], HOME: directory, TMPDIR: directory };
+    const options = [...sourceOptions, "--input-type=module", "-e", program];
+    await promisify(execFile)(process.execPath, options, { cwd: directory, env });
+    expect((await readdir(directory)).filter((name) => !name.startsWith("tsx-"))).toEqual([]);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}, 60_000);
+
 test("without the library, one sentence states the reason and the remedy", async () => {
   // The module in a directory from which only the package of errors is found.
   const errors = fileURLToPath(new URL("../../errors", import.meta.url));
@@ -89,15 +109,7 @@ test("without the library, one sentence states the reason and the remedy", async
     const program = `import { unavailableReason, openSession } from "./session.mts";
       console.log(await unavailableReason());
       openSession(new Uint8Array(), { threads: 1 }).catch((error) => console.log(error.code));`;
-    const options = [
-      "--conditions",
-      "@heddle/source",
-      "--import",
-      import.meta.resolve("tsx"),
-      "--input-type=module",
-      "-e",
-      program,
-    ];
+    const options = [...sourceOptions, "--input-type=module", "-e", program];
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: directory });
     expect(stdout).toMatch(
       /^The embedded .* onnxruntime-node, which is not installed: .* HEDDLE_TRAINER_URL\.\nunsupported\n$/,

@@ -136,6 +136,8 @@ function createClosedPort(): typeof MessageChannel.prototype.port1 {
 }
 
 function library(): Promise<Library> {
+  // The library reads it when it is loaded. Without it, it keeps a device id and sends usage data to its manufacturer.
+  process.env["ORT_DISABLE_TELEMETRY"] = "1";
   loading ??= import("onnxruntime-node").then(
     (module) => {
       // The library writes warnings about skipped optimisations to stderr.

@@ -20,6 +20,14 @@ export interface FairShareOptions {
   waitingPerKey?: number;
 }
 
+/** What is taken of a capacity at the moment. */
+export interface ShareLoad {
+  capacity: number;
+  held: number;
+  /** Requests that wait. */
+  waiting: number;
+}
+
 /** Returns what was taken; further calls do nothing. */
 export type Release = () => void;
 
@@ -61,6 +69,10 @@ export class FairShare {
     this.#messages = messages;
     this.#timeoutMs = timeoutMs ?? defaultTimeoutMs;
     this.#maxWaitingPerKey = waitingPerKey ?? defaultWaitingPerKey;
+  }
+
+  get load(): ShareLoad {
+    return { capacity: this.#capacity, held: this.#held, waiting: this.#waiting.size };
   }
 
   /**

@@ -1,1 +1,1 @@
-export { FairShare, type FairShareOptions, type Release, type Sharer } from "./fair-share.js";
+export { FairShare, type FairShareOptions, type Release, type Sharer, type ShareLoad } from "./fair-share.js";

@@ -3,7 +3,7 @@ import { linkPlans } from "../src/json-plan.js";
 import { readJson } from "../src/json-read.js";
 import { hasNoControlCharacters, Scanner } from "../src/json-scan.js";
 import { writeJson } from "../src/json-write.js";
-import { definition } from "../src/generated/tracing.operations.js";
+import { definition } from "../src/generated/tracing/calls.js";
 
 // How long a batch of calls takes from bytes to validated items with their free JSON as text, compared with JSON.parse.
 // Run: npx -y pnpm@10.34.9 exec tsx -C @heddle/source packages/server-stub/bench/raw-json.ts

@@ -1,15 +1,16 @@
 import { BodyTooLarge, Overloaded } from "./http.js";
-import type { Encoding, HttpRequest } from "./http.js";
+import type { BodyForm, Encoding, HttpRequest } from "./http.js";
 import { Problem } from "./problem.js";
 
 /**
  * The body of a request after undoing `content-encoding` (gzip, deflate with or without the zlib frame, identity).
  * `limit` holds for what was sent and for what it inflates to. Throws 413, 415, or 400 for data that does not inflate.
+ * `form` is what is enough of a body that a framework has read before; default: its bytes.
  */
-export async function readBody(request: HttpRequest, limit: number): Promise<Uint8Array> {
+export async function readBody(request: HttpRequest, limit: number, form?: BodyForm): Promise<Uint8Array> {
   const encoding = contentEncoding(request);
   try {
-    const sent = await request.bytes(limit);
+    const sent = await request.bytes(limit, form);
     if (encoding === "" || sent.length === 0) return sent;
     return await inflate(request, encoding === "deflate" ? deflateKind(sent) : "gzip", sent, limit);
   } catch (error) {

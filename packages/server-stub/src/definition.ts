@@ -1,15 +1,20 @@
 import type { PlanEntry } from "./json-plan.js";
 import type { Validator } from "./validation.js";
 
-/** One interface as the generator wrote it down. */
-export interface Definition {
+/** One group of an interface as the generator wrote it. */
+export interface GroupDefinition {
   interface: "tracing" | "training";
+  /** The name of the group among the handlers: `annotationQueues`. */
+  group: string;
   operations: readonly OperationEntry[];
   plans: readonly PlanEntry[];
   /** Checks of requests, by name. */
   validators: Readonly<Record<string, Validator>>;
-  /** Checks of responses, by name; loaded only when responses are validated. */
-  responseValidators: () => Promise<Readonly<Record<string, Validator>>>;
+  /**
+   * Checks of responses, by name; loaded when responses are validated. Absent from the modules of single groups: bundlers
+   * would carry them.
+   */
+  responseValidators?: () => Promise<Readonly<Record<string, Validator>>>;
 }
 
 export interface OperationEntry {
@@ -71,6 +76,8 @@ export interface BodyEntry {
   plan?: number;
   /** Name of the validator; absent for `raw`. */
   validator?: string;
+  /** `json`: parsing and writing it again may change it: it holds free JSON or exact integers. */
+  exact?: true;
   /** `multipart`: the parts that are files. */
   files?: readonly string[];
 }

@@ -1,25 +1,28 @@
 import { BodyTooLarge, ClientDisconnected } from "./http.js";
 import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
+import { requestIdHeader, requestIdOf, withId } from "./request-id.js";
 
 /**
- * A server as a `fetch` function: mount it in Deno, Bun, Workers and Hono, or hand it to a client as its `fetch` and
- * both talk in one process without a port.
+ * A server as a function from `Request` to `Response`, for Bun, Deno, Workers, Hono and route handlers of Next. Whatever
+ * they give it besides the request has no effect. As the `fetch` of a client it makes both talk in one process without
+ * a port.
  */
-export function toFetch(server: HttpServer): (input: Request | string | URL, init?: RequestInit) => Promise<Response> {
-  return async (input, init) => {
-    const request = input instanceof Request && init === undefined ? input : new Request(input, init);
+export function toFetch(server: HttpServer): (request: Request) => Promise<Response> {
+  return async (request) => {
     request.signal.throwIfAborted();
     const disconnect = new AbortController();
     const leave = () => disconnect.abort(request.signal.reason);
     request.signal.addEventListener("abort", leave, { once: true });
-    const response = await Promise.race([server(requestOf(request, disconnect)), aborted(disconnect.signal)]);
-    return toFetchResponse(response, disconnect);
+    const id = requestIdOf(request.headers.get(requestIdHeader) ?? undefined);
+    const response = await Promise.race([server(requestOf(request, id, disconnect)), aborted(disconnect.signal)]);
+    return toFetchResponse(withId(response, id), disconnect);
   };
 }
 
-function requestOf(request: Request, disconnect: AbortController): HttpRequest {
+function requestOf(request: Request, id: string, disconnect: AbortController): HttpRequest {
   const { pathname, search } = new URL(request.url);
   return {
+    id,
     method: request.method,
     target: pathname + search,
     header: (name) => request.headers.get(name) ?? undefined,

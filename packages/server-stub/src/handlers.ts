@@ -1,5 +1,7 @@
 /** What every handler gets besides the parts its operation describes. */
 export interface Incoming {
+  /** Id of the request, as in `x-request-id` of the response; undefined without an adapter. */
+  readonly requestId: string | undefined;
   /** Network address of the peer; a proxy's, behind a proxy. Unknown where there is no socket. */
   readonly remoteAddress: string | undefined;
   /** Aborts when the client disconnects before the response is complete. */

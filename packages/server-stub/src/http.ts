@@ -1,5 +1,7 @@
 /** What an adapter hands to a server: one HTTP request, with nothing read that was not asked for. */
 export interface HttpRequest {
+  /** What the adapter sends as `x-request-id` of the response: the client's, or one of its own. */
+  readonly id?: string;
   readonly method: string;
   /** Path and query as sent, beginning with "/". */
   readonly target: string;
@@ -9,8 +11,12 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** Aborts when the client disconnects before the response is complete. Made at the first access. */
   readonly signal: AbortSignal;
-  /** The whole body as sent. Rejects with `BodyTooLarge` beyond `limit` bytes; may be called once. */
-  bytes(limit: number): Promise<Uint8Array>;
+  /**
+   * The whole body as sent. Rejects with `BodyTooLarge` beyond `limit` bytes; may be called once. Where a framework has
+   * read the body before, `form` is what has to be left of it, by default the bytes; rejects with `BodyAlreadyRead`
+   * otherwise.
+   */
+  bytes(limit: number, form?: BodyForm): Promise<Uint8Array>;
   /**
    * The body as it arrives, instead of `bytes`. Throws `BodyTooLarge` beyond `limit` bytes, as soon as they are known. The
    * sender waits while nothing is read.
@@ -19,6 +25,9 @@ export interface HttpRequest {
   /** Undoes a content encoding. Rejects with `BodyTooLarge` beyond `limit` bytes of output. */
   inflate(encoding: Encoding, bytes: Uint8Array, limit: number): Promise<Uint8Array>;
 }
+
+/** A body as its bytes, as its text, or as the JSON value of it, which has lost how numbers were written. */
+export type BodyForm = "bytes" | "text" | "value";
 
 /** `deflate` on the wire is `zlib` by the book and `deflate-raw` from some clients. */
 export type Encoding = "gzip" | "zlib" | "deflate-raw";
@@ -71,6 +80,11 @@ export class ResponseTooLarge extends Error {
 /** Thrown by adapters when the client disconnects before its request is complete. */
 export class ClientDisconnected extends Error {
   override readonly name = "ClientDisconnected";
+}
+
+/** Thrown by adapters when a framework has read the body before; the server responds with 500 and the message. */
+export class BodyAlreadyRead extends Error {
+  override readonly name = "BodyAlreadyRead";
 }
 
 /** Thrown by adapters that have no memory left for a body; the server responds with 503, and the client may try again. */

@@ -1,9 +1,12 @@
 export type { Access, NamedProject } from "./access.js";
 export { createServer, type ServerOptions } from "./server.js";
+export type { GroupHandler, HandlerGroup } from "./handler-group.js";
 export { type Credentials, readCredentials } from "./credentials.js";
-export type { Definition, OperationEntry } from "./definition.js";
+export type { GroupDefinition, OperationEntry } from "./definition.js";
 export type { Bytes, Incoming, None, PartialHandlers, RawBody, SchemasOf, StreamedBody } from "./handlers.js";
 export {
+  BodyAlreadyRead,
+  type BodyForm,
   BodyStalled,
   BodyTooLarge,
   ClientDisconnected,
@@ -16,6 +19,13 @@ export {
   type Sink,
   type StreamBody,
 } from "./http.js";
+export {
+  type Interceptor,
+  onResponseEnd,
+  type RequestContext,
+  type Respond,
+  type ResponseEnd,
+} from "./interceptors.js";
 export { guardOrigins, type OriginOptions } from "./guard-origins.js";
 export { readBody } from "./body.js";
 export { writeJson } from "./json-write.js";

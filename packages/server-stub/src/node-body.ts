@@ -3,25 +3,32 @@ import { promisify } from "node:util";
 import { gunzip, inflate, inflateRaw } from "node:zlib";
 import type { BodiesInFlight, Body } from "./bodies-in-flight.js";
 import { BodyTooLarge, ClientDisconnected } from "./http.js";
-import type { Encoding } from "./http.js";
+import type { BodyForm, Encoding } from "./http.js";
+import { isAlreadyRead, keptBody } from "./kept-body.js";
 
 /** The body of one request, as it arrives and is inflated. Its memory counts until it is released. */
 export class NodeBody {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #bodies: BodiesInFlight;
+  /** A framework has read the body, and what it has kept is inflated. */
+  readonly isAlreadyRead: boolean;
   #body: Body | undefined;
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse, bodies: BodiesInFlight) {
     this.#incoming = incoming;
     this.#outgoing = outgoing;
     this.#bodies = bodies;
+    this.isAlreadyRead = isAlreadyRead(incoming);
   }
 
   /** `data` and `end` events: `for await` on the message costs 7 µs more per request. */
-  read(limit: number): Promise<Uint8Array> {
+  read(limit: number, form: BodyForm = "bytes"): Promise<Uint8Array> {
     const incoming = this.#incoming;
     return new Promise((resolve, reject) => {
+      if (this.isAlreadyRead) return resolve(this.#kept(limit, form));
+      // Its events have gone by.
+      if (incoming.destroyed) return reject(disconnected());
       if (Number(incoming.headers["content-length"] ?? 0) > limit) return reject(new BodyTooLarge());
       if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
       let chunks: Buffer[] | undefined = [];
@@ -46,15 +53,25 @@ export class NodeBody {
       });
       const lost = () => {
         // Every request closes; an error made for each would cost more than all the rest here.
-        if (!incoming.readableEnded) drop(new ClientDisconnected("the client disconnected"));
+        if (!incoming.readableEnded) drop(disconnected());
       };
       incoming.on("error", lost);
       incoming.on("close", lost);
     });
   }
 
+  #kept(limit: number, form: BodyForm): Uint8Array {
+    const bytes = keptBody(this.#incoming, form);
+    if (bytes.length > limit) throw new BodyTooLarge();
+    return bytes;
+  }
+
   async *stream(limit: number): AsyncGenerator<Uint8Array> {
     const incoming = this.#incoming;
+    if (this.isAlreadyRead) {
+      yield this.#kept(limit, "bytes");
+      return;
+    }
     if (Number(incoming.headers["content-length"] ?? 0) > limit) throw new BodyTooLarge();
     if (incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
     const chunks: AsyncIterator<Uint8Array, undefined> = incoming.iterator({ destroyOnReturn: false });
@@ -82,7 +99,7 @@ export class NodeBody {
     const body = this.#bodies.open(refuse);
     this.#body = body;
     const arrived = next.catch(() => {
-      throw new ClientDisconnected("the client disconnected");
+      throw disconnected();
     });
     try {
       return await Promise.race([arrived, refused]);
@@ -101,6 +118,10 @@ export class NodeBody {
   release(): void {
     if (this.#body !== undefined) this.#bodies.release(this.#body);
   }
+}
+
+function disconnected(): ClientDisconnected {
+  return new ClientDisconnected("the client disconnected");
 }
 
 const decoders = { gzip: promisify(gunzip), zlib: promisify(inflate), "deflate-raw": promisify(inflateRaw) };

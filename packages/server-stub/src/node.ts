@@ -5,13 +5,18 @@ import { BodiesInFlight } from "./bodies-in-flight.js";
 import type { BodyLimits } from "./bodies-in-flight.js";
 import { Connections } from "./connections.js";
 import { ClientDisconnected } from "./http.js";
-import type { Encoding, HttpRequest, HttpResponse, HttpServer, StreamBody } from "./http.js";
+import type { BodyForm, Encoding, HttpResponse, HttpServer, StreamBody } from "./http.js";
 import { withSignal } from "./lazy-signal.js";
 import { NodeBody } from "./node-body.js";
 import { closeInOrder } from "./node-close.js";
+import { refusalOf, refusalResponse, refuseUnreadable } from "./node-refusals.js";
+import type { Refusal, RefusedRequest } from "./node-refusals.js";
 import { NodeSink } from "./node-sink.js";
+import { requestIdHeader, requestIdOf, withId } from "./request-id.js";
 import { cutOnStall, defaultStallMs } from "./stall-deadline.js";
 import { piecesBody } from "./write-slices.js";
+
+export type { RefusedRequest } from "./node-refusals.js";
 
 export interface NodeOptions extends BodyLimits {
   /**
@@ -31,6 +36,8 @@ export interface ListenOptions extends NodeOptions {
   headersMs?: number;
   /** What the operator changes for more connections, for the message of the 503. Default: `maxConnections`. */
   connectionsSetting?: string;
+  /** Called with each request that is refused because of its connection, before it reaches the server. */
+  onRefused?: (request: RefusedRequest) => void;
   /** 0 picks a free one. */
   port?: number;
   /** Default: this machine only. */
@@ -59,13 +66,25 @@ export async function listen(
     headersMs = 10_000,
     connectionsSetting = "maxConnections",
     stallMs = defaultStallMs,
+    onRefused,
     ...options
   }: ListenOptions = {},
 ): Promise<Listening> {
   const bodies = new BodiesInFlight(options);
   const respondTo = nodeListener(server, bodies, stallMs);
-  const refusal = overloadResponse(`Too many connections: at most ${maxConnections} at once (${connectionsSetting})`);
-  const refuse = nodeListener(async () => refusal, bodies, stallMs);
+  const tooMany: Refusal = {
+    status: 503,
+    reason: `Too many connections: at most ${maxConnections} at once (${connectionsSetting})`,
+    headers: { "retry-after": "1" },
+  };
+  const refuse = (refusal: Refusal): NodeListener => {
+    const { status, reason } = refusal;
+    const refusing: HttpServer = async ({ id: requestId = "" }) => {
+      onRefused?.({ requestId, status, reason });
+      return refusalResponse(refusal);
+    };
+    return nodeListener(refusing, bodies, stallMs);
+  };
   const running = new Set<ServerResponse>();
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { socket } = incoming;
@@ -76,16 +95,27 @@ export async function listen(
       running.delete(outgoing);
       connections.end(socket);
     });
-    (isAccepted ? respondTo : refuse)(incoming, outgoing);
+    const refusal = isAccepted ? refusalOf(incoming) : tooMany;
+    (refusal === undefined ? respondTo : refuse(refusal))(incoming, outgoing);
   };
   const http = createServer(
     // No time for whole requests: large bodies are read as they arrive, and others have their own (BodiesInFlight).
-    { headersTimeout: headersMs, requestTimeout: 0, connectionsCheckingInterval: Math.min(1000, headersMs) },
+    {
+      headersTimeout: headersMs,
+      requestTimeout: 0,
+      connectionsCheckingInterval: Math.min(1000, headersMs),
+      requireHostHeader: false, // refusalOf requires it
+    },
     listener,
   );
   const connections = new Connections(http, maxConnections, () => bodies.refuseOldest());
   // With a listener of our own `100 Continue` is sent only when the body is read: a 413 comes before the upload.
   http.on("checkContinue", listener);
+  http.on("checkExpectation", listener);
+  http.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const refused = refuseUnreadable(error, socket, running);
+    if (refused !== undefined) onRefused?.(refused);
+  });
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
     http.listen(port, host, () => {
@@ -103,7 +133,10 @@ export async function listen(
   };
 }
 
-/** A listener for `node:http`, Express, Fastify and whatever else calls `(request, response)`. */
+/**
+ * A listener for `node:http`, Express, Nest, hooks of Fastify and whatever else calls `(request, response)`. Behind a body
+ * parser it takes what the parser has kept of a body where that is exact enough, and otherwise responds with 500.
+ */
 export function toNodeListener(
   server: HttpServer,
   { stallMs = defaultStallMs, ...limits }: NodeOptions = {},
@@ -116,36 +149,30 @@ type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 function nodeListener(server: HttpServer, bodies: BodiesInFlight, stallMs: number): NodeListener {
   return (incoming, outgoing) => {
     const body = new NodeBody(incoming, outgoing, bodies);
-    server(requestOf(incoming, outgoing, body))
+    const request = requestOf(incoming, outgoing, body);
+    server(request)
       .finally(() => body.release())
       .then(
-        (response) => respond(incoming, outgoing, response, stallMs),
+        (response) => respond(incoming, outgoing, withId(response, request.id), stallMs),
         () => outgoing.destroy(),
       );
   };
 }
 
-function overloadResponse(message: string): HttpResponse {
-  return {
-    status: 503,
-    headers: { "content-type": "application/json", "retry-after": "1", connection: "close" },
-    body: JSON.stringify({ reason: message, detail: message }),
-    drain: true,
-  };
-}
-
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: NodeBody): HttpRequest {
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, body: NodeBody) {
   let controller: AbortController | undefined;
+  const header = (name: string) => {
+    const value = incoming.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  };
   const request = {
+    id: requestIdOf(header(requestIdHeader)),
     method: incoming.method ?? "GET",
     target: incoming.url ?? "/",
     // An IPv4 peer of a socket for both families is shown as such.
     remoteAddress: incoming.socket.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, ""),
-    header: (name: string) => {
-      const value = incoming.headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
-    },
-    bytes: (limit: number) => body.read(limit),
+    header: (name: string) => (body.isAlreadyRead && name === "content-encoding" ? undefined : header(name)),
+    bytes: (limit: number, form?: BodyForm) => body.read(limit, form),
     stream: (limit: number) => body.stream(limit),
     inflate: (encoding: Encoding, bytes: Uint8Array, limit: number) => body.inflate(encoding, bytes, limit),
   };

@@ -1,7 +1,8 @@
 import { decodeText, mediaTypeOf, openBody, readBody } from "./body.js";
-import type { BodyEntry, Definition } from "./definition.js";
-import type { HttpRequest } from "./http.js";
+import type { BodyEntry, GroupDefinition } from "./definition.js";
+import type { BodyForm, HttpRequest } from "./http.js";
 import type { Plan } from "./json-plan.js";
+import type { LinkedGroup } from "./linked-group.js";
 import { readJson } from "./json-read.js";
 import { hasNoControlCharacters } from "./json-scan.js";
 import { Malformed } from "./json-tokens.js";
@@ -11,26 +12,27 @@ import { SchemaViolation } from "./schema-violation.js";
 import { detailsOf } from "./validation.js";
 
 /** Reads, decodes and validates what a request carries. Throws the Problem that says what is wrong with it. */
-export async function readRequestBody(
-  request: HttpRequest,
-  entry: BodyEntry,
-  definition: Definition,
-  plans: readonly Plan[],
-): Promise<unknown> {
-  checkMediaType(request, entry, definition.interface);
+export async function readRequestBody(request: HttpRequest, entry: BodyEntry, group: LinkedGroup): Promise<unknown> {
+  checkMediaType(request, entry, group.interface);
   if (entry.streamed) return { stream: openBody(request, entry.maxBytes), mediaType: mediaTypeOf(request) };
-  const bytes = await readBody(request, entry.maxBytes);
+  const bytes = await readBody(request, entry.maxBytes, formOf(entry));
   if (entry.kind === "raw") return { bytes, mediaType: mediaTypeOf(request) };
   if (bytes.length === 0 && !entry.required) return undefined;
   if (bytes.length === 0 && entry.kind === "json") throw missing();
   const value =
     entry.kind === "json"
-      ? parseJson(bytes, entry.plan === undefined ? undefined : plans[entry.plan])
+      ? parseJson(bytes, entry.plan === undefined ? undefined : group.plans[entry.plan])
       : readMultipart(bytes, request.header("content-type"), entry.files ?? []);
-  return validated(value, entry, definition);
+  return validated(value, entry, group);
 }
 
-function validated(value: unknown, entry: BodyEntry, { validators }: Definition): unknown {
+/** What is enough of a body that a framework has read before. */
+function formOf({ kind, exact }: BodyEntry): BodyForm {
+  if (kind !== "json") return "bytes";
+  return exact ? "text" : "value";
+}
+
+function validated(value: unknown, entry: BodyEntry, { validators }: LinkedGroup): unknown {
   const check = entry.validator === undefined ? undefined : validators[entry.validator];
   if (check !== undefined && !check(value)) throw Problem.invalid(detailsOf(check.errors, ["body"], value));
   return value;
@@ -40,15 +42,15 @@ function validated(value: unknown, entry: BodyEntry, { validators }: Definition)
  * Reads JSON text as the body of an operation would be read: for a handler that cuts its body into parts
  * (`x-heddle-streamed-body`). Throws the Problem that says what is wrong with it.
  */
-export function readBodyText(definition: Definition, plans: readonly Plan[], id: string, text: string): unknown {
-  const body = definition.operations.find((operation) => operation.id === id)?.body;
+export function readBodyText(group: LinkedGroup, id: string, text: string): unknown {
+  const body = group.operations.find((operation) => operation.id === id)?.body;
   if (body?.plan === undefined) throw new TypeError(`${id} has no JSON body`);
-  const value = parseText(text, plans[body.plan], false);
-  return validated(value, body, definition);
+  const value = parseText(text, group.plans[body.plan], false);
+  return validated(value, body, group);
 }
 
 /** The tracing interface reads JSON whatever the header says, because its clients often send none. */
-function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: Definition["interface"]): void {
+function checkMediaType(request: HttpRequest, entry: BodyEntry, kind: GroupDefinition["interface"]): void {
   if (entry.kind === "json" && kind === "tracing") return;
   const mediaType = mediaTypeOf(request);
   if (entry.kind === "json" && (mediaType === "" || /^application\/([^/]+\+)?json$/.test(mediaType))) return;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { definition } from "../test/library.js";
+import { groups } from "../test/library.js";
 import { requestLoc } from "./request-loc.js";
 
 const locIn = (id: string, loc: (string | number)[]) =>
   requestLoc(
-    definition.operations.find((operation) => operation.id === id),
+    groups.flatMap(({ operations }) => operations).find((operation) => operation.id === id),
     loc,
   );
 

@@ -3,17 +3,19 @@ import type { Access } from "./access.js";
 import { failureEvents, problemResponse, responseOf } from "./response.js";
 import { readCredentials } from "./credentials.js";
 import type { Credentials } from "./credentials.js";
-import type { Definition, OperationEntry } from "./definition.js";
+import type { OperationEntry } from "./definition.js";
 import type { ErrorFormat } from "./error-body.js";
-import { BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
+import { BodyAlreadyRead, BodyStalled, ClientDisconnected, Overloaded, ResponseTooLarge } from "./http.js";
 import type { HttpRequest, HttpResponse, HttpServer, Sink, StreamBody } from "./http.js";
-import { linkPlans } from "./json-plan.js";
+import type { Interceptor, RequestContext, Respond } from "./interceptors.js";
+import type { HandlerGroup } from "./handler-group.js";
 import { withSignal } from "./lazy-signal.js";
+import { serveGroups } from "./linked-group.js";
 import { Problem } from "./problem.js";
 import { readRequestBody } from "./request-body.js";
 import { readParameters } from "./parameters.js";
-import { createRouter } from "./router.js";
-import type { Match } from "./router.js";
+import { requestRouter } from "./request-router.js";
+import type { Routed } from "./request-router.js";
 
 export interface ServerOptions<Caller> {
   /**
@@ -44,7 +46,12 @@ export interface ServerOptions<Caller> {
    * error is the response.
    */
   reserve?: (length: number) => void | Promise<void>;
-  /** Check every response against the spec, and respond with 500 when it does not fit. For tests. */
+  /** Called around the work on every request that this server responds to, the first outermost. */
+  interceptors?: readonly Interceptor<Caller>[];
+  /**
+   * Check every response against the spec, and respond with 500 when it does not fit. For tests. Of
+   * `createTracingServer` and `createTrainingServer` only: single groups come without the checks.
+   */
   validateResponses?: boolean;
   /** Paths under which everything is served a second time: `["/traces"]`. */
   prefixes?: readonly string[];
@@ -55,31 +62,35 @@ export interface ServerOptions<Caller> {
 const defaultMaxResponseLength = 64 * 1024 * 1024;
 
 type Handler = (request: object, caller: unknown) => unknown;
-type Handlers = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 
 /**
- * route → authenticate → read → validate → authorize → handler → respond. README.md holds the table of outcomes.
- * Generated code wraps this with types; `handlers` are grouped as in the definition.
+ * A server of some groups of one interface. A program that imports only these groups is bundled without the others,
+ * whose paths get 404. README.md holds the table of outcomes.
+ *
+ * ```ts
+ * import { calls } from "@heddle/server-stub/tracing/calls";
+ * const server = createServer([calls({ callRead: async ({ body }) => ({ call: await read(body.id) }) })]);
+ * ```
  */
 export function createServer<Caller>(
-  definition: Definition,
-  handlers: Handlers,
+  groups: readonly HandlerGroup<Caller>[],
   options: ServerOptions<Caller> = {},
 ): HttpServer {
-  const plans = linkPlans(definition.plans, definition.validators);
-  const find = createRouter(
-    definition.operations.flatMap((entry) => entry.paths.map((path) => ({ method: entry.method, path, entry }))),
-    options.prefixes,
-  );
-  const responseValidators = options.validateResponses ? definition.responseValidators() : undefined;
-  responseValidators?.catch(() => {}); // rethrown by the first request that awaits them
+  // route → authenticate → read → validate → authorize → handler → respond
+  const { interface: kind, served } = serveGroups(groups, options.validateResponses === true);
+  const { fallback } = options;
+  const operations = [...served.values()].flatMap((group) => group.operations);
+  const route = requestRouter<Caller>(operations, options.prefixes);
 
-  async function run(request: HttpRequest, entry: OperationEntry, params: Record<string, string>, query: string) {
+  async function run(request: HttpRequest, entry: OperationEntry, context: Routed<Caller>) {
+    const { params, query } = context;
     const caller = entry.public ? undefined : await options.authenticate?.(readCredentials(request), request);
-    const group = handlers[entry.group];
-    const handler = group?.[entry.id];
-    if (typeof handler !== "function") throw new Problem(501, `${entry.id} is not implemented here`);
-    const { validators } = definition;
+    context.caller = caller;
+    const group = served.get(entry.group);
+    const handler = group?.handlers[entry.id];
+    if (group === undefined || typeof handler !== "function")
+      throw new Problem(501, `${entry.id} is not implemented here`);
+    const { validators, responseValidators } = group;
     const { access } = entry;
     const search = entry.query && new URLSearchParams(query);
     const parameters = {
@@ -93,17 +104,17 @@ export function createServer<Caller>(
     };
     let needed: Access | undefined;
     if (access !== undefined && isKnownEarly(access)) {
-      needed = accessOf(entry, access, parameters);
+      needed = context.access = accessOf(entry, access, parameters);
       await options.authorize?.(needed, caller as Caller);
     }
-    const body = entry.body && (await readRequestBody(request, entry.body, definition, plans));
+    const body = entry.body && (await readRequestBody(request, entry.body, group));
     if (access !== undefined && needed === undefined) {
-      needed = accessOf(entry, access, { ...parameters, body });
+      needed = context.access = accessOf(entry, access, { ...parameters, body });
       await options.authorize?.(needed, caller as Caller);
     }
-    const incoming = { ...parameters, body, remoteAddress: request.remoteAddress };
+    const incoming = { ...parameters, body, requestId: request.id, remoteAddress: request.remoteAddress };
     withSignal(incoming, () => request.signal);
-    const result = await (handler as Handler).call(group, incoming, caller);
+    const result = await (handler as Handler).call(group.handlers, incoming, caller);
     if (needed !== undefined) await options.onSuccess?.(needed, caller as Caller);
     const response = await responseOf(result, entry, request, {
       validators: responseValidators && (await responseValidators),
@@ -123,18 +134,24 @@ export function createServer<Caller>(
   }
 
   function formatOf(entry: OperationEntry | undefined): ErrorFormat {
-    return { interface: definition.interface, errorObject: entry?.errorObject === true };
+    return { interface: kind, errorObject: entry?.errorObject === true };
   }
 
   /**
    * Reports an error after the first item of a stream to `onError`. The response has begun: its status cannot carry the
    * error. Where errors have the error object, the last event does; otherwise the response is cut off.
    */
-  function withErrorReport(response: HttpResponse, request: HttpRequest, entry: OperationEntry): HttpResponse {
+  function withErrorReport(
+    response: HttpResponse,
+    request: HttpRequest,
+    entry: OperationEntry,
+    context: Routed<Caller>,
+  ): HttpResponse {
     const { body } = response;
     if (typeof body !== "function") return response;
     const reporting: StreamBody = (sink) =>
       body(sink).catch(async (error: unknown) => {
+        context.error = error;
         const problem = problemOf(error, request, entry);
         if (entry.errorObject !== true || entry.response.stream !== "sse") throw error;
         if (!sink.closed) await sink.write(failureEvents(problem, formatOf(entry)));
@@ -142,22 +159,34 @@ export function createServer<Caller>(
     return { ...response, body: reporting };
   }
 
-  return async (request) => {
-    let entry: OperationEntry | undefined;
+  function failed(error: unknown, request: HttpRequest, entry: OperationEntry | undefined): HttpResponse {
+    const unread = entry?.body?.streamed === true;
+    return withoutBody(request, problemResponse(problemOf(error, request, entry), formatOf(entry), { unread }));
+  }
+
+  async function respond(request: HttpRequest, known: RequestContext<Caller>): Promise<HttpResponse> {
+    const context = known as Routed<Caller>;
+    const { operation: entry } = context;
     try {
-      const mark = request.target.indexOf("?");
-      const match = find(mark < 0 ? request.target : request.target.slice(0, mark));
-      if (match === undefined) {
-        if (options.fallback) return await options.fallback(request);
-        throw new Problem(404, "no such path");
-      }
-      entry = match.methods.get(request.method) ?? (request.method === "HEAD" ? match.methods.get("GET") : undefined);
-      if (entry === undefined) throw methodNotAllowed(request.method, match);
-      const query = mark < 0 ? "" : request.target.slice(mark + 1);
-      return withoutBody(request, withErrorReport(await run(request, entry, match.params, query), request, entry));
+      if (entry === undefined) throw context.refusal;
+      return withoutBody(request, withErrorReport(await run(request, entry, context), request, entry, context));
     } catch (error) {
-      const unread = entry?.body?.streamed === true;
-      return withoutBody(request, problemResponse(problemOf(error, request, entry), formatOf(entry), { unread }));
+      context.error = error;
+      return failed(error, request, entry);
+    }
+  }
+
+  const outermost = (options.interceptors ?? []).reduceRight<Respond<Caller>>(
+    (next, interceptor) => interceptor(next),
+    respond,
+  );
+  return async (request) => {
+    const context = route(request);
+    try {
+      if (context.isUnknown && fallback !== undefined) return await fallback(request);
+      return await outermost(request, context);
+    } catch (error) {
+      return failed(error, request, context.operation);
     }
   };
 }
@@ -166,20 +195,16 @@ const none = Object.freeze({});
 const disconnected = new Problem(400, "the client disconnected");
 const unexpected = new Problem(500, "Internal server error");
 
-/** What the adapter refuses for want of memory or time, where `onError` knows nothing better. */
+/** What the adapter cannot do for want of memory, time or the body, where `onError` knows nothing better. */
 function refusalOf(error: unknown): Problem | undefined {
   if (error instanceof Overloaded)
     return new Problem(503, error.message, { headers: { "retry-after": "1", connection: "close" } });
-  return error instanceof BodyStalled ? new Problem(408, error.message) : undefined;
+  if (error instanceof BodyStalled) return new Problem(408, error.message);
+  return error instanceof BodyAlreadyRead ? new Problem(500, error.message) : undefined;
 }
 
 function list(value: string | undefined): string[] {
   return value === undefined ? [] : [value];
-}
-
-function methodNotAllowed(method: string, { methods }: Match<OperationEntry>): Problem {
-  const allow = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])].join(", ");
-  return new Problem(405, `${method} is not possible here; ${allow} is`, { headers: { allow } });
 }
 
 /** HEAD: the status and headers of the response to GET. */

@@ -39,7 +39,7 @@ const send = toFetch(
 );
 
 function post(path: string, body: string): Promise<Response> {
-  return send(`http://in-process${path}`, { method: "POST", body });
+  return send(new Request(`http://in-process${path}`, { method: "POST", body }));
 }
 
 test("handlers of the tracing interface serve it, their free JSON untouched", async () => {

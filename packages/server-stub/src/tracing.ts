@@ -1,5 +1,6 @@
-import { definition } from "./generated/tracing.operations.js";
+import { groups } from "./generated/tracing.groups.js";
 import type { TracingHandlers } from "./generated/tracing.handlers.js";
+import { handlerGroups } from "./handler-group.js";
 import type { PartialHandlers } from "./handlers.js";
 import type { HttpServer } from "./http.js";
 import { createServer } from "./server.js";
@@ -12,8 +13,9 @@ export type * from "./generated/tracing.handlers.js";
  * first call.
  */
 export async function fitsResponse(operationId: string, value: unknown): Promise<boolean> {
-  const name = definition.operations.find(({ id }) => id === operationId)?.response.validator;
-  const validator = name === undefined ? undefined : (await definition.responseValidators())[name];
+  const group = groups.find(({ operations }) => operations.some(({ id }) => id === operationId));
+  const name = group?.operations.find(({ id }) => id === operationId)?.response.validator;
+  const validator = name === undefined ? undefined : (await group?.responseValidators?.())?.[name];
   if (validator === undefined) throw new TypeError(`${operationId} has no JSON response`);
   return validator(value);
 }
@@ -30,5 +32,5 @@ export function createTracingServer<Caller = unknown>(
   handlers: PartialHandlers<TracingHandlers<Caller>>,
   options: ServerOptions<Caller> = {},
 ): HttpServer {
-  return createServer(definition, handlers, options);
+  return createServer(handlerGroups<Caller>(groups, handlers), options);
 }

@@ -1,24 +1,34 @@
-import { definition } from "./generated/training.operations.js";
+import { groups } from "./generated/training.groups.js";
 import type { TrainingHandlers } from "./generated/training.handlers.js";
+import { handlerGroups } from "./handler-group.js";
 import type { PartialHandlers } from "./handlers.js";
-import { linkPlans } from "./json-plan.js";
-import type { Plan } from "./json-plan.js";
 import type { HttpServer } from "./http.js";
+import { linkGroup } from "./linked-group.js";
+import type { LinkedGroup } from "./linked-group.js";
 import { readBodyText } from "./request-body.js";
 import { createServer } from "./server.js";
 import type { ServerOptions } from "./server.js";
 
 export type * from "./generated/training.handlers.js";
 
-let plans: readonly Plan[] | undefined;
+const linked = new Map<string, LinkedGroup>();
 
 /**
  * Reads JSON text as the body of an operation would be read: for a handler that cuts a streamed body into parts. Throws
  * the `Problem` that a request with this body gets.
  */
 export function readBodyPart(operationId: string, text: string): unknown {
-  plans ??= linkPlans(definition.plans, definition.validators);
-  return readBodyText(definition, plans, operationId, text);
+  return readBodyText(groupOf(operationId), operationId, text);
+}
+
+function groupOf(operationId: string): LinkedGroup {
+  const known = linked.get(operationId);
+  if (known !== undefined) return known;
+  const definition = groups.find(({ operations }) => operations.some(({ id }) => id === operationId));
+  if (definition === undefined) throw new TypeError(`there is no operation ${operationId}`);
+  const group = linkGroup(definition);
+  linked.set(operationId, group);
+  return group;
 }
 
 /** A server of the training interface. Handlers are grouped as in the spec; a missing one responds with 501. */
@@ -26,5 +36,5 @@ export function createTrainingServer<Caller = unknown>(
   handlers: PartialHandlers<TrainingHandlers<Caller>>,
   options: ServerOptions<Caller> = {},
 ): HttpServer {
-  return createServer(definition, handlers, options);
+  return createServer(handlerGroups<Caller>(groups, handlers), options);
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { definition } from "../test/library.js";
+import { groups } from "../test/library.js";
 import { detailsOf } from "./validation.js";
 
 /** The messages of the validator of that name about a value. */
 function messagesOf(name: string, value: unknown) {
-  const validator = definition.validators[name];
+  const validator = groups.map(({ validators }) => validators[name]).find((found) => found !== undefined);
   return validator?.(value)
     ? []
     : detailsOf(validator?.errors, ["body"], value).map(({ loc, msg }) => `${loc.join(".")}: ${msg}`);

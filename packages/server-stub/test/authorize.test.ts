@@ -30,7 +30,7 @@ async function send(
     authorize: note("authorize", options.authorize) as ServerOptions<unknown>["authorize"] & {},
     onSuccess: note("onSuccess", options.onSuccess) as ServerOptions<unknown>["onSuccess"] & {},
   });
-  const response = await toFetch(server)(`http://in-process${path}`, init);
+  const response = await toFetch(server)(new Request(`http://in-process${path}`, init));
   return { status: response.status, steps };
 }
 

@@ -16,6 +16,6 @@ export const drivers: Record<string, (server: HttpServer, use: (send: Send) => P
   },
   fetch: async (server, use) => {
     const send = toFetch(server);
-    await use((path, init) => send(`http://in-process${path}`, init));
+    await use((path, init) => send(new Request(`http://in-process${path}`, init)));
   },
 };

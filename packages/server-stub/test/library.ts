@@ -3,7 +3,8 @@ import { parseModel } from "@heddle/tools/model";
 import { stubOf } from "@heddle/tools/operations";
 import { validatorFiles } from "@heddle/tools/validators";
 import type { Checks } from "@heddle/tools/validators";
-import type { Definition } from "../src/definition.js";
+import type { GroupDefinition } from "../src/definition.js";
+import { handlerGroup } from "../src/handler-group.js";
 import type { HttpServer } from "../src/http.js";
 import { createServer } from "../src/server.js";
 import type { ServerOptions } from "../src/server.js";
@@ -12,20 +13,25 @@ import type { Validator } from "../src/validation.js";
 // The small document of the generators' golden files, run instead of written down: it uses every feature there is.
 
 const model = parseModel(library, "library.json");
-const stub = stubOf(model);
 
 async function compiled(checks: Checks): Promise<Record<string, Validator>> {
   const code = validatorFiles("checks", model, checks)["checks.js"] ?? "";
   return (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as Record<string, Validator>;
 }
 
-export const definition: Definition = {
-  interface: model.interface,
-  operations: stub.operations as Definition["operations"],
-  plans: stub.plans,
-  validators: await compiled(stub.checks),
-  responseValidators: () => compiled(stub.responseChecks),
-};
+export const groups: readonly GroupDefinition[] = await Promise.all(
+  model.groups.map(async ({ key, operations }) => {
+    const stub = stubOf(model, operations);
+    return {
+      interface: model.interface,
+      group: key,
+      operations: stub.operations as GroupDefinition["operations"],
+      plans: stub.plans,
+      validators: await compiled(stub.checks),
+      responseValidators: () => compiled(stub.responseChecks),
+    };
+  }),
+);
 
 /** A request as a handler of the library gets it, with the types left to the test. */
 export interface Incoming {
@@ -42,11 +48,11 @@ export type Handler = (request: Incoming, caller: unknown) => unknown;
 /** A server of the library with the given handlers by operation; every key but "bad" is let in. */
 export function libraryServer(
   handlers: Partial<Record<string, Handler>>,
-  options: ServerOptions<unknown> & { interface?: Definition["interface"] } = {},
+  options: ServerOptions<unknown> & { interface?: GroupDefinition["interface"] } = {},
 ): HttpServer {
-  const groups: Record<string, Record<string, unknown>> = {};
-  for (const { id, group } of definition.operations) {
-    if (handlers[id]) groups[group] = { ...groups[group], [id]: handlers[id] };
-  }
-  return createServer({ ...definition, interface: options.interface ?? definition.interface }, groups, options);
+  const definitions = groups.map((group) => ({ ...group, interface: options.interface ?? group.interface }));
+  return createServer(
+    definitions.map((definition) => handlerGroup<unknown>(definition, handlers)),
+    options,
+  );
 }

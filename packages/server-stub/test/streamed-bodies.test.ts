@@ -2,29 +2,30 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import type { GroupDefinition } from "../src/definition.js";
+import { handlerGroup } from "../src/handler-group.js";
 import type { StreamedBody } from "../src/handlers.js";
 import { listen } from "../src/node.js";
 import { Problem } from "../src/problem.js";
 import { createServer } from "../src/server.js";
 import { drivers } from "./drivers.js";
-import { definition } from "./library.js";
+import { groups } from "./library.js";
 
 const maxBytes = 1_000_000;
-const operations = definition.operations.map((entry) =>
-  entry.id === "bookCreate" && entry.body
-    ? { ...entry, body: { ...entry.body, maxBytes, streamed: true as const } }
-    : entry,
-);
+const definitions = groups.map((group): GroupDefinition => ({
+  ...group,
+  interface: "training",
+  operations: group.operations.map((entry) =>
+    entry.id === "bookCreate" && entry.body
+      ? { ...entry, body: { ...entry.body, maxBytes, streamed: true as const } }
+      : entry,
+  ),
+}));
 
 /** A server whose handler reads the body of a new book as it arrives. */
 function streaming(handle: (body: StreamedBody) => Promise<unknown>) {
-  const group = operations.find(({ id }) => id === "bookCreate")?.group ?? "";
-  return createServer(
-    { ...definition, interface: "training", operations },
-    {
-      [group]: { bookCreate: async ({ body }: { body: StreamedBody }) => await handle(body) },
-    },
-  );
+  const bookCreate = async ({ body }: { body: StreamedBody }) => await handle(body);
+  return createServer(definitions.map((definition) => handlerGroup<unknown>(definition, { bookCreate })));
 }
 
 /** Reads the body and returns its length and a part of it. */

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { guardOrigins } from "@heddle/server-stub";
-import type { HttpRequest, HttpServer, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
+import type { HttpRequest, HttpServer, Interceptor, OperationEntry, Problem, ServerOptions } from "@heddle/server-stub";
 import { createTracingServer } from "@heddle/server-stub/tracing";
 import { createTrainingServer } from "@heddle/server-stub/training";
 import { authenticate } from "./access/authenticate.js";
@@ -9,10 +9,10 @@ import { graphqlRoute } from "./compat/graphql-route.js";
 import { fileStreamRoute } from "./compat/wandb/file-stream-route.js";
 import { signedUrlRoute } from "./compat/wandb/signed-url-route.js";
 import { docsSite } from "./docs-site.js";
+import { metricsRoute } from "./observability/metrics-route.js";
+import type { Metrics } from "./observability/metrics.js";
 import { firstLine } from "./outages.js";
-import { openWorkingMemory } from "./limits/shares.js";
-import { currentScope } from "./limits/request-scope.js";
-import { withScope } from "./limits/with-scope.js";
+import { currentScope, enterRoute } from "./limits/request-scope.js";
 import { problemOf } from "./problems.js";
 import type { Caller, Services } from "./services.js";
 import { tracingHandlers } from "./tracing/handlers.js";
@@ -21,6 +21,8 @@ import { trainingHandlers } from "./training/handlers.js";
 export interface AppOptions {
   /** The built documentation, or undefined where there is none (tests). */
   docsDir?: string;
+  /** Served at `/metrics`, for admin keys. */
+  metrics?: Metrics | undefined;
   /** Checks every response against the spec: on in tests. */
   validateResponses?: boolean;
   /** Called with each error that becomes a 500. */
@@ -29,10 +31,13 @@ export interface AppOptions {
   onOutage?: (error: Error) => void;
 }
 
-/** Serves everything on the one port: both interfaces, the documentation, and the routes that SDKs need at start-up. */
+/**
+ * Serves everything on the one port: both interfaces, the documentation, and the routes that SDKs need at start-up. Needs
+ * requests with a scope.
+ */
 export function createApp(
   services: Services,
-  { docsDir, validateResponses, onUnexpected, onOutage }: AppOptions = {},
+  { docsDir, metrics, validateResponses, onUnexpected, onOutage }: AppOptions = {},
 ): HttpServer {
   const onError = (error: unknown, _request?: HttpRequest, operation?: OperationEntry): Problem | undefined => {
     const problem = problemOf(error, operation);
@@ -43,14 +48,11 @@ export function createApp(
   };
   const { limits } = services.config;
   const options: ServerOptions<Caller> = {
-    async authenticate(credentials) {
-      const caller = await authenticate(services.control, credentials);
-      currentScope()?.identify(caller);
-      return caller;
-    },
+    authenticate: (credentials) => authenticate(services.control, credentials),
     authorize,
     onSuccess: (access, caller) => recordProject(services.control, access, caller),
     onError,
+    interceptors: [noteOperation],
     validateResponses,
     maxResponseLength: limits.maxResponseBytes,
     // Texts that occur many times were reserved when they were read.
@@ -65,10 +67,16 @@ export function createApp(
   const interfaces: HttpServer = (request) => (isTraining(request.target) ? training(request) : tracing(request));
   const wandb = signedUrlRoute(services, onError, fileStreamRoute(services, onError, interfaces));
   const api = graphqlRoute(services, onError, wandb);
-  const scoped = withScope(api, openWorkingMemory(limits), limits.maxResponseBytes);
-  const all = docsDir === undefined ? scoped : docsSite(docsDir, onError, scoped);
+  const measured = metrics === undefined ? api : metricsRoute(metrics, services.control, onError, api);
+  const all = docsDir === undefined ? measured : docsSite(docsDir, onError, measured);
   return guardOrigins(all, { origins: services.config.corsOrigins, setting: "HEDDLE_CORS_ORIGINS" });
 }
+
+const noteOperation: Interceptor<Caller> = (next) => (request, context) => {
+  const { operation } = context;
+  if (operation !== undefined) enterRoute(operation.id, operation.paths[0] ?? "");
+  return next(request, context);
+};
 
 /** The bytes of files are the only stored data outside of the tracing database that a request can meet. */
 function reportCorrupt({ losses }: Services, { message, cause }: HeddleError, operation?: OperationEntry): void {

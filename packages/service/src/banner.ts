@@ -2,6 +2,8 @@ export interface ReadyBanner {
   url: string;
   /** The owner key, or what says where it is. */
   key: ShownKey;
+  /** Where the metrics are; undefined where they have no address of their own. */
+  metricsUrl?: string | undefined;
   /** A project that the pasteable lines write into. */
   projectId: string;
   readyMs: number;
@@ -25,7 +27,7 @@ export function shownKey(apiKey: string, file: string | undefined, isTerminal: b
 }
 
 /** What a start prints: where it listens, the key, and three lines that work when pasted into a shell. */
-export function banner({ url, key, projectId, readyMs }: ReadyBanner): string {
+export function banner({ url, key, metricsUrl, projectId, readyMs }: ReadyBanner): string {
   const curl = `curl -s -u "api:${key.shell}" ${url}`;
   const call = JSON.stringify({
     batch: [
@@ -61,7 +63,7 @@ export function banner({ url, key, projectId, readyMs }: ReadyBanner): string {
 
   listening on  ${url}
   API key       ${key.text}
-  docs          ${url}/docs
+  docs          ${url}/docs${metricsUrl === undefined ? "" : `\n  metrics       ${metricsUrl}`}
 
 Send a trace, read it back, open the docs:
 

@@ -37,7 +37,44 @@ test("defaults work without any variable", () => {
     jobConcurrency: 4,
     evaluationConcurrency: 8,
     evaluationTimeoutMs: 300_000,
+    observability: { log: { format: "text", level: "info" }, metrics: "off", traces: undefined },
   });
+});
+
+test("logs, metrics and traces are as the settings say", () => {
+  const read = (env: Record<string, string>) => readConfig(env).observability;
+  expect(read({ HEDDLE_LOG: "json", HEDDLE_LOG_LEVEL: "debug" }).log).toEqual({ format: "json", level: "debug" });
+  expect(read({ HEDDLE_METRICS: "on" }).metrics).toBe("on");
+  expect(read({ HEDDLE_METRICS: "[::1]:9464" }).metrics).toEqual({ host: "::1", port: 9464 });
+  const traces = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/",
+    OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20k, project_id=a%2Fb",
+    OTEL_SERVICE_NAME: "loom",
+    OTEL_TRACES_SAMPLER_ARG: "0.25",
+  };
+  expect(read(traces).traces).toEqual({
+    url: "http://collector:4318/v1/traces",
+    headers: { authorization: "Bearer k", project_id: "a/b" },
+    serviceName: "loom",
+    ratio: 0.25,
+  });
+});
+
+test.each([
+  [{ HEDDLE_LOG: "xml" }, 'HEDDLE_LOG must be text or json, not "xml".'],
+  [{ HEDDLE_LOG_LEVEL: "loud" }, 'HEDDLE_LOG_LEVEL must be error, warn, info or debug, not "loud".'],
+  [{ HEDDLE_METRICS: "9464" }, 'HEDDLE_METRICS must be off, on or an address such as 127.0.0.1:9464, not "9464".'],
+  [{ HEDDLE_METRICS: "::1:9464" }, "HEDDLE_METRICS must be"],
+  [{ HEDDLE_METRICS: "a:99999" }, "HEDDLE_METRICS must be"],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL"],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_TRACES_SAMPLER_ARG: "2" }, "OTEL_TRACES_SAMPLER_ARG must be"],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_EXPORTER_OTLP_HEADERS: "sk-secret" },
+    "OTEL_EXPORTER_OTLP_HEADERS must be name=value pairs with percent-encoded values, separated by commas.",
+  ],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c", OTEL_EXPORTER_OTLP_HEADERS: "a=%0a" }, "OTEL_EXPORTER_OTLP_HEADERS"],
+])("%j is refused", (env, message) => {
+  expect(() => readConfig(env as Record<string, string>)).toThrow(message);
 });
 
 test("a server for training or inference needs models, and models need their server", () => {

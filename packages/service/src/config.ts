@@ -4,6 +4,8 @@ import type { S3Access } from "@heddle/blob-store";
 import type { RemoteModel } from "@heddle/remote-engine";
 import type { Limits } from "./limits/limit-settings.js";
 import { parseBytes, readLimits } from "./limits/read-limits.js";
+import { readObservability } from "./observability/settings.js";
+import type { ObservabilitySettings } from "./observability/settings.js";
 import type { Provider } from "./providers/provider.js";
 import { readProviders, readProvidersFile } from "./providers/read-providers.js";
 import { readRemoteModels } from "./training/read-remote-models.js";
@@ -163,6 +165,32 @@ export const variables = {
     default: "the list that comes with Heddle",
     meaning: "JSON file with prices of models that replace those of the list, or add to it",
   },
+  HEDDLE_LOG: {
+    default: "text",
+    meaning: "form of the log on stderr: text, or json with one object per line",
+  },
+  HEDDLE_LOG_LEVEL: {
+    default: "info",
+    meaning: "least level of the lines in the log: error, warn, info or debug, which has a line per request",
+  },
+  HEDDLE_METRICS: {
+    default: "off",
+    meaning:
+      "metrics for Prometheus: off; on, at /metrics of the service for keys with the role admin; or an address such as 127.0.0.1:9464, where /metrics needs no key",
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    default: "none",
+    meaning: "http(s) URL of an OTLP receiver, without /v1/traces, to which the service sends traces of itself",
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    default: "none",
+    meaning: "headers for that receiver: name=value pairs with percent-encoded values, separated by commas",
+  },
+  OTEL_SERVICE_NAME: { default: "heddle", meaning: "name of the service in its traces" },
+  OTEL_TRACES_SAMPLER_ARG: {
+    default: "1",
+    meaning: "part of the requests that are traced, 0 to 1, where the request does not continue a trace",
+  },
 } as const;
 
 type Variable = keyof typeof variables;
@@ -224,6 +252,8 @@ export interface Config {
   remoteEngine: RemoteEngineConfig;
   /** Prices of models that replace those that come with Heddle. */
   pricesFile: string | undefined;
+  /** Logs, metrics and traces of the service itself. */
+  observability: ObservabilitySettings;
 }
 
 /** Where the models that have `trainer` are trained, and those that have `inference` sampled from. */
@@ -283,7 +313,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     bodyTimeoutMs: seconds("HEDDLE_BODY_TIMEOUT", get("HEDDLE_BODY_TIMEOUT")),
     corsOrigins: corsOrigins(get("HEDDLE_CORS_ORIGINS")),
     engineMemoryBytes: memory("HEDDLE_ENGINE_MEMORY", get("HEDDLE_ENGINE_MEMORY"), smallestEngineBytes),
-    limits: limitsOf(get),
+    limits: checked(() => readLimits(get)),
+    observability: checked(() => readObservability(get)),
     databaseUrl: databaseUrl(get("HEDDLE_DATABASE_URL")),
     pricesFile: pathIn(cwd, get("HEDDLE_PRICES_FILE")),
     remoteEngine: remoteEngine(get, cwd, dataDir),
@@ -358,9 +389,9 @@ function seconds(name: "HEDDLE_HEADERS_TIMEOUT" | "HEDDLE_BODY_TIMEOUT", text: s
   throw new ConfigError(`${name} must be seconds from 0.1 to 3600, not "${text}".`);
 }
 
-function limitsOf(get: (name: Variable) => string | undefined): Limits {
+function checked<Settings>(read: () => Settings): Settings {
   try {
-    return readLimits(get);
+    return read();
   } catch (error) {
     throw new ConfigError(error instanceof Error ? error.message : String(error));
   }

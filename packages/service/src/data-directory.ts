@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "libsql";
 import { ConfigError } from "./config.js";
@@ -21,11 +21,8 @@ export const restoreMark = "restoring";
  * and, unless `restoring`, when a restore into it did not finish.
  */
 export function openDataDirectory(path: string, { restoring = false } = {}): DataDirectory {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ConfigError(`cannot create the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
-  }
+  createDirectory(path);
+  requireDataDirectory(path);
   if (!restoring && existsSync(join(path, restoreMark))) {
     throw new ConfigError(`a restore into ${path} did not finish. Empty the directory and restore again.`);
   }
@@ -46,6 +43,40 @@ export function openDataDirectory(path: string, { restoring = false } = {}): Dat
     throw new ConfigError(`cannot write in the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
   }
   return { path, release: () => lock.close() };
+}
+
+/** Creates the data directory unless it exists. Throws {@link ConfigError} when that is not possible. */
+export function createDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ConfigError(`cannot create the data directory ${path}: ${reason(error)}. Set HEDDLE_DATA_DIR.`);
+  }
+}
+
+/** Throws {@link ConfigError} unless the data directory exists and this process may read and write in it. */
+export function requireDataDirectory(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+      throw new ConfigError(`there is no data directory ${path}. Set HEDDLE_DATA_DIR to that of the service.`);
+    }
+    throw new ConfigError(
+      `cannot write in the data directory ${path}: ${reason(error)}${otherOwner(path)}. Set HEDDLE_DATA_DIR.`,
+    );
+  }
+}
+
+/** The usual reason why a volume cannot be written: it was created by another user. */
+function otherOwner(path: string): string {
+  try {
+    const owner = statSync(path).uid;
+    const user = process.getuid?.();
+    return owner === user ? "" : ` (it belongs to user ${owner}, this is user ${user})`;
+  } catch {
+    return "";
+  }
 }
 
 /** Name of the file with the owner key that was made at the first start. */

@@ -4,6 +4,7 @@ import { extname, join, normalize, sep } from "node:path";
 import { contentSecurityPolicy } from "@heddle/docs";
 import { Problem } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
+import { enterRoute } from "./limits/request-scope.js";
 
 const mediaTypes: Record<string, string> = {
   ".html": "text/html; charset=utf-8",
@@ -38,6 +39,7 @@ export function docsSite(
     // Redirects are relative, because a proxy may serve all of this below a prefix.
     if (path === "/" && isRead) return textResponse(302, "See docs/", { location: "docs/" });
     if (path !== "/docs" && !path.startsWith("/docs/")) return next(request);
+    enterRoute("docs", "/docs");
     if (!isRead) return textResponse(405, "The documentation can only be read.", { allow: "GET, HEAD" });
     // Relative links of the pages need the slash.
     if (path === "/docs") return textResponse(308, "See docs/", { location: "docs/" });

@@ -4,8 +4,7 @@ import { openControlPlane } from "@heddle/control-plane";
 import { startEngineHost } from "@heddle/embedded-clickhouse";
 import type { EngineHost } from "@heddle/embedded-clickhouse";
 import { HeddleError } from "@heddle/errors";
-import { listen } from "@heddle/server-stub/node";
-import type { ListenOptions } from "@heddle/server-stub/node";
+import { onThreadOutput } from "@heddle/threads";
 import { openTraceStore } from "@heddle/trace-store";
 import type { TraceStore } from "@heddle/trace-store";
 import { createApp } from "./app.js";
@@ -15,12 +14,17 @@ import { ConfigError, controlPlaneUrl } from "./config.js";
 import type { Config } from "./config.js";
 import { keyFile, openDataDirectory, ownerKey } from "./data-directory.js";
 import { drainable } from "./draining.js";
-import { defaultMaxConnections } from "./max-connections.js";
+import { listenForRequests, listenForScrapes } from "./listening.js";
 import { findLosses } from "./losses/find-losses.js";
 import { openLossLog } from "./losses/loss-log.js";
 import { checkControlPlaneExists } from "./losses/missing-control-plane.js";
 import { keepInventory } from "./losses/part-inventory.js";
-import { engineShares } from "./limits/shares.js";
+import { engineShares, openWorkingMemory } from "./limits/shares.js";
+import { withScope } from "./limits/with-scope.js";
+import { openLogger } from "./observability/logger.js";
+import type { Logger } from "./observability/logger.js";
+import { openObservability } from "./observability/open-observability.js";
+import { hideSecrets, secretsOf } from "./observability/secrets.js";
 import { operatorLine, outageLog } from "./outages.js";
 import { cancelWithCalls } from "./jobs/cancel-with-calls.js";
 import { jobKinds } from "./jobs/job-kinds.js";
@@ -41,6 +45,9 @@ export interface Running {
   apiKey: string;
   /** The file with the owner key; undefined for a configured one. */
   keyFile: string | undefined;
+  /** Where `/metrics` needs no key; undefined without an address of its own. */
+  metricsUrl: string | undefined;
+  log: Logger;
   /** Resolves with one line when another service has taken over writing the traces: this one must be closed. */
   replaced: Promise<string>;
   /** Stops accepting, finishes what was accepted, then ends the engine: nothing acknowledged is lost. */
@@ -49,8 +56,8 @@ export interface Running {
 
 export interface StartOptions {
   docsDir?: string;
-  /** One line per event that an operator may want to see. */
-  log: (line: string) => void;
+  /** Receives the lines of the log; default stderr. */
+  writeLog?: (line: string) => void;
   /** How long another service waits for the lease of one that does not renew it; default 12 s. */
   leaseMs?: number;
   /** How long a job waits for a service that does not renew its claim; default 15 s. */
@@ -64,7 +71,7 @@ const cutMs = 1000;
 /** Opens the stores and listens. Throws a {@link ConfigError} with one line for what cannot work. */
 export async function startService(
   config: Config,
-  { docsDir, log, leaseMs, jobLeaseMs }: StartOptions,
+  { docsDir, writeLog = writeToStderr, leaseMs, jobLeaseMs }: StartOptions = {},
 ): Promise<Running> {
   const closing: (() => Promise<unknown> | void)[] = [];
   const close = async () => {
@@ -76,7 +83,16 @@ export async function startService(
     closing.push(() => directory.release());
     const apiKey = ownerKey(directory, config.apiKey);
     checkControlPlaneExists(config);
-    const losses = openLossLog(config.dataDir, log);
+    const hide = hideSecrets([...secretsOf(config), apiKey]);
+    const log = openLogger(config.observability.log, { write: writeLog, hide });
+    const info = (line: string) => log.info(line);
+    const warn = (line: string) => log.warn(line);
+    onThreadOutput((text) => log.error(text));
+    closing.push(() => onThreadOutput(undefined));
+    const observability = await openObservability(config.observability, log, version);
+    closing.push(() => observability.close());
+    const { metrics } = observability;
+    const losses = openLossLog(config.dataDir, (line) => log.error(line));
 
     const control = await openControlPlane({
       url: controlPlaneUrl(config),
@@ -85,7 +101,7 @@ export async function startService(
     closing.push(() => control.close());
     let store: TraceStore | undefined;
     const lease = await takeWriterLease(config, control, {
-      log,
+      log: warn,
       onLapse: () => store?.engineRestarted(),
       leaseMs,
     });
@@ -93,7 +109,7 @@ export async function startService(
     const blobs = await openBlobStore({ url: config.blobsUrl, ...(config.s3 && { s3: config.s3 }) });
     closing.push(() => blobs.close());
 
-    const engine = config.clickhouseUrl === undefined ? await startHost(config, log) : undefined;
+    const engine = config.clickhouseUrl === undefined ? await startHost(config, info) : undefined;
     if (engine !== undefined) closing.push(() => engine.close());
     const opened = await openTraceStore({
       client: engine?.clientOptions() ?? { url: config.clickhouseUrl },
@@ -102,19 +118,20 @@ export async function startService(
       prices,
       onLoss: (lost) => losses.report("traces", lost),
       shares: engineShares(config.limits),
+      ...(observability.store && { observer: observability.store }),
     });
     store = opened;
     closing.push(() => opened.close());
     engine?.on("restart", () => opened.engineRestarted());
     for (const { table, parts, path } of await opened.brokenParts()) {
-      log(
+      warn(
         `the table ${table} lacks the rows of ${parts} corrupt part(s), kept as ${path}: ` +
           "restore a backup, or remove them if a power loss cut a write short",
       );
     }
 
     // Not earlier: a start that is refused says why, and nothing else.
-    for (const line of readableByOthers(config)) log(line);
+    for (const line of readableByOthers(config)) warn(line);
     losses.logEarlier();
     await findLosses(config, { control, store: opened, blobs }, losses);
     if (engine !== undefined) {
@@ -122,16 +139,17 @@ export async function startService(
       closing.push(() => inventory.stop());
     }
 
-    const training = await openTrainingEngine(config, log);
+    const training = await openTrainingEngine(config, info);
     closing.push(() => training.close());
-    const providers = openProviders(config.providers);
-    const onUnexpected = (error: unknown) => log(describe(error));
-    const onOutage = outageLog(log);
+    const providers = openProviders(config.providers, metrics?.onOutgoing);
+    const onUnexpected = (error: unknown) => log.error({ err: error }, "unexpected error");
+    const onOutage = outageLog(warn);
     const jobs = new JobRunner(control.jobs, {
       concurrency: config.jobConcurrency,
       pools: { training: config.trainingConcurrency },
       leaseMs: jobLeaseMs,
       onError: (error) => (error instanceof HeddleError ? onOutage(error) : onUnexpected(error)),
+      onEnded: metrics?.onJobEnded,
     });
     const written = cancelWithCalls(opened, jobs);
     const checkpointDirectories = openCheckpointDirectories({ config, control, blobs, training });
@@ -149,10 +167,17 @@ export async function startService(
     };
     const completions = openCompletions(opening);
     const services: Services = { ...opening, completions };
-    const app = drainable(createApp(services, { docsDir, onUnexpected, onOutage }));
-    const server = await listen(app.server, listenOptions(config)).catch((error: unknown) => {
-      throw listenError(error, config);
-    });
+    const shown = config.observability.metrics === "on" ? metrics : undefined;
+    const app = drainable(createApp(services, { docsDir, metrics: shown, onUnexpected, onOutage }));
+    const memory = openWorkingMemory(config.limits);
+    metrics?.watch({ store: opened, engine, jobs: control.jobs, workingMemory: memory });
+    const scrapes = await listenForScrapes(metrics, config);
+    if (scrapes !== undefined) closing.push(() => scrapes.close(0));
+    const server = await listenForRequests(
+      withScope(app.server, { memory, maxBytes: config.limits.maxResponseBytes, observers: observability.requests }),
+      config,
+      observability.onRefused,
+    );
     await clearLeftovers(services);
     jobs.start(jobKinds(services, onUnexpected));
     // What a crash left behind, before the end of a deletion.
@@ -160,6 +185,7 @@ export async function startService(
     const collection = scheduleBlobCollection(services, { mayWrite: () => lease.mayWrite(), onError: onUnexpected });
     closing.push(() => collection.stop());
     closing.push(async () => {
+      await observability.flush();
       await Promise.all([app.drain(drainMs), jobs.stop()]);
       await completions.close();
       await server.close(cutMs);
@@ -168,6 +194,8 @@ export async function startService(
       url: server.url,
       apiKey,
       keyFile: config.apiKey === undefined ? join(config.dataDir, keyFile) : undefined,
+      metricsUrl: scrapes && `${scrapes.url}/metrics`,
+      log,
       replaced: lease.replaced,
       close,
     };
@@ -189,30 +217,6 @@ async function startHost(config: Config, log: (line: string) => void): Promise<E
   return host;
 }
 
-function listenOptions(config: Config): ListenOptions {
-  return {
-    host: config.host,
-    port: config.port,
-    maxConnections: config.maxConnections ?? defaultMaxConnections(),
-    maxBodyBytesInFlight: config.bodyMemoryBytes,
-    headersMs: config.headersTimeoutMs,
-    bodyStallMs: config.bodyTimeoutMs,
-    connectionsSetting: "HEDDLE_MAX_CONNECTIONS",
-    stallMs: config.limits.responseStallMs,
-  };
-}
-
-function listenError(error: unknown, { host, port }: Config): unknown {
-  if (!(error instanceof Error) || !("code" in error)) return error;
-  if (error.code === "EADDRINUSE")
-    return new ConfigError(`port ${port} on ${host} is in use. Set HEDDLE_PORT (0 picks a free one).`);
-  if (error.code === "EACCES")
-    return new ConfigError(`port ${port} on ${host} needs more rights. Set HEDDLE_PORT above 1023.`);
-  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND")
-    return new ConfigError(`cannot listen on ${host}. Set HEDDLE_HOST to an address of this machine.`);
-  return error;
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function writeToStderr(line: string): void {
+  process.stderr.write(line);
 }

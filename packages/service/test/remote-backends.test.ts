@@ -31,20 +31,20 @@ const s3Settings = () => ({
 function settings(env: Record<string, string>) {
   return readConfig({ HEDDLE_DATA_DIR: directory, HEDDLE_PORT: "0", ...s3Settings(), ...env });
 }
-const log = () => {};
+const writeLog = () => {};
 
 describe(`a service with files in S3${databases === undefined ? "" : " and keys on Postgres"}`, () => {
   test("keeps both over a restart, and nothing of a file on its own disk", async () => {
     const env: Record<string, string> = { HEDDLE_BLOBS_URL: `s3://${bucket}/files` };
     if (databases !== undefined) env["HEDDLE_DATABASE_URL"] = await databases.make();
     const projectId = "local/remote";
-    const first = await startService(settings(env), { log });
+    const first = await startService(settings(env), { writeLog });
     const client = (url: string) => createTracingClient({ baseUrl: url, apiKey: first.apiKey });
     const file = new File(["a file of the service"], "note.txt", { type: "text/plain" });
     const { digest } = await client(first.url).fileCreate({ project_id: projectId, file });
     await first.close();
 
-    const second = await startService(settings(env), { log });
+    const second = await startService(settings(env), { writeLog });
     const content = await client(second.url).fileContent({ project_id: projectId, digest });
     expect(await new Response(content).text()).toBe("a file of the service");
     await second.close();
@@ -55,7 +55,7 @@ describe(`a service with files in S3${databases === undefined ? "" : " and keys 
   test("says in one line at the start what is wrong with its backends", async () => {
     const refused = async (env: Record<string, string>, line: string) =>
       await expect(
-        startService(settings({ ...env, HEDDLE_DATA_DIR: join(directory, "new") }), { log }),
+        startService(settings({ ...env, HEDDLE_DATA_DIR: join(directory, "new") }), { writeLog }),
       ).rejects.toThrow(new ConfigError(line));
     await refused(
       { HEDDLE_BLOBS_URL: "s3://no-such-bucket" },

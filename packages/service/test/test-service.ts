@@ -17,7 +17,8 @@ import { cancelWithCalls } from "../src/jobs/cancel-with-calls.js";
 import { jobKinds } from "../src/jobs/job-kinds.js";
 import { JobRunner } from "../src/jobs/runner.js";
 import { openLossLog } from "../src/losses/loss-log.js";
-import { engineShares } from "../src/limits/shares.js";
+import { engineShares, openWorkingMemory } from "../src/limits/shares.js";
+import { withScope } from "../src/limits/with-scope.js";
 import { openProviders } from "../src/providers/providers.js";
 import { outageLog } from "../src/outages.js";
 import { providerKinds } from "../src/providers/provider.js";
@@ -78,12 +79,15 @@ export async function openTestService(env: Record<string, string> = {}) {
   const services: Services = { ...opening, completions };
   jobs.start(jobKinds(services, (error) => unexpected.push(error)));
   const outages: string[] = [];
-  const app = createApp(services, {
+  const server = createApp(services, {
     validateResponses: true,
     onUnexpected: (error) => unexpected.push(error),
     onOutage: outageLog((line) => outages.push(line)),
   });
-  const fetch = toFetch(app);
+  const { limits } = config;
+  const app = withScope(server, { memory: openWorkingMemory(limits), maxBytes: limits.maxResponseBytes });
+  const serve = toFetch(app);
+  const fetch = (input: Request | string | URL, init?: RequestInit) => serve(new Request(input, init));
   const closing: (() => Promise<unknown>)[] = [];
   const options = { baseUrl: "http://in-process", fetch, retries: 0 };
 

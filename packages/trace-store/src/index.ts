@@ -1,12 +1,14 @@
 export { openTraceStore } from "./store.js";
-export type { TraceStore, TraceStoreOptions } from "./store.js";
+export type { StoreLoad, StoreObserver, TraceStore, TraceStoreOptions } from "./store.js";
+export type { ObservedStatement, StatementKind } from "./engine/observed-engine.js";
+export type { ObservedCommit } from "./ingest/ingest.js";
 export { missingParts } from "./engine/stored-parts.js";
 export type { StoredPart } from "./engine/stored-parts.js";
 export { backupTables, restoreTables } from "./schema/backup.js";
 export type { RunStatement } from "./schema/backup.js";
 export type { ReadOptions, Reserve } from "./context.js";
 export { readSlots } from "./engine/engine-shares.js";
-export type { EngineShares } from "./engine/engine-shares.js";
+export type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 export type { CallCount, CallRead, CallReads, CallsQuery } from "./calls/calls.js";
 export type { CallsFilter } from "./query/filter.js";
 export type { CallStats, CallStatsRequest, StatsBucket, UsageBucket } from "./stats/stats.js";

@@ -1,4 +1,5 @@
 import { HeddleError } from "@heddle/errors";
+import type { ShareLoad } from "@heddle/fair-share";
 import type { CallPart } from "@heddle/trace-model";
 import { callReads } from "./calls/calls.js";
 import type { CallReads } from "./calls/calls.js";
@@ -6,15 +7,17 @@ import type { ReadOptions } from "./context.js";
 import { brokenParts } from "./engine/broken-parts.js";
 import type { BrokenParts } from "./engine/broken-parts.js";
 import { shareEngine } from "./engine/engine-shares.js";
-import type { EngineShares } from "./engine/engine-shares.js";
+import type { EngineShares, SlotPool } from "./engine/engine-shares.js";
 import { connectEngine } from "./engine/engine.js";
 import type { Engine, EngineConnection } from "./engine/engine.js";
+import { observeStatements } from "./engine/observed-engine.js";
+import type { ObservedStatement } from "./engine/observed-engine.js";
 import { StatementError } from "./engine/statement-error.js";
 import { listDetached, listParts } from "./engine/stored-parts.js";
 import type { StoredPart } from "./engine/stored-parts.js";
 import { guardObjects, guardReads, guardWrites } from "./guard-writes.js";
 import { openIngest } from "./ingest/ingest.js";
-import type { Ingest } from "./ingest/ingest.js";
+import type { Ingest, ObservedCommit, WaitingWrites } from "./ingest/ingest.js";
 import type { RejectedPart } from "./ingest/prepare.js";
 import type { IngestLimits } from "./ingest/state.js";
 import { claimDatabase } from "./migrations/identity.js";
@@ -67,8 +70,24 @@ export interface TraceStoreOptions {
   onLoss?: (lost: string) => void;
   /** How keys share the engine. */
   shares?: EngineShares;
+  /** Called when statements and commits have ended; must not throw. */
+  observer?: StoreObserver;
   /** Wraps the engine, for tests. */
   wrapEngine?: (engine: Engine) => Engine;
+}
+
+export interface StoreObserver {
+  onStatement(statement: ObservedStatement): void;
+  /** Commits of calls. */
+  onCommit(commit: ObservedCommit): void;
+}
+
+/** How busy the store is at the moment. */
+export interface StoreLoad {
+  /** Calls that wait for a commit. */
+  waiting: WaitingWrites;
+  /** Statements at once, by the kind of work. */
+  slots: Record<SlotPool, ShareLoad>;
 }
 
 export interface TraceStore {
@@ -99,6 +118,7 @@ export interface TraceStore {
   detachedParts(): Promise<Array<{ table: string; name: string }>>;
   /** Tables that miss rows because the engine could not read some of their parts. */
   brokenParts(): Promise<BrokenParts[]>;
+  load(): StoreLoad;
   /** Rejects, with the reason, while writes do not work. */
   checkWrites(): Promise<void>;
   /** To be called when the engine is a new process, or another process may have written: the next write recovers first. */
@@ -135,19 +155,23 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     await bootstrap.close();
   }
   const connected = connectEngine(options.client, placement.database);
-  const wrapped = options.wrapEngine?.(connected) ?? connected;
-  const { mayWrite = () => true } = options;
+  const { mayWrite = () => true, observer } = options;
+  const observed =
+    observer === undefined ? connected : observeStatements(connected, (statement) => observer.onStatement(statement));
+  const wrapped = options.wrapEngine?.(observed) ?? observed;
   const engine = guardWrites(wrapped, mayWrite);
   const now = options.now ?? (() => BigInt(Date.now()) * 1000n);
   const clock = versionClock(now);
-  const { reads, lookups, writes, commits } = shareEngine(engine, options.shares);
+  const shared = shareEngine(engine, options.shares);
+  const { reads, lookups, writes, commits } = shared.engines;
   const context = { engine: reads, writes, commits, clock, now };
-  const ingest = await openIngest({ engine, clock, now }, options.limits, options.onLoss).catch(
-    async (error: unknown) => {
-      await connected.close();
-      throw error;
-    },
-  );
+  const ingest = await openIngest({ engine, clock, now }, options.limits, {
+    onLoss: options.onLoss,
+    ...(observer && { onCommit: (commit) => observer.onCommit(commit) }),
+  }).catch(async (error: unknown) => {
+    await connected.close();
+    throw error;
+  });
   const inFlight = guardReads(ingest.inFlight, mayWrite);
   const { prices = [] } = options;
   const objects = guardObjects(openObjects(context), mayWrite);
@@ -179,6 +203,7 @@ async function open(options: TraceStoreOptions): Promise<TraceStore> {
     parts: () => listParts(engine),
     detachedParts: () => listDetached(engine),
     brokenParts: () => brokenParts(engine),
+    load: () => ({ waiting: ingest.waiting(), slots: shared.load() }),
     checkWrites: () => ingest.check(),
     engineRestarted() {
       ingest.engineRestarted();

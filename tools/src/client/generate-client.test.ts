@@ -42,11 +42,9 @@ test("a list with a cursor is read page by page", () => {
     },
     { Page: page },
   );
+  expect(text).toContain('export type ActItem = Page["data"][number];');
   expect(text).toContain(
-    'export type ActItem = operations["act"]["responses"][200]["content"]["application/json"]["data"][number];',
-  );
-  expect(text).toContain(
-    'return readPages((input) => readJson(connection, withQuery("GET /jobs/{job}/events", input), options), input);',
+    'return readPages((input) => readJson(connection, withQuery("act", "GET /jobs/{job}/events", input), options), input);',
   );
   expect(text).toContain('import { readPages } from "../pages.js";');
 });
@@ -68,7 +66,7 @@ test("query and headers of an operation with a body are named, the client's own 
     ],
     requestBody: { required: true, content: json({ type: "object", properties: { name: { type: "string" } } }) },
   });
-  expect(text).toContain('withJson("PUT /things/{id}", input, { query: ["dry_run"], headers: ["project_id"] })');
+  expect(text).toContain('withJson("act", "PUT /things/{id}", input, { query: ["dry_run"], headers: ["project_id"] })');
   expect(text).toContain('Pick<NonNullable<operations["act"]["parameters"]["header"]>, "project_id">');
 });
 
@@ -83,6 +81,26 @@ test("a name at two locations of one request is refused with its pointer", () =>
   const act = () =>
     emit("/things/{id}", "put", { parameters: [parameter("path", "id", true)], requestBody: body }, schemas);
   expect(act).toThrow('#/paths/~1things~1{id}/put/parameters/0: "id" is at two locations of one request; rename one');
+});
+
+test("error responses have their types by status", () => {
+  const schemas = { Refusal: { type: "object", properties: { reason: { type: "string" } } } };
+  const responses = {
+    200: { description: "Done.", content: json({ type: "object", properties: {} }) },
+    404: { description: "Unknown.", content: json({ $ref: "#/components/schemas/Refusal" }) },
+    409: { description: "Taken.", content: json({ type: "string" }) },
+    502: { description: "Without a body." },
+  };
+  expect(emit("/things", "get", { responses }, schemas)).toContain(
+    '    readonly act: { 404: Refusal; 409: operations["act"]["responses"][409]["content"]["application/json"] };',
+  );
+});
+
+test("a schema named like a type of the client is refused with its pointer", () => {
+  const schemas = { ActInput: { type: "object" } };
+  expect(() => emit("/things", "get", { parameters: [parameter("query", "name")] }, schemas)).toThrow(
+    "#/components/schemas/ActInput: the client has a type of this name; rename one",
+  );
 });
 
 test("text of the spec cannot end the comment that it is in", () => {

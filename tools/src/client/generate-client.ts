@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { docComment } from "./doc-comment.js";
+import { errorBodies } from "./error-bodies.js";
 import { inputOf } from "./input.js";
 import type { Input } from "./input.js";
 import { resultOf } from "./result.js";
 import type { Result } from "./result.js";
 import { isEntry } from "../entry.js";
 import type { Model, Operation } from "../model/model.js";
+import { at } from "../model/pointer.js";
 import { readModel } from "../model/read-model.js";
+import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
 import { pascalCase } from "../model/names.js";
 import { documentsIn } from "../model/documents.js";
 import { banner, writeFiles } from "../generated-files.js";
@@ -28,12 +31,14 @@ export function clientFiles(model: Model): Files {
     banner(model.source),
     ...imports(model, operations),
     "",
+    ...schemaExports(model, operations),
     '/** The schemas of the document by name: `Schemas["…"]`. */',
     'export type Schemas = components["schemas"];',
     ...operations.flatMap((each) => ["", ...operationLines(model, each)]),
     "",
     ...clientInterface(model, operations),
     "",
+    ...errorBodies(model),
   ];
   return { [`${model.name}.ts`]: lines.join("\n") };
 }
@@ -70,8 +75,32 @@ function imports(model: Model, operations: Emitted[]): string[] {
     ...[...used.keys()]
       .toSorted()
       .map((module) => `import { ${[...used.get(module)!].toSorted().join(", ")} } from "../${module}.js";`),
-    `import type { components, operations } from "./${model.name}-types.js";`,
+    `import type { components, ${["operations", ...schemaNames(model)].join(", ")} } from "./${model.name}-types.js";`,
   ];
+}
+
+/** The schemas under their own names. */
+function schemaExports(model: Model, operations: Emitted[]): string[] {
+  const generated = operations.flatMap(({ operation: { typeName }, result }) => [
+    `${typeName}Input`,
+    ...result.types.map(({ name }) => `${typeName}${name}`),
+  ]);
+  const taken = new Set([
+    ...generated,
+    "Schemas",
+    "Connection",
+    "RequestOptions",
+    `${pascalCase(model.interface)}Client`,
+  ]);
+  for (const name of schemaNames(model)) {
+    if (taken.has(name))
+      throw new UnsupportedSpecError(at("/components/schemas", name), "the client has a type of this name; rename one");
+  }
+  return schemaNames(model).length === 0 ? [] : [`export type { ${schemaNames(model).join(", ")} };`, ""];
+}
+
+function schemaNames({ document }: Model): string[] {
+  return Object.keys(document.components?.schemas ?? {}).toSorted();
 }
 
 function operationLines(model: Model, { operation, input, result }: Emitted): string[] {

@@ -1,7 +1,7 @@
 import type { Operation } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
 import type { Parameter } from "../model/parameters.js";
-import { deref } from "../model/openapi.js";
+import { componentName, deref } from "../model/openapi.js";
 import type { OpenApi } from "../model/openapi.js";
 import { at } from "../model/pointer.js";
 import { UnsupportedSpecError } from "../model/unsupported-spec-error.js";
@@ -42,7 +42,7 @@ export function inputOf(operation: Operation, document: OpenApi): Input {
 }
 
 function expression(operation: Operation, writer: string, params: Parameter[], hasInput: boolean): string {
-  const { method, path, body } = operation;
+  const { id, method, path, body } = operation;
   const query = body ? namesIn(params, "query") : [];
   const headers = namesIn(params, "header");
   const locations = [
@@ -50,6 +50,7 @@ function expression(operation: Operation, writer: string, params: Parameter[], h
     ...(headers.length > 0 ? [`headers: ${JSON.stringify(headers)}`] : []),
   ];
   const list = [
+    JSON.stringify(id),
     JSON.stringify(`${method.toUpperCase()} ${path}`),
     ...(writer === "withBytes" ? [JSON.stringify(body?.mediaTypes[0])] : []),
     ...(hasInput ? ["input"] : []),
@@ -68,7 +69,8 @@ function headerPart(id: string, params: Parameter[]): string[] {
 function bodyPart({ id, body }: Operation, properties: Record<string, Schema>): string[] {
   if (!body) return [];
   if (body.kind === "raw") return [`RawBodyInput<${union(body.mediaTypes)}>`];
-  const type = `${present(`operations["${id}"]["requestBody"]`, body.required)}["content"]["${body.mediaTypes[0]}"]`;
+  const indexed = `${present(`operations["${id}"]["requestBody"]`, body.required)}["content"]["${body.mediaTypes[0]}"]`;
+  const type = componentName(body.schema ?? {}) ?? indexed;
   const binary = Object.keys(properties).filter((name) => properties[name]?.format === "binary");
   if (binary.length === 0) return [type];
   // The types of the document call bytes a string; what is sent is bytes.

@@ -1,6 +1,6 @@
 import type { Operation } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
-import { deref } from "../model/openapi.js";
+import { componentName, deref } from "../model/openapi.js";
 import type { OpenApi } from "../model/openapi.js";
 import type { Content } from "../model/payloads.js";
 
@@ -26,7 +26,7 @@ export function resultOf(operation: Operation, document: OpenApi): Result {
   if (stream && json) return chosenByInput(operation, stream, json);
   if (stream) return single(readerOf(stream), contentType(operation, stream), "AsyncIterable", "Item");
   if (!json) return single("readJson", "", "Promise<void>");
-  if (isPage(operation, json, document)) return pages(operation, json);
+  if (isPage(operation, json, document)) return pages(operation, json, document);
   return single("readJson", contentType(operation, json), "Promise", "Result");
 }
 
@@ -62,9 +62,9 @@ function chosenByInput(operation: Operation, stream: Content, json: Content): Re
   };
 }
 
-function pages(operation: Operation, json: Content): Result {
+function pages(operation: Operation, json: Content, document: OpenApi): Result {
   return {
-    ...single("readPages", `${contentType(operation, json)}["data"][number]`, "AsyncIterable", "Item"),
+    ...single("readPages", itemType(operation, json, document), "AsyncIterable", "Item"),
     readers: ["readJson", "readPages"],
     body: (outgoing) => [`return readPages((input) => readJson(connection, ${outgoing}, options), input);`],
   };
@@ -81,6 +81,12 @@ function readerOf(stream: Content): string {
   return stream.kind === "jsonl" ? "readJsonLines" : "readEvents";
 }
 
-function contentType({ id, success }: Operation, { mediaType }: Content): string {
-  return `operations["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
+function itemType(operation: Operation, json: Content, document: OpenApi): string {
+  const { value: page } = deref<Schema>(document, json.schema!, json.pointer);
+  return componentName(page.properties?.data?.items ?? {}) ?? `${contentType(operation, json)}["data"][number]`;
+}
+
+function contentType({ id, success }: Operation, { mediaType, schema }: Content): string {
+  const indexed = `operations["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
+  return componentName(schema ?? {}) ?? indexed;
 }

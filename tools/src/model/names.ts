@@ -4,6 +4,13 @@ export function camelCase(text: string): string {
   return pascal.slice(0, 1).toLowerCase() + pascal.slice(1);
 }
 
+/** "Annotation Queues" → `annotation-queues`, `openTelemetry` → `open-telemetry` */
+export function kebabCase(text: string): string {
+  return pascalCase(text)
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "-")
+    .toLowerCase();
+}
+
 /** "Annotation Queues" → `AnnotationQueues`, `callStart` → `CallStart` */
 export function pascalCase(text: string): string {
   return text

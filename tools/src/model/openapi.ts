@@ -35,6 +35,7 @@ export interface OperationObject {
   "x-heddle-destructive"?: boolean;
   "x-heddle-error-object"?: boolean;
   "x-heddle-extension"?: boolean;
+  "x-heddle-needs-provider"?: boolean;
   "x-heddle-raw-body"?: boolean;
   "x-heddle-streamed-body"?: boolean;
   "x-heddle-max-body-bytes"?: number;

@@ -15,7 +15,7 @@ const operationKeys = words(
 const knownExtensions = {
   document: words("x-heddle-interface x-heddle-max-body-bytes"),
   operation: words(
-    `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-error-object x-heddle-extension
+    `x-heddle-access x-heddle-aliases x-heddle-destructive x-heddle-error-object x-heddle-extension x-heddle-needs-provider
     x-heddle-raw-body x-heddle-streamed-body x-heddle-max-body-bytes`,
   ),
   schema: words("x-heddle-raw-json x-heddle-lenient-items x-heddle-max-items x-heddle-limits x-heddle-exact-integers"),

@@ -1,33 +1,45 @@
 import { join } from "node:path";
 import { isEntry } from "../entry.js";
 import { handlersText } from "./handlers.js";
-import type { Model } from "../model/model.js";
+import type { Group, Model } from "../model/model.js";
+import { kebabCase } from "../model/names.js";
 import { readModel } from "../model/read-model.js";
-import { operationsText, stubOf } from "./operations.js";
+import { groupsText, groupText, stubOf } from "./operations.js";
 import { stubTypes } from "./stub-types.js";
 import { documentsIn } from "../model/documents.js";
 import { validatorFiles } from "./validators.js";
-import { banner, writeFiles } from "../generated-files.js";
+import { banner, removeOtherFiles, writeFiles } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
 
-/** Everything the server stub needs of one document, as files named after it. */
+/** Everything the server stub needs of one document. Each group is a module, so that a program can have some of them. */
 export async function stubFiles(model: Model): Promise<Files> {
   const head = banner(model.source);
-  const stub = stubOf(model);
-  const types = await stubTypes(model, stub.branches);
+  const groups = model.groups.map((group) => groupFiles(model, group));
+  const types = await stubTypes(model, new Set(groups.flatMap(({ branches }) => [...branches])));
   return {
     [`${model.name}.requests.ts`]: head + types.requests,
     [`${model.name}.responses.ts`]: head + types.responses,
     [`${model.name}.handlers.ts`]: head + handlersText(model),
-    [`${model.name}.operations.ts`]: head + operationsText(model, stub),
-    ...validatorFiles(`${model.name}.validators`, model, stub.checks),
-    ...validatorFiles(`${model.name}.response-validators`, model, stub.responseChecks),
+    [`${model.name}.groups.ts`]: head + groupsText(model),
+    ...Object.assign({}, ...groups.map(({ files }) => files)),
   };
+}
+
+function groupFiles(model: Model, group: Group): { files: Files; branches: ReadonlySet<string> } {
+  const stub = stubOf(model, group.operations);
+  const path = `${model.name}/${kebabCase(group.key)}`;
+  const files = {
+    [`${path}.ts`]: banner(model.source) + groupText(model, group, stub),
+    ...validatorFiles(`validators/${path}`, model, stub.checks),
+    ...validatorFiles(`response-validators/${path}`, model, stub.responseChecks),
+  };
+  return { files, branches: stub.branches };
 }
 
 if (isEntry(import.meta.url)) {
   const [source = "spec/dist", target = "src/generated"] = process.argv.slice(2);
-  for (const name of documentsIn(source)) {
-    writeFiles(target, await stubFiles(readModel(join(source, name))));
-  }
+  const files: Files = {};
+  for (const name of documentsIn(source)) Object.assign(files, await stubFiles(readModel(join(source, name))));
+  writeFiles(target, files);
+  removeOtherFiles(target, files);
 }

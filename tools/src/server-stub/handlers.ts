@@ -1,5 +1,8 @@
 import type { Model, Operation } from "../model/model.js";
 import { pascalCase } from "../model/names.js";
+import type { Content } from "../model/payloads.js";
+import { componentName } from "../model/openapi.js";
+import { schemaExports } from "./schema-exports.js";
 
 /** Types of requests, responses and handlers of one document: one interface per group, one method per operation. */
 export function handlersText(model: Model): string {
@@ -25,21 +28,22 @@ export function handlersText(model: Model): string {
     ].join("\n"),
   ];
   const text = parts.join("\n\n");
-  const uses = (type: "Requests") => (text.includes(`${type}["`) ? `, operations as ${type}` : "");
   const handlerTypes = ["Bytes", "Incoming", "None", "RawBody", "StreamedBody"].filter((type) =>
     new RegExp(`\\b${type}\\b`).test(text),
   );
   return [
     `import type { ${[...handlerTypes, "SchemasOf"].join(", ")} } from "../handlers.js";`,
     `import type { Outcome } from "../reply.js";`,
-    `import type { components as ResponseComponents, operations as Responses } from "./${model.name}.responses.js";`,
-    `import type { components as RequestComponents${uses("Requests")} } from "./${model.name}.requests.js";`,
+    `import type * as Requests from "./${model.name}.requests.js";`,
+    `import type * as Responses from "./${model.name}.responses.js";`,
     "",
-    "/** Named schemas. One that both requests and responses use has the form in which it arrives in requests. */",
-    `export type Schemas = SchemasOf<RequestComponents["schemas"], ResponseComponents["schemas"]>;`,
+    ...schemaExports(model),
     "",
-    "/** Named schemas in the form that responses have. */",
-    `export type ResponseSchemas = ResponseComponents["schemas"];`,
+    "/** Schemas by name. One that both requests and responses use has the form in which it arrives in requests. */",
+    `export type Schemas = SchemasOf<Requests.components["schemas"], Responses.components["schemas"]>;`,
+    "",
+    "/** Schemas by name, in the form that responses have. */",
+    `export type ResponseSchemas = Responses.components["schemas"];`,
     "",
     text,
     "",
@@ -49,7 +53,7 @@ export function handlersText(model: Model): string {
 function requestType({ id, typeName, params, body }: Operation): string {
   const has = (location: string) => params.some((param) => param.in === location);
   const part = (location: "path" | "query" | "header") =>
-    has(location) ? `NonNullable<Requests["${id}"]["parameters"]["${location}"]>` : "None";
+    has(location) ? `NonNullable<Requests.operations["${id}"]["parameters"]["${location}"]>` : "None";
   return [
     `export interface ${typeName}Request extends Incoming {`,
     `  readonly params: ${part("path")};`,
@@ -64,22 +68,29 @@ function bodyType(id: string, body: Operation["body"]): string {
   if (body === undefined) return "undefined";
   if (body.streamed) return "StreamedBody";
   if (body.kind === "raw") return "RawBody";
-  const type = `NonNullable<Requests["${id}"]["requestBody"]>["content"]["${body.mediaTypes[0] ?? ""}"]`;
+  const name = componentName(body.schema ?? {});
+  const content = `NonNullable<Requests.operations["${id}"]["requestBody"]>["content"]`;
+  const type = name === undefined ? `${content}["${body.mediaTypes[0] ?? ""}"]` : `Requests.${name}`;
   return body.required ? type : `${type} | undefined`;
 }
 
-function responseType({ id, typeName, success, stream }: Operation): string {
-  const contents = success.contents.map(({ kind, mediaType }) => {
-    const type = `Responses["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
-    if (kind === "bytes") return "Bytes";
-    return kind === "json" ? type : `AsyncIterable<${typeName}Item>`;
+function responseType(operation: Operation): string {
+  const { typeName, success, stream } = operation;
+  const contents = success.contents.map((content) => {
+    if (content.kind === "bytes") return "Bytes";
+    return content.kind === "json" ? contentType(operation, content) : `AsyncIterable<${typeName}Item>`;
   });
   const item = success.contents.find(({ kind }) => kind === stream);
-  const itemType = `Responses["${id}"]["responses"][${success.status}]["content"]["${item?.mediaType ?? ""}"]`;
   return [
-    ...(item ? [`export type ${typeName}Item = ${itemType};`] : []),
+    ...(item ? [`export type ${typeName}Item = ${contentType(operation, item)};`] : []),
     `export type ${typeName}Response = ${[...new Set(contents)].join(" | ") || "void"};`,
   ].join("\n");
+}
+
+function contentType({ id, success }: Operation, { mediaType, schema }: Content): string {
+  const name = componentName(schema ?? {});
+  if (name !== undefined) return `Responses.${name}`;
+  return `Responses.operations["${id}"]["responses"][${success.status}]["content"]["${mediaType}"]`;
 }
 
 function signature({ id, typeName, public: open }: Operation): string {
@@ -93,10 +104,12 @@ function operationDoc({ summary, description, method, path, deprecated, extensio
     `\`${method.toUpperCase()} ${path}\`${extension ? " (an extension of the interface)" : ""}`,
     deprecated ? "@deprecated" : "",
   ];
-  return jsDoc(paragraphs.filter((text) => text.trim() !== "").join("\n\n"), true);
+  const texts = paragraphs.map((text) => text.trim()).filter((text) => text !== "");
+  return jsDoc(texts.join("\n\n"), true);
 }
 
-function jsDoc(text: string, lineBreak = false): string {
+/** A comment of the text; empty for no text. */
+export function jsDoc(text: string, lineBreak = false): string {
   const lines = text.trim().replaceAll("*/", "*\\/").split("\n");
   if (text.trim() === "") return "";
   const end = lineBreak ? "\n" : "";

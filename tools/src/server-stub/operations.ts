@@ -1,13 +1,15 @@
-import type { Model, Operation } from "../model/model.js";
+import type { Group, Model, Operation } from "../model/model.js";
 import type { Schema } from "../model/openapi.js";
 import type { Parameter } from "../model/parameters.js";
-import { compact } from "./plan-table.js";
+import { kebabCase } from "../model/names.js";
+import { compact, isLossy } from "./plan-table.js";
 import type { PlanEntry } from "./plan-table.js";
 import { Plans } from "./plans.js";
+import { jsDoc } from "./handlers.js";
 import { deref } from "../model/openapi.js";
 import type { Checks } from "./validators.js";
 
-/** The data of the server stub for a document, before it is written as source or run. */
+/** The data of the server stub for some operations of a document, before it is written as source or run. */
 export interface Stub {
   operations: object[];
   plans: PlanEntry[];
@@ -25,10 +27,10 @@ interface Draft {
   responseChecks: Checks;
 }
 
-/** Table of operations, reading plans, and the validators that both refer to. */
-export function stubOf(model: Model): Stub {
+/** Table of the operations, reading plans, and the validators that both refer to. */
+export function stubOf(model: Model, members: readonly Operation[] = model.operations): Stub {
   const draft: Draft = { plans: new Plans(model.document), checks: {}, responseChecks: {} };
-  const operations = model.operations.map((operation) => entryOf(model, operation, draft));
+  const operations = members.map((operation) => entryOf(model, operation, draft));
   for (const [name, schema] of draft.plans.lenient) draft.checks[name] = schema;
   const { entries, indexOf } = compact(draft.plans.entries);
   return {
@@ -40,19 +42,42 @@ export function stubOf(model: Model): Stub {
   };
 }
 
-export function operationsText(model: Model, { operations, plans }: Stub): string {
-  return `import type { Definition } from "../definition.js";
-import * as validators from "./${model.name}.validators.js";
+/** The module of one group: its data, and the function that takes its handlers. */
+export function groupText(model: Model, { key, typeName, tag, description }: Group, stub: Stub): string {
+  const file = kebabCase(key);
+  return `import type { GroupDefinition } from "../../definition.js";
+import { handlerGroup } from "../../handler-group.js";
+import type { HandlerGroup } from "../../handler-group.js";
+import type { ${typeName}Handlers } from "../${model.name}.handlers.js";
+import * as validators from "../validators/${model.name}/${file}.js";
 
-export const definition: Definition = {
+export const definition: GroupDefinition = {
   interface: "${model.interface}",
+  group: "${key}",
   operations: [
-${list(operations)}  ],
+${list(stub.operations)}  ],
   plans: [
-${list(plans)}  ],
+${list(stub.plans)}  ],
   validators,
-  responseValidators: () => import("./${model.name}.response-validators.js"),
 };
+
+${jsDoc(`Handlers of the group ${tag}, for \`createServer\`.${description.trim() === "" ? "" : `\n\n${description.trim()}`}`)}
+export function ${key}<Caller>(handlers: Partial<${typeName}Handlers<Caller>>): HandlerGroup<Caller> {
+  return handlerGroup(definition, handlers);
+}
+`;
+}
+
+/** Every group of the document, with the checks of responses, which are loaded when they are used. */
+export function groupsText({ name, groups }: Model): string {
+  const entries = groups.map(({ key }) => {
+    const load = `() => import("./response-validators/${name}/${kebabCase(key)}.js")`;
+    return `  { ...${key}, responseValidators: ${load} },\n`;
+  });
+  return `import type { GroupDefinition } from "../definition.js";
+${groups.map(({ key }) => `import { definition as ${key} } from "./${name}/${kebabCase(key)}.js";\n`).join("")}
+export const groups: readonly GroupDefinition[] = [
+${entries.join("")}];
 `;
 }
 
@@ -112,7 +137,8 @@ function bodyOf(model: Model, { id, body, maxBodyBytes }: Operation, { plans, ch
   checks[validator] = schema;
   if (kind === "multipart") return () => ({ ...common, validator, files: filesOf(model, schema, pointer) });
   const plan = plans.planOf(schema, pointer);
-  return (indexOf: IndexOf) => ({ ...common, plan: indexOf(plan), validator });
+  const exact = isLossy(plans.entries, plan) && { exact: true };
+  return (indexOf: IndexOf) => ({ ...common, plan: indexOf(plan), validator, ...exact });
 }
 
 function filesOf({ document }: Model, schema: Schema, pointer: string): string[] {

@@ -34,6 +34,18 @@ export function compact(all: readonly PlanEntry[]): { entries: PlanEntry[]; inde
   return { entries: kept.map((plan) => redirect(all[plan] ?? {}, indexOf)), indexOf };
 }
 
+/** Whether a body that the plan reads can differ after `JSON.parse` and `JSON.stringify`: free JSON, exact integers. */
+export function isLossy(entries: readonly PlanEntry[], plan: number): boolean {
+  const reached = new Set([plan]);
+  for (const index of reached) {
+    const { raw, exactIntegers, properties, others, items, prefix } = entries[index] ?? {};
+    if (raw !== undefined || exactIntegers === true) return true;
+    const next = [...Object.values(properties ?? {}), others, items, ...(prefix ?? [])];
+    for (const child of next) if (typeof child === "number") reached.add(child);
+  }
+  return false;
+}
+
 /** Entries that have no effect. */
 const idleEntries = new Set(["{}", '{"items":-1}', '{"others":"keep"}', '{"others":"keep","items":-1}']);
 

@@ -2,7 +2,7 @@ import ts from "typescript";
 import type { Model } from "../model/model.js";
 import type { OpenApi, Schema } from "../model/openapi.js";
 import { typesText } from "../types/generate-types.js";
-import { responseView, itemErrorKey, requestView } from "./views.js";
+import { itemErrorKey, requestView, responseView } from "./views.js";
 
 /** Types of what handlers receive and return. Free JSON is `RawJson` on both sides. */
 export async function stubTypes(
@@ -24,15 +24,14 @@ async function text(view: OpenApi): Promise<string> {
     used.add(name);
     return ts.factory.createTypeReferenceNode(name);
   };
-  const body = await typesText(view, {
-    transform: (schema) => {
-      const flags = schema as Schema;
-      if (flags["x-heddle-raw-json"]) return refer("RawJson");
-      if (flags[itemErrorKey]) return refer("ItemError");
-      if (flags.format === "binary") return refer("FilePart");
-      return undefined;
-    },
-  });
+  const transform = (schema: object) => {
+    const flags = schema as Schema;
+    if (flags["x-heddle-raw-json"]) return refer("RawJson");
+    if (flags[itemErrorKey]) return refer("ItemError");
+    if (flags.format === "binary") return refer("FilePart");
+    return undefined;
+  };
+  const body = await typesText(view, { transform }, Object.keys(typeSources));
   const imports = [...used].toSorted().map((name) => `import type { ${name} } from "${typeSources[name]}";\n`);
   return imports.join("") + body;
 }

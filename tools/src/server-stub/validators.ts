@@ -14,11 +14,13 @@ const dateTimePattern = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Z
 
 /**
  * Compiles checks ahead of time into one ES module without imports and without eval, and its declaration.
- * `name` is the file without extension. Free JSON is not looked into, items of lenient lists are checked on their own.
+ * `name` is the path of the file below `src/generated`, without extension. Free JSON is not looked into, items of lenient lists are checked on their own.
  */
 export function validatorFiles(name: string, model: Model, checks: Checks): Files {
   const ajv = new Ajv({
     code: { source: true, esm: true, lines: true },
+    // A finding is described by its keyword and parameters.
+    messages: false,
     strict: true,
     strictTypes: false,
     strictTuples: false,
@@ -32,14 +34,20 @@ export function validatorFiles(name: string, model: Model, checks: Checks): File
   const compile = standalone as unknown as (ajv: Ajv, refs: Record<string, string>) => string;
   const code = names.length === 0 ? "" : compile(ajv, Object.fromEntries(names.map((key) => [key, key])));
   const head = banner(model.source);
+  const up = "../".repeat(name.split("/").length);
   return {
-    [`${name}.js`]: `${head}${withoutRequire(code)}\n`,
+    [`${name}.js`]: `${head}${withoutRequire(withoutSchemaPaths(code))}\n`,
     [`${name}.d.ts`]: [
-      `${head}import type { Validator } from "../validation.js";\n`,
+      `${head}import type { Validator } from "${up}validation.js";\n`,
       ...names.map((key) => `export declare const ${key}: Validator;`),
       "",
     ].join("\n"),
   };
+}
+
+/** Findings are described without the location in the schema, which would be a tenth of the code. */
+function withoutSchemaPaths(code: string): string {
+  return code.replaceAll(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");
 }
 
 /** Ajv writes `require` for its helpers even into ES modules. One helper is needed; it is put into the file. */

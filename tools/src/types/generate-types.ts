@@ -4,16 +4,38 @@ import type { Model } from "../model/model.js";
 import type { Limits, OpenApi } from "../model/openapi.js";
 import { banner } from "../generated-files.js";
 import type { Files } from "../generated-files.js";
+import { nameSchemas } from "./named-schemas.js";
+import { withSchemaDocs } from "./schema-docs.js";
 
-/** TypeScript of a document: `paths`, `operations`, `components`. Properties with a default stay optional. */
-export async function typesText(document: OpenApi, options: OpenAPITSOptions = {}): Promise<string> {
-  const nodes = await openapiTS(structuredClone(document) as unknown as OpenAPI3, {
+/**
+ * TypeScript of a document: a type per schema, `paths`, `operations`, `components`. Properties with a default stay
+ * optional. `imported` are the names that `options` brings in.
+ */
+export async function typesText(
+  document: OpenApi,
+  options: OpenAPITSOptions = {},
+  imported: readonly string[] = [],
+): Promise<string> {
+  const nodes = await openapiTS(withSchemaDocs(document) as unknown as OpenAPI3, {
     defaultNonNullable: false,
     silent: true,
     ...options,
   });
-  return astToString(nodes);
+  return astToString(nameSchemas(nodes, [...ownNames, ...imported]));
 }
+
+/** What openapi-typescript declares itself, and the global types it uses. */
+const ownNames = [
+  "paths",
+  "webhooks",
+  "components",
+  "operations",
+  "Record",
+  "Omit",
+  "Extract",
+  "WithRequired",
+  "OneOf",
+];
 
 /** Types of a document without changes, for the client and for readers of requests and responses. */
 export async function specTypes({ document, source, name }: Model): Promise<Files> {

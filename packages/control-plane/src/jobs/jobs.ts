@@ -1,4 +1,6 @@
 import type { Database } from "../database.js";
+import { countActive } from "./counts.js";
+import type { ActiveJobs } from "./counts.js";
 import { storedText } from "../stored-text.js";
 import { cancelJobs } from "./cancel.js";
 import { claimJob, nextDue } from "./claims.js";
@@ -38,6 +40,8 @@ export interface Jobs {
   finish(hold: JobHold, outcome: JobOutcome, error?: string): Promise<boolean>;
   /** Microseconds since 1970 at which a job of the kinds given becomes due next; undefined when none will. */
   nextDue(kinds: readonly string[]): Promise<bigint | undefined>;
+  /** How many jobs wait or run, by kind; kinds without any are absent. */
+  active(): Promise<ActiveJobs[]>;
 }
 
 export function openJobs(database: Database, now: () => bigint): Jobs {
@@ -58,5 +62,6 @@ export function openJobs(database: Database, now: () => bigint): Jobs {
     giveBack: async (hold, request) => await giveBackJob(database, hold, request, now()),
     finish: async (hold, outcome, error) => await finishJob(database, hold, { outcome, error }, now()),
     nextDue: async (kinds) => await nextDue(database, kinds, now()),
+    active: async () => await countActive(database),
   };
 }

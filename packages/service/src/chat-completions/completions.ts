@@ -15,15 +15,14 @@ export interface CompletionRequest {
   sharer: Sharer;
   /** Ends the generation when it aborts. */
   signal: AbortSignal;
-  /** Id of the request where the body has none. */
-  requestId?: string;
+  /** Id of the request, for a completion without an id of its own. */
+  requestId?: string | undefined;
   /** Where the completion of a base model is recorded, and for whom; absent: nothing is recorded. */
   record?: { baseProject: string; userId: string; mayWrite(projectId: string): boolean };
 }
 
 export interface CompletionResponse {
   body: ResponseSchemas["ChatCompletion"] | AsyncIterable<ResponseSchemas["ChatCompletionChunk"]>;
-  requestId: string;
   /** Id of the call as which the completion is recorded. */
   callId?: string;
 }

@@ -110,12 +110,12 @@ export function openCompletions(services: Used): Completions {
       const call = callOf(run, request);
       const release = await slots.acquire(request.sharer, run.request.n, request.signal, run.request.priority);
       const end = ending(run, call, release);
-      const headers = { requestId: run.id.slice("chatcmpl-".length), ...(call && { callId: call.id }) };
-      if (run.request.stream) return { body: streamOf(run, request.signal, end), ...headers };
+      const identity = call && { callId: call.id };
+      if (run.request.stream) return { body: streamOf(run, request.signal, end), ...identity };
       try {
         const result = await training.sampler.generate(run.plan.generate, { signal: request.signal });
         end({ result });
-        return { body: completionOf(run, result), ...headers };
+        return { body: completionOf(run, result), ...identity };
       } catch (error) {
         const located = errorOf(run, error);
         end({ error: reasonOf(located) });

@@ -8,25 +8,31 @@ import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { writeManifest } from "../backup/manifest.js";
 import type { Part } from "../backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
-import { ConfigError } from "../config.js";
+import { readConfig } from "../config.js";
 import type { Config } from "../config.js";
-import { keyFile } from "../data-directory.js";
+import { keyFile, requireDataDirectory } from "../data-directory.js";
 import { version } from "../version.js";
-import { UsageError } from "./usage.js";
+import { UsageError } from "./command.js";
+import type { Command } from "./command.js";
 
-export const backupUsage = `heddle backup TO
+const usage = `heddle backup TO
 
 Copies everything in the data directory to the directory TO, which must not exist or be empty. Works while
 the service runs and does not interrupt it: everything acknowledged before the backup began is in it.`;
 
-/** `heddle backup TO`. A part that refers to another is copied before it, so that every reference has its target. */
-export async function backupCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
-  const [target, ...more] = args;
-  if (target === undefined || target.startsWith("-") || more.length > 0) {
-    throw new UsageError("one directory is needed", backupUsage);
-  }
-  if (!existsSync(config.dataDir)) throw new ConfigError(`there is no data directory ${config.dataDir}.`);
-  const to = resolve(target);
+export const command: Command = {
+  usage: () => usage,
+  async run([target, ...more], { print }) {
+    if (target === undefined || target.startsWith("-") || more.length > 0) {
+      throw new UsageError("one directory is needed", usage);
+    }
+    await backup(resolve(target), readConfig(), print);
+  },
+};
+
+/** A part that refers to another is copied before it, so that every reference has its target. */
+async function backup(to: string, config: Config, print: (line: string) => void): Promise<void> {
+  requireDataDirectory(config.dataDir);
   mustBeEmpty(to, "the backup directory");
   mkdirSync(to, { recursive: true, mode: 0o700 });
   const parts: Part[] = [];

@@ -1,71 +1,115 @@
+import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { openControlPlane } from "@heddle/control-plane";
 import type { ApiKey, ControlPlane } from "@heddle/control-plane";
-import { controlPlaneUrl } from "../config.js";
+import { controlPlaneFile } from "../backup/locations.js";
+import { ConfigError, controlPlaneUrl, readConfig } from "../config.js";
 import type { Config } from "../config.js";
-import { UsageError } from "./usage.js";
+import { requireDataDirectory } from "../data-directory.js";
+import { closestName } from "./closest-name.js";
+import { UsageError } from "./command.js";
+import type { Command } from "./command.js";
 
-export const keysUsage = `heddle keys create --user NAME [--entity NAME] [--role admin|write|read] [--project NAME]... [--name TEXT]
+const usage = `heddle keys create --user NAME [--entity NAME] [--role admin|write|read] [--project [ENTITY/]NAME]... [--name TEXT]
 heddle keys list
 heddle keys revoke ID
 
-A key belongs to a user and an entity; --project limits it to projects of that entity. The secret is shown once.
-Works while the service runs: a revoked key is refused within a second.`;
+A key belongs to a user and an entity; --project limits it to projects of that entity, and may name the entity, too.
+The role is write unless another is given. The secret is shown once. Works while the service runs: a revoked key is
+refused within a second.`;
 
 const roles = ["admin", "write", "read"] as const;
 
-/** `heddle keys …`: prints to `print`, throws {@link UsageError} for a command line it cannot act on. */
-export async function keysCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
-  const [action, ...rest] = args;
-  if (action === undefined || action === "help" || args.includes("--help")) return print(keysUsage);
+/** What a command line asks for, once it is known to be valid. */
+type Action = (control: ControlPlane, print: (line: string) => void) => Promise<void>;
+
+const actions = { create: readCreate, list: readList, revoke: readRevoke };
+const isAction = (name: string): name is keyof typeof actions => Object.hasOwn(actions, name);
+
+export const command: Command = {
+  usage: () => usage,
+  run: (args, { print }) => runKeys(args, readConfig(), print),
+};
+
+/** `heddle keys …` with these settings. */
+export async function runKeys([name, ...args]: string[], config: Config, print: (line: string) => void): Promise<void> {
+  if (name === undefined) throw new UsageError("create, list or revoke is needed", usage);
+  if (!isAction(name)) {
+    const meant = closestName(name, Object.keys(actions));
+    throw new UsageError(`unknown action "${name}"${meant === undefined ? "" : `, did you mean ${meant}?`}`, usage);
+  }
+  const action = actions[name](args, config);
+  requireControlPlane(config, { mayCreate: name === "create" });
   const control = await openControlPlane({ url: controlPlaneUrl(config) });
   try {
-    if (action === "create") await create(control, config, rest, print);
-    else if (action === "list") await list(control, print);
-    else if (action === "revoke") await revoke(control, rest, print);
-    else throw new UsageError(`unknown action "${action}"`, keysUsage);
+    await action(control, print);
   } finally {
     await control.close();
   }
 }
 
-async function create(
-  control: ControlPlane,
-  config: Config,
-  args: string[],
-  print: (line: string) => void,
-): Promise<void> {
-  const { values } = readOptions(args);
-  if (!values.user) throw new UsageError("--user is needed: the name that reviews and traces will carry", keysUsage);
-  const role = roles.find((name) => name === (values.role ?? "write"));
-  if (role === undefined) throw new UsageError(`--role must be one of ${roles.join(", ")}`, keysUsage);
-  const { key, secret } = await control.keys.create({
-    user_name: values.user,
-    entity: values.entity ?? config.defaultEntity,
-    role,
-    ...(values.project && { projects: values.project }),
-    ...(values.name && { name: values.name }),
+/** Throws a {@link ConfigError} for a control plane in the data directory that is missing and may not be created. */
+function requireControlPlane(config: Config, { mayCreate }: { mayCreate: boolean }): void {
+  if (config.databaseUrl !== undefined) return;
+  requireDataDirectory(config.dataDir);
+  const file = controlPlaneFile(config);
+  if (mayCreate || file === undefined || existsSync(file)) return;
+  throw new ConfigError(`${config.dataDir} has no keys, because no service has used it. Set HEDDLE_DATA_DIR.`);
+}
+
+function readCreate(args: string[], { defaultEntity }: Config): Action {
+  const values = readOptions(args);
+  const { user, name } = values;
+  if (!user) throw new UsageError("--user is needed: the name that reviews and traces will carry", usage);
+  const role = roles.find((each) => each === (values.role ?? "write"));
+  if (role === undefined) throw new UsageError(`--role must be one of ${roles.join(", ")}`, usage);
+  const scope = readScope(values, defaultEntity);
+  return async (control, print) => {
+    const { key, secret } = await control.keys.create({ user_name: user, role, ...scope, ...(name && { name }) });
+    print(`id      ${key.id}`);
+    print(`access  ${access(key)}`);
+    print(`secret  ${secret}`);
+    print("The secret is not stored and cannot be shown again.");
+  };
+}
+
+/** The entity that --entity or the projects name, and the names of the projects inside it. */
+function readScope(
+  { entity, project }: { entity?: string; project?: string[] },
+  defaultEntity: string,
+): { entity: string; projects?: string[] } {
+  const named = project?.map((text) => {
+    const slash = text.indexOf("/");
+    return slash < 0 ? { name: text } : { entity: text.slice(0, slash), name: text.slice(slash + 1) };
   });
-  print(`id      ${key.id}`);
-  print(`access  ${access(key)}`);
-  print(`secret  ${secret}`);
-  print("The secret is not stored and cannot be shown again.");
-}
-
-async function list(control: ControlPlane, print: (line: string) => void): Promise<void> {
-  const keys = await control.keys.list();
-  if (keys.length === 0) return print("No keys besides the owner key. Make one: heddle keys create --user NAME");
-  for (const key of keys) {
-    const state = key.revoked_at === undefined ? "active " : "revoked";
-    print([key.id, `${key.prefix}…`, state, key.user_name, access(key), key.name].filter(Boolean).join("  "));
+  const entities = new Set([entity, ...(named ?? []).map((each) => each.entity)].filter((each) => each !== undefined));
+  if (entities.size > 1) {
+    throw new UsageError(`a key belongs to one entity, not to ${[...entities].join(" and ")}`, usage);
   }
+  const [only = defaultEntity] = entities;
+  return { entity: only, ...(named && { projects: named.map(({ name }) => name) }) };
 }
 
-async function revoke(control: ControlPlane, args: string[], print: (line: string) => void): Promise<void> {
-  const [id] = args;
-  if (id === undefined) throw new UsageError("revoke needs the id of a key (heddle keys list)", keysUsage);
-  const key = await control.keys.revoke(id);
-  print(`revoked ${key.id} of ${key.user_name}`);
+function readList([unexpected]: string[]): Action {
+  if (unexpected !== undefined) throw new UsageError(`list takes no argument "${unexpected}"`, usage);
+  return async (control, print) => {
+    const keys = await control.keys.list();
+    if (keys.length === 0) return print("No keys besides the owner key. Make one: heddle keys create --user NAME");
+    for (const key of keys) {
+      const state = key.revoked_at === undefined ? "active " : "revoked";
+      print([key.id, `${key.prefix}…`, state, key.user_name, access(key), key.name].filter(Boolean).join("  "));
+    }
+  };
+}
+
+function readRevoke([id, ...more]: string[]): Action {
+  if (id === undefined || more.length > 0) {
+    throw new UsageError("revoke needs the id of one key (heddle keys list)", usage);
+  }
+  return async (control, print) => {
+    const key = await control.keys.revoke(id);
+    print(`revoked ${key.id} of ${key.user_name}`);
+  };
 }
 
 const access = (key: ApiKey): string =>
@@ -73,7 +117,7 @@ const access = (key: ApiKey): string =>
 
 function readOptions(args: string[]) {
   try {
-    return parseArgs({
+    const { values } = parseArgs({
       args,
       options: {
         user: { type: "string" },
@@ -83,7 +127,8 @@ function readOptions(args: string[]) {
         name: { type: "string" },
       },
     });
+    return values;
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), keysUsage);
+    throw new UsageError(error instanceof Error ? error.message : String(error), usage);
   }
 }

@@ -6,30 +6,36 @@ import { copyFiles, syncTree } from "../backup/copy-files.js";
 import { engineBackups, reachEngine } from "../backup/engine-access.js";
 import { readManifest } from "../backup/manifest.js";
 import { controlPlaneFile, printExternalParts, filesDirectory, mustBeEmpty } from "../backup/locations.js";
-import { ConfigError } from "../config.js";
+import { ConfigError, readConfig } from "../config.js";
 import type { Config } from "../config.js";
-import { keyFile, restoreMark } from "../data-directory.js";
-import { UsageError } from "./usage.js";
+import { createDirectory, keyFile, restoreMark } from "../data-directory.js";
+import { UsageError } from "./command.js";
+import type { Command } from "./command.js";
 
-export const restoreUsage = `heddle restore FROM
+const usage = `heddle restore FROM
 
 Fills an empty data directory (HEDDLE_DATA_DIR) from a backup, after checking that no file of it
 has changed since it was written. Start the service afterwards.`;
 
-/** `heddle restore FROM`. The service refuses to start on a directory whose restore did not finish. */
-export async function restoreCommand(args: string[], config: Config, print: (line: string) => void): Promise<void> {
-  const [source, ...more] = args;
-  if (source === undefined || source.startsWith("-") || more.length > 0) {
-    throw new UsageError("one directory is needed", restoreUsage);
-  }
-  const from = resolve(source);
+export const command: Command = {
+  usage: () => usage,
+  async run([source, ...more], { print }) {
+    if (source === undefined || source.startsWith("-") || more.length > 0) {
+      throw new UsageError("one directory is needed", usage);
+    }
+    await restore(resolve(source), readConfig(), print);
+  },
+};
+
+/** The service refuses to start on a directory whose restore did not finish. */
+async function restore(from: string, config: Config, print: (line: string) => void): Promise<void> {
   const { parts, made_at, heddle } = readManifest(from);
   mustBeEmpty(config.dataDir, "the data directory");
   const controlPlane = controlPlaneFile(config);
   if (controlPlane !== undefined && existsSync(controlPlane)) throw new ConfigError(`${controlPlane} exists already.`);
   print(`backup of ${made_at}, made by Heddle ${heddle}`);
   print(`checked: ${await verifyChecksums(from)} files`);
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  createDirectory(config.dataDir);
   const mark = join(config.dataDir, restoreMark);
   // On the disk before anything else: a directory with half of a backup must not pass for a whole one.
   writeFileSync(mark, "", { flush: true });

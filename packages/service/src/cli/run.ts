@@ -1,57 +1,85 @@
 import { HeddleError } from "@heddle/errors";
-import { ConfigError, readConfig, variables } from "../config.js";
-import { backupCommand, backupUsage } from "./backup.js";
-import { keysCommand, keysUsage } from "./keys.js";
-import { restoreCommand, restoreUsage } from "./restore.js";
-import { serveCommand } from "./serve.js";
-import type { ServeOptions } from "./serve.js";
-import { UsageError } from "./usage.js";
+import { ConfigError } from "../config.js";
 import { operatorLine } from "../outages.js";
 import { version } from "../version.js";
+import { closestName } from "./closest-name.js";
+import { UsageError } from "./command.js";
+import type { Command, CommandContext, ServeOptions } from "./command.js";
 
-const usage = `heddle serve             run the service
-${keysUsage.split("\n\n")[0]}
-${firstLine(backupUsage).padEnd(25)}copy everything in the data directory, also while the service runs
-${firstLine(restoreUsage).padEnd(25)}fill an empty data directory from a backup
-heddle --version
-
-Settings, as environment variables:
-${Object.entries(variables)
-  .map(([name, { default: value, meaning }]) => `  ${name.padEnd(24)}${meaning} (default: ${value})`)
-  .join("\n")}
-`;
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
+interface ListedCommand {
+  name: string;
+  summary: string;
+  /** Loaded when it is used, so that help and mistakes are shown at once. */
+  load: () => Promise<{ command: Command }>;
 }
 
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+const commands: readonly ListedCommand[] = [
+  { name: "serve", summary: "run the service", load: () => import("./serve.js") },
+  { name: "keys", summary: "create, list and revoke API keys", load: () => import("./keys.js") },
+  {
+    name: "backup",
+    summary: "copy everything in the data directory, also while the service runs",
+    load: () => import("./backup.js"),
+  },
+  { name: "restore", summary: "fill an empty data directory from a backup", load: () => import("./restore.js") },
+  { name: "conformance", summary: "judge a server by the specification", load: () => import("./conformance.js") },
+  { name: "mock", summary: "respond with the examples of the specification", load: () => import("./mock.js") },
+];
+
+const usage = `heddle [COMMAND]
+
+Commands, of which serve is the default:
+${commands.map(({ name, summary }) => `  ${name.padEnd(13)}${summary}`).join("\n")}
+
+Options:
+  -h, --help     print this help, or that of the command before it
+  -v, --version  print the version
+
+Settings are environment variables: see heddle serve --help.
+Exit status: 0 after success; 1 when the command failed, with the reason on stderr; 2 for an invalid command line.`;
+
+const isHelp = (arg: string): boolean => arg === "--help" || arg === "-h";
+
+async function run([name = "serve", ...args]: string[], context: CommandContext): Promise<void> {
+  if (name === "--version" || name === "-v") return context.print(version);
+  if (isHelp(name)) return context.print(usage);
+  if (name === "help") return context.print(args[0] === undefined ? usage : (await find(args[0])).usage());
+  const command = await find(name);
+  if (args.some(isHelp)) return context.print(command.usage());
+  await command.run(args, context);
 }
 
-async function run([command = "serve", ...args]: string[], options: ServeOptions): Promise<void> {
-  if (command === "serve" && args.length === 0) return serveCommand(readConfig(), 0, options);
-  if (command === "keys") return keysCommand(args, readConfig(), print);
-  if (command === "backup") return backupCommand(args, readConfig(), print);
-  if (command === "restore") return restoreCommand(args, readConfig(), print);
-  if (command === "--version") return print(version);
-  if (["help", "--help", "-h"].includes(command)) return print(usage);
-  throw new UsageError(`unknown command "${[command, ...args].join(" ")}"`, usage);
+async function find(name: string): Promise<Command> {
+  const found = commands.find((each) => each.name === name);
+  if (found !== undefined) return (await found.load()).command;
+  const meant = closestName(
+    name,
+    commands.map((each) => each.name),
+  );
+  const kind = name.startsWith("-") ? "option" : "command";
+  throw new UsageError(`unknown ${kind} "${name}"${meant === undefined ? "" : `, did you mean ${meant}?`}`, usage);
 }
 
 /** An error of the operating system (no space, no access, no such file) is for the operator to solve, not a defect. */
 const isSystemError = (error: unknown): error is Error => error instanceof Error && "syscall" in error;
 
-/** Runs a command of `heddle` and returns its exit code. Errors go to stderr as one line where a line is enough. */
-export async function runCommand(args: string[], options: ServeOptions = {}): Promise<number> {
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Runs a command of `heddle` and returns its exit status. Errors go to stderr as one line where a line is enough. */
+export async function runCommand(args: string[], serve: ServeOptions = {}): Promise<number> {
   // Databases, files and backups are for this user alone, whatever directory they are created in.
   process.umask(0o077);
   try {
-    await run(args, options);
+    await run(args, { print, serve });
     return 0;
   } catch (error) {
-    if (error instanceof UsageError) process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
-    else if (error instanceof ConfigError || error instanceof HeddleError || isSystemError(error))
+    if (error instanceof UsageError) {
+      process.stderr.write(`heddle: ${error.message}\n\n${error.usage}\n`);
+      return 2;
+    }
+    if (error instanceof ConfigError || error instanceof HeddleError || isSystemError(error))
       process.stderr.write(`heddle: ${operatorLine(error)}\n`);
     else process.stderr.write(`heddle: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     return 1;

@@ -1,40 +1,70 @@
 import { docsDirectory } from "@heddle/docs";
 import { banner, shownKey } from "../banner.js";
-import { ConfigError } from "../config.js";
+import { ConfigError, readConfig, variables } from "../config.js";
 import type { Config } from "../config.js";
 import { startService } from "../start.js";
-import type { StartOptions } from "../start.js";
-
-/** For tests; the defaults are those of a service. */
-export type ServeOptions = Pick<StartOptions, "leaseMs" | "jobLeaseMs">;
+import { UsageError } from "./command.js";
+import type { Command, ServeOptions } from "./command.js";
+import { settingsTable } from "./settings-table.js";
 
 /** A stop that takes longer than this is cut off: only requests without a response are lost. */
 const stopMs = 9000;
 
+const synopsis = "heddle serve";
+
+export const command: Command = {
+  usage: () => `${synopsis}
+
+Runs the service until SIGTERM or SIGINT, then finishes the requests it has accepted. It takes no options: all
+settings are environment variables.
+
+${settingsTable(Math.min(process.stdout.columns || 100, 100))}
+
+Files on S3 use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION and AWS_ENDPOINT_URL.`,
+  async run(args, context) {
+    if (args[0] !== undefined) throw new UsageError(unexpected(args[0]), synopsis);
+    await serve(readConfig(), 0, context.serve);
+  },
+};
+
+/** The message for an argument of `serve`: an option may be meant as the setting of that name. */
+function unexpected(arg: string): string {
+  const setting = `HEDDLE_${arg.replace(/^-+/, "").replace(/=.*$/, "").replaceAll("-", "_").toUpperCase()}`;
+  const meant = setting in variables ? ` Set the environment variable ${setting}.` : " See heddle serve --help.";
+  return `serve takes no argument "${arg}".${meant}`;
+}
+
 /**
- * `heddle serve`: runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
+ * Runs until SIGTERM or SIGINT, then finishes the requests it has accepted. Throws {@link ConfigError}
  * when another service has taken over.
  */
-export async function serveCommand(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
-  const log = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-  const running = await startService(config, { docsDir: docsDirectory, log, ...options });
-  process.stdout.write(
-    banner({
-      url: running.url,
-      key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
-      projectId: `${config.defaultEntity}/demo`,
-      readyMs: performance.now() - started,
-    }),
-  );
+async function serve(config: Config, started: number, options: ServeOptions = {}): Promise<void> {
+  const running = await startService(config, { docsDir: docsDirectory, ...options });
+  const { log } = running;
+  const readyMs = performance.now() - started;
+  if (config.observability.log.format === "json") {
+    const { url, metricsUrl } = running;
+    log.info({ url, metrics_url: metricsUrl, ready_ms: Math.round(readyMs) }, "Heddle is ready");
+  } else {
+    process.stdout.write(
+      banner({
+        url: running.url,
+        key: shownKey(running.apiKey, running.keyFile, process.stdout.isTTY),
+        metricsUrl: running.metricsUrl,
+        projectId: `${config.defaultEntity}/demo`,
+        readyMs,
+      }),
+    );
+  }
   const stopSignal = new Promise<void>((resolve) => {
     // Not `once`: pnpm passes a Ctrl-C on to a service that has it from the terminal already. Left to Node, the second
     // one would end the process in the middle of the stop that the first began.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
   const replaced = await Promise.race([stopSignal, running.replaced]);
-  process.stderr.write("Stopping: finishing what was accepted\n");
+  log.info("Stopping: finishing what was accepted");
   setTimeout(() => {
-    process.stderr.write(`not finished after ${stopMs / 1000} s, leaving now\n`);
+    log.error(`not finished after ${stopMs / 1000} s, leaving now`);
     process.exit(1);
   }, stopMs).unref();
   await running.close();

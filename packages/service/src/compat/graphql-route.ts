@@ -2,6 +2,7 @@ import { HeddleError } from "@heddle/errors";
 import { BodyTooLarge, Problem, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { authenticate } from "../access/authenticate.js";
+import { enterRoute } from "../limits/request-scope.js";
 import type { Services } from "../services.js";
 import { contextOf } from "./graphql-context.js";
 import { runGraphql } from "./graphql.js";
@@ -20,6 +21,7 @@ export function graphqlRoute(
   return async (request) => {
     const path = request.target.split("?", 1)[0]?.replace(/^\/+/, "/");
     if (path !== "/graphql") return next(request);
+    enterRoute("graphql", path);
     try {
       if (request.method !== "POST") throw new Problem(405, "POST is possible here", { headers: { allow: "POST" } });
       const caller = await authenticate(services.control, readCredentials(request));

@@ -42,10 +42,16 @@ function start(work: Work, { concurrency = 4, leaseMs = 15_000 } = {}) {
     fail: async (_job, error) => void failed.push(error),
     cancel: async (job) => void cancelled.push(job.id),
   };
-  const runner = new JobRunner(control.jobs, { concurrency, leaseMs, onError: (error) => errors.push(error) });
+  const ended: string[] = [];
+  const runner = new JobRunner(control.jobs, {
+    concurrency,
+    leaseMs,
+    onError: (error) => errors.push(error),
+    onEnded: (name, outcome) => ended.push(`${name} ${outcome}`),
+  });
   runner.start([kind]);
   runners.push(runner);
-  return { runner, failed, cancelled };
+  return { runner, failed, cancelled, ended };
 }
 
 const newJob = (id: string, more: { serial_key?: string; payload?: string } = {}) => ({
@@ -112,12 +118,13 @@ test("no more jobs run at a time than are allowed, and of a serial key one", asy
 });
 
 test("an error of the job's own fails it once, with its message", async () => {
-  const { runner, failed } = start(async () => {
+  const { runner, failed, ended } = start(async () => {
     throw new HeddleError("not_found", "there is no dataset");
   });
   await runner.add(newJob("job"));
   expect(await reached("job", "failed")).toMatchObject({ error: "there is no dataset", attempts: 1 });
   expect(failed).toEqual(["there is no dataset"]);
+  await vi.waitFor(() => expect(ended).toEqual(["work failed"]));
 });
 
 test("a defect is tried again, is logged, and its text is not shown", async () => {

@@ -13,6 +13,8 @@ export interface JobRunnerOptions {
   leaseMs?: number;
   /** Called with each error that is not stored with a job: defects, and stores that do not respond. */
   onError: (error: unknown) => void;
+  /** Called when a job has ended. */
+  onEnded?: (kind: string, outcome: JobOutcome) => void;
 }
 
 /** What requests may do with jobs. */
@@ -167,8 +169,9 @@ export class JobRunner {
     }
     await held.release();
     if (held.interruption() === "lost") return;
-    if ("state" in ended) await this.#queue.finish(job, ended.state, ended.error);
-    else await this.#queue.giveBack(job, { delay_us: BigInt(ended.delayMs) * 1000n, counted: ended.counted });
+    if ("state" in ended) {
+      if (await this.#queue.finish(job, ended.state, ended.error)) this.#options.onEnded?.(job.kind, ended.state);
+    } else await this.#queue.giveBack(job, { delay_us: BigInt(ended.delayMs) * 1000n, counted: ended.counted });
   }
 
   async #attempt(kind: JobKind, held: HeldJob): Promise<AttemptEnd> {

@@ -13,8 +13,17 @@ interface Reserved {
   release: Release;
 }
 
-/** The request that the running code works for: who sent it, and the memory that it holds. */
+/** An operation of the spec, or a route next to them. */
+export interface ServedRoute {
+  id: string;
+  /** With the names of its parameters. */
+  path: string;
+}
+
+/** The request that the running code works for: what it asks for, who sent it, and the memory that it holds. */
 export class RequestScope {
+  /** Undefined for a path that nothing serves. */
+  route: ServedRoute | undefined;
   readonly #request: HttpRequest;
   readonly #memory: FairShare;
   readonly #maxBytes: number;
@@ -29,6 +38,16 @@ export class RequestScope {
     this.#request = request;
     this.#memory = memory;
     this.#maxBytes = maxBytes;
+  }
+
+  /** As in `x-request-id` of the response. */
+  get id(): string | undefined {
+    return this.#request.id;
+  }
+
+  /** The response is sent. */
+  get isEnded(): boolean {
+    return this.#ended;
   }
 
   get sharer(): Sharer | undefined {
@@ -112,6 +131,12 @@ export function runInScope<T>(scope: RequestScope, run: () => T): T {
 
 export function currentScope(): RequestScope | undefined {
   return storage.getStore();
+}
+
+/** Notes what the current request asks for. */
+export function enterRoute(id: string, path: string): void {
+  const scope = storage.getStore();
+  if (scope !== undefined) scope.route = { id, path };
 }
 
 /** Who sent the request that the running code works for. */

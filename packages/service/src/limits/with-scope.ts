@@ -1,21 +1,57 @@
 import type { FairShare } from "@heddle/fair-share";
-import type { HttpServer, StreamBody } from "@heddle/server-stub";
+import { onResponseEnd } from "@heddle/server-stub";
+import type { HttpRequest, HttpServer, ResponseEnd } from "@heddle/server-stub";
 import { RequestScope, runInScope } from "./request-scope.js";
 
+/** Sees every request; must not throw. */
+export interface RequestObserver {
+  onBegin?(scope: RequestScope, request: HttpRequest): void;
+  /** Called in the scope of the request, when its response is sent. */
+  onEnd(scope: RequestScope, request: EndedRequest): void;
+}
+
+export interface EndedRequest {
+  status: number;
+  end: ResponseEnd;
+  /** Until the last byte of a stream. */
+  ms: number;
+}
+
+export interface ScopeOptions {
+  /** Shared by all requests. */
+  memory: FairShare;
+  /** Most bytes of one response. */
+  maxBytes: number;
+  observers?: readonly RequestObserver[];
+}
+
 /** A server whose requests each have a scope, from their beginning until their response is sent. */
-export function withScope(server: HttpServer, memory: FairShare, maxBytes: number): HttpServer {
+export function withScope(server: HttpServer, { memory, maxBytes, observers = [] }: ScopeOptions): HttpServer {
   return (request) => {
     const scope = new RequestScope(request, memory, maxBytes);
+    const began = performance.now();
+    const end = (status: number, how: ResponseEnd): void => {
+      if (scope.isEnded) return;
+      const ended = { status, end: how, ms: performance.now() - began };
+      for (const observer of observers) observer.onEnd(scope, ended);
+      scope.end();
+    };
     return runInScope(scope, async () => {
-      const { body, ...response } = await server(request).catch((error: unknown) => {
-        scope.end();
+      for (const observer of observers) observer.onBegin?.(scope, request);
+      const response = await server(request).catch((error: unknown) => {
+        end(500, "failed");
         throw error;
       });
+      const { body, status } = response;
+      if (typeof body !== "function") {
+        end(status, "sent");
+        return response;
+      }
       // An adapter whose client has left does not ask for the body.
-      if (typeof body !== "function" || request.signal.aborted) scope.end();
-      if (typeof body !== "function") return body === undefined ? response : { ...response, body };
-      const scoped: StreamBody = (sink) => runInScope(scope, () => body(sink)).finally(() => scope.end());
-      return { ...response, body: scoped };
+      if (request.signal.aborted) end(status, "disconnected");
+      return onResponseEnd({ ...response, body: (sink) => runInScope(scope, () => body(sink)) }, (how) =>
+        runInScope(scope, () => end(status, how)),
+      );
     });
   };
 }

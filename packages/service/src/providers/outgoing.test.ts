@@ -88,6 +88,21 @@ test("a request is sent and its response is read", async () => {
   expect(posted.body.toString()).toBe('{"got":{"é":1}}');
 });
 
+test("a request is reported when it has ended, with the status or the code of the error", async () => {
+  const ended: unknown[] = [];
+  const onEnd: OutgoingOptions["onEnd"] = ({ outcome, ms }) => ended.push([outcome, ms > 0]);
+  await get("/list", { onEnd });
+  await get("/moved", { onEnd });
+  await failure(get("/slow", { onEnd, timeoutMs: 100 }));
+  await failure(get("/circle", { onEnd }));
+  expect(ended).toEqual([
+    [200, true],
+    [200, true],
+    ["busy", true],
+    ["denied", true],
+  ]);
+});
+
 describe("a server that does not behave ends the request", () => {
   test.each([
     ["/slow", "busy", /did not respond within 0.2 s/],

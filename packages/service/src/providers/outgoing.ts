@@ -3,6 +3,7 @@ import http from "node:http";
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import https from "node:https";
 import { HeddleError } from "@heddle/errors";
+import type { ErrorCode } from "@heddle/errors";
 import { checkedLookup, checkLiteral, resolveHost } from "./addresses.js";
 import type { Resolve } from "./addresses.js";
 
@@ -18,6 +19,14 @@ export interface OutgoingOptions {
   maxResponseBytes?: number;
   /** For tests of addresses that no test has. */
   resolve?: Resolve;
+  /** Called when a request has ended, its redirects included. */
+  onEnd?: (request: ObservedRequest) => void;
+}
+
+/** A request that has ended: with the status of its response, or the code of its error. */
+export interface ObservedRequest {
+  outcome: number | ErrorCode;
+  ms: number;
 }
 
 interface OutgoingRequest {
@@ -60,6 +69,7 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
     maxRequestBytes = 32 * mebibyte,
     maxResponseBytes = 64 * mebibyte,
     resolve = resolveHost,
+    onEnd,
   } = options;
   const lookup = checkedLookup(allowPrivate, resolve);
 
@@ -94,7 +104,7 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
     return { status: response.statusCode ?? 0, headers: response.headers, body: bytes };
   }
 
-  return async (request) => {
+  const send: Outgoing = async (request) => {
     let url = new URL(request.url);
     if (request.body !== undefined && Buffer.byteLength(request.body) > maxRequestBytes) {
       throw new HeddleError("too_large", `the request is larger than ${maxRequestBytes} bytes`);
@@ -120,6 +130,21 @@ export function openOutgoing(options: OutgoingOptions): Outgoing {
         throw new HeddleError("busy", `${url.host} did not respond within ${waitMs / 1000} s`);
       }
       throw new HeddleError("busy", `${url.host} cannot be reached: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+
+  return async (request) => {
+    const began = performance.now();
+    let outcome: ObservedRequest["outcome"] = "failed";
+    try {
+      const response = await send(request);
+      outcome = response.status;
+      return response;
+    } catch (error) {
+      if (error instanceof HeddleError) outcome = error.code;
+      throw error;
+    } finally {
+      onEnd?.({ outcome, ms: performance.now() - began });
     }
   };
 }

@@ -1,6 +1,6 @@
 import { HeddleError } from "@heddle/errors";
 import { openOutgoing } from "./outgoing.js";
-import type { OutgoingResponse } from "./outgoing.js";
+import type { ObservedRequest, OutgoingResponse } from "./outgoing.js";
 import type { Provider, ProviderKind } from "./provider.js";
 
 /** A configured provider and the only way to it. */
@@ -27,9 +27,12 @@ export interface Providers {
   forModel(kind: ProviderKind, model: string): { provider: ConnectedProvider; model: string };
 }
 
-/** Connects to nothing before the first request. */
-export function openProviders(configured: readonly Provider[]): Providers {
-  const providers = configured.map(connect);
+/** Connects to nothing before the first request. `onEnd` is called with the name of the provider after each request. */
+export function openProviders(
+  configured: readonly Provider[],
+  onEnd?: (provider: string, request: ObservedRequest) => void,
+): Providers {
+  const providers = configured.map((provider) => connect(provider, onEnd));
   const ofKind = (kind: ProviderKind) => providers.filter(({ kinds }) => kinds.includes(kind));
 
   return {
@@ -71,10 +74,15 @@ function matches(pattern: string, model: string): boolean {
   return pattern.endsWith("*") ? model.startsWith(pattern.slice(0, -1)) : model === pattern;
 }
 
-function connect(provider: Provider): ConnectedProvider {
-  const { baseUrl, apiKey, allowPrivate, downloadOrigins, timeoutMs } = provider;
+function connect(provider: Provider, onEnd?: Parameters<typeof openProviders>[1]): ConnectedProvider {
+  const { name, baseUrl, apiKey, allowPrivate, downloadOrigins, timeoutMs } = provider;
   const { origin } = new URL(baseUrl);
-  const outgoing = openOutgoing({ origins: [origin, ...downloadOrigins], allowPrivate, timeoutMs });
+  const outgoing = openOutgoing({
+    origins: [origin, ...downloadOrigins],
+    allowPrivate,
+    timeoutMs,
+    onEnd: onEnd && ((request) => onEnd(name, request)),
+  });
   return {
     ...provider,
     send: (method, path, { body, timeoutMs: waitMs, maxResponseBytes, signal } = {}) =>

@@ -27,7 +27,7 @@ export function costHandlers({ store }: Services): TracingHandlers<Caller>["cost
   };
 }
 
-function priceInput({ effective_date, ...input }: Schemas["CostCreateInput"]): PriceInput {
+function priceInput({ effective_date, ...input }: Schemas["NewModelCost"]): PriceInput {
   return {
     ...input,
     effective_date: effective_date === undefined ? undefined : wireTime(effective_date, "effective_date"),

@@ -2,7 +2,11 @@ import { callerMay } from "@heddle/control-plane";
 import type { Role } from "@heddle/control-plane";
 import { HeddleError } from "@heddle/errors";
 import { reply } from "@heddle/server-stub";
-import type { CreateChatCompletionRequest, TrainingHandlers } from "@heddle/server-stub/training";
+import type {
+  CreateChatCompletionRequest,
+  CreateChatCompletionSlashRequest,
+  TrainingHandlers,
+} from "@heddle/server-stub/training";
 import { checkProject } from "../access/authorize.js";
 import { projectIdRule, splitProject } from "../access/project-id.js";
 import type { ModelAccess } from "../chat-completions/completions.js";
@@ -13,7 +17,7 @@ const defaultProject = "chat";
 
 export function chatCompletionHandlers({ completions }: Services): TrainingHandlers<Caller>["chatCompletions"] {
   async function create(
-    { body, headers, signal }: Pick<CreateChatCompletionRequest, "body" | "headers" | "signal">,
+    { body, headers, requestId, signal }: CreateChatCompletionRequest | CreateChatCompletionSlashRequest,
     caller: Caller,
   ) {
     const access = accessOf(caller, "write");
@@ -23,11 +27,10 @@ export function chatCompletionHandlers({ completions }: Services): TrainingHandl
       access,
       sharer: { key: caller.key_id, entity: caller.entity },
       signal,
-      requestId: headers["X-Request-Id"],
+      requestId,
       record: { baseProject, userId: caller.user_id, mayWrite: (projectId) => access.mayUse(projectId) },
     });
     return reply(200, response.body, {
-      "x-request-id": response.requestId,
       ...(response.callId !== undefined && { "x-heddle-call-id": response.callId }),
     });
   }

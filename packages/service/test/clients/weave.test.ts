@@ -114,12 +114,12 @@ test("the weave SDK traces, publishes, evaluates and scores unmodified", async (
   expect(service.unexpected).toEqual([]);
 });
 
-test("the program of the guide traces and evaluates", async () => {
-  const program = { url, key: service.owner_key, args: [], start: '{"' };
-  const example = new URL("../../../docs/examples/trace-with-weave.ts", import.meta.url);
-  const summary = await runProgram(example, program);
-  expect(summary).toMatchObject({ contains: { true_count: 1, true_fraction: 0.5 } });
-  const { calls } = await service.tracing().callsQuery({ project_id: "local/examples" });
-  const outputs = calls.filter(({ op_name }) => op_name.includes("/op/lookUp:")).map(({ output }) => output);
-  expect(outputs.toSorted()).toEqual(["lifts a thread of the warp", "not in the glossary"]);
+test("the program of the guide records its calls and its evaluation", async () => {
+  const projectId = newProject();
+  const example = new URL("../../../docs/examples/evaluate-with-weave.ts", import.meta.url);
+  const program = { url, key: service.owner_key, args: [projectId], start: "{" };
+  expect(await runProgram(example, program)).toMatchObject({ matches: { true_count: 1 } });
+  const ops: string[] = [];
+  for await (const call of service.tracing().callsQueryStream({ project_id: projectId })) ops.push(call.op_name);
+  expect(ops.filter((name) => /\/op\/(lookUp|reply|matches):/.test(name))).toHaveLength(6);
 });

@@ -9,7 +9,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { inject } from "vitest";
-import type { ServeOptions } from "../../src/cli/serve.js";
+import type { ServeOptions } from "../../src/cli/command.js";
 
 export const ownerKey = "f".repeat(40);
 
@@ -155,7 +155,7 @@ function isAlive(pid: number | undefined): boolean {
 }
 
 /** The same port for every life, so that clients keep their URL. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

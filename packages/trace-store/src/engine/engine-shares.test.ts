@@ -14,7 +14,7 @@ const many = { sql: "SELECT number FROM numbers(1000000)" };
 const one = { sql: "SELECT 1 AS x" };
 
 test("streams that a key leaves unread hold back its own reads, not those of others and no writes", async () => {
-  const shared = shareEngine(db.engine, {
+  const { engines: shared, load } = shareEngine(db.engine, {
     sharer: () => sharer,
     readsPerKey: 2,
     readsPerEntity: 3,
@@ -32,6 +32,12 @@ test("streams that a key leaves unread hold back its own reads, not those of oth
   sharer = { key: "victim", entity: "victim" };
   expect(await shared.reads.rows(one)).toEqual([{ x: 1 }]);
   expect(own).toBe(false);
+  expect(load()).toEqual({
+    reads: { capacity: 8, held: 2, waiting: 1 },
+    lookups: { capacity: 2, held: 0, waiting: 0 },
+    writes: { capacity: 3, held: 0, waiting: 0 },
+    commits: { capacity: 1, held: 0, waiting: 0 },
+  });
   await unread[0]?.return?.();
   await third;
   await unread[1]?.return?.();

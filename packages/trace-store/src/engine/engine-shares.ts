@@ -1,5 +1,5 @@
 import { FairShare } from "@heddle/fair-share";
-import type { Sharer } from "@heddle/fair-share";
+import type { ShareLoad, Sharer } from "@heddle/fair-share";
 import type { Engine } from "./engine.js";
 import { withSlots } from "./statement-slots.js";
 
@@ -24,39 +24,42 @@ export interface EngineShares {
 }
 
 /** The engine as each kind of work may use it. */
-export interface SharedEngine {
-  reads: Engine;
-  lookups: Engine;
-  writes: Engine;
-  commits: Engine;
-}
+export type SharedEngine = Record<SlotPool, Engine>;
 
-export function shareEngine(engine: Engine, shares: EngineShares | undefined): SharedEngine {
+/** Slots that one kind of work shares. */
+export type SlotPool = "reads" | "lookups" | "writes" | "commits";
+
+export function shareEngine(
+  engine: Engine,
+  shares: EngineShares | undefined,
+): { engines: SharedEngine; load: () => Record<SlotPool, ShareLoad> } {
   const sharer = shares?.sharer;
   const reads = { all: "Too many reads at once", ...(shares?.messages ?? unshared) };
   const writes = { all: "Too many writes at once", key: tooManyWrites, entity: tooManyWrites };
+  const slots = {
+    reads: new FairShare({
+      capacity: readSlots,
+      perKey: shares?.readsPerKey,
+      perEntity: shares?.readsPerEntity,
+      messages: reads,
+    }),
+    lookups: new FairShare({ capacity: lookupSlots, perKey: lookupSlots - 1, messages: reads }),
+    writes: new FairShare({ capacity: writeSlots, perKey: writeSlots - 1, messages: writes }),
+    commits: new FairShare({ capacity: commitSlots, messages: writes }),
+  };
   return {
-    reads: withSlots(
-      engine,
-      new FairShare({
-        capacity: readSlots,
-        perKey: shares?.readsPerKey,
-        perEntity: shares?.readsPerEntity,
-        messages: reads,
-      }),
-      sharer,
-    ),
-    lookups: withSlots(
-      engine,
-      new FairShare({ capacity: lookupSlots, perKey: lookupSlots - 1, messages: reads }),
-      sharer,
-    ),
-    writes: withSlots(
-      engine,
-      new FairShare({ capacity: writeSlots, perKey: writeSlots - 1, messages: writes }),
-      sharer,
-    ),
-    commits: withSlots(engine, new FairShare({ capacity: commitSlots, messages: writes })),
+    engines: {
+      reads: withSlots(engine, slots.reads, sharer),
+      lookups: withSlots(engine, slots.lookups, sharer),
+      writes: withSlots(engine, slots.writes, sharer),
+      commits: withSlots(engine, slots.commits),
+    },
+    load: () => ({
+      reads: slots.reads.load,
+      lookups: slots.lookups.load,
+      writes: slots.writes.load,
+      commits: slots.commits.load,
+    }),
   };
 }
 

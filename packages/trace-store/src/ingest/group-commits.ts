@@ -7,6 +7,8 @@ export interface CommitEntry {
 export interface CommitQueue<Entry extends CommitEntry> {
   /** Adds to the next commit. Returns false, without adding, when too much waits already. */
   add(entry: Entry): boolean;
+  /** What waits for a commit. */
+  waiting(): CommitEntry & { requests: number };
   /** Runs a task between two commits. */
   runExclusive<T>(task: () => Promise<T>): Promise<T>;
   /** Commits what waits and stops; `add` takes nothing afterwards. */
@@ -128,6 +130,7 @@ export function groupCommits<Entry extends CommitEntry>(
       start();
       return true;
     },
+    waiting: () => ({ requests: waiting.length, rows, bytes }),
     runExclusive(task) {
       return new Promise((resolve, reject) => {
         tasks.push(() => task().then(resolve, reject));

@@ -27,6 +27,19 @@ const checkMs = 1500;
 /** A call that never exists. */
 const probeCall = { project_id: "heddle/system-check", id: "write" };
 
+/** What waits for the next commit. `rows` are the parts and names of the requests. */
+export interface WaitingWrites {
+  requests: number;
+  rows: number;
+  bytes: number;
+}
+
+/** A commit that has ended. */
+export interface ObservedCommit extends WaitingWrites {
+  ms: number;
+  failed: boolean;
+}
+
 /** Everything that changes calls. All of it rejects with `busy` while the engine cannot respond. */
 export interface Ingest {
   /**
@@ -52,6 +65,8 @@ export interface Ingest {
    */
   setRetention: (projectId: string, days: number | null, user: string) => Promise<void>;
   inFlight: InFlight;
+  /** What waits for a commit. */
+  waiting(): WaitingWrites;
   /** Rejects when writes do not work. It costs a write of its own, but only after one has failed. */
   check(): Promise<void>;
   /** The engine is a new process: what it did last is unknown. */
@@ -66,7 +81,7 @@ export interface Ingest {
 export async function openIngest(
   store: Pick<StoreContext, "engine" | "clock" | "now">,
   limits: Partial<IngestLimits> = {},
-  onLoss?: IngestContext["onLoss"],
+  { onLoss, onCommit }: Pick<IngestContext, "onLoss"> & { onCommit?: (commit: ObservedCommit) => void } = {},
 ): Promise<Ingest> {
   const state = new IngestState({ ...defaultLimits, ...limits });
   const context: IngestContext = { ...store, state, onLoss };
@@ -93,18 +108,30 @@ export async function openIngest(
   }
 
   async function commit(requests: WriteRequest[]): Promise<void> {
+    const began = performance.now();
+    const succeeded = await tryCommit(requests);
+    if (succeeded === undefined || onCommit === undefined) return;
+    const bytes = requests.reduce((sum, request) => sum + request.bytes, 0);
+    const rows = requests.reduce((sum, request) => sum + request.rows, 0);
+    onCommit({ requests: requests.length, rows, bytes, ms: performance.now() - began, failed: !succeeded });
+  }
+
+  /** Whether the commit succeeded; undefined when it was made in parts. */
+  async function tryCommit(requests: WriteRequest[]): Promise<boolean | undefined> {
     try {
       await ready();
       await commitParts(context, requests);
       failure = undefined;
+      return true;
     } catch (error) {
       // Only the request that concerns what cannot be read fails for it.
       if (requests.length > 1 && isCorrupt(error)) {
         for (const request of requests) await commit([request]);
-        return;
+        return undefined;
       }
       failure = { error };
       for (const { reject } of requests) reject(error);
+      return false;
     }
   }
 
@@ -168,6 +195,7 @@ export async function openIngest(
       await betweenCommits(() => storeRetention(context, projectId, days, user));
     },
     inFlight: state,
+    waiting: () => queue.waiting(),
     async check() {
       if (failure === undefined) return;
       const { error } = failure;

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, parse } from "node:path";
 import { readManifest } from "../manifests.js";
 
 export interface Entry {
@@ -19,11 +19,26 @@ export function installedEntries(project: string): Entry[] {
     .toSorted()
     .flatMap((folder) => {
       const { name, exports = {} } = readManifest(join(scope, folder));
-      return Object.entries(exports).map(([subpath, target]) => ({
-        package: name,
-        specifier: name + subpath.slice(1),
-        types: typeof target === "string" ? undefined : join(scope, folder, target["types"] ?? ""),
-        runs: typeof target !== "string" && target["default"] !== undefined,
-      }));
+      return Object.entries(exports).flatMap(([subpath, target]) => {
+        const types = typeof target === "string" ? undefined : target["types"];
+        const runs = typeof target !== "string" && target["default"] !== undefined;
+        return matchesOf(join(scope, folder), types).map((match) => ({
+          package: name,
+          specifier: name + subpath.slice(1).replace("*", match),
+          types: types && join(scope, folder, types.replace("*", match)),
+          runs,
+        }));
+      });
     });
+}
+
+/** What the `*` of a pattern of declarations stands for, by the files that are there; one empty text without a `*`. */
+function matchesOf(directory: string, pattern: string | undefined): string[] {
+  if (!pattern?.includes("*")) return [""];
+  const { dir, base } = parse(pattern);
+  const [start = "", end = ""] = base.split("*");
+  return readdirSync(join(directory, dir))
+    .filter((file) => file.startsWith(start) && file.endsWith(end))
+    .map((file) => file.slice(start.length, file.length - end.length))
+    .toSorted();
 }

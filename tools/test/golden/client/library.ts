@@ -8,13 +8,15 @@ import { withForm } from "../form.js";
 import { readJson } from "../json.js";
 import { readJsonLines } from "../json-lines.js";
 import { withJson, withQuery } from "../outgoing.js";
-import type { components, operations } from "./library-types.js";
+import type { components, operations, AddItem, AndOperator, Answer, Author, Book, BookBase, BookCreateReq, BooksAddReq, BooksStreamReq, EqOperator, Filter, LiteralOperand, Notes, Operand, RemoveItem, Title } from "./library-types.js";
+
+export type { AddItem, AndOperator, Answer, Author, Book, BookBase, BookCreateReq, BooksAddReq, BooksStreamReq, EqOperator, Filter, LiteralOperand, Notes, Operand, RemoveItem, Title };
 
 /** The schemas of the document by name: `Schemas["…"]`. */
 export type Schemas = components["schemas"];
 
-export type BookCreateInput = Pick<NonNullable<operations["bookCreate"]["parameters"]["header"]>, "X-Retry-Id"> & operations["bookCreate"]["requestBody"]["content"]["application/json"];
-export type BookCreateResult = operations["bookCreate"]["responses"][200]["content"]["application/json"];
+export type BookCreateInput = Pick<NonNullable<operations["bookCreate"]["parameters"]["header"]>, "X-Retry-Id"> & BookCreateReq;
+export type BookCreateResult = Book;
 /**
  * Keep a book
  *
@@ -24,10 +26,10 @@ export type BookCreateResult = operations["bookCreate"]["responses"][200]["conte
  * `POST /books`
  */
 export function bookCreate(connection: Connection<"tracing">, input: BookCreateInput, options?: RequestOptions): Promise<BookCreateResult> {
-  return readJson(connection, withJson("POST /books", input, { headers: ["X-Retry-Id"] }), options);
+  return readJson(connection, withJson("bookCreate", "POST /books", input, { headers: ["X-Retry-Id"] }), options);
 }
 
-export type BooksAddInput = operations["booksAdd"]["requestBody"]["content"]["application/json"];
+export type BooksAddInput = BooksAddReq;
 export type BooksAddResult = operations["booksAdd"]["responses"][200]["content"]["application/json"];
 /**
  * Add and remove many books
@@ -37,22 +39,22 @@ export type BooksAddResult = operations["booksAdd"]["responses"][200]["content"]
  * `POST /books/add_batch`; an extension of the interface
  */
 export function booksAdd(connection: Connection<"tracing">, input: BooksAddInput, options?: RequestOptions): Promise<BooksAddResult> {
-  return readJson(connection, withJson("POST /books/add_batch", input), options);
+  return readJson(connection, withJson("booksAdd", "POST /books/add_batch", input), options);
 }
 
-export type BooksStreamInput = NonNullable<operations["booksStream"]["requestBody"]>["content"]["application/json"];
-export type BooksStreamItem = operations["booksStream"]["responses"][200]["content"]["application/jsonl"];
+export type BooksStreamInput = BooksStreamReq;
+export type BooksStreamItem = Book;
 /**
  * Find books
  *
  * `POST /books/stream`
  */
 export function booksStream(connection: Connection<"tracing">, input?: BooksStreamInput, options?: RequestOptions): AsyncIterable<BooksStreamItem> {
-  return readJsonLines(connection, withJson("POST /books/stream", input), options);
+  return readJsonLines(connection, withJson("booksStream", "POST /books/stream", input), options);
 }
 
 export type BookAskInput = operations["bookAsk"]["requestBody"]["content"]["application/json"];
-export type BookAskResult = operations["bookAsk"]["responses"][200]["content"]["application/json"];
+export type BookAskResult = Answer;
 export type BookAskItem = operations["bookAsk"]["responses"][200]["content"]["text/event-stream"];
 /**
  * Ask a book, at once or word by word
@@ -62,19 +64,19 @@ export type BookAskItem = operations["bookAsk"]["responses"][200]["content"]["te
 export function bookAsk(connection: Connection<"tracing">, input: BookAskInput & { stream: true }, options?: RequestOptions): AsyncIterable<BookAskItem>;
 export function bookAsk(connection: Connection<"tracing">, input: BookAskInput & { stream?: false | null }, options?: RequestOptions): Promise<BookAskResult>;
 export function bookAsk(connection: Connection<"tracing">, input: BookAskInput, options?: RequestOptions): AsyncIterable<BookAskItem> | Promise<BookAskResult> {
-  const outgoing = withJson("POST /books/ask", input);
+  const outgoing = withJson("bookAsk", "POST /books/ask", input);
   return input.stream ? readEvents(connection, outgoing, options) : readJson(connection, outgoing, options);
 }
 
 export type BookReadInput = operations["bookRead"]["parameters"]["path"] & NonNullable<operations["bookRead"]["parameters"]["query"]>;
-export type BookReadResult = operations["bookRead"]["responses"][200]["content"]["application/json"];
+export type BookReadResult = Book;
 /**
  * Read a book
  *
  * `GET /shelves/{shelf}/books/{book_id}`
  */
 export function bookRead(connection: Connection<"tracing">, input: BookReadInput, options?: RequestOptions): Promise<BookReadResult> {
-  return readJson(connection, withQuery("GET /shelves/{shelf}/books/{book_id}", input), options);
+  return readJson(connection, withQuery("bookRead", "GET /shelves/{shelf}/books/{book_id}", input), options);
 }
 
 export type BookDeleteInput = operations["bookDelete"]["parameters"]["path"];
@@ -85,7 +87,7 @@ export type BookDeleteInput = operations["bookDelete"]["parameters"]["path"];
  * @deprecated
  */
 export function bookDelete(connection: Connection<"tracing">, input: BookDeleteInput, options?: RequestOptions): Promise<void> {
-  return readJson(connection, withQuery("DELETE /shelves/{shelf}/books/{book_id}", input), options);
+  return readJson(connection, withQuery("bookDelete", "DELETE /shelves/{shelf}/books/{book_id}", input), options);
 }
 
 export type CoverCreateInput = Omit<operations["coverCreate"]["requestBody"]["content"]["multipart/form-data"], "file"> & { [Name in keyof Pick<operations["coverCreate"]["requestBody"]["content"]["multipart/form-data"], "file">]: Blob | Uint8Array };
@@ -96,7 +98,7 @@ export type CoverCreateResult = operations["coverCreate"]["responses"][200]["con
  * `POST /covers`
  */
 export function coverCreate(connection: Connection<"tracing">, input: CoverCreateInput, options?: RequestOptions): Promise<CoverCreateResult> {
-  return readJson(connection, withForm("POST /covers", input), options);
+  return readJson(connection, withForm("coverCreate", "POST /covers", input), options);
 }
 
 export type CoverReadInput = operations["coverRead"]["parameters"]["path"];
@@ -106,7 +108,7 @@ export type CoverReadInput = operations["coverRead"]["parameters"]["path"];
  * `GET /covers/{book_id}`
  */
 export function coverRead(connection: Connection<"tracing">, input: CoverReadInput, options?: RequestOptions): Promise<Uint8Array> {
-  return readBytes(connection, withQuery("GET /covers/{book_id}", input), options);
+  return readBytes(connection, withQuery("coverRead", "GET /covers/{book_id}", input), options);
 }
 
 export type ListsImportInput = RawBodyInput<"application/x-protobuf" | "application/json">;
@@ -116,7 +118,7 @@ export type ListsImportInput = RawBodyInput<"application/x-protobuf" | "applicat
  * `POST /lists/import`
  */
 export function listsImport(connection: Connection<"tracing">, input: ListsImportInput, options?: RequestOptions): Promise<Uint8Array> {
-  return readBytes(connection, withBytes("POST /lists/import", "application/x-protobuf", input), options);
+  return readBytes(connection, withBytes("listsImport", "POST /lists/import", "application/x-protobuf", input), options);
 }
 
 export type ReadHealthResult = operations["readHealth"]["responses"][200]["content"]["application/json"];
@@ -126,7 +128,7 @@ export type ReadHealthResult = operations["readHealth"]["responses"][200]["conte
  * `GET /health`; needs no key
  */
 export function readHealth(connection: Connection<"tracing">, options?: RequestOptions): Promise<ReadHealthResult> {
-  return readJson(connection, withQuery("GET /health"), options);
+  return readJson(connection, withQuery("readHealth", "GET /health"), options);
 }
 
 /** Library: every operation as a method. Made by `createTracingClient`. */
@@ -197,4 +199,10 @@ export interface TracingClient {
    * `GET /health`; needs no key
    */
   readonly readHealth: (options?: RequestOptions) => Promise<ReadHealthResult>;
+}
+
+declare module "../error-bodies.js" {
+  interface ErrorBodies {
+    readonly bookCreate: { 409: operations["bookCreate"]["responses"][409]["content"]["application/json"] };
+  }
 }

@@ -2,6 +2,81 @@
 import type { FilePart } from "../multipart.js";
 import type { ItemError } from "../problem.js";
 import type { RawJson } from "../raw-json.js";
+export type BookBase = {
+    /** At most 8 characters. */
+    id: string;
+    /** What stands on it. */
+    title: Title;
+    /** Anything worth keeping. */
+    notes: Notes;
+    /** Any JSON; null is a value. */
+    extra?: RawJson;
+    subtitle?: string;
+    /** @default novel */
+    kind: "novel" | "manual";
+    /** @default 1 */
+    copies: number;
+    price?: number;
+    /**
+     * At most 3 items.
+     * @default []
+     */
+    tags: string[];
+    counts?: {
+        [key: string]: number;
+    };
+    author?: Author;
+};
+export type Title = string;
+export type Notes = RawJson;
+export type Author = {
+    name: string;
+    /** Format: date-time */
+    born?: string;
+};
+export type BookCreateReq = BookBase;
+export type BooksAddReq = {
+    /** Books to add and ids to remove, at most 1000 (more are answered 413). */
+    batch: ((AddItem | RemoveItem) | ItemError)[];
+};
+export type AddItem = {
+    /** @default add */
+    mode?: "add";
+    req: {
+        book: BookBase;
+    };
+};
+export type RemoveItem = {
+    /** @default remove */
+    mode?: "remove";
+    req: {
+        id: string;
+    };
+};
+export type BooksStreamReq = {
+    limit?: number;
+    filter?: Filter;
+    query?: Operand;
+    rows?: RawJson[];
+};
+export type Filter = {
+    ids?: string[];
+};
+export type Operand = AndOperator | EqOperator | LiteralOperand;
+export type AndOperator = {
+    $and: Operand[];
+};
+export type EqOperator = {
+    /** Exactly 2 items. */
+    $eq: [
+        Operand,
+        string | number | null
+    ];
+};
+export type LiteralOperand = {
+    /** Any JSON; null is a value. */
+    $literal: unknown;
+};
 export interface paths {
     "/books": {
         parameters: {
@@ -14,8 +89,9 @@ export interface paths {
         put?: never;
         /**
          * Keep a book
-         * @description Keeps a book.
-         *     A book that is known already is replaced.
+         *
+         * Keeps a book.
+         * A book that is known already is replaced.
          */
         post: operations["bookCreate"];
         delete?: never;
@@ -35,7 +111,8 @@ export interface paths {
         put?: never;
         /**
          * Add and remove many books
-         * @description One bad item never fails the others.
+         *
+         * One bad item never fails the others.
          */
         post: operations["booksAdd"];
         delete?: never;
@@ -86,7 +163,7 @@ export interface paths {
                 /** @example 2 */
                 shelf: number;
                 /**
-                 * @description Id of the book.
+                 * Id of the book.
                  * @example b1
                  */
                 book_id: string;
@@ -179,89 +256,24 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        BookBase: {
-            id: string;
-            /** @description What stands on it. */
-            title: components["schemas"]["Title"];
-            /** @description Anything worth keeping. */
-            notes: components["schemas"]["Notes"];
-            /** @description Any JSON; null is a value. */
-            extra?: RawJson;
-            subtitle?: string;
-            /**
-             * @default novel
-             * @enum {string}
-             */
-            kind: "novel" | "manual";
-            /** @default 1 */
-            copies: number;
-            price?: number;
-            /** @default [] */
-            tags: string[];
-            counts?: {
-                [key: string]: number;
-            };
-            author?: components["schemas"]["Author"];
-        };
-        Title: string;
-        Notes: RawJson;
-        Author: {
-            name: string;
-            /** Format: date-time */
-            born?: string;
-        };
-        BookCreateReq: components["schemas"]["BookBase"];
-        BooksAddReq: {
-            /** @description Books to add and ids to remove, at most 1000 (more are answered 413). */
-            batch: ((components["schemas"]["AddItem"] | components["schemas"]["RemoveItem"]) | ItemError)[];
-        };
-        AddItem: {
-            /**
-             * @default add
-             * @constant
-             */
-            mode?: "add";
-            req: {
-                book: components["schemas"]["BookBase"];
-            };
-        };
-        RemoveItem: {
-            /**
-             * @default remove
-             * @constant
-             */
-            mode?: "remove";
-            req: {
-                id: string;
-            };
-        };
-        BooksStreamReq: {
-            limit?: number;
-            filter?: components["schemas"]["Filter"];
-            query?: components["schemas"]["Operand"];
-            rows?: RawJson[];
-        };
-        Filter: {
-            ids?: string[];
-        };
-        Operand: components["schemas"]["AndOperator"] | components["schemas"]["EqOperator"] | components["schemas"]["LiteralOperand"];
-        AndOperator: {
-            $and: components["schemas"]["Operand"][];
-        };
-        EqOperator: {
-            $eq: [
-                components["schemas"]["Operand"],
-                string | number | null
-            ];
-        };
-        LiteralOperand: {
-            /** @description Any JSON; null is a value. */
-            $literal: unknown;
-        };
+        BookBase: BookBase;
+        Title: Title;
+        Notes: Notes;
+        Author: Author;
+        BookCreateReq: BookCreateReq;
+        BooksAddReq: BooksAddReq;
+        AddItem: AddItem;
+        RemoveItem: RemoveItem;
+        BooksStreamReq: BooksStreamReq;
+        Filter: Filter;
+        Operand: Operand;
+        AndOperator: AndOperator;
+        EqOperator: EqOperator;
+        LiteralOperand: LiteralOperand;
     };
     responses: never;
     parameters: {
-        /** @description The same over all tries. */
+        /** The same over all tries. */
         RetryId: string;
     };
     requestBodies: never;
@@ -274,7 +286,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same over all tries. */
+                /** The same over all tries. */
                 "X-Retry-Id"?: components["parameters"]["RetryId"];
             };
             path?: never;
@@ -282,7 +294,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BookCreateReq"];
+                "application/json": BookCreateReq;
             };
         };
         responses: never;
@@ -298,17 +310,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "batch": [
-                 *         {
-                 *           "mode": "remove",
-                 *           "req": {
-                 *             "id": "b1"
-                 *           }
-                 *         }
-                 *       ]
+                 *   "batch": [
+                 *     {
+                 *       "mode": "remove",
+                 *       "req": {
+                 *         "id": "b1"
+                 *       }
                  *     }
+                 *   ]
+                 * }
                  */
-                "application/json": components["schemas"]["BooksAddReq"];
+                "application/json": BooksAddReq;
             };
         };
         responses: never;
@@ -324,30 +336,30 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "limit": 10,
-                 *       "filter": {
-                 *         "ids": [
-                 *           "b1",
-                 *           "b2"
-                 *         ]
+                 *   "limit": 10,
+                 *   "filter": {
+                 *     "ids": [
+                 *       "b1",
+                 *       "b2"
+                 *     ]
+                 *   },
+                 *   "query": {
+                 *     "$eq": [
+                 *       {
+                 *         "$literal": "weaving"
                  *       },
-                 *       "query": {
-                 *         "$eq": [
-                 *           {
-                 *             "$literal": "weaving"
-                 *           },
-                 *           null
-                 *         ]
-                 *       },
-                 *       "rows": [
-                 *         {
-                 *           "pages": 1.5,
-                 *           "bound": true
-                 *         }
-                 *       ]
+                 *       null
+                 *     ]
+                 *   },
+                 *   "rows": [
+                 *     {
+                 *       "pages": 1.5,
+                 *       "bound": true
                  *     }
+                 *   ]
+                 * }
                  */
-                "application/json": components["schemas"]["BooksStreamReq"];
+                "application/json": BooksStreamReq;
             };
         };
         responses: never;
@@ -363,8 +375,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "question": "What's a loom?"
-                 *     }
+                 *   "question": "What's a loom?"
+                 * }
                  */
                 "application/json": {
                     question: string;
@@ -388,7 +400,7 @@ export interface operations {
                 /** @example 2 */
                 shelf: number;
                 /**
-                 * @description Id of the book.
+                 * Id of the book.
                  * @example b1
                  */
                 book_id: string;
@@ -406,7 +418,7 @@ export interface operations {
                 /** @example 2 */
                 shelf: number;
                 /**
-                 * @description Id of the book.
+                 * Id of the book.
                  * @example b1
                  */
                 book_id: string;
@@ -427,15 +439,14 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "book_id": "b1",
-                 *       "caption": "Front",
-                 *       "file": "hello"
-                 *     }
+                 *   "book_id": "b1",
+                 *   "caption": "Front",
+                 *   "file": "hello"
+                 * }
                  */
                 "multipart/form-data": {
                     book_id: string;
                     caption?: string;
-                    /** Format: binary */
                     file: FilePart;
                 };
             };
@@ -467,10 +478,10 @@ export interface operations {
                 "application/x-protobuf": unknown;
                 /**
                  * @example {
-                 *       "lists": [
-                 *         "to read"
-                 *       ]
-                 *     }
+                 *   "lists": [
+                 *     "to read"
+                 *   ]
+                 * }
                  */
                 "application/json": unknown;
             };

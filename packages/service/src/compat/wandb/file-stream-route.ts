@@ -3,6 +3,7 @@ import { Problem, readBody, readCredentials } from "@heddle/server-stub";
 import type { HttpRequest, HttpResponse, HttpServer } from "@heddle/server-stub";
 import { authenticate } from "../../access/authenticate.js";
 import { checkProject } from "../../access/authorize.js";
+import { enterRoute } from "../../limits/request-scope.js";
 import type { Services } from "../../services.js";
 
 const maxBytes = 32 * 1024 * 1024;
@@ -20,6 +21,7 @@ export function fileStreamRoute(
   return async (request) => {
     const names = pathPattern.exec(request.target)?.slice(1);
     if (names === undefined) return await next(request);
+    enterRoute("fileStream", "/files/{entity}/{project}/{run}/file_stream");
     try {
       if (request.method !== "POST") throw new Problem(405, "POST is possible here", { headers: { allow: "POST" } });
       const caller = await authenticate(services.control, readCredentials(request));

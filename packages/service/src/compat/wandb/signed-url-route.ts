@@ -5,6 +5,7 @@ import { byteRange } from "../../artifacts/byte-range.js";
 import { readContent } from "../../artifacts/read-content.js";
 import { storeContent } from "../../artifacts/store-content.js";
 import { filesOf } from "../../artifacts/write-directory.js";
+import { enterRoute } from "../../limits/request-scope.js";
 import type { Services } from "../../services.js";
 import { manifestOf } from "./manifest.js";
 import { readGrant, signedPath } from "./signed-urls.js";
@@ -21,6 +22,7 @@ export function signedUrlRoute(
 ): HttpServer {
   return async (request) => {
     if (!request.target.startsWith(signedPath)) return await next(request);
+    enterRoute("signedUrl", `${signedPath}{token}`);
     try {
       const token = request.target.slice(signedPath.length).split("?", 1)[0] ?? "";
       const grant = readGrant(token, services.control.urlSigningKey);

@@ -1,0 +1,81 @@
+import { CheckFailure } from "../exchange.js";
+import type { Exchange } from "../exchange.js";
+import { writes } from "../contract.js";
+import type { Operation } from "../contract.js";
+import { checkError, checkResponse } from "../response-check.js";
+import { withoutNames } from "../tenant.js";
+import { secret } from "../world.js";
+import type { World } from "../world.js";
+import type { Case } from "./check.js";
+
+/** In one project the ids of another look like ids that nothing has. */
+export function isolationCases(operation: Operation, world: World): Case[] {
+  const { access, schemas } = operation;
+  if (access === undefined || access.project === "none" || access.project === "several") return [];
+  let first: Promise<Exchange> | undefined;
+  // Both checks of a read look at the same response.
+  const toUnknown = () => (first ??= world.send(operation, world.missing.request(operation, world.empty.reads)));
+  const unknown: Case = {
+    name: "unknown ids",
+    run: async () => {
+      const exchange = await toUnknown();
+      const mustBeMissing = !writes(operation) && namesOne(operation);
+      if (mustBeMissing) checkError(operation, exchange, schemas, 404);
+      else checkResponse(operation, exchange, schemas);
+    },
+  };
+  // The id of a record alone names its project: the key of this run may read both.
+  if (access.project === "record") return writes(operation) ? [] : [unknown];
+  const target = writes(operation) ? world.empty.writes : world.empty.reads;
+  const foreign: Case = {
+    name: "ids of another project",
+    run: async () => {
+      const readers = operation.destructive ? readersOf(operation, world) : [];
+      const before = await contentOf(world, readers);
+      const exchange = await world.send(operation, world.neighbour.request(operation, target));
+      expectNothingOf(exchange);
+      checkResponse(operation, exchange, schemas);
+      if ((await contentOf(world, readers)) !== before) {
+        throw new CheckFailure("the other project has changed", { expected: "the other project as before", exchange });
+      }
+      if (writes(operation)) return;
+      const [found, expected] = [exchange, await toUnknown()].map(
+        ({ status, text }) => `${status} ${withoutNames(text)}`,
+      );
+      if (found !== expected) {
+        const message = "another response than to ids that nothing has";
+        throw new CheckFailure(message, { expected: `as to unknown ids: ${expected?.slice(0, 300)}`, exchange });
+      }
+    },
+  };
+  return writes(operation) ? [foreign] : [unknown, foreign];
+}
+
+/** Operations that read one thing of the same group. */
+function readersOf({ group, plan }: Operation, { contract }: World): Operation[] {
+  return contract.operations.filter((other) => other.plan === plan && other.group === group && readsOne(other));
+}
+
+function readsOne(operation: Operation): boolean {
+  return !writes(operation) && (namesOne(operation) || operation.id.endsWith("Read"));
+}
+
+/** What the neighbour's project has. */
+async function contentOf(world: World, readers: readonly Operation[]): Promise<string> {
+  const responses = await Promise.all(
+    readers.map(async (reader) => world.send(reader, world.neighbour.request(reader))),
+  );
+  return JSON.stringify(responses.map(({ status, text }) => [status, text]));
+}
+
+/** Whether the response is one thing that the path names, so that there is nothing to respond with without it. */
+function namesOne({ method, path, responses }: Operation): boolean {
+  return method === "GET" && path.endsWith("}") && "404" in responses;
+}
+
+function expectNothingOf(exchange: Exchange): void {
+  // What a write was sent may be in its response.
+  const sent = typeof exchange.request.body === "string" ? exchange.request.body : "";
+  if (!exchange.text.includes(secret) || sent.includes(secret)) return;
+  throw new CheckFailure("content of another project", { expected: "nothing of another project", exchange });
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from "node:crypto";
+import { CheckFailure } from "../exchange.js";
+import type { Operation } from "../contract.js";
+import { judgeable } from "../judgeable.js";
+import { checkResponse } from "../response-check.js";
+import type { World } from "../world.js";
+import type { Case } from "./check.js";
+
+const header = "X-Weave-Retry-Id";
+
+/** A request that is repeated with its retry id is the same request. */
+export function retryCases(operation: Operation, world: World): Case[] {
+  if (!operation.params.some(({ name }) => name === header)) return [];
+  const run = async () => {
+    const { params, body } = world.own.request(operation);
+    const request = { params: { ...params, [header]: randomUUID() }, body: withoutOwnIds(body) };
+    const first = judgeable(await world.send(operation, request), operation, world);
+    checkResponse(operation, first, operation.schemas, [operation.success]);
+    const exchange = await world.send(operation, request);
+    checkResponse(operation, exchange, operation.schemas, [operation.success]);
+    if (withoutTimes(exchange.text) !== withoutTimes(first.text)) {
+      const expected = `the first response: ${first.text.slice(0, 200)}`;
+      throw new CheckFailure("another response than to the first request", { expected, exchange });
+    }
+  };
+  return [{ name: "repeated with the same retry id", run }];
+}
+
+/** Without the ids that a client may leave to the server. */
+function withoutOwnIds(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body), (key, value: unknown) =>
+    key === "id" || key === "trace_id" ? undefined : value,
+  ) as unknown;
+}
+
+function withoutTimes(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>");
+}

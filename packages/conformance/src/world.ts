@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import type { Contract, Operation } from "./contract.js";
+import { exchange } from "./exchange.js";
+import type { Exchange, Target } from "./exchange.js";
+import { createTenant } from "./tenant.js";
+import type { Tenant } from "./tenant.js";
+import { toHttp } from "./requests.js";
+import type { HttpParts, RequestParts } from "./requests.js";
+
+/** What checks work with: the server, its projects, and how to reach it. */
+export interface World {
+  contract: Contract;
+  apiKey: string;
+  /** A key that may not use the projects of the run. */
+  otherApiKey: string | undefined;
+  /** The project that most checks use, filled with everything that the examples make. */
+  own: Tenant;
+  /** Another project, filled in the same way, whose content is marked with `secret`. */
+  neighbour: Tenant;
+  /** Names that nothing has. */
+  missing: Tenant;
+  /** Projects that requests with the ids of the neighbour are sent to: for reads, which leave it empty, and writes. */
+  empty: { reads: string; writes: string };
+  /** For the stories. */
+  storyProject: string;
+  /** Operations that responded with 501 while the projects were filled. */
+  unserved: Set<string>;
+  operation(id: string): Operation;
+  /** Sends a request of an operation. Without `key` it is the API key; `null` sends none. */
+  send(operation: Operation, parts: RequestParts, options?: SendOptions): Promise<Exchange>;
+  /** Sends any request. */
+  sendHttp(parts: HttpParts, options?: SendOptions): Promise<Exchange>;
+}
+
+interface SendOptions {
+  key?: string | null;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** Is in all content of the neighbour, and in none of its ids. */
+export const secret = "only-for-its-owner";
+
+const content =
+  /What is a heddle\?|A part of a loom\.|2\+2\?|café|\bhello\b|\bproduction\b|\breviewed\b|(?<="term":")heddle/g;
+
+export interface WorldOptions {
+  target: Target;
+  contract: Contract;
+  apiKey: string;
+  otherApiKey?: string | undefined;
+  entity: string;
+}
+
+/** Names for all that a run makes; nothing is sent. */
+export function createWorld({ target, contract, apiKey, otherApiKey, entity }: WorldOptions): World {
+  const run = randomUUID().slice(0, 8);
+  const project = (name: string) => `${entity}/conformance-${run}${name}`;
+  const byId = new Map(contract.operations.map((operation) => [operation.id, operation]));
+  const sendHttp = (parts: HttpParts, { key = apiKey, headers = {} }: SendOptions = {}) => {
+    const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+    return exchange(target, parts, { ...authorization, ...headers });
+  };
+  return {
+    contract,
+    apiKey,
+    otherApiKey,
+    own: createTenant({ projectId: project("a") }),
+    neighbour: createTenant({
+      projectId: project("b"),
+      rewrite: (text) => text.replace(content, (found) => `${secret} ${found}`),
+    }),
+    missing: createTenant({ projectId: project("m"), isMissing: true }),
+    empty: { reads: project("c"), writes: project("d") },
+    storyProject: project("s"),
+    unserved: new Set(),
+    operation(id) {
+      const found = byId.get(id);
+      if (found === undefined) throw new TypeError(`the contract has no operation ${id}`);
+      return found;
+    },
+    send: (operation, parts, options) => sendHttp(toHttp(operation, parts), options),
+    sendHttp,
+  };
+}

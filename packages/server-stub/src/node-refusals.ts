@@ -1,0 +1,65 @@
+import { STATUS_CODES } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { HttpResponse } from "./http.js";
+import { requestIdHeader, requestIdOf } from "./request-id.js";
+
+/** A request that got its response from the adapter: the server never saw it. */
+export interface RefusedRequest {
+  requestId: string;
+  status: number;
+  reason: string;
+}
+
+/** Why a request gets its response from the adapter. */
+export interface Refusal {
+  status: number;
+  reason: string;
+  headers?: Record<string, string>;
+}
+
+/** What HTTP requires of a request before its path matters; undefined where it is met. */
+export function refusalOf({ headers, httpVersion }: IncomingMessage): Refusal | undefined {
+  if (headers.host === undefined && httpVersion === "1.1") return { status: 400, reason: "The header Host is missing" };
+  const { expect } = headers;
+  if (expect === undefined || expect.toLowerCase() === "100-continue") return undefined;
+  return { status: 417, reason: "The only expectation that can be met is 100-continue" };
+}
+
+/** The response to a refused request, readable for clients of both interfaces. */
+export function refusalResponse({ status, reason, headers }: Refusal): HttpResponse {
+  return {
+    status,
+    headers: { "content-type": "application/json", connection: "close", ...headers },
+    body: JSON.stringify({ reason, detail: reason }),
+    drain: true,
+  };
+}
+
+/** Responds to what could not be read as a request, and closes the connection. */
+export function refuseUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  running: Iterable<ServerResponse>,
+): RefusedRequest | undefined {
+  // A response in progress must not be followed by bytes of another.
+  const isResponding = [...running].some((outgoing) => outgoing.socket === socket && outgoing.headersSent);
+  if (!socket.writable || isResponding || error.code === "ECONNRESET") {
+    socket.destroy();
+    return undefined;
+  }
+  const [status, reason] = reasons[error.code ?? ""] ?? [400, "The request is not HTTP"];
+  const requestId = requestIdOf(undefined);
+  const { headers, body } = refusalResponse({ status, reason });
+  const text = String(body);
+  const lines = Object.entries({ ...headers, "content-length": Buffer.byteLength(text), [requestIdHeader]: requestId });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${text}`, () => socket.destroy());
+  return { requestId, status, reason };
+}
+
+const reasons: Readonly<Record<string, [status: number, reason: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, "The headers of the request are too long"],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, "The chunk extensions of the request are too long"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "The headers of the request did not come in time"],
+};

@@ -1,0 +1,47 @@
+import type { Config } from "../config.js";
+
+/** Shorter ones would also be found where they are no secrets. */
+const shortest = 6;
+
+/** Every key and password of the settings. */
+export function secretsOf(config: Config): string[] {
+  const { apiKey, clickhouseUrl, databaseUrl, s3, providers, remoteEngine, observability } = config;
+  const secrets = [
+    apiKey,
+    ...passwordsIn(clickhouseUrl),
+    ...passwordsIn(databaseUrl),
+    s3?.secretAccessKey,
+    s3?.sessionToken,
+    ...providers.map((provider) => provider.apiKey),
+    remoteEngine.trainerKey,
+    remoteEngine.inferenceKey,
+    ...passwordsIn(remoteEngine.trainerUrl),
+    ...passwordsIn(remoteEngine.inferenceUrl),
+    ...passwordsIn(observability.traces?.url),
+    ...Object.entries(observability.traces?.headers ?? {}).map(([name, value]) =>
+      /auth|key|token|secret|cookie/i.test(name) ? value : undefined,
+    ),
+  ];
+  return secrets.filter((secret) => secret !== undefined);
+}
+
+/** Returns the function that replaces these secrets in a text, also where they are percent-encoded or in JSON. */
+export function hideSecrets(secrets: readonly string[]): (text: string) => string {
+  const words = secrets.flatMap((secret) => [secret, ...secret.split(/\s+/)]);
+  const spellings = words.flatMap((secret) =>
+    secret.length < shortest ? [] : [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)],
+  );
+  const unique = [...new Set(spellings)].toSorted((a, b) => b.length - a.length);
+  return (text) => unique.reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
+}
+
+/** As it stands in the URL, and decoded. */
+function passwordsIn(url: string | undefined): string[] {
+  if (url === undefined || !URL.canParse(url)) return [];
+  const { password } = new URL(url);
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}

@@ -1,0 +1,174 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { variables } from "../src/config.js";
+
+// What the files of `deploy/` say of the rest of the repository. `pnpm proxies` runs the proxies.
+const root = join(import.meta.dirname, "../../..");
+const deploy = join(import.meta.dirname, "../deploy");
+const read = (...path: string[]) => readFileSync(join(...path), "utf8");
+const readYaml = (name: string): unknown => parse(read(deploy, name));
+
+interface Manifest {
+  packageManager: string;
+  engines: { node: string };
+  bin: { heddle: string };
+  scripts: { start: string };
+}
+const manifest = (...path: string[]) => JSON.parse(read(...path, "package.json")) as Manifest;
+
+/** The instructions of the Dockerfile, continued lines joined and comments left out. */
+const instructions = read(deploy, "Dockerfile")
+  .replaceAll(/^\s*#.*\n/gm, "")
+  .replaceAll("\\\n", "")
+  .split("\n")
+  .filter((line) => line.trim() !== "");
+const argumentsOf = (name: string) =>
+  instructions.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1).trim());
+
+test("the image is built from files that exist, with the package manager and a Node.js of the repository", () => {
+  const sources = argumentsOf("COPY")
+    .filter((text) => !text.startsWith("--from="))
+    .flatMap((text) => text.split(/\s+/).slice(0, -1));
+  expect(sources).toContain("pnpm-lock.yaml");
+  for (const source of sources) expect(existsSync(join(root, source)), source).toBe(true);
+  expect(read(deploy, "Dockerfile")).toContain(`npm install --global ${manifest(root).packageManager}\n`);
+
+  const major = Number(/node:(\d+)-/.exec(argumentsOf("ARG")[0] ?? "")?.[1]);
+  expect(major).toBeGreaterThan(Number(/\d+/.exec(manifest(root).engines.node)?.[0]));
+  expect(argumentsOf("FROM").every((text) => text.startsWith("${NODE_IMAGE}"))).toBe(true);
+});
+
+test("the image runs what pnpm start runs, as a user that is not root, and keeps data in the volume", () => {
+  const [entry = ""] = argumentsOf("ENTRYPOINT");
+  const { bin } = manifest(root, "packages/service");
+  const flags = /node (.*) packages\/service\/dist\/main\.js serve$/.exec(manifest(root).scripts.start)?.[1];
+  expect(JSON.parse(entry)).toEqual(["node", flags, `/app/${bin.heddle}`]);
+  expect(argumentsOf("CMD")).toEqual(['["serve"]']);
+  expect(argumentsOf("USER")).toEqual(["1000:1000"]);
+  expect(argumentsOf("VOLUME")).toEqual(["/data"]);
+  expect(argumentsOf("ENV").at(-1)).toMatch(/HEDDLE_HOST=0\.0\.0\.0 +HEDDLE_DATA_DIR=\/data$/);
+  expect(argumentsOf("EXPOSE")).toEqual([variables.HEDDLE_PORT.default]);
+  expect(argumentsOf("HEALTHCHECK")[0]).toContain(`HEDDLE_PORT || ${variables.HEDDLE_PORT.default}}/health\``);
+
+  const unit = read(deploy, "heddle.service");
+  expect(unit).toContain(`node ${flags} /opt/heddle/${bin.heddle} serve\n`);
+});
+
+test("every setting that a file names is one of the service", () => {
+  const files = readdirSync(deploy, { recursive: true, encoding: "utf8" }).filter((name) =>
+    statSync(join(deploy, name)).isFile(),
+  );
+  expect(files.length).toBeGreaterThan(8);
+  // A name that ends in an underscore stands for all that begin so.
+  const named = files.flatMap((name) => read(deploy, name).match(/(?<!MC_)\bHEDDLE_[A-Z_]*[A-Z]\b/g) ?? []);
+  expect(named.length).toBeGreaterThan(8);
+  for (const name of named) expect(Object.keys(variables)).toContain(name);
+});
+
+interface Compose {
+  services: Record<
+    string,
+    {
+      build?: { context: string; dockerfile: string };
+      volumes?: string[];
+      depends_on?: Record<string, unknown>;
+      stop_grace_period?: string;
+      read_only?: boolean;
+    }
+  >;
+  volumes: Record<string, null>;
+}
+
+test.each(["compose.yaml", "compose.remote-stores.yaml"])("%s builds the image and names only what it has", (name) => {
+  const { services, volumes } = readYaml(name) as Compose;
+  const heddle = services["heddle"];
+  const context = resolve(deploy, heddle?.build?.context ?? "");
+  expect(context).toBe(root);
+  expect(resolve(context, heddle?.build?.dockerfile ?? "")).toBe(join(deploy, "Dockerfile"));
+  expect(heddle).toMatchObject({ read_only: true, init: true });
+  expect(parseInt(heddle?.stop_grace_period ?? "")).toBeGreaterThan(10);
+  for (const { volumes: mounts = [], depends_on = {} } of Object.values(services)) {
+    for (const mount of mounts) expect(Object.keys(volumes)).toContain(mount.split(":")[0]);
+    for (const other of Object.keys(depends_on)) expect(Object.keys(services)).toContain(other);
+  }
+});
+
+test("the example of the environment has every variable that the compose file requires", () => {
+  const required = new Set(
+    [...read(deploy, "compose.remote-stores.yaml").matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name),
+  );
+  const given = [...read(deploy, "compose.env.example").matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+  expect(new Set(given)).toEqual(required);
+});
+
+test("the unit of systemd waits longer for the end than the service takes", () => {
+  const seconds = Number(/^TimeoutStopSec=(\d+)s$/m.exec(read(deploy, "heddle.service"))?.[1]);
+  const limit = Number(/const stopMs = (\d+);/.exec(read(root, "packages/service/src/cli/serve.ts"))?.[1]) / 1000;
+  expect(limit).toBeGreaterThan(0);
+  expect(seconds).toBeGreaterThan(limit);
+});
+
+interface Probe {
+  httpGet: { path: string; port: string };
+}
+
+interface StatefulSet {
+  metadata: { name: string };
+  spec: {
+    replicas: number;
+    serviceName: string;
+    selector: { matchLabels: object };
+    template: {
+      metadata: { labels: object };
+      spec: {
+        enableServiceLinks: boolean;
+        terminationGracePeriodSeconds: number;
+        securityContext: { runAsUser: number };
+        volumes: { name: string }[];
+        containers: {
+          ports: { name: string; containerPort: number }[];
+          volumeMounts: { name: string }[];
+          startupProbe: Probe;
+          livenessProbe: Probe;
+          readinessProbe: Probe;
+        }[];
+      };
+    };
+    volumeClaimTemplates: { metadata: { name: string } }[];
+  };
+}
+
+test("the Kubernetes manifests fit together: one writer, its volume, its service and its probes", () => {
+  const { spec } = readYaml("kubernetes/statefulset.yaml") as StatefulSet;
+  const service = readYaml("kubernetes/service.yaml") as {
+    metadata: { name: string };
+    spec: { selector: object; ports: { targetPort: string }[] };
+  };
+  const pod = spec.template.spec;
+  const [container] = pod.containers;
+  if (container === undefined) throw new Error("no container");
+  expect(spec.replicas).toBe(1);
+  expect([spec.selector.matchLabels, service.spec.selector]).toEqual(Array(2).fill(spec.template.metadata.labels));
+  expect(spec.serviceName).toBe(service.metadata.name);
+  // Otherwise HEDDLE_PORT and others of its kind are set for the service of this name.
+  expect(pod.enableServiceLinks).toBe(false);
+  expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(10);
+  expect(`${pod.securityContext.runAsUser}:${pod.securityContext.runAsUser}`).toBe(argumentsOf("USER")[0]);
+  expect(container.ports).toEqual([{ name: "http", containerPort: Number(variables.HEDDLE_PORT.default) }]);
+  expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(["http"]);
+  const { paths } = JSON.parse(read(root, "spec/dist/tracing.json")) as { paths: Record<string, { get?: object }> };
+  for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
+    expect(paths[probe.httpGet.path]?.get).toMatchObject({ security: [] });
+    expect(probe.httpGet.port).toBe("http");
+  }
+  const volumes = [
+    ...pod.volumes.map(({ name }) => name),
+    ...spec.volumeClaimTemplates.map((claim) => claim.metadata.name),
+  ];
+  expect(container.volumeMounts.map(({ name }) => name).toSorted()).toEqual(volumes.toSorted());
+
+  const { resources } = readYaml("kubernetes/kustomization.yaml") as { resources: string[] };
+  for (const name of resources) expect(existsSync(join(deploy, "kubernetes", name)), name).toBe(true);
+});

@@ -1,0 +1,1 @@
+process.stderr.write("something broke\n    here\n");

@@ -46,7 +46,10 @@ const problems: string[] = [];
 /** Opens a page; what is wrong with it becomes a problem. */
 async function visit(context: BrowserContext, url: string, check: (page: Page) => Promise<void>): Promise<void> {
   const page = await context.newPage();
-  const report = (what: string) => problems.push(`${url}: ${what}`);
+  const report = (what: string) => {
+    problems.push(`${url}: ${what}`);
+    console.log(problems.at(-1));
+  };
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") report(`console: ${message.text()}`);
   });

@@ -1,3 +1,4 @@
+import { createFinalURL, createQuerySerializer, defaultPathSerializer, mergeHeaders } from "openapi-fetch";
 import type { Connection } from "./connection.js";
 
 /** One operation's request, its inputs already sorted into path, query, headers and body. */
@@ -19,36 +20,28 @@ export type RequestBody = NonNullable<RequestInit["body"]>;
 /** Headers by name; undefined ones are not sent. */
 export type HeadersRecord = Readonly<Record<string, string | undefined>>;
 
+const querySerializer = createQuerySerializer();
+
 /** The request of one attempt. Lists of the query repeat their name; absent and null parameters are left out. */
 export function requestOf(
-  { baseUrl }: Connection,
+  { baseUrl, headers: common }: Connection,
   { operation, path, query, body, duplex }: OutgoingRequest,
   headers: HeadersRecord,
   signal: AbortSignal,
 ): Request {
   const [method, template = ""] = operation.split(" ");
-  const location = template.replaceAll(/\{(.+?)\}/g, (_, name: string) => segmentOf(path[name], name, operation));
-  const search = Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().flatMap((each) => (each === undefined || each === null ? [] : `${name}=${encode(each)}`)),
-  );
-  const url = baseUrl + location + (search.length > 0 ? `?${search.join("&")}` : "");
-  const init: RequestInit & { duplex?: "half" } = { method, headers: present(headers), body: body?.(), signal, duplex };
+  const params = { path: checked(path, operation), query };
+  const url = createFinalURL(template, { baseUrl, params, querySerializer, pathSerializer: defaultPathSerializer });
+  const init = { method, headers: mergeHeaders(common, headers), body: body?.(), signal, duplex };
   return new Request(url, init);
 }
 
 // URLs resolve "." and ".." even when they are encoded, and another operation would be called.
-function segmentOf(value: unknown, name: string, operation: string): string {
-  const segment = encode(value ?? "");
-  if (/^\.{0,2}$/.test(segment)) throw new TypeError(`${operation}: ${name} must not be empty, "." or ".."`);
-  return segment;
-}
-
-function encode(value: unknown): string {
-  return encodeURIComponent(String(value));
-}
-
-function present(headers: HeadersRecord): Headers {
-  const result = new Headers();
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) result.set(name, value);
-  return result;
+function checked(path: OutgoingRequest["path"], operation: string): OutgoingRequest["path"] {
+  for (const [, name = ""] of operation.matchAll(/\{(.+?)\}/g)) {
+    if (/^\.{0,2}$/.test(String(path[name] ?? ""))) {
+      throw new TypeError(`${operation}: ${name} must not be empty, "." or ".."`);
+    }
+  }
+  return path;
 }

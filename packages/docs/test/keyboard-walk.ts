@@ -56,7 +56,9 @@ export async function walkByKeyboard(page: Page, { apiKey, isPhone, pictures }: 
   await step("arrow keys change the tab", async () => {
     await focusOn("[role=tab][aria-selected=true]");
     await keyboard.press("ArrowRight");
-    await waitUntil("document.activeElement?.textContent === 'TypeScript' && document.activeElement.ariaSelected === 'true'");
+    await waitUntil(
+      "document.activeElement?.textContent === 'TypeScript' && document.activeElement.ariaSelected === 'true'",
+    );
   });
   await step("the copy button copies the sample", async () => {
     await focusOn("[role=tabpanel]:not([hidden]) .code-head button");

@@ -130,7 +130,15 @@ async function freePort(): Promise<number> {
 /** Resolves when the proxy passes requests on. */
 async function ready(url: string, proxy: ChildProcess, certificate: string): Promise<void> {
   for (let tries = 0; tries < 100 && proxy.exitCode === null; tries++) {
-    const { status } = spawnSync("curl", ["-sf", "--http2", "--cacert", certificate, "-o", "/dev/null", `${url}/health`]);
+    const { status } = spawnSync("curl", [
+      "-sf",
+      "--http2",
+      "--cacert",
+      certificate,
+      "-o",
+      "/dev/null",
+      `${url}/health`,
+    ]);
     if (status === 0) return;
     await delay(100);
   }

@@ -96,7 +96,9 @@ test.each(["compose.yaml", "compose.remote-stores.yaml"])("%s builds the image a
 });
 
 test("the example of the environment has every variable that the compose file requires", () => {
-  const required = new Set([...read(deploy, "compose.remote-stores.yaml").matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name));
+  const required = new Set(
+    [...read(deploy, "compose.remote-stores.yaml").matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name),
+  );
   const given = [...read(deploy, "compose.env.example").matchAll(/^(\w+)=/gm)].map(([, name]) => name);
   expect(given.toSorted()).toEqual([...required].toSorted());
 });
@@ -154,7 +156,10 @@ test("the Kubernetes manifests fit together: one writer, its volume, its service
     expect(paths[probe.httpGet.path]?.get).toMatchObject({ security: [] });
     expect(probe.httpGet.port).toBe("http");
   }
-  const volumes = [...pod.volumes.map(({ name }) => name), ...spec.volumeClaimTemplates.map((claim) => claim.metadata.name)];
+  const volumes = [
+    ...pod.volumes.map(({ name }) => name),
+    ...spec.volumeClaimTemplates.map((claim) => claim.metadata.name),
+  ];
   expect(container.volumeMounts.map(({ name }) => name).toSorted()).toEqual(volumes.toSorted());
 
   const { resources } = readYaml<{ resources: string[] }>("kubernetes/kustomization.yaml");

@@ -295,7 +295,8 @@ export const library = {
      "schema": {
       "type": "integer",
       "minimum": 1
-     }
+     },
+     "example": 2
     },
     {
      "name": "book_id",
@@ -303,7 +304,8 @@ export const library = {
      "required": true,
      "schema": {
       "type": "string"
-     }
+     },
+     "example": "b1"
     },
     {
      "name": "pages",
@@ -384,7 +386,8 @@ export const library = {
      "schema": {
       "type": "integer",
       "minimum": 1
-     }
+     },
+     "example": 2
     },
     {
      "name": "book_id",
@@ -392,7 +395,8 @@ export const library = {
      "required": true,
      "schema": {
       "type": "string"
-     }
+     },
+     "example": "b1"
     }
    ],
    "responses": {
@@ -492,7 +496,8 @@ export const library = {
      "required": true,
      "schema": {
       "type": "string"
-     }
+     },
+     "example": "a/b"
     }
    ],
    "responses": {

@@ -160,8 +160,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -304,6 +308,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *   "batch": [
+                 *     {
+                 *       "mode": "remove",
+                 *       "req": {
+                 *         "id": "b1"
+                 *       }
+                 *     }
+                 *   ]
+                 * }
+                 */
                 "application/json": BooksAddReq;
             };
         };
@@ -318,6 +334,31 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *   "limit": 10,
+                 *   "filter": {
+                 *     "ids": [
+                 *       "b1",
+                 *       "b2"
+                 *     ]
+                 *   },
+                 *   "query": {
+                 *     "$eq": [
+                 *       {
+                 *         "$literal": "weaving"
+                 *       },
+                 *       null
+                 *     ]
+                 *   },
+                 *   "rows": [
+                 *     {
+                 *       "pages": 1.5,
+                 *       "bound": true
+                 *     }
+                 *   ]
+                 * }
+                 */
                 "application/json": BooksStreamReq;
             };
         };
@@ -332,6 +373,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *   "question": "What's a loom?"
+                 * }
+                 */
                 "application/json": {
                     question: string;
                     /** @default false */
@@ -351,8 +397,12 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -365,8 +415,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -383,6 +437,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *   "book_id": "b1",
+                 *   "caption": "Front",
+                 *   "file": "hello"
+                 * }
+                 */
                 "multipart/form-data": {
                     book_id: string;
                     caption?: string;
@@ -397,6 +458,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example a/b */
                 book_id: string;
             };
             cookie?: never;
@@ -414,6 +476,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-protobuf": unknown;
+                /**
+                 * @example {
+                 *   "lists": [
+                 *     "to read"
+                 *   ]
+                 * }
+                 */
                 "application/json": unknown;
             };
         };

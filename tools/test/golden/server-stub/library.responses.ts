@@ -123,8 +123,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -333,8 +337,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -357,8 +365,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;

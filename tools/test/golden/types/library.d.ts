@@ -168,8 +168,12 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -337,6 +341,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *   "batch": [
+                 *     {
+                 *       "mode": "remove",
+                 *       "req": {
+                 *         "id": "b1"
+                 *       }
+                 *     }
+                 *   ]
+                 * }
+                 */
                 "application/json": BooksAddReq;
             };
         };
@@ -363,6 +379,31 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *   "limit": 10,
+                 *   "filter": {
+                 *     "ids": [
+                 *       "b1",
+                 *       "b2"
+                 *     ]
+                 *   },
+                 *   "query": {
+                 *     "$eq": [
+                 *       {
+                 *         "$literal": "weaving"
+                 *       },
+                 *       null
+                 *     ]
+                 *   },
+                 *   "rows": [
+                 *     {
+                 *       "pages": 1.5,
+                 *       "bound": true
+                 *     }
+                 *   ]
+                 * }
+                 */
                 "application/json": BooksStreamReq;
             };
         };
@@ -387,6 +428,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *   "question": "What's a loom?"
+                 * }
+                 */
                 "application/json": {
                     question: string;
                     /** @default false */
@@ -419,8 +465,12 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -443,8 +493,12 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example 2 */
                 shelf: number;
-                /** Id of the book. */
+                /**
+                 * Id of the book.
+                 * @example b1
+                 */
                 book_id: string;
             };
             cookie?: never;
@@ -469,6 +523,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *   "book_id": "b1",
+                 *   "caption": "Front",
+                 *   "file": "hello"
+                 * }
+                 */
                 "multipart/form-data": {
                     book_id: string;
                     caption?: string;
@@ -495,6 +556,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example a/b */
                 book_id: string;
             };
             cookie?: never;
@@ -522,6 +584,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-protobuf": unknown;
+                /**
+                 * @example {
+                 *   "lists": [
+                 *     "to read"
+                 *   ]
+                 * }
+                 */
                 "application/json": unknown;
             };
         };

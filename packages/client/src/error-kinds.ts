@@ -14,7 +14,7 @@ export interface StatusPredicate<Status extends number> {
   ): error is HeddleApiError<ErrorBody<Id, Status & keyof ErrorBodies[Id]>>;
 }
 
-// Functions, not classes: `instanceof` a class per kind would add every class to a program that asks for one.
+// Functions, not subclasses: the client would construct each subclass, so every bundle would carry all of them.
 
 /** 400: a value of the right type is not valid, such as a ref that cannot be parsed. */
 export const isBadRequest: StatusPredicate<400> = /* @__PURE__ */ statusPredicate(400);

@@ -8,7 +8,7 @@ import { checkResponse } from "./response-check.js";
 
 // Responses are checked twice: by the stub that the server is made of, and by the judge.
 const serve = toFetch(createMockServer({ validateResponses: true }));
-const fetch = (url: string, init: RequestInit) => serve(new Request(url, init));
+const fetch = (url: string, init?: RequestInit) => serve(new Request(url, init));
 const { operations } = readContract();
 const send = async (operation: (typeof operations)[number], parts: RequestParts) => {
   const { method, target, headers, body } = toHttp(operation, parts);

@@ -30,7 +30,7 @@ export function checkError(operation: PlanOperation, exchange: Exchange, schemas
 export function checkPathError(operation: Operation, exchange: Exchange, status: number): void {
   const { plan, schemas } = operation;
   expectStatus(operation, exchange, [status]);
-  const $ref = `#/components/schemas/${plan.interface === "tracing" ? "Error" : "DetailError"}`;
+  const $ref = `#/components/schemas/${plan.interface === "tracing" ? "ReasonError" : "DetailError"}`;
   checkContent({ contents: [{ mediaType: "application/json", kind: "json", schema: { $ref } }] }, exchange, schemas);
 }
 

@@ -12,7 +12,7 @@ import { BasicTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-tra
 const { HEDDLE_URL: baseUrl = "", HEDDLE_API_KEY: apiKey = "", HEDDLE_STALL_SECONDS: stall = "" } = process.env;
 const tracing = createTracingClient({ baseUrl, apiKey });
 const training = createTrainingClient({ baseUrl, apiKey });
-const projectId = () => `proxies/${randomUUID()}`;
+const newProject = () => `proxies/${randomUUID()}`;
 const authorization = `Bearer ${apiKey}`;
 
 /** Rejects unless the condition holds within ten seconds. */
@@ -24,19 +24,19 @@ async function eventually(condition: () => Promise<boolean>, what: string): Prom
   throw new Error(`not within ten seconds: ${what}`);
 }
 
-async function callsOf(project_id: string) {
+async function callsOf(projectId: string) {
   const calls = [];
-  for await (const call of tracing.callsQueryStream({ project_id })) calls.push(call);
+  for await (const call of tracing.callsQueryStream({ project_id: projectId })) calls.push(call);
   return calls;
 }
 
 /** Far more than client, proxy and kernel keep while nothing is read. */
 const [streamedCalls, streamedBytes] = [80, 1_000_000];
 
-async function writeLongStream(project_id: string): Promise<void> {
+async function writeLongStream(projectId: string): Promise<void> {
   for (let written = 0; written < streamedCalls; written += 20) {
     const batch = Array.from({ length: 20 }, (_, index) => ({
-      project_id,
+      project_id: projectId,
       id: `${written + index}`,
       trace_id: "long",
       op_name: "long",
@@ -47,7 +47,7 @@ async function writeLongStream(project_id: string): Promise<void> {
       output: null,
       summary: {},
     }));
-    await tracing.callsComplete({ entity: "proxies", project: project_id.slice("proxies/".length), batch });
+    await tracing.callsComplete({ entity: "proxies", project: projectId.slice("proxies/".length), batch });
   }
 }
 
@@ -69,14 +69,14 @@ function streamChat(project: string, { headers, signal }: Pick<RequestInit, "sig
 
 const checks: Record<string, () => Promise<void>> = {
   async "a long stream of JSON Lines arrives whole, and is not collected while the client does not read"() {
-    const project_id = projectId();
-    await writeLongStream(project_id);
-    assert.equal((await callsOf(project_id)).length, streamedCalls);
+    const projectId = newProject();
+    await writeLongStream(projectId);
+    assert.equal((await callsOf(projectId)).length, streamedCalls);
 
     const response = await fetch(`${baseUrl}/calls/stream_query`, {
       method: "POST",
       headers: { authorization },
-      body: JSON.stringify({ project_id }),
+      body: JSON.stringify({ project_id: projectId }),
     });
     const reader = response.body!.getReader();
     assert.ok((await reader.read()).value);
@@ -126,15 +126,15 @@ const checks: Record<string, () => Promise<void>> = {
   },
 
   async "spans of an OpenTelemetry exporter arrive in the project that its header names"() {
-    const project_id = projectId();
+    const projectId = newProject();
     const exporter = new OTLPTraceExporter({
       url: `${baseUrl}/otel/v1/traces`,
-      headers: { "wandb-api-key": apiKey, project_id },
+      headers: { "wandb-api-key": apiKey, project_id: projectId },
     });
     const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
     provider.getTracer("proxies").startSpan("through a proxy").end();
     await provider.shutdown();
-    const calls = await callsOf(project_id);
+    const calls = await callsOf(projectId);
     assert.match(calls.map(({ op_name }) => op_name).join(), /^weave:[^,]*\/op\/through-a-proxy:[^,]*$/);
   },
 

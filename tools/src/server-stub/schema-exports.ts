@@ -9,11 +9,11 @@ export function schemaExports(model: Model): string[] {
   // The objects whose defaults stay out of requests make no difference to the names.
   const requests = namesIn(requestView(model, new Set()));
   const responses = namesIn(responseView(model)).filter((name) => !requests.includes(name));
-  const generated = model.operations.flatMap(({ typeName }) =>
-    ["Request", "Response", "Item"].map((suffix) => typeName + suffix),
+  const generated = new Set(
+    model.operations.flatMap(({ typeName }) => ["Request", "Response", "Item"].map((suffix) => typeName + suffix)),
   );
   for (const name of [...requests, ...responses]) {
-    if (!generated.includes(name) && !name.endsWith("Handlers")) continue;
+    if (!generated.has(name) && !name.endsWith("Handlers")) continue;
     const pointer = at("/components/schemas", name);
     throw new UnsupportedSpecError(pointer, "the server stub has a type of this name; rename one");
   }

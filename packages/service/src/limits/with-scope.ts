@@ -10,7 +10,7 @@ export interface RequestObserver {
   onEnd(scope: RequestScope, request: EndedRequest): void;
 }
 
-export interface EndedRequest {
+interface EndedRequest {
   status: number;
   end: ResponseEnd;
   /** Until the last byte of a stream. */

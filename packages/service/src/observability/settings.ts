@@ -12,7 +12,7 @@ export interface LogSettings {
   level: LogLevel;
 }
 
-export interface MetricsAddress {
+interface MetricsAddress {
   host: string;
   port: number;
 }
@@ -28,8 +28,8 @@ export interface TraceSettings {
 
 const logFormats = ["text", "json"] as const;
 const logLevels = ["error", "warn", "info", "debug"] as const;
-export type LogFormat = (typeof logFormats)[number];
-export type LogLevel = (typeof logLevels)[number];
+type LogFormat = (typeof logFormats)[number];
+type LogLevel = (typeof logLevels)[number];
 
 type ObservabilityVariable =
   | "HEDDLE_LOG"

@@ -8,7 +8,7 @@ import { decodeTraces, runSteps, scanTraces } from "@heddle/trace-model";
 import type { Span } from "@heddle/trace-model";
 
 /** What a span says, its attributes by name. */
-export interface ReceivedSpan extends Pick<Span, "name" | "kind" | "trace_id" | "span_id" | "parent_span_id"> {
+interface ReceivedSpan extends Pick<Span, "name" | "kind" | "trace_id" | "span_id" | "parent_span_id"> {
   status: number;
   attributes: Record<string, string>;
 }

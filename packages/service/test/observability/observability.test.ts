@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTracingClient } from "@heddle/client/tracing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { keysCommand } from "../../src/cli/keys.js";
+import { runKeys } from "../../src/cli/keys.js";
 import { readConfig } from "../../src/config.js";
 import { startService } from "../../src/start.js";
 import type { Running } from "../../src/start.js";
@@ -193,7 +193,7 @@ describe("the log", () => {
   test("has a request that refers to another key by the id of that key", async () => {
     const printed: string[] = [];
     const config = readConfig({ HEDDLE_DATA_DIR: directory });
-    await keysCommand(["create", "--user", "ann"], config, (line) => printed.push(line));
+    await runKeys(["create", "--user", "ann"], config, (line) => printed.push(line));
     const [id, secret] = ["id", "secret"].map(
       (name) => printed.find((line) => line.startsWith(`${name} `))?.split(/\s+/)[1] ?? "",
     );

@@ -39,7 +39,7 @@ export function requestOf(
 // URLs resolve "." and ".." even when they are encoded, and another operation would be called.
 function checked(path: OutgoingRequest["path"], operation: string): OutgoingRequest["path"] {
   for (const [, name = ""] of operation.matchAll(/\{(.+?)\}/g)) {
-    if (/^\.{0,2}$/.test(String(path[name] ?? ""))) {
+    if (["", ".", "..", undefined, null].some((segment) => path[name] === segment)) {
       throw new TypeError(`${operation}: ${name} must not be empty, "." or ".."`);
     }
   }

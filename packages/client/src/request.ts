@@ -1,4 +1,4 @@
-import { createFinalURL, createQuerySerializer, defaultPathSerializer, mergeHeaders } from "openapi-fetch";
+import { createFinalURL, createQuerySerializer, mergeHeaders } from "openapi-fetch";
 import type { Connection } from "./connection.js";
 
 /** One operation's request, its inputs already sorted into path, query, headers and body. */
@@ -30,18 +30,16 @@ export function requestOf(
   signal: AbortSignal,
 ): Request {
   const [method, template = ""] = operation.split(" ");
-  const params = { path: checked(path, operation), query };
-  const url = createFinalURL(template, { baseUrl, params, querySerializer, pathSerializer: defaultPathSerializer });
+  const pathSerializer = (address: string) =>
+    address.replaceAll(/\{(.+?)\}/g, (_, name: string) => segmentOf(path[name], name, operation));
+  const url = createFinalURL(template, { baseUrl, params: { path, query }, querySerializer, pathSerializer });
   const init = { method, headers: mergeHeaders(common, headers), body: body?.(), signal, duplex };
   return new Request(url, init);
 }
 
 // URLs resolve "." and ".." even when they are encoded, and another operation would be called.
-function checked(path: OutgoingRequest["path"], operation: string): OutgoingRequest["path"] {
-  for (const [, name = ""] of operation.matchAll(/\{(.+?)\}/g)) {
-    if (["", ".", "..", undefined, null].some((segment) => path[name] === segment)) {
-      throw new TypeError(`${operation}: ${name} must not be empty, "." or ".."`);
-    }
-  }
-  return path;
+function segmentOf(value: unknown, name: string, operation: string): string {
+  const segment = value === undefined || value === null ? "" : encodeURIComponent(String(value));
+  if (/^\.{0,2}$/.test(segment)) throw new TypeError(`${operation}: ${name} must not be empty, "." or ".."`);
+  return segment;
 }

@@ -39,7 +39,11 @@ export function requestOf(
 
 // URLs resolve "." and ".." even when they are encoded, and another operation would be called.
 function segmentOf(value: unknown, name: string, operation: string): string {
-  const segment = value === undefined || value === null ? "" : encodeURIComponent(String(value));
+  const segment = value === undefined || value === null ? "" : encode(value);
   if (/^\.{0,2}$/.test(segment)) throw new TypeError(`${operation}: ${name} must not be empty, "." or ".."`);
   return segment;
+}
+
+function encode(value: unknown): string {
+  return encodeURIComponent(String(value));
 }

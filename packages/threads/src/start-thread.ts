@@ -4,12 +4,14 @@ import { Worker } from "node:worker_threads";
 /** Options of node with which packages of this repository are imported from source. */
 export const sourceConditions: readonly string[] = ["--conditions", "@heddle/source"];
 
-const toStderr = (text: string): void => void process.stderr.write(`${text}\n`);
-let onOutput = toStderr;
+let onOutput: ((text: string) => void) | undefined;
 
-/** Passes what threads write to stderr to `listener`, in pieces, instead of to stderr of the process. Undefined undoes this. */
+/**
+ * Passes what threads that are started from now on write to stderr to `listener`, in pieces, instead of to stderr of the
+ * process. Undefined undoes this. While it is read, such a thread keeps its process alive, also after `unref`.
+ */
 export function onThreadOutput(listener: ((text: string) => void) | undefined): void {
-  onOutput = listener ?? toStderr;
+  onOutput = listener;
 }
 
 /**
@@ -17,10 +19,9 @@ export function onThreadOutput(listener: ((text: string) => void) | undefined): 
  * module if this one is compiled.
  */
 export function startThread(module: URL, options: WorkerOptions): Worker {
-  const worker = newWorker(module, { stderr: true, ...options });
-  if (options.stderr === undefined) {
-    worker.stderr.setEncoding("utf8").on("data", (text: string) => onOutput(text.trimEnd()));
-  }
+  const listener = options.stderr === undefined ? onOutput : undefined;
+  const worker = newWorker(module, { ...options, stderr: options.stderr ?? listener !== undefined });
+  if (listener) worker.stderr.setEncoding("utf8").on("data", (text: string) => listener(text.trimEnd()));
   return worker;
 }
 

@@ -72,6 +72,7 @@ describe.each(Object.entries(drivers))("over the %s adapter", (_, drive) => {
           "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
           "content-type": "application/json",
           "x-content-type-options": "nosniff",
+          "x-request-id": expect.stringMatching(/^[\da-f-]{36}$/),
         },
       );
     });

@@ -2,10 +2,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transform } from "esbuild";
-import { afterAll, expect, inject, test } from "vitest";
+import { afterAll, expect, inject, test, vi } from "vitest";
 import { variables } from "../src/config.js";
 import { version } from "../src/version.js";
 import { finished, heddle } from "./faults/heddle-process.js";
+
+// Every step starts processes; on a crowded machine that takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 // `heddle …` as an operator types it, in processes of their own; no service is started.
 const directory = mkdtempSync(join(tmpdir(), "heddle-commands-"));

@@ -9,10 +9,10 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs the Redocly CLI without telemetry and update notices. Does not throw for a non-zero exit. */
-export function runRedocly(args: string[], cwd: string): Promise<Outcome> {
+/** Runs the Redocly CLI without telemetry and update notices, until the signal ends it. Does not throw for a non-zero exit. */
+export function runRedocly(args: string[], cwd: string, signal?: AbortSignal): Promise<Outcome> {
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" };
-  const options = { cwd, env, maxBuffer: 256 * 1024 * 1024 };
+  const options = { cwd, env, maxBuffer: 256 * 1024 * 1024, ...(signal && { signal }) };
   return new Promise((resolve) => {
     execFile(process.execPath, [cli, ...args], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === "number" ? error.code : error ? 1 : 0, stdout, stderr });

@@ -1,5 +1,5 @@
-// Opens the documentation of a running service in Chromium: every page at desktop and phone width, one of each kind in
-// both colour schemes, and walks through it by keyboard. Leaves screenshots in dist/look. Exits with 1 for a request to
+// Opens the documentation of a running service in Chromium, every page at desktop and phone width in both colour schemes,
+// and walks through it by keyboard. Leaves screenshots of each kind of page in dist/look. Exits with 1 for a request to
 // another host, an error in the console, text wider than the window, or a serious finding of axe.
 // Needs Chromium (Debian: apt-get install chromium), so it is not part of the tests.
 // Run: pnpm build, then HEDDLE_API_KEY=… pnpm look http://127.0.0.1:4680
@@ -35,6 +35,8 @@ const kinds = [
   "tracing/errors.html",
   "training/create-chat-completion.html",
 ];
+/** Pages that are looked at side by side. */
+const tabs = 2;
 const widths = { desktop: 1366, phone: 390 };
 
 interface AxeResult {
@@ -43,13 +45,10 @@ interface AxeResult {
 
 const problems: string[] = [];
 
-/** Opens a page; what is wrong with it becomes a problem. */
-async function visit(context: BrowserContext, url: string, check: (page: Page) => Promise<void>): Promise<void> {
+/** Opens a tab; what goes wrong in it becomes a problem. */
+async function openTab(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
-  const report = (what: string) => {
-    problems.push(`${url}: ${what}`);
-    console.log(problems.at(-1));
-  };
+  const report = (what: string) => problem(`${page.url()}: ${what}`);
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") report(`console: ${message.text()}`);
   });
@@ -58,21 +57,45 @@ async function visit(context: BrowserContext, url: string, check: (page: Page) =
     if (!request.url().startsWith(`${service}/`) && !/^(?:file|data|blob):/.test(request.url()))
       report(`requests ${request.url()}`);
   });
-  await page.goto(url, { waitUntil: "load" });
-  const overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-  if (Number(overflow) > 0) report(`${String(overflow)} px wider than the window`);
-  await check(page);
-  await page.close();
+  return page;
 }
 
-async function checkAxe(page: Page): Promise<void> {
+function problem(text: string): void {
+  problems.push(text);
+  console.log(text);
+}
+
+async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url, { waitUntil: "load" });
+  const overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+  if (Number(overflow) > 0) problem(`${url}: ${String(overflow)} px wider than the window`);
+}
+
+/** `rules`: an argument of axe that selects some of them. */
+async function checkAxe(page: Page, rules = ""): Promise<void> {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate<AxeResult>("axe.run()");
+  const { violations } = await page.evaluate<AxeResult>(`axe.run(document${rules})`);
   for (const { id, impact, nodes } of violations) {
     const line = `${page.url()}: axe ${impact} ${id}, ${nodes.length} times: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`;
-    if (impact === "serious" || impact === "critical") problems.push(line);
+    if (impact === "serious" || impact === "critical") problem(line);
     else console.log(line);
   }
+}
+
+/** A page in one width: everything in light, and in dark what differs. */
+async function look(page: Page, path: string, width: string): Promise<void> {
+  const isKind = kinds.includes(path);
+  const picture = (colorScheme: string) => {
+    const name = `${path.replaceAll("/", "-").replace(".html", "")}-${width}-${colorScheme}.png`;
+    return page.screenshot({ path: join(pictures, name) });
+  };
+  await page.emulateMedia({ colorScheme: "light" });
+  await open(page, `${service}/docs/${path}`);
+  await checkAxe(page);
+  if (isKind) await picture("light");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await checkAxe(page, ', { runOnly: ["color-contrast", "link-in-text-block"] }');
+  if (isKind) await picture("dark");
 }
 
 mkdirSync(pictures, { recursive: true });
@@ -81,37 +104,29 @@ const browser = await chromium.launch({
   args: ["--no-sandbox"],
 });
 for (const [name, width] of Object.entries(widths)) {
-  for (const colorScheme of ["light", "dark"] as const) {
-    const context = await browser.newContext({
-      colorScheme,
-      viewport: { width, height: name === "phone" ? 844 : 900 },
-    });
-    const pages = colorScheme === "light" ? allPages : kinds;
-    for (const path of pages) {
-      await visit(context, `${service}/docs/${path}`, async (page) => {
-        if (!kinds.includes(path)) return;
-        await checkAxe(page);
-        const picture = `${path.replaceAll("/", "-").replace(".html", "")}-${name}-${colorScheme}.png`;
-        await page.screenshot({ path: join(pictures, picture) });
-      });
-    }
-    console.log(`${pages.length} pages, ${name}, ${colorScheme}`);
-    await context.close();
-  }
+  const context = await browser.newContext({ viewport: { width, height: name === "phone" ? 844 : 900 } });
+  const left = [...allPages];
+  const work = async () => {
+    const tab = await openTab(context);
+    for (let path = left.pop(); path !== undefined; path = left.pop()) await look(tab, path, name);
+  };
+  await Promise.all(Array.from({ length: tabs }, work));
+  console.log(`${allPages.length} pages, ${name}, light and dark`);
+  await context.close();
 }
 for (const [name, width] of Object.entries(widths)) {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     permissions: ["clipboard-read", "clipboard-write"],
   });
-  await visit(context, `${service}/docs/`, async (page) => {
-    problems.push(...(await walkByKeyboard(page, { apiKey, isPhone: name === "phone", pictures })));
-  });
+  const tab = await openTab(context);
+  await open(tab, `${service}/docs/`);
+  problems.push(...(await walkByKeyboard(tab, { apiKey, isPhone: name === "phone", pictures })));
   console.log(`keyboard, ${name}`);
   await context.close();
 }
-const files = await browser.newContext({ viewport: { width: widths.desktop, height: 900 } });
-for (const path of kinds) await visit(files, pathToFileURL(join(docsDirectory, path)).href, async () => {});
+const files = await openTab(await browser.newContext({ viewport: { width: widths.desktop, height: 900 } }));
+for (const path of kinds) await open(files, pathToFileURL(join(docsDirectory, path)).href);
 console.log(`${kinds.length} pages opened from files`);
 await browser.close();
 console.log(problems.length === 0 ? `no problems; screenshots in ${pictures}` : problems.join("\n"));

@@ -1,11 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import MiniSearch from "minisearch";
-import { buildDocs } from "@heddle/tools/docs";
+import { buildDocs, createCodeHighlighter } from "@heddle/tools/docs";
+import type { Highlighter } from "@heddle/tools/docs";
 import { parseModel } from "@heddle/tools/model";
 import { searchEntries } from "@heddle/tools/search-query";
 import { searchOptions } from "@heddle/tools/search-terms";
@@ -21,15 +22,16 @@ const output = mkdtempSync(join(tmpdir(), "heddle-docs-"));
 const texts = new Map<string, string>();
 let files: string[] = [];
 let pages: string[] = [];
+let highlighter: Highlighter;
+const options = {
+  contract: join(repository, "spec"),
+  docs: join(repository, "packages/docs"),
+  policy: contentSecurityPolicy,
+};
 
 beforeAll(async () => {
-  await buildDocs({
-    spec,
-    contract: join(repository, "spec"),
-    docs: join(repository, "packages/docs"),
-    output,
-    policy: contentSecurityPolicy,
-  });
+  highlighter = await createCodeHighlighter();
+  await buildDocs({ ...options, spec, output, highlighter });
   files = readdirSync(output, { recursive: true, encoding: "utf8" }).filter((name) => /\.\w+$/.test(name));
   pages = files.filter((name) => name.endsWith(".html"));
 }, 180_000);
@@ -162,7 +164,7 @@ describe("search", () => {
     ["trace_roots_only", "tracing/"],
     ["pages of the origin", "guides/"],
     ["learning_rate", "training/"],
-    ["HEDDLE_CLICKHOUSE_URL", "guides/operating.html"],
+    ["HEDDLE_CLICKHOUSE_URL", "guides/settings.html"],
     ["calstart", "tracing/call-start"],
   ])("finds %s", (text, page) => {
     expect(top(text, 3).map((href) => href.slice(0, page.length))).toContain(page);
@@ -189,10 +191,18 @@ test("programs find every page and both documents in llms.txt", () => {
     expect(text).toContain(`(${page}.md)`);
 });
 
-test("names every setting of the service, with its default", () => {
-  const config = readFileSync(join(repository, "packages/service/src/config.ts"), "utf8");
-  const settings = [...config.matchAll(/^ {2}(HEDDLE_\w+): \{\s*default: "([^"]*)"/gm)];
-  expect(settings.length).toBeGreaterThan(5);
-  const guide = readFileSync(join(repository, "packages/docs/guides/operating.md"), "utf8").replaceAll("`", "");
-  for (const [, name, value] of settings) expect(guide).toContain(`| ${name} | ${value} |`);
-});
+test("a changed field is on its page and can be found after the next build, and other pages stay as they are", async () => {
+  const changed = join(output, "changed");
+  onTestFinished(() => rmSync(changed, { recursive: true }));
+  mkdirSync(join(changed, "spec"), { recursive: true });
+  for (const { name } of models) {
+    const text = readFileSync(join(spec, `${name}.json`), "utf8");
+    writeFileSync(join(changed, `spec/${name}.json`), text.replaceAll('"display_name":', '"shown_name":'));
+  }
+  const site = join(changed, "site");
+  await buildDocs({ ...options, spec: join(changed, "spec"), output: site, highlighter });
+  expect(read("tracing/types.html")).not.toContain("shown_name");
+  expect(readFileSync(join(site, "tracing/types.html"), "utf8")).toContain("shown_name");
+  expect(readFileSync(join(site, "search-index.json"), "utf8")).toContain("shown_name");
+  expect(readFileSync(join(site, "tracing/cost-query.html"), "utf8")).toBe(read("tracing/cost-query.html"));
+}, 120_000);

@@ -12,7 +12,7 @@ import { readRemoteModels } from "./training/read-remote-models.js";
 
 /**
  * Every environment variable of the service: its default and its meaning. `process.env` is read here and nowhere else.
- * The docs guide "Operating the service" is checked against this table by a test.
+ * A test writes the table of the guide "Settings" from it.
  */
 export const variables = {
   HEDDLE_HOST: { default: "127.0.0.1", meaning: "address to listen on" },

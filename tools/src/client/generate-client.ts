@@ -149,11 +149,13 @@ function signaturesOf({ operation, input, result }: Emitted): string[] {
   });
 }
 
-if (isEntry(import.meta.url)) {
-  const [source = "spec/dist", target = "src/generated"] = process.argv.slice(2);
+/** Writes the generated modules of all bundled documents in `source` below `target`. */
+export function generateClient(source: string, target: string): void {
   for (const document of documentsIn(source)) {
     const model = readModel(join(source, document));
     const types = readFileSync(join(source, `${model.name}.d.ts`), "utf8");
     writeFiles(target, { ...clientFiles(model), [`${model.name}-types.ts`]: types });
   }
 }
+
+if (isEntry(import.meta.url)) generateClient(process.argv[2] ?? "spec/dist", process.argv[3] ?? "src/generated");

@@ -24,8 +24,8 @@ export function planFiles(model: Model): Files {
   return moduleFiles(model.name, "Plan", planOf(model), model.source);
 }
 
-if (isEntry(import.meta.url)) {
-  const [spec = "spec", target = "src/generated"] = process.argv.slice(2);
+/** Writes the plans of all bundled documents and the stories of a `spec` folder below `target`. */
+export function generatePlans(spec: string, target: string): void {
   const dist = join(spec, "dist");
   for (const name of documentsIn(dist)) writeFiles(target, planFiles(readModel(join(dist, name))));
   const stories = join(spec, "stories");
@@ -37,3 +37,5 @@ if (isEntry(import.meta.url)) {
     );
   writeFiles(target, moduleFiles("stories", "readonly Story[]", workflows, "the stories"));
 }
+
+if (isEntry(import.meta.url)) generatePlans(process.argv[2] ?? "spec", process.argv[3] ?? "src/generated");

@@ -16,16 +16,16 @@ interface Problem {
 }
 
 /** Everything that the rules of `redocly.yaml` find in the documents and stories of a `spec` folder. */
-export async function lintContract(spec: string): Promise<Finding[]> {
+export async function lintContract(spec: string, signal?: AbortSignal): Promise<Finding[]> {
   const stories = readdirSync(join(spec, "stories"))
     .filter((file) => file.endsWith(".arazzo.yaml"))
     .map((file) => `stories/${file}`);
-  const runs = [["tracing"], ["training", ...stories]].map((apis) => lint(spec, apis));
+  const runs = [["tracing"], ["training", ...stories]].map((apis) => lint(spec, apis, signal));
   return (await Promise.all(runs)).flat();
 }
 
-async function lint(spec: string, apis: string[]): Promise<Finding[]> {
-  const outcome = await runRedocly(["lint", ...apis, "--format=json", "--max-problems=1000"], spec);
+async function lint(spec: string, apis: string[], signal?: AbortSignal): Promise<Finding[]> {
+  const outcome = await runRedocly(["lint", ...apis, "--format=json", "--max-problems=1000"], spec, signal);
   const problems = reportsIn(outcome.stdout).flatMap((report) => report.problems);
   // An invalid schema is reported where it stands; that its examples cannot be judged follows from it.
   const causes = problems.filter(({ message }) => !message.startsWith("Example validation errored"));

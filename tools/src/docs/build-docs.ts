@@ -10,6 +10,7 @@ import { changelogMarkdown } from "./changelog.js";
 import { readGuides } from "./guides.js";
 import type { Guide } from "./guides.js";
 import { createCodeHighlighter } from "./highlight.js";
+import type { Highlighter } from "./highlight.js";
 import { llmsText } from "./llms.js";
 import { operationsMatrix } from "./operations-matrix.js";
 import type { Page, Section } from "./page.js";
@@ -28,16 +29,24 @@ export interface DocsOptions {
   output: string;
   /** Content-Security-Policy of each page. */
   policy: string;
+  /** Saves time when the site is built again. */
+  highlighter?: Highlighter;
 }
+
+export { createCodeHighlighter };
+export type { Highlighter };
 
 const documents = ["tracing", "training"];
 
 /** Builds the whole site: static files that load nothing from other hosts, with relative links only. */
-export async function buildDocs({ spec, contract, docs, output, policy }: DocsOptions): Promise<void> {
+export async function buildDocs({ spec, contract, docs, output, policy, ...kept }: DocsOptions): Promise<void> {
   const template = join(docs, "template");
   const models = documents.map((name) => readModel(join(spec, `${name}.json`)));
   const exact = readExactExamples(join(contract, "examples"));
-  const [scripts, highlighter] = await Promise.all([bundleScripts(join(docs, "browser")), createCodeHighlighter()]);
+  const [scripts, highlighter] = await Promise.all([
+    bundleScripts(join(docs, "browser")),
+    kept.highlighter ?? createCodeHighlighter(),
+  ]);
   const sections: Section[] = [
     guidesSection(readGuides(docs)),
     ...models.map((model) => referenceSection(model, exact)),

@@ -31,7 +31,10 @@ const languages: Record<string, BundledLanguage> = {
 
 const themes = { light: "github-light-high-contrast", dark: "github-dark-high-contrast" } as const;
 
-/** Highlights code when the site is built, so that pages need neither a script nor inline styles for it. */
+/**
+ * Highlights code when the site is built, so that pages need neither a script nor inline styles for it. It remembers the
+ * HTML of each text.
+ */
 export async function createCodeHighlighter(): Promise<Highlighter> {
   const shiki = await createHighlighter({
     themes: Object.values(themes),
@@ -43,18 +46,25 @@ export async function createCodeHighlighter(): Promise<Highlighter> {
     classes.set(style, name);
     return name;
   };
+  const done = new Map<string, string>();
+  const highlight = (code: string, lang: BundledLanguage) => {
+    const { tokens } = shiki.codeToTokens(code, { lang, themes, defaultColor: "light-dark()" });
+    return tokens
+      .map((line) =>
+        mergeStyles(line)
+          .map(([style, text]) => spanOf(style, text, classOf))
+          .join(""),
+      )
+      .join("\n");
+  };
   return {
     highlight(code, language) {
       const lang = languages[language];
       if (lang === undefined) return escapeHtml(code);
-      const { tokens } = shiki.codeToTokens(code, { lang, themes, defaultColor: "light-dark()" });
-      return tokens
-        .map((line) =>
-          mergeStyles(line)
-            .map(([style, text]) => spanOf(style, text, classOf))
-            .join(""),
-        )
-        .join("\n");
+      const key = `${lang}\n${code}`;
+      const html = done.get(key) ?? highlight(code, lang);
+      done.set(key, html);
+      return html;
     },
     rules: () => [...classes].map(([style, name]) => `.${name}{${style}}`).join("\n"),
   };

@@ -9,6 +9,9 @@ import type { Files } from "../generated-files.js";
 /** Schemas to compile, by the name of the function. They may refer to components of the document. */
 export type Checks = Record<string, Schema>;
 
+/** The code of checks that were compiled before, by their schemas. */
+export type CompiledChecks = Map<string, string>;
+
 /** A date, or a date and time with or without an offset; the handler interprets it. */
 const dateTimePattern = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Zz]|[+-]\d\d(:?\d\d)?)?)?$/;
 
@@ -16,7 +19,31 @@ const dateTimePattern = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d([.,]\d+)?)?\s?([Z
  * Compiles checks ahead of time into one ES module without imports and without eval, and its declaration.
  * `name` is the path of the file below `src/generated`, without extension. Free JSON is not looked into, items of lenient lists are checked on their own.
  */
-export function validatorFiles(name: string, model: Model, checks: Checks): Files {
+export function validatorFiles(
+  name: string,
+  model: Model,
+  checks: Checks,
+  compiled: CompiledChecks = new Map(),
+): Files {
+  const schemas = Object.entries(checks).map(([key, schema]) => ({ $id: key, ...clean(schema) }));
+  const components = reachable(model.document.components?.schemas ?? {}, schemas);
+  const key = JSON.stringify([schemas, components]);
+  const code = compiled.get(key) ?? compile(schemas, components);
+  compiled.set(key, code);
+  const head = banner(model.source);
+  const up = "../".repeat(name.split("/").length);
+  return {
+    [`${name}.js`]: `${head}${code}\n`,
+    [`${name}.d.ts`]: [
+      `${head}import type { Validator } from "${up}validation.js";\n`,
+      ...Object.keys(checks).map((check) => `export declare const ${check}: Validator;`),
+      "",
+    ].join("\n"),
+  };
+}
+
+function compile(schemas: readonly (Schema & { $id: string })[], components: Record<string, Schema>): string {
+  if (schemas.length === 0) return "";
   const ajv = new Ajv({
     code: { source: true, esm: true, lines: true },
     // A finding is described by its keyword and parameters.
@@ -27,22 +54,24 @@ export function validatorFiles(name: string, model: Model, checks: Checks): File
     strictRequired: false,
     formats: { "date-time": dateTimePattern },
   });
-  const components = Object.entries(model.document.components?.schemas ?? {});
-  ajv.addSchema({ $id: "spec", $defs: Object.fromEntries(components.map(([key, schema]) => [key, clean(schema)])) });
-  const names = Object.keys(checks);
-  for (const [key, schema] of Object.entries(checks)) ajv.addSchema({ $id: key, ...clean(schema) });
-  const compile = standalone as unknown as (ajv: Ajv, refs: Record<string, string>) => string;
-  const code = names.length === 0 ? "" : compile(ajv, Object.fromEntries(names.map((key) => [key, key])));
-  const head = banner(model.source);
-  const up = "../".repeat(name.split("/").length);
-  return {
-    [`${name}.js`]: `${head}${withoutRequire(withoutSchemaPaths(code))}\n`,
-    [`${name}.d.ts`]: [
-      `${head}import type { Validator } from "${up}validation.js";\n`,
-      ...names.map((key) => `export declare const ${key}: Validator;`),
-      "",
-    ].join("\n"),
-  };
+  ajv.addSchema({ $id: "spec", $defs: components });
+  for (const schema of schemas) ajv.addSchema(schema);
+  const write = standalone as unknown as (ajv: Ajv, refs: Record<string, string>) => string;
+  const code = write(ajv, Object.fromEntries(schemas.map(({ $id }) => [$id, $id])));
+  return withoutRequire(withoutSchemaPaths(code));
+}
+
+/** The components that schemas refer to, and what those refer to: Ajv looks through all it is given. */
+function reachable(components: Record<string, Schema>, schemas: readonly Schema[]): Record<string, Schema> {
+  const found: Record<string, Schema> = {};
+  const pending: Schema[] = [...schemas];
+  for (let schema = pending.pop(); schema !== undefined; schema = pending.pop()) {
+    for (const [, name] of JSON.stringify(schema).matchAll(/"\$ref":"spec#\/\$defs\/([^"]+)"/g)) {
+      if (name === undefined || name in found) continue;
+      pending.push((found[name] = clean(components[name]!)));
+    }
+  }
+  return found;
 }
 
 /** Findings are described without the location in the schema, which would be a tenth of the code. */

@@ -1,0 +1,13 @@
+import { fileURLToPath } from "node:url";
+import { contentSecurityPolicy, docsDirectory } from "../src/index.js";
+
+export const repository = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Where the site of this repository is built from and to. */
+export const siteOptions = {
+  spec: `${repository}spec/dist`,
+  contract: `${repository}spec`,
+  docs: `${repository}packages/docs`,
+  output: docsDirectory,
+  policy: contentSecurityPolicy,
+};

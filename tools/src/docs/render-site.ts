@@ -39,7 +39,7 @@ export function renderSite(
   files["search-index.json"] = searchIndex(rendered);
   files["index.html"] = shell.plain(
     "Heddle",
-    "Trace language-model applications on your own machine",
+    "Trace, evaluate and train language-model applications on your own machine",
     landingHtml(template, sections, commands),
   );
   for (const { section, page, html, sections: headings } of rendered) {

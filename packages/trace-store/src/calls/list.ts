@@ -59,17 +59,11 @@ interface CallPosition {
   id: string;
   started_us: string;
   size_bytes: string;
-  running: number;
 }
 
 /** Keys first, so that conditions and order read no payload but that of the calls shown. */
 async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
-  const position = [
-    "id",
-    "toUnixTimestamp64Micro(started_at) AS started_us",
-    "size_bytes",
-    "isNull(latency_us) AS running",
-  ];
+  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes"];
   const options = { signal: list.signal, settings: listSettings };
   const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
   for (const { keys: some, bytes } of bySize(keys)) {
@@ -113,19 +107,17 @@ async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promis
     ids: keys.map(({ id }) => id),
     started_at: [...new Set(keys.map(({ started_us }) => BigInt(started_us)))],
   };
-  // Only a call that ran when its key was read can still be running.
-  const onlyComplete = keys.every(({ running }) => running === 0);
-  const found = await fetchWhere(list, (p) => ({ where: at(p, located), onlyComplete }));
+  const found = await fetchWhere(list, (p) => ({ where: at(p, located), ids: located.ids }));
   const missing = located.ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  const moved = await fetchWhere(list, (p) => ({ where: [p.in("id", "String", missing)] }));
+  const moved = await fetchWhere(list, (p) => ({ where: [p.in("id", "String", missing)], ids: missing }));
   return new Map([...found, ...moved]);
 }
 
 /** Reads one call, first near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
   for (const condition of idConditions([id])) {
-    const row = (await fetchWhere(source, (p) => ({ where: condition(p) }))).get(id);
+    const row = (await fetchWhere(source, (p) => ({ where: condition(p), ids: [id] }))).get(id);
     if (row !== undefined) return row;
   }
   return undefined;

@@ -28,8 +28,10 @@ export interface CallList extends CallSource {
   offset: number;
 }
 
-/** Up to here the keys of a page are selected first, and then the payloads of just these calls. */
+/** Up to here a page is read by its keys, see {@link pageOfCalls}; a longer list is a stream. */
 const pageRows = 1000;
+/** Up to here a page in the order of the table is read with its payloads. */
+const shortPageRows = 200;
 /** Payloads that are fetched, and held in memory, at a time. */
 const fetchBytes = 4 * 1024 * 1024;
 /** Duplicates that a branch may have among its first rows during commits, besides those known to be in flight. */
@@ -58,20 +60,29 @@ function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
 interface CallPosition {
   id: string;
   started_us: string;
-  size_bytes: string;
+  bytes: string;
 }
 
-/** Keys first, so that conditions and order read no payload but that of the calls shown. */
+/**
+ * Keys first, then the payloads of just these calls, a few megabytes at a time: conditions and order read no other payload.
+ * A short page in the order of the table gets the small payloads with the keys, which saves most pages the second statement.
+ */
 async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
-  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes"];
-  const options = { signal: list.signal, settings: listSettings };
-  const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
+  const { limit = 0, offset, plan, select, signal, engine } = list;
+  const rows = limit + offset;
+  const smallBytes = rows <= shortPageRows && isInTableOrder(plan) ? Math.floor(fetchBytes / rows) : 0;
+  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes AS bytes"];
+  const columns = smallBytes === 0 ? position : [...new Set([...position, ...select])];
+  const statement = () => listStatement(list, columns, smallBytes);
+  const keys = await engine.rows<CallPosition>(statement, { signal, settings: listSettings });
+  const isSmall = (row: CallPosition): row is CallPosition & CallRow => Number(row.bytes) < smallBytes;
   for (const { keys: some, bytes } of bySize(keys)) {
     const release = await list.reserve?.(bytes);
     try {
-      const rows = await fetchCalls(list, some);
-      for (const { id } of some) {
-        const row = rows.get(id);
+      const large = some.filter((row) => !isSmall(row));
+      const fetched = large.length === 0 ? undefined : await fetchCalls(list, large);
+      for (const key of some) {
+        const row = isSmall(key) ? key : fetched?.get(key.id);
         if (row !== undefined) yield row;
       }
     } finally {
@@ -80,21 +91,35 @@ async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undef
   }
 }
 
+const isInTableOrder = ({ sort }: CallPlan): boolean =>
+  sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
+
+/** Columns of any size. Under a name of their own where large ones are left out, since conditions use them, too. */
+const payloadColumns: ReadonlySet<string> = new Set(["attributes", "inputs", "output", "summary", "exact"]);
+
+/** Payloads of calls that have at least `smallBytes` are left out, unless it is 0. */
 function listStatement(
   { plan, scope: scopeNow, located, offset, limit }: CallList,
   select: readonly string[],
+  smallBytes = 0,
 ): Statement {
   const p = new Parameters();
+  const isCut = (column: string) => smallBytes > 0 && payloadColumns.has(column);
+  const cut = (column: string) =>
+    isCut(column)
+      ? `if(size_bytes < ${p.bind("UInt32", smallBytes)}, ${column}, defaultValueOfArgumentType(${column})) AS small_${column}`
+      : column;
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, located);
   const duplicates = slackRows + scope.inFlight.closing(scope.project_id).length;
   const union = visibleCalls(scope, p, {
     ...conditions,
-    select: [...new Set(["started_at", "id", ...select, ...order.select])],
+    select: [...new Set(["started_at", "id", "version", ...select.map(cut), ...order.select])],
     orderBy: order.orderBy,
     limit: limit === undefined ? undefined : limit + offset + duplicates,
   });
-  const all = `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.orderBy} LIMIT 1 BY id`;
+  const columns = columnNames(select).map((name) => (isCut(name) ? `small_${name} AS ${name}` : name));
+  const all = `SELECT ${columns.join(", ")} FROM (${union}) ORDER BY ${order.orderBy}, version DESC LIMIT 1 BY id`;
   return { sql: all + pageClause(p, { limit, offset }), params: p };
 }
 
@@ -149,7 +174,7 @@ interface KeyGroup {
 function bySize(keys: readonly CallPosition[]): KeyGroup[] {
   const groups: KeyGroup[] = [];
   for (const key of keys) {
-    const size = Number(key.size_bytes);
+    const size = Number(key.bytes);
     const group = groups.at(-1);
     if (group === undefined || group.bytes + size > fetchBytes) {
       groups.push({ keys: [key], bytes: size });

@@ -7,7 +7,7 @@ import type { CallPlan, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
-import { visibleCalls, visibleSelects } from "../query/visible-calls.js";
+import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 export interface CallSource {
@@ -155,15 +155,16 @@ async function fetchWhere(
   const { engine, scope, select, signal } = source;
   const statement = () => {
     const p = new Parameters();
-    const selects = visibleSelects(scope(), p, { select: ["version", ...select], ...which(p) });
-    const all =
-      selects.length === 1
-        ? selects.join("")
-        : `SELECT ${columnNames(select).join(", ")} FROM (${selects.join(" UNION ALL ")})`;
-    return { sql: `${all} ORDER BY version DESC LIMIT 1 BY id`, params: p };
+    return { sql: visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) }), params: p };
   };
-  const rows = await engine.rows<CallRow>(statement, { signal, settings: listSettings });
-  return new Map(rows.map((row) => [row.id, row]));
+  const rows = await engine.rows<CallRow & { version: string }>(statement, { signal, settings: listSettings });
+  // The engine would take longer to leave out the older versions, of which there are hardly any.
+  const newest = new Map<string, CallRow & { version: string }>();
+  for (const row of rows) {
+    const known = newest.get(row.id);
+    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(row.id, row);
+  }
+  return newest;
 }
 
 interface KeyGroup {

@@ -45,12 +45,6 @@ type CallJoin = string | ((ids: string | undefined) => string);
  * add `LIMIT 1 BY id`.
  */
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
-  const selects = visibleSelects(scope, p, selection);
-  return selects.length === 1 ? selects.join("") : selects.map((select) => `(${select})`).join(" UNION ALL ");
-}
-
-/** The SELECTs of that union: of one alone the engine makes a plan in less time than of a subquery. */
-export function visibleSelects(scope: CallScope, p: Parameters, selection: CallSelection): string[] {
   const project = p.bind("String", scope.project_id);
   const retention = scope.inFlight.retentionUs(scope.project_id);
   const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
@@ -70,10 +64,11 @@ export function visibleSelects(scope: CallScope, p: Parameters, selection: CallS
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
   const complete = branch("calls", [...shown, ...written.replaced], prewhere);
-  if (!scope.inFlight.mayRun(scope.project_id, selection.ids)) return [complete];
+  if (!scope.inFlight.mayRun(scope.project_id, selection.ids)) return complete;
   const parts = newestRows("call_parts");
   const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
-  return [branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids), complete];
+  const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
+  return `(${running}) UNION ALL (${complete})`;
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */

@@ -19,6 +19,8 @@ const callCount = process.argv[2] === "--calls" ? Number(process.argv[3]) : 100_
 const rounds = 15;
 const databaseName = "bench_reads";
 const benchProject = "acme/bench";
+/** No call of it runs, was replaced or deleted. */
+const settledProject = "acme/other";
 const firstUs = BigInt(Date.now()) * 1000n - BigInt(callCount) * 1_000_000n;
 const freshCalls = { use_query_condition_cache: 0 } as const;
 
@@ -53,8 +55,8 @@ async function measureAll(): Promise<void> {
   const where = (path: string, op: string, value: unknown) => ({
     query: { $expr: { [op]: [{ $getField: path }, { $literal: value }] } },
   });
-  const plain = (condition = "1", order = "started_at DESC, id DESC", columns = "*") =>
-    `SELECT ${columns} FROM calls WHERE project_id = '${benchProject}' AND ${condition} ORDER BY ${order} LIMIT 50`;
+  const plain = (condition = "1", order = "started_at DESC, id DESC", columns = "*", project = benchProject) =>
+    `SELECT ${columns} FROM calls WHERE project_id = '${project}' AND ${condition} ORDER BY ${order} LIMIT 50`;
   const [some] = await engine.rows<{ id: string; trace_id: string; started_us: string }>({
     sql: `SELECT id, trace_id, toUnixTimestamp64Micro(started_at) AS started_us FROM calls WHERE project_id = '${benchProject}' ORDER BY cityHash64(id) LIMIT 1`,
   });
@@ -63,6 +65,11 @@ async function measureAll(): Promise<void> {
   const time = (us: bigint) => `fromUnixTimestamp64Micro(${us}, 'UTC')`;
 
   await measure("newest 50", list({}), plain());
+  await measure(
+    "newest 50, settled project",
+    list({ project_id: settledProject }),
+    plain("1", undefined, undefined, settledProject),
+  );
   await measure(
     "newest 50, narrow",
     list({ columns: ["op_name", "parent_id"] }),
@@ -111,6 +118,11 @@ async function measureAll(): Promise<void> {
     "count",
     () => store.calls.count({ project_id: benchProject }),
     `SELECT count() FROM calls WHERE project_id = '${benchProject}'`,
+  );
+  await measure(
+    "count, settled project",
+    () => store.calls.count({ project_id: settledProject }),
+    `SELECT count() FROM calls WHERE project_id = '${settledProject}'`,
   );
   await measure(
     "project stats",
@@ -252,7 +264,7 @@ function rowsOf(from: number, size: number): string {
   const started = `fromUnixTimestamp64Micro(toInt64(${ms}) * 1000, 'UTC')`;
   return `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, op_key, started_at, ended_at, latency_us, status, attributes, inputs, output, summary, size_bytes,
     \`usage.model\`, \`usage.requests\`, \`usage.prompt_tokens\`, \`usage.completion_tokens\`, \`usage.total_tokens\`, \`usage.cache_read_tokens\`, \`usage.cache_creation_tokens\`, version)
-    SELECT if(number % 5 = 0, 'acme/other', '${benchProject}'), ${id}, concat('trace-', toString(intDiv(number, 6))), if(number % 6 = 0, '', 'parent'),
+    SELECT if(number % 5 = 0, '${settledProject}', '${benchProject}'), ${id}, concat('trace-', toString(intDiv(number, 6))), if(number % 6 = 0, '', 'parent'),
       concat('weave:///acme/bench/op/op', toString(number % 20), ':R2M3VnB8'), concat('weave:///acme/bench/op/op', toString(number % 20)),
       ${started}, ${started} + toIntervalMicrosecond(cityHash64(number) % 10000000), cityHash64(number) % 10000000, if(number % 50 = 0, 'error', 'success'),
       '{"weave":{"client_version":"0.52.0"}}', concat('{"parity":', toString(number % 2), ',"rare":', toString(number % 8000), ',"text":"', ${words}, '"}'),

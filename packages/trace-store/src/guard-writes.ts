@@ -40,8 +40,8 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (projectId) => inFlight.closing(projectId),
-    mayRun: (projectId) => !mayWrite() || inFlight.mayRun(projectId),
-    hasHidden: (projectId) => !mayWrite() || inFlight.hasHidden(projectId),
+    mayRun: (projectId, ids) => !mayWrite() || inFlight.mayRun(projectId, ids),
+    hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
     retentionUs: (projectId) => inFlight.retentionUs(projectId),
   };

@@ -18,7 +18,6 @@ export interface CallStart {
   wb_run_step?: number;
   attributes: JsonText;
   inputs: JsonText;
-  expire_at?: bigint;
   /** The interface that received it, e.g. `otel`. */
   source?: string;
   /**

@@ -7,7 +7,7 @@ import type { CallPlan, LocatedCalls } from "../query/call-query.js";
 import { pageClause } from "../query/page.js";
 import { columnNames } from "./stored-call.js";
 import type { CallRow } from "./stored-call.js";
-import { visibleCalls, visibleSelects } from "../query/visible-calls.js";
+import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 export interface CallSource {
@@ -28,8 +28,10 @@ export interface CallList extends CallSource {
   offset: number;
 }
 
-/** Up to here the keys of a page are selected first, and then the payloads of just these calls. */
+/** Up to here a page is read by its keys, see {@link pageOfCalls}; a longer list is a stream. */
 const pageRows = 1000;
+/** Up to here a page in the order of the table is read with its payloads. */
+const shortPageRows = 200;
 /** Payloads that are fetched, and held in memory, at a time. */
 const fetchBytes = 4 * 1024 * 1024;
 /** Duplicates that a branch may have among its first rows during commits, besides those known to be in flight. */
@@ -58,26 +60,29 @@ function streamOfCalls(list: CallList): AsyncIterable<CallRow> {
 interface CallPosition {
   id: string;
   started_us: string;
-  size_bytes: string;
-  running: number;
+  bytes: string;
 }
 
-/** Keys first, so that conditions and order read no payload but that of the calls shown. */
+/**
+ * Keys first, then the payloads of just these calls, a few megabytes at a time: conditions and order read no other payload.
+ * A short page in the order of the table gets the small payloads with the keys, which saves most pages the second statement.
+ */
 async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undefined> {
-  const position = [
-    "id",
-    "toUnixTimestamp64Micro(started_at) AS started_us",
-    "size_bytes",
-    "isNull(latency_us) AS running",
-  ];
-  const options = { signal: list.signal, settings: listSettings };
-  const keys = await list.engine.rows<CallPosition>(() => listStatement(list, position), options);
+  const { limit = 0, offset, plan, select, signal, engine } = list;
+  const rows = limit + offset;
+  const smallBytes = rows <= shortPageRows && isInTableOrder(plan) ? Math.floor(fetchBytes / rows) : 0;
+  const position = ["id", "toUnixTimestamp64Micro(started_at) AS started_us", "size_bytes AS bytes"];
+  const columns = smallBytes === 0 ? position : [...new Set([...position, ...select])];
+  const statement = () => listStatement(list, columns, smallBytes);
+  const keys = await engine.rows<CallPosition>(statement, { signal, settings: listSettings });
+  const isSmall = (row: CallPosition): row is CallPosition & CallRow => Number(row.bytes) < smallBytes;
   for (const { keys: some, bytes } of bySize(keys)) {
     const release = await list.reserve?.(bytes);
     try {
-      const rows = await fetchCalls(list, some);
-      for (const { id } of some) {
-        const row = rows.get(id);
+      const large = some.filter((row) => !isSmall(row));
+      const fetched = large.length === 0 ? undefined : await fetchCalls(list, large);
+      for (const key of some) {
+        const row = isSmall(key) ? key : fetched?.get(key.id);
         if (row !== undefined) yield row;
       }
     } finally {
@@ -86,21 +91,35 @@ async function* pageOfCalls(list: CallList): AsyncGenerator<CallRow, void, undef
   }
 }
 
+const isInTableOrder = ({ sort }: CallPlan): boolean =>
+  sort.length === 1 && sort[0]?.field.kind === "column" && sort[0].field.name === "started_at";
+
+/** Columns of any size. Under a name of their own where large ones are left out, since conditions use them, too. */
+const payloadColumns: ReadonlySet<string> = new Set(["attributes", "inputs", "output", "summary", "exact"]);
+
+/** Payloads of calls that have at least `smallBytes` are left out, unless it is 0. */
 function listStatement(
   { plan, scope: scopeNow, located, offset, limit }: CallList,
   select: readonly string[],
+  smallBytes = 0,
 ): Statement {
   const p = new Parameters();
+  const isCut = (column: string) => smallBytes > 0 && payloadColumns.has(column);
+  const cut = (column: string) =>
+    isCut(column)
+      ? `if(size_bytes < ${p.bind("UInt32", smallBytes)}, ${column}, defaultValueOfArgumentType(${column})) AS small_${column}`
+      : column;
   const scope = scopeNow();
   const { order, conditions } = compileSortedCalls(plan, scope, p, located);
   const duplicates = slackRows + scope.inFlight.closing(scope.project_id).length;
   const union = visibleCalls(scope, p, {
     ...conditions,
-    select: [...new Set(["started_at", "id", ...select, ...order.select])],
+    select: [...new Set(["started_at", "id", "version", ...select.map(cut), ...order.select])],
     orderBy: order.orderBy,
     limit: limit === undefined ? undefined : limit + offset + duplicates,
   });
-  const all = `SELECT ${columnNames(select).join(", ")} FROM (${union}) ORDER BY ${order.orderBy} LIMIT 1 BY id`;
+  const columns = columnNames(select).map((name) => (isCut(name) ? `small_${name} AS ${name}` : name));
+  const all = `SELECT ${columns.join(", ")} FROM (${union}) ORDER BY ${order.orderBy}, version DESC LIMIT 1 BY id`;
   return { sql: all + pageClause(p, { limit, offset }), params: p };
 }
 
@@ -113,19 +132,17 @@ async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promis
     ids: keys.map(({ id }) => id),
     started_at: [...new Set(keys.map(({ started_us }) => BigInt(started_us)))],
   };
-  // Only a call that ran when its key was read can still be running.
-  const onlyComplete = keys.every(({ running }) => running === 0);
-  const found = await fetchWhere(list, (p) => ({ where: at(p, located), onlyComplete }));
+  const found = await fetchWhere(list, (p) => ({ where: at(p, located), ids: located.ids }));
   const missing = located.ids.filter((id) => !found.has(id));
   if (missing.length === 0) return found;
-  const moved = await fetchWhere(list, (p) => ({ where: [p.in("id", "String", missing)] }));
+  const moved = await fetchWhere(list, (p) => ({ where: [p.in("id", "String", missing)], ids: missing }));
   return new Map([...found, ...moved]);
 }
 
 /** Reads one call, first near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
   for (const condition of idConditions([id])) {
-    const row = (await fetchWhere(source, (p) => ({ where: condition(p) }))).get(id);
+    const row = (await fetchWhere(source, (p) => ({ where: condition(p), ids: [id] }))).get(id);
     if (row !== undefined) return row;
   }
   return undefined;
@@ -138,15 +155,16 @@ async function fetchWhere(
   const { engine, scope, select, signal } = source;
   const statement = () => {
     const p = new Parameters();
-    const selects = visibleSelects(scope(), p, { select: ["version", ...select], ...which(p) });
-    const all =
-      selects.length === 1
-        ? selects.join("")
-        : `SELECT ${columnNames(select).join(", ")} FROM (${selects.join(" UNION ALL ")})`;
-    return { sql: `${all} ORDER BY version DESC LIMIT 1 BY id`, params: p };
+    return { sql: visibleCalls(scope(), p, { select: ["version", ...select], ...which(p) }), params: p };
   };
-  const rows = await engine.rows<CallRow>(statement, { signal, settings: listSettings });
-  return new Map(rows.map((row) => [row.id, row]));
+  const rows = await engine.rows<CallRow & { version: string }>(statement, { signal, settings: listSettings });
+  // The engine would take longer to leave out the older versions, of which there are hardly any.
+  const newest = new Map<string, CallRow & { version: string }>();
+  for (const row of rows) {
+    const known = newest.get(row.id);
+    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(row.id, row);
+  }
+  return newest;
 }
 
 interface KeyGroup {
@@ -157,7 +175,7 @@ interface KeyGroup {
 function bySize(keys: readonly CallPosition[]): KeyGroup[] {
   const groups: KeyGroup[] = [];
   for (const key of keys) {
-    const size = Number(key.size_bytes);
+    const size = Number(key.bytes);
     const group = groups.at(-1);
     if (group === undefined || group.bytes + size > fetchBytes) {
       groups.push({ keys: [key], bytes: size });

@@ -38,7 +38,7 @@ export async function locateCalls(
     const statement = () => {
       const p = new Parameters();
       const select = ["id", "toUnixTimestamp64Micro(started_at) AS started_us"];
-      return { sql: visibleCalls(scope(), p, { select, where: condition?.(p) }), params: p };
+      return { sql: visibleCalls(scope(), p, { select, where: condition?.(p), ids: wanted }), params: p };
     };
     for (const { id, started_us } of await engine.rows<{ id: string; started_us: string }>(statement, { signal })) {
       found.add(id);

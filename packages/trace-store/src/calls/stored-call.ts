@@ -1,6 +1,5 @@
 import { readable, splitPath } from "@heddle/trace-model";
 import type { CallStatus, JsonText } from "@heddle/trace-model";
-import { neverUs } from "../ingest/call-sides.js";
 
 /** A call as the store returns it. Columns that were not asked for are empty: null, `{}` or `null`. */
 export interface StoredCall {
@@ -60,7 +59,6 @@ export interface CallRow {
   run_step?: string | null;
   run_step_end?: string | null;
   ended_us?: string | null;
-  expire_s?: number;
   attributes?: string;
   inputs?: string;
   output?: string;
@@ -82,7 +80,6 @@ const columnSources = {
   wb_run_step: "run_step",
   wb_run_step_end: "run_step_end",
   ended_at: "toUnixTimestamp64Micro(ended_at) AS ended_us",
-  expire_at: "toUnixTimestamp(expire_at) AS expire_s",
   attributes: "attributes",
   inputs: "inputs",
   output: "output",
@@ -146,18 +143,9 @@ export function toStoredCall(projectId: string, row: CallRow, retentionUs: bigin
     output: asSent(row, "output") || "null",
     status: row.state,
     latency_us: microseconds(row.latency_us),
-    expire_at: expireAt(row, retentionUs),
+    expire_at: retentionUs === undefined ? null : BigInt(row.started_us) + retentionUs,
     ...(row.size_bytes === undefined ? {} : { storage_size_bytes: Number(row.size_bytes) }),
   };
-}
-
-/** The earlier of the call's own time and that of its project's retention. */
-function expireAt({ expire_s, started_us }: CallRow, retentionUs: bigint | undefined): bigint | null {
-  if (expire_s === undefined) return null;
-  const own = BigInt(expire_s) * 1_000_000n;
-  const us = retentionUs === undefined ? neverUs : BigInt(started_us) + retentionUs;
-  const first = own < us ? own : us;
-  return first < neverUs ? first : null;
 }
 
 function asSent(row: CallRow, column: "attributes" | "inputs" | "output" | "summary"): JsonText | undefined {

@@ -128,16 +128,6 @@ it("a renamed call shows, filters and sorts by its new name", async () => {
   ).toEqual(["a", "c", "b"]);
 });
 
-it("an expired call is not visible", async () => {
-  const projectId = newProject();
-  const expireAt = nowUs() + 2_000_000n;
-  await store.ingest([completePart({ project_id: projectId, id: "x", expire_at: expireAt })]);
-  expect(await store.calls.read({ project_id: projectId, id: "x" })).toMatchObject({
-    expire_at: (expireAt / 1_000_000n) * 1_000_000n,
-  });
-  await expect.poll(() => seen(projectId, "x"), { timeout: 10_000, interval: 200 }).toEqual(never);
-});
-
 it("another project's call with the same id is another call", async () => {
   const [mine, theirs] = [newProject(), newProject()];
   await store.ingest([

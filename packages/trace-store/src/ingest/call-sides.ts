@@ -20,7 +20,6 @@ export const startColumns = [
   "inputs",
   "input_refs",
   "example_digest",
-  "expire_at",
 ] as const;
 
 /** The columns an end fills, in the order of {@link EndSide.fields}. */
@@ -61,9 +60,6 @@ export interface EndSide extends Side {
   ended_at: bigint;
   derived: Buffer;
 }
-
-/** `expire_at` of what never expires: 2106-01-01, the column's default. */
-export const neverUs = 4_291_747_200_000_000n;
 
 const writer = new RowWriter();
 
@@ -110,7 +106,6 @@ export function writeStart(out: RowWriter, start: CallStart, exact: ExactText[])
   const inputsBytes = writeJson(out, "inputs", start.inputs, storableAsIs, exact);
   out.texts(storableAsIs ? [] : findRefs(start.inputs));
   out.text(exampleDigest(start.op_name, start.inputs));
-  out.second(start.expire_at ?? neverUs);
   return attributesBytes + inputsBytes;
 }
 

@@ -1,5 +1,4 @@
 import { Parameters } from "../engine/parameters.js";
-import { selectProjectsWithHidden } from "./load-state.js";
 import type { IngestContext } from "./write-calls.js";
 import { newestRows } from "../schema/read-table.js";
 import { tableFacts } from "../schema/schema.js";
@@ -59,11 +58,4 @@ export async function compactHidden({ engine, clock }: IngestContext, upTo: bigi
       SELECT ${columns}, now64(3), ${params.bind("UInt64", clock.next())} ${pending(params)}`,
     params,
   });
-}
-
-/** Reloads the projects in which readers look for hidden rows. No commit may be under way. */
-export async function forgetCompacted({ engine, state }: IngestContext): Promise<void> {
-  const pending = await engine.rows<{ project_id: string }>({ sql: selectProjectsWithHidden });
-  state.projectsWithHidden.clear();
-  for (const { project_id } of pending) state.projectsWithHidden.add(project_id);
 }

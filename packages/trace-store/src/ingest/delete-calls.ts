@@ -3,6 +3,7 @@ import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { closedRow, hiddenRowColumns, hiddenRow, partRowColumns } from "./rows.js";
 import type { SideName } from "./rows.js";
+import { everyVersion } from "./hidden-calls.js";
 import { hasEnd, hasStart } from "./open-sides.js";
 import { insertTrusted, markForRecoveryOnError } from "./write-calls.js";
 import type { IngestContext } from "./write-calls.js";
@@ -31,9 +32,9 @@ export async function deleteCalls(
       const startedAt = BigInt(family.get(id)?.us ?? 0);
       return hiddenRow({ project_id: projectId, id }, { version: 0n, started_at: startedAt, hidden_by: user }, version);
     });
-    state.projectsWithHidden.add(projectId);
     await markForRecoveryOnError(state, insertTrusted(engine, "call_hidden", hiddenRowColumns, rows));
     const keys = fresh.map((id) => ({ project_id: projectId, id }));
+    for (const call of keys) state.hiddenCalls.add(call, everyVersion);
     await closeOpenSides(context, keys);
     for (const call of keys) {
       const key = keyText(call);

@@ -79,7 +79,7 @@ async function findCalls(
   timed: readonly Timed[],
   untimed: readonly CallKey[],
 ): Promise<Map<string, CompleteCall>> {
-  const mayBeHidden = (projectId: string) => state.hasHidden(projectId);
+  const mayBeHidden = (projectId: string) => state.hidden(projectId)?.size !== 0;
   const near: Timed[] = [];
   const anywhere: CallKey[] = [];
   for (const call of untimed) {

@@ -9,10 +9,13 @@ export interface InFlight {
    * there yet: leave out the open start, or the older version, only when the same statement finds a newer row in `calls`.
    */
   closing(projectId: string): readonly string[];
-  /** True while the project may have calls that have not ended. */
-  mayRun(projectId: string): boolean;
-  /** True while `call_hidden` may hold rows of the project that readers must apply. */
-  hasHidden(projectId: string): boolean;
+  /** True while the project may have calls that have not ended, or one of these calls may not have. */
+  mayRun(projectId: string, ids?: readonly string[]): boolean;
+  /**
+   * The calls of the project of which readers must not see the versions up to the given one, all versions of a deleted
+   * call; undefined when only `call_hidden` knows them.
+   */
+  hidden(projectId: string): ReadonlyMap<string, bigint> | undefined;
   /** True when `call_names` may hold a name for a call of the project. */
   hasNames(projectId: string): boolean;
   /** Microseconds for which the project keeps its calls, counted from their start; undefined keeps them indefinitely. */

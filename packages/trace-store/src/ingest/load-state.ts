@@ -7,9 +7,6 @@ import type { IngestContext } from "./write-calls.js";
 import { loadRetention } from "./retention.js";
 import { allRows, newestRows } from "../schema/read-table.js";
 
-/** Those with rows that readers must not see. */
-export const selectProjectsWithHidden = `SELECT DISTINCT project_id FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`;
-
 /** What a crash can leave among the open sides. */
 export interface Leftovers {
   /** Calls both of whose sides are open. */
@@ -20,7 +17,8 @@ export interface Leftovers {
 
 /** Loads what ingest remembers. */
 export async function loadState({ engine, state, now }: IngestContext): Promise<Leftovers> {
-  await loadProjects();
+  await state.hiddenCalls.load(engine);
+  await loadProjectsWithNames();
   state.retention = await loadRetention(engine);
   const horizon = now() - state.limits.horizonUs;
   state.reset(horizon);
@@ -32,9 +30,7 @@ export async function loadState({ engine, state, now }: IngestContext): Promise<
   await loadKnown();
   return leftovers;
 
-  async function loadProjects(): Promise<void> {
-    const hidden = await engine.rows<CallKey>({ sql: selectProjectsWithHidden });
-    for (const { project_id } of hidden) state.projectsWithHidden.add(project_id);
+  async function loadProjectsWithNames(): Promise<void> {
     const named = `SELECT DISTINCT project_id FROM ${allRows("call_names")}`;
     for (const { project_id } of await engine.rows<CallKey>({ sql: named })) state.projectsWithNames.add(project_id);
   }

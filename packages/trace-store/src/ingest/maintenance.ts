@@ -1,7 +1,7 @@
 import { HeddleError } from "@heddle/errors";
 import type { Engine } from "../engine/engine.js";
 import type { WriteRequest } from "./commit-parts.js";
-import { compactHidden, forgetCompacted } from "./compact.js";
+import { compactHidden } from "./compact.js";
 import { findExpired, purgeExpired } from "./purge-expired.js";
 import type { RetentionLimits } from "./purge-expired.js";
 import { findInconsistencies } from "./find-inconsistencies.js";
@@ -74,7 +74,7 @@ export function scheduleMaintenance(
       await compactHidden(context, await committedUpTo());
       await queue.runExclusive(async () => {
         await ready();
-        await forgetCompacted(context);
+        await state.hiddenCalls.load(context.engine);
       });
     }
     await dropNames(force);
@@ -155,7 +155,7 @@ async function cleanUpClosedSides({ engine, state }: IngestContext): Promise<voi
 }
 
 async function compactionDue({ engine, state }: IngestContext): Promise<boolean> {
-  if (state.projectsWithHidden.size === 0) return false;
+  if (!state.hiddenCalls.any) return false;
   const [pending] = await engine.rows<{ rows: string; age: string }>({
     sql: `SELECT count() AS rows, dateDiff('second', min(hidden_at), now64(3)) AS age FROM ${newestRows("call_hidden")} WHERE compacted_at IS NULL`,
   });

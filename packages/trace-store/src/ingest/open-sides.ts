@@ -41,9 +41,14 @@ export class OpenSides {
     this.#table.delete(key);
   }
 
-  /** True while the project may have running calls: always, until what was forgotten is loaded again. */
-  mayRun(projectId: string): boolean {
-    return !this.#loaded || this.#starts.has(projectId);
+  /**
+   * True while the project may have running calls, or any of these calls may be one: always, until what was forgotten is
+   * loaded again.
+   */
+  mayRun(projectId: string, ids?: readonly string[]): boolean {
+    if (!this.#loaded) return true;
+    if (!this.#starts.has(projectId)) return false;
+    return ids === undefined || ids.some((id) => (this.flags(keyText({ project_id: projectId, id })) & hasStart) !== 0);
   }
 
   /** Everything is to be loaded. */

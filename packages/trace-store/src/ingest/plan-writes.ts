@@ -23,8 +23,8 @@ export interface CallWrites {
   complete?: Uint8Array;
   /** Rows of `call_parts`: sides that are closed, or opened. */
   parts: Uint8Array[];
-  /** Rows of `call_hidden`. */
-  hidden: Uint8Array[];
+  /** A row of `call_hidden`, and the version that it hides. */
+  hidden?: { row: Uint8Array; version: bigint };
   /** The call afterwards: when its complete row starts, and which sides are open. */
   after: { started_at?: bigint; start?: StartSide; end?: EndSide };
 }
@@ -40,13 +40,13 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (start !== undefined && end !== undefined) {
     if (stored.start !== undefined) parts.push(closedRow(call, "start", version));
     if (stored.end !== undefined) parts.push(closedRow(call, "end", version));
-    const writes: CallWrites = { parts, hidden: [], after: { started_at: start.started_at } };
+    const writes: CallWrites = { parts, after: { started_at: start.started_at } };
     const old = stored.call;
     if (old !== undefined && sameSide(old.start, start) && sameSide(old.end, end)) return writes;
     writes.complete = (call.row && withVersion(call.row, version)) ?? callRow(call, start, end, version);
     if (old !== undefined) {
       const replaced = { version: old.version, started_at: old.start.started_at, hidden_by: "" };
-      writes.hidden.push(hiddenRow(call, replaced, version));
+      writes.hidden = { row: hiddenRow(call, replaced, version), version: old.version };
     }
     return writes;
   }
@@ -56,7 +56,7 @@ export function planWrites(call: IncomingCall, stored: StoredState, version: big
   if (end !== undefined && !(stored.end && sameSide(stored.end.side, end))) {
     parts.push(openEndRow(call, end, version));
   }
-  return { parts, hidden: [], after: { start, end } };
+  return { parts, after: { start, end } };
 }
 
 function newest<Name extends "start" | "end">(

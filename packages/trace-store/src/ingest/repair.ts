@@ -59,7 +59,7 @@ async function hideOlderVersions(
     for (const [version, us] of versions.slice(0, -1)) {
       hidden.push(hiddenRow(call, { version: BigInt(version), started_at: BigInt(us), hidden_by: "" }, rowVersion));
     }
-    state.projectsWithHidden.add(call.project_id);
   }
   await insertTrusted(engine, "call_hidden", hiddenRowColumns, hidden);
+  for (const { versions, ...call } of doubled) state.hiddenCalls.add(call, BigInt(versions.at(-2)?.[0] ?? 0));
 }

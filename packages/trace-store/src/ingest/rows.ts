@@ -1,6 +1,6 @@
 import type { CallEnd, CallStart } from "@heddle/trace-model";
 import { RowWriter } from "../engine/row-writer.js";
-import { derivedColumns, endColumns, neverUs, startColumns, writeDerived, writeEnd, writeStart } from "./call-sides.js";
+import { derivedColumns, endColumns, startColumns, writeDerived, writeEnd, writeStart } from "./call-sides.js";
 import type { EndSide, ExactText, StartSide } from "./call-sides.js";
 import type { CallKey } from "./call-key.js";
 
@@ -16,7 +16,15 @@ export const callRowColumns = [
   ...derivedColumns,
   ...lastColumns,
 ];
-export const partRowColumns = [...keyColumns, ...startColumns, ...endColumns, "part", "closed", ...lastColumns];
+export const partRowColumns = [
+  ...keyColumns,
+  ...startColumns,
+  "expire_at",
+  ...endColumns,
+  "part",
+  "closed",
+  ...lastColumns,
+];
 export const hiddenRowColumns = ["project_id", "id", "version", "started_at", "reason", "hidden_by", "row_version"];
 export const nameRowColumns = ["project_id", "id", "display_name", "version"];
 
@@ -26,6 +34,8 @@ export type SideName = "start" | "end";
 const noVersion = 1_000_000_000_000_000n;
 const versionDigits = String(noVersion).length;
 
+/** What does not expire: 2106-01-01, the default of `expire_at`. */
+const neverUs = 4_291_747_200_000_000n;
 /** An end whose start has not come expires after 30 days. */
 const endLifetimeUs = 30n * 86_400_000_000n;
 
@@ -101,6 +111,7 @@ export function callRow(key: CallKey, start: StartSide, end: EndSide, version: b
 export function openStartRow(key: CallKey, start: StartSide, version: bigint): Uint8Array {
   return partRow(key, { part: "start", closed: 0, ...start, version }, () => {
     row.fields(start.fields);
+    row.second(neverUs);
     row.fields(noEndFields);
   });
 }
@@ -184,7 +195,7 @@ function both(start: readonly ExactText[], end: readonly ExactText[]): readonly 
   return start.length === 0 ? end : [...start, ...end];
 }
 
-/** The columns of a start where there is none, in the order of startColumns up to expire_at. */
+/** The columns of a start where there is none, in the order of startColumns. */
 function noStart(): Uint8Array {
   return row.fieldsOf(() => {
     for (let texts = 0; texts < 9; texts++) row.text("");

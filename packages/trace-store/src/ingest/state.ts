@@ -2,6 +2,7 @@ import { limits } from "@heddle/spec/tracing-limits";
 import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
+import { HiddenCalls } from "./hidden-calls.js";
 import type { InFlight } from "./in-flight.js";
 import { KeyTable } from "./key-table.js";
 import { KnownCalls } from "./known-calls.js";
@@ -39,7 +40,7 @@ export class IngestState implements InFlight {
   needsRecovery = false;
   /** Since the last clean-up of `call_parts`. */
   closedSides = 0;
-  readonly projectsWithHidden = new Set<string>();
+  readonly hiddenCalls = new HiddenCalls();
   readonly projectsWithNames = new Set<string>();
   /** Microseconds for which a project keeps its calls; projects without a limit are absent. */
   retention = new Map<string, bigint>();
@@ -51,7 +52,7 @@ export class IngestState implements InFlight {
   }
 
   /**
-   * Forgets what is about to be loaded. What readers ask for stays: a superfluous project only costs them time, a missing one
+   * Forgets what is about to be loaded. What readers ask for stays: what is superfluous only costs them time, what is missing
    * would show what is hidden.
    */
   reset(horizon: bigint): void {
@@ -77,12 +78,12 @@ export class IngestState implements InFlight {
     return this.#closing.get(projectId) ?? [];
   }
 
-  hasHidden(projectId: string): boolean {
-    return this.projectsWithHidden.has(projectId);
+  hidden(projectId: string): ReadonlyMap<string, bigint> | undefined {
+    return this.hiddenCalls.of(projectId);
   }
 
-  mayRun(projectId: string): boolean {
-    return this.openSides.mayRun(projectId);
+  mayRun(projectId: string, ids?: readonly string[]): boolean {
+    return this.openSides.mayRun(projectId, ids);
   }
 
   hasNames(projectId: string): boolean {

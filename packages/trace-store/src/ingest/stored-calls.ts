@@ -111,7 +111,6 @@ const sharedColumns = [
   ..."project_id id version exact trace_id parent_id thread_id turn_id op_name display_name user_id run_id".split(" "),
   ..."run_step source attributes inputs run_step_end output summary exception".split(" "),
   times("started_at"),
-  "toUnixTimestamp(expire_at) AS expire_seconds",
 ].join(", ");
 
 interface Row {
@@ -137,7 +136,6 @@ interface Row {
   exception: string | null;
   started_at_us: string;
   ended_at_us: string | null;
-  expire_seconds: number;
 }
 
 function startOf(row: Row): StartSide {
@@ -157,7 +155,6 @@ function startOf(row: Row): StartSide {
     source: row.source,
     attributes: readable(row.attributes, row.exact["attributes"]),
     inputs: readable(row.inputs, row.exact["inputs"]),
-    expire_at: BigInt(row.expire_seconds) * 1_000_000n,
   });
 }
 

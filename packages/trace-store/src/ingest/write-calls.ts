@@ -59,7 +59,6 @@ export async function writeCalls(
       closing.push(plannedCall);
     }
   }
-  for (const call of planned) if (call.writes.hidden.length > 0) state.projectsWithHidden.add(call.project_id);
   for (const { project_id } of names) state.projectsWithNames.add(project_id);
 
   state.beginClosing(closing);
@@ -83,7 +82,7 @@ async function insertAll(
   }
   const rest = refused.size === 0 ? planned : planned.filter(({ key }) => !refused.has(key));
   const parts = rest.flatMap((call) => call.writes.parts.map((bytes) => pending(call, bytes)));
-  const hidden = rest.flatMap(({ writes }) => writes.hidden);
+  const hidden = rest.flatMap(({ writes }) => writes.hidden?.row ?? []);
   const nameRows = names.map((name) => nameRow(name, name.display_name, version));
   const [refusedParts] = await awaitAll([
     insertRows(engine, "call_parts", partRowColumns, parts, version),
@@ -129,6 +128,7 @@ async function awaitAll<T extends readonly unknown[]>(work: {
 function remember(state: IngestState, call: PlannedCall, version: bigint): void {
   const { key, writes } = call;
   const { started_at, start, end } = writes.after;
+  if (writes.hidden !== undefined) state.hiddenCalls.add(call, writes.hidden.version);
   if (started_at !== undefined) {
     state.known.add(key, started_at);
     state.openSides.delete(call);

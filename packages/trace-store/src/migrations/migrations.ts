@@ -30,6 +30,21 @@ const exampleDigests = ["calls", "call_parts"].map(
   (table) => `ALTER TABLE {DB}.${table} {OC} ADD COLUMN IF NOT EXISTS ${exampleDigest}`,
 );
 
+/** The columns that running calls lack, so that reads of complete and running calls are the same SQL. */
+const runningColumns = [
+  "status Enum8('success'=0, 'error'=1, 'running'=2, 'descendant_error'=3) ALIAS 'running'",
+  "latency_us Nullable(Int64) ALIAS NULL",
+  "usage.model Array(LowCardinality(String)) ALIAS []",
+  ...[
+    "requests",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+  ].map((name) => `usage.${name} Array(UInt64) ALIAS []`),
+].map((column) => `ALTER TABLE {DB}.call_parts {OC} ADD COLUMN IF NOT EXISTS ${column}`);
+
 /** All steps, in order, numbered from 1 without gaps. */
 export const allMigrations: readonly Migration[] = [
   { version: 1, name: "tracing tables", statements: tracingTables },
@@ -37,4 +52,5 @@ export const allMigrations: readonly Migration[] = [
   { version: 3, name: "retention and sizes of table rows", statements: [createTable("retention"), tableRowSize] },
   { version: 4, name: "costs", statements: [createTable("costs")] },
   { version: 5, name: "rows of evaluations", statements: exampleDigests },
+  { version: 6, name: "columns of running calls", statements: runningColumns },
 ];

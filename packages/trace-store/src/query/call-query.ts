@@ -65,7 +65,7 @@ function pricesOf({ expression, sort, expand }: CallPlan): Prices {
 }
 
 /** The part of a selection for `visibleCalls` that says which calls. */
-export type CallConditions = Pick<CallSelection, "where" | "joins" | "names">;
+export type CallConditions = Pick<CallSelection, "where" | "joins" | "names" | "ids">;
 
 /** The conditions of a plan. */
 export function compileCalls(plan: CallPlan, scope: CallScope, p: Parameters, located?: LocatedCalls): CallConditions {
@@ -90,6 +90,7 @@ function compile(plan: CallPlan, scope: CallScope, p: Parameters, located: Locat
     where,
     joins: [...sql.joins, ...sql.feedback.joins(scope.project_id)],
     names: sql.names,
+    ...(located && { ids: located.ids }),
   });
   return { sql, source, conditions };
 }

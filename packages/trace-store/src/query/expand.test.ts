@@ -8,7 +8,7 @@ const scope = {
   inFlight: {
     closing: () => [],
     mayRun: () => true,
-    hasHidden: () => false,
+    hidden: () => new Map(),
     hasNames: () => false,
     retentionUs: () => undefined,
   },

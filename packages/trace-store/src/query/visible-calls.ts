@@ -11,8 +11,8 @@ export interface CallScope {
 }
 
 /**
- * What to read. All texts are SQL over the columns of `calls`: the builder gives running calls the columns they lack
- * (`status`, `latency_us`, the usage arrays), and `names` adds those of {@link shownName}.
+ * What to read. All texts are SQL over the columns of `calls`: running calls have them all, and `names` adds those of
+ * {@link shownName}.
  */
 export interface CallSelection {
   select: readonly string[];
@@ -27,8 +27,8 @@ export interface CallSelection {
   orderBy?: string;
   /** At most this many rows of each branch. */
   limit?: number;
-  /** Leaves the running calls out, as for a project that has none. */
-  onlyComplete?: boolean;
+  /** The ids of all calls that the conditions can find, when they are known. */
+  ids?: readonly string[];
 }
 
 /**
@@ -36,21 +36,6 @@ export interface CallSelection {
  * belongs to them; undefined for the other branch.
  */
 type CallJoin = string | ((ids: string | undefined) => string);
-
-/** Columns that running calls lack, as they read there. */
-const runningColumns = [
-  "'running' AS status",
-  "CAST(NULL, 'Nullable(Int64)') AS latency_us",
-  "CAST([], 'Array(String)') AS `usage.model`",
-  ...[
-    "requests",
-    "prompt_tokens",
-    "completion_tokens",
-    "total_tokens",
-    "cache_read_tokens",
-    "cache_creation_tokens",
-  ].map((name) => `CAST([], 'Array(UInt64)') AS \`usage.${name}\``),
-].join(", ");
 
 /**
  * Compiles every read of calls: the complete and the running calls of a project, without those that are hidden, expired
@@ -60,18 +45,11 @@ const runningColumns = [
  * add `LIMIT 1 BY id`.
  */
 export function visibleCalls(scope: CallScope, p: Parameters, selection: CallSelection): string {
-  const selects = visibleSelects(scope, p, selection);
-  return selects.length === 1 ? selects.join("") : selects.map((select) => `(${select})`).join(" UNION ALL ");
-}
-
-/** The SELECTs of that union: of one alone the engine makes a plan in less time than of a subquery. */
-export function visibleSelects(scope: CallScope, p: Parameters, selection: CallSelection): string[] {
   const project = p.bind("String", scope.project_id);
-  const alive = `expire_at > toDateTime(${p.bind("UInt32", scope.now / 1_000_000n)}, 'UTC')`;
   const retention = scope.inFlight.retentionUs(scope.project_id);
   const kept = retention === undefined ? [] : [`started_at > ${p.time(scope.now - retention)}`];
   const limit = selection.limit === undefined ? undefined : p.bind("UInt64", selection.limit);
-  const hidden = scope.inFlight.hasHidden(scope.project_id);
+  const shown = notHidden(scope, p, project, selection.ids);
   const written = beingWritten(scope, p, project);
   const names = selection.names === true && scope.inFlight.hasNames(scope.project_id);
   const joins = [...(selection.names === true ? [namesJoin(project, names)] : []), ...(selection.joins ?? [])];
@@ -80,25 +58,17 @@ export function visibleSelects(scope: CallScope, p: Parameters, selection: CallS
     [
       `SELECT ${selection.select.join(", ")} FROM ${[table, ...joins.map((join) => (typeof join === "string" ? join : join(ids)))].join(" ")}`,
       ...(first.length === 0 ? [] : [`PREWHERE ${first.join(" AND ")}`]),
-      `WHERE ${[`project_id = ${project}`, ...kept, ...conditions, alive, ...(selection.where ?? [])].join(" AND ")}`,
+      `WHERE ${[`project_id = ${project}`, ...kept, ...conditions, ...(selection.where ?? [])].join(" AND ")}`,
       ...(selection.groupBy === undefined ? [] : [`GROUP BY ${selection.groupBy}`]),
       ...(selection.orderBy === undefined ? [] : [`ORDER BY ${selection.orderBy}`]),
       ...(limit === undefined ? [] : [`LIMIT ${limit}`]),
     ].join(" ");
-  const parts = `FROM ${newestRows("call_parts")} WHERE project_id = ${project} AND part = 'start'`;
-  const running = branch(
-    `(SELECT *, ${runningColumns} ${parts}) AS call_parts`,
-    [...(hidden ? [notDeleted(project)] : []), ...written.starts, ...prewhere],
-    [],
-    `SELECT id ${parts}`,
-  );
-  const complete = branch(
-    "calls",
-    [...(hidden ? [notDeleted(project), notReplaced(project)] : []), ...written.replaced],
-    prewhere,
-  );
-  const onlyComplete = selection.onlyComplete === true || !scope.inFlight.mayRun(scope.project_id);
-  return onlyComplete ? [complete] : [running, complete];
+  const complete = branch("calls", [...shown, ...written.replaced], prewhere);
+  if (!scope.inFlight.mayRun(scope.project_id, selection.ids)) return complete;
+  const parts = newestRows("call_parts");
+  const ids = `SELECT id FROM ${parts} WHERE project_id = ${project} AND part = 'start'`;
+  const running = branch(parts, ["part = 'start'", ...shown, ...written.starts, ...prewhere], [], ids);
+  return `(${running}) UNION ALL (${complete})`;
 }
 
 /** The display name of a call: the last rename, be it to nothing, else the name it was started with. */
@@ -116,12 +86,23 @@ export function renames(p: Parameters, projectId: string, ids: readonly string[]
   return `SELECT id, display_name FROM ${newestRows("call_names")} WHERE ${mine}`;
 }
 
-function notDeleted(project: string): string {
-  return `id NOT IN (SELECT id FROM ${newestRows("call_hidden")} WHERE project_id = ${project} AND version = 0 AND compacted_at IS NULL)`;
-}
-
-function notReplaced(project: string): string {
-  return `(id, version) NOT IN (SELECT id, version FROM ${newestRows("call_hidden")} WHERE project_id = ${project} AND version > 0 AND compacted_at IS NULL)`;
+/** Leaves out what is deleted or replaced: by the list that memory has, which is short, else by the table. */
+function notHidden({ project_id, inFlight }: CallScope, p: Parameters, project: string, ids?: readonly string[]) {
+  const hidden = inFlight.hidden(project_id);
+  if (hidden === undefined) {
+    const from = `FROM ${newestRows("call_hidden")} WHERE project_id = ${project} AND compacted_at IS NULL`;
+    return [
+      `id NOT IN (SELECT id ${from} AND version = 0)`,
+      `(id, version) NOT IN (SELECT id, version ${from} AND version > 0)`,
+    ];
+  }
+  const these = (ids ?? [...hidden.keys()]).filter((id) => hidden.has(id));
+  if (these.length === 0) return [];
+  const versions = p.bind(
+    "Array(UInt64)",
+    these.map((id) => hidden.get(id) ?? 0n),
+  );
+  return [`version > transform(id, ${p.bind("Array(String)", these)}, ${versions}, 0)`];
 }
 
 /** No commit takes this long, and versions are microseconds of the clock: what one is writing now is younger. */

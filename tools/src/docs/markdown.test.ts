@@ -69,3 +69,8 @@ test("a template refuses unused and missing values", () => {
   expect(() => fill({})).toThrow("t.html: no value for {{text}}");
   expect(() => fill({ text: "", title: "" })).toThrow("t.html: no placeholder for title");
 });
+
+test("a column has a header only where the header has text", () => {
+  const { html } = renderMarkdown("| | Time |\n| --- | --- |\n| first | 1 s |\n");
+  expect(html).toContain('<thead><tr><td></td><th scope="col">Time</th></tr>\n</thead>');
+});

@@ -47,10 +47,13 @@ export function renderMarkdown(markdown: string, renderCode: RenderCode = plainC
       image: ({ href, text }: Tokens.Image) =>
         isRelative(href) ? `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">` : escapeHtml(text),
       table(token: Tokens.Table) {
-        const row = (cells: Tokens.TableCell[], tag: string) =>
-          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join("")}</tr>\n`;
-        const head = `<thead>${row(token.header, 'th scope="col"').replaceAll('</th scope="col">', "</th>")}</thead>`;
-        const body = token.rows.map((cells) => row(cells, "td")).join("");
+        const cell = (text: string, tag: string, attributes = "") => `<${tag}${attributes}>${text}</${tag}>`;
+        const row = (cells: Tokens.TableCell[], write: (text: string) => string) =>
+          `<tr>${cells.map(({ tokens }) => write(this.parser.parseInline(tokens))).join("")}</tr>\n`;
+        // A header without text would be announced for every cell below it.
+        const header = (text: string) => (text === "" ? cell(text, "td") : cell(text, "th", ' scope="col"'));
+        const head = `<thead>${row(token.header, header)}</thead>`;
+        const body = token.rows.map((cells) => row(cells, (text) => cell(text, "td"))).join("");
         return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${head}<tbody>\n${body}</tbody></table></div>\n`;
       },
     },

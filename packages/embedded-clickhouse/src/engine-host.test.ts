@@ -196,7 +196,7 @@ describe.concurrent("an engine host", () => {
     const [pid] = (await once(parent.stdout, "data")) as [Buffer];
     parent.kill("SIGKILL");
     expect(await clientOf(await startHost({ directory })).ping()).toEqual({ success: true });
-    await expect.poll(() => isAlive(Number(pid)), { timeout: 5000 }).toBe(false);
+    await expect.poll(() => isAlive(Number(pid)), { timeout: 20_000 }).toBe(false);
   });
 
   test("where the engine cannot be loaded the error is one line with what to do", async () => {

@@ -70,7 +70,7 @@ const reached = async (id: string, state: Job["state"]): Promise<Job> =>
       expect(job?.state).toBe(state);
       return job as Job;
     },
-    { timeout: 5000, interval: 5 },
+    { timeout: 20_000, interval: 5 },
   );
 
 /** Work that lasts until it is let go or interrupted. */

@@ -123,7 +123,7 @@ describe("metrics", () => {
     const scorer = `weave:///${projectId}/object/exact:${digest}`;
     await tracing.callsScore({ project_id: projectId, call_ids: ["counted"], scorer_refs: [scorer] });
     const ended = 'heddle_jobs_ended_total{kind="score-calls",outcome="succeeded"}';
-    await vi.waitFor(async () => expect(await metric(ended)).toBe(1), { timeout: 5000 });
+    await vi.waitFor(async () => expect(await metric(ended)).toBe(1), { timeout: 20_000 });
     expect(await metric('heddle_jobs{kind="score-calls",state="queued"}')).toBeUndefined();
   });
 

@@ -366,7 +366,7 @@ test("a run whose objects vanish before it begins fails with the reason", async 
   const evaluationRef = await evaluation(waiting);
   const modelRef = await model();
   const first = [await evaluate(evaluationRef, modelRef), await evaluate(evaluationRef, modelRef)];
-  await vi.waitFor(() => expect(chat.waiting()).toBe(2), { timeout: 5000 });
+  await vi.waitFor(() => expect(chat.waiting()).toBe(2), { timeout: 20_000 });
   // Both slots are taken.
   const id = await evaluate(await evaluation([{ prompt: "say: x" }]), await model("{prompt}", {}, "short-lived"));
   expect(await statusOf(id)).toEqual({ code: "running", completed_rows: 0, total_rows: 1 });
@@ -380,7 +380,7 @@ test("deleting the call of a run stops it, and nothing of it stays", async () =>
   const open = chat.closeGate();
   const rows = Array.from({ length: 40 }, (_, n) => ({ prompt: `wait: ${n}`, expected: "x" }));
   const id = await evaluate(await evaluation(rows), await model());
-  await vi.waitFor(() => expect(chat.waiting()).toBe(16), { timeout: 5000 });
+  await vi.waitFor(() => expect(chat.waiting()).toBe(16), { timeout: 20_000 });
   await service.tracing().callsDelete({ project_id: project, call_ids: [id] });
   await vi.waitFor(async () =>
     expect(await service.services.control.jobs.get(project, id)).toMatchObject({ state: "cancelled" }),
@@ -397,7 +397,7 @@ test("a run goes on after the service has stopped, and finished rows are not pre
   const id = await evaluate(await evaluation(rows), await model());
   await vi.waitFor(
     async () => expect(await statusOf(id)).toEqual({ code: "running", completed_rows: 20, total_rows: 60 }),
-    { timeout: 5000 },
+    { timeout: 20_000 },
   );
   const { services } = service;
   const runner = services.jobs as JobRunner;
@@ -614,7 +614,7 @@ describe("calls that are scored", () => {
     const send = async () => await post("/calls/score", retryId, request);
     expect(await send()).toEqual({});
     expect(await send()).toEqual({});
-    await vi.waitFor(async () => expect(await feedback()).toHaveLength(4), { timeout: 5000 });
+    await vi.waitFor(async () => expect(await feedback()).toHaveLength(4), { timeout: 20_000 });
     expect(await send()).toEqual({});
     const all = await feedback();
     expect(all).toHaveLength(4);

@@ -92,7 +92,7 @@ describe("a stream of rows", () => {
     const controller = new AbortController();
     const collected = db.engine.rows({ sql }, { signal: controller.signal });
     collected.catch(() => undefined);
-    await expect.poll(() => running("aborted collection"), { timeout: 5000 }).toBe(1);
+    await expect.poll(() => running("aborted collection"), { timeout: 20_000 }).toBe(1);
     controller.abort(new Error("enough"));
     await expect(collected).rejects.toThrow("enough");
     await expectStopped("aborted collection");
@@ -171,7 +171,7 @@ async function running(mark: string): Promise<number> {
 }
 
 async function expectStopped(mark: string): Promise<void> {
-  await expect.poll(() => running(mark), { timeout: 5000 }).toBe(0);
+  await expect.poll(() => running(mark), { timeout: 20_000 }).toBe(0);
 }
 
 describe("what waits until inserts are sent", () => {

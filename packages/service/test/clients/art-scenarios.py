@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import uuid
+from statistics import mean
 
 import art
 from art.serverless.backend import ServerlessBackend
@@ -23,6 +24,9 @@ PROMPTS = [
         ("respond with", "just respond with"), itertools.permutations(WORDS), ("", "'")
     )
 ]
+
+# Within this many steps the reward rises by 0.15, which is four standard errors of what is compared.
+MOST_STEPS = 60
 
 scenarios = []
 
@@ -67,11 +71,6 @@ async def groups_of(model, prompts, answers):
     )
 
 
-def mean_reward(groups):
-    rewards = [each.reward for group in groups for each in group.trajectories]
-    return sum(rewards) / len(rewards)
-
-
 async def register(backend, entity, project, base_path):
     model = art.TrainableModel(
         name=f"teller-{uuid.uuid4().hex[:8]}", project=project, entity=entity, base_model=BASE_MODEL, base_path=base_path
@@ -98,16 +97,17 @@ async def learns_from_rewards(backend, entity, project, base_path):
     assert again.id == model.id and getattr(again, "run_id", None) == getattr(model, "run_id", None)
     assert await model.get_step() == 0
 
+    # Sampling is random: how many steps the reward needs to rise differs from run to run, that it rises does not.
     rewards = []
-    steps = 12
-    for step in range(steps):
+    while len(rewards) < 6 or mean(rewards[-3:]) < mean(rewards[:3]) + 0.15:
+        assert len(rewards) < MOST_STEPS, f"rewards do not rise: {[round(each, 2) for each in rewards]}"
+        step = len(rewards)
         prompts = [PROMPTS[(step * 6 + at) * 5 % len(PROMPTS)] for at in range(6)]
         groups = await groups_of(model, prompts, 8)
-        rewards.append(mean_reward(groups))
+        rewards.append(mean([each.reward for group in groups for each in group.trajectories]))
         trained = await train(backend, model, groups, learning_rate=1e-3)
         assert trained == step + 1, f"step {trained} after {step + 1} jobs"
-    first, last = sum(rewards[:3]) / 3, sum(rewards[-3:]) / 3
-    assert last > first + 0.1, f"rewards do not rise: {[round(each, 2) for each in rewards]}"
+    steps = len(rewards)
 
     # Equal rewards: the step advances, the weights stay.
     group = art.TrajectoryGroup([await rollout(model, PROMPTS[0]) for _ in range(2)])

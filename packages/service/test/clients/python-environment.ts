@@ -50,7 +50,7 @@ export async function installPython(name: string, packages: string[]): Promise<P
         cwd: directory,
         env: { PATH: process.env["PATH"] ?? "", HOME: directory, TMPDIR: directory, ...env },
         stdio: ["ignore", "inherit", "pipe"],
-        timeout: 300_000,
+        timeout: 600_000,
       });
       // Links and progress, of interest only when something fails.
       let log = "";

@@ -107,6 +107,37 @@ test("clients that send the next request after each response come to share every
   expect(sizes.length).toBeLessThan(14);
 });
 
+describe("small requests", () => {
+  beforeAll(() => void vi.useFakeTimers());
+  afterAll(() => void vi.useRealTimers());
+
+  /** Sends one request after the other, `gapMs` after each response, and tells how long each waited for its commit. */
+  async function waits(gapMs: number): Promise<number[]> {
+    const waited: number[] = [];
+    let sent = 0;
+    const queue = groupCommits<Entry>(() => {
+      waited.push(Math.round(performance.now() - sent));
+      return new Promise((resolve) => setTimeout(resolve, 40));
+    });
+    for (let requests = 0; requests < 4; requests++) {
+      sent = performance.now();
+      queue.add(entry(""));
+      await vi.advanceTimersByTimeAsync(5);
+      while (waited.length <= requests) await vi.advanceTimersByTimeAsync(1);
+      await vi.advanceTimersByTimeAsync(40 + gapMs);
+    }
+    return waited;
+  }
+
+  test("wait 5 ms when one client sends one after the other", async () => {
+    expect(await waits(10)).toEqual([5, 5, 5, 5]);
+  });
+
+  test("wait for others when they come now and then", async () => {
+    expect(await waits(50)).toEqual([5, 80, 80, 80]);
+  });
+});
+
 describe("clients with oversized requests", () => {
   beforeAll(() => void vi.useFakeTimers());
   afterAll(() => void vi.useRealTimers());

@@ -33,9 +33,10 @@ const longestMs = 200;
  * Groups requests into commits that run one after another. `commit` settles the entries itself and never rejects.
  *
  * A commit costs the engine a part and several fsyncs, whatever its size. So small requests wait about twice as long
- * as a commit takes, 5 to 200 ms, for more to come. Large ones, and many at once, wait only for as many requests as were
- * under way at the last commit: their clients send the next request right after the response, and it belongs in the same
- * commit. Of oversized requests half are enough: the other clients prepare theirs meanwhile.
+ * as a commit takes, 5 to 200 ms, for more to come; one client that sends one after the other waits 5 ms. Large
+ * requests, and many at once, wait only for as many requests as were under way at the last commit: their clients send the
+ * next request right after the response, and it belongs in the same commit. Of oversized requests half are enough: the
+ * other clients prepare theirs meanwhile.
  */
 export function groupCommits<Entry extends CommitEntry>(
   commit: (entries: Entry[]) => Promise<void>,
@@ -62,10 +63,13 @@ export function groupCommits<Entry extends CommitEntry>(
 
   const enough = () => (bytes >= waitForHalfBytes ? expected / 2 : expected);
 
+  /** The next request of one client that sends one after the other: it came soon after the response to the last. */
+  const isAlone = () => expected === 1 && waiting.length === 1 && since - lastEnd < usualMs / 2;
+
   const windowMs = () => {
     if (large()) return Math.min(20, usualMs / 4);
     const idle = since - lastEnd > longestMs;
-    return idle ? shortestMs : Math.min(longestMs, Math.max(shortestMs, 2 * usualMs));
+    return idle || isAlone() ? shortestMs : Math.min(longestMs, Math.max(shortestMs, 2 * usualMs));
   };
 
   async function run(): Promise<void> {

@@ -80,7 +80,7 @@ export async function findRecords(
     const scope = scopeNow();
     const found = kind === "run" ? selectRuns(scope, p, request) : selectParts(scope, p, request, trialIds);
     const sql = `SELECT ${recordColumns.join(", ")} FROM (${found}) ORDER BY toInt64(us), id LIMIT 1 BY id`;
-    return { sql: `SELECT * FROM (${sql})${pageClause(p, request)}`, params: p };
+    return { sql: sql + pageClause(p, request), params: p };
   };
   const rows = await engine.rows<RecordRow>(statement, { signal });
   return rows.map(({ id, trace, trial, run, evaluation, model, scorer }) => ({
@@ -146,10 +146,25 @@ function selectParts(
 ): string {
   const { kind, ids, evaluation_run_id: run, trial_id: trial } = request;
   const trials = { rare: run === undefined ? [] : [`parent_id = ${p.bind("String", run)}`], ids: trialIds };
-  const calls = selectTrialCalls(scope, p, trials, ["trace_id AS call_trace"]);
-  const inTrials = kind === "prediction" ? selectPredictions(calls) : `SELECT * FROM (${calls}) WHERE is_score`;
-  const found = `SELECT call_id AS id, call_us AS us, call_trace AS trace, trial_id AS trial, run_id AS run, '' AS evaluation, model,
-    ${kind === "score" ? "scorer" : "'' AS scorer"} FROM (${inTrials})${ids === undefined ? "" : ` WHERE ${p.in("call_id", "String", ids)}`}`;
+  const selection = {
+    ...trials,
+    columns: ["trace_id AS call_trace"],
+    select: [
+      "call_id AS id",
+      "call_us AS us",
+      "call_trace AS trace",
+      "trial_id AS trial",
+      "run_id AS run",
+      "'' AS evaluation",
+      "model",
+      `${kind === "score" ? "score_name" : "''"} AS scorer`,
+    ],
+  };
+  const inTrials =
+    kind === "prediction"
+      ? selectPredictions(scope, p, selection)
+      : `${selectTrialCalls(scope, p, selection)} WHERE is_score`;
+  const found = ids === undefined ? inTrials : `SELECT * FROM (${inTrials}) WHERE ${p.in("id", "String", ids)}`;
   if (run !== undefined || trial !== undefined) return found;
   const alone = visibleCalls(scope, p, {
     select: ["id", "toUnixTimestamp64Micro(started_at) AS us", "trace_id AS trace", ...noTrial],

@@ -44,18 +44,26 @@ export function selectTrialFields(
   const own = wanted.flatMap((name) => ownColumns[name] ?? []);
   const joins: string[] = [];
   if (columns.has("scores")) {
-    const calls = selectTrialCalls(scope, p, trials, ["output AS call_output"], [mayBeAdded(scope, p, trials)]);
+    const added = selectTrialCalls(scope, p, {
+      ...trials,
+      columns: ["output AS call_output"],
+      only: [mayBeAdded(scope, p, trials)],
+      select: [
+        "trial_id AS added_to",
+        "score_name AS added_name",
+        "argMax(call_output, (call_us, call_id)) AS added_value",
+      ],
+    });
     joins.push(`LEFT JOIN (SELECT added_to, groupArray((added_name, added_value)) AS added FROM
-      (SELECT trial_id AS added_to, scorer AS added_name, argMax(call_output, (call_us, call_id)) AS added_value
-        FROM (${calls}) WHERE is_added GROUP BY trial_id, scorer) GROUP BY added_to) AS late_scores ON added_to = trial_id`);
+      (${added} WHERE is_added GROUP BY trial_id, score_name) GROUP BY added_to) AS late_scores ON added_to = trial_id`);
   }
   if (columns.has("model_latency_seconds") || columns.has("total_tokens")) {
-    const calls = selectTrialCalls(scope, p, trials, [
-      "latency_us AS prediction_us",
-      `${predictionTokens} AS total_tokens`,
-    ]);
-    joins.push(`LEFT JOIN (SELECT trial_id AS predicted_in, prediction_us, total_tokens FROM (${selectPredictions(calls)}))
-      AS predictions ON predicted_in = trial_id`);
+    const predictions = selectPredictions(scope, p, {
+      ...trials,
+      columns: ["latency_us AS prediction_us", `${predictionTokens} AS total_tokens`],
+      select: ["trial_id AS predicted_in", "prediction_us", "total_tokens"],
+    });
+    joins.push(`LEFT JOIN (${predictions}) AS predictions ON predicted_in = trial_id`);
   }
   if (columns.has("inputs")) {
     const digests = `SELECT row_digest FROM (${selectTrials(scope, p, trials)})`;

@@ -193,20 +193,31 @@ async function readTrialCalls(
 ): Promise<Map<string, TrialCall[]>> {
   const statement = () => {
     const p = new Parameters();
-    const calls = selectTrialCalls(
-      scope(),
-      p,
-      { rare: [p.inTimes("started_at", located.started_at)], ids: located.ids },
-      [
+    const calls = selectTrialCalls(scope(), p, {
+      rare: [p.inTimes("started_at", located.started_at)],
+      ids: located.ids,
+      columns: [
         "latency_us AS call_latency",
         "JSONExtractRaw(attributes, 'weave', 'genai_span_ref') AS spans",
         "`usage.model` AS models",
         `arrayZip(${usageCounts.map((name) => `\`usage.${name}\``).join(", ")}) AS counts`,
       ],
-    );
-    const columns = `call_id, trial_id, call_us AS us, scorer, is_score, is_added, is_running, model_rank, call_latency,
-      spans, models, counts`;
-    return { sql: `SELECT ${columns} FROM (${calls}) ORDER BY toInt64(us), call_id`, params: p };
+      select: [
+        "call_id",
+        "trial_id",
+        "call_us AS us",
+        "score_name AS scorer",
+        "is_score",
+        "is_added",
+        "is_running",
+        "model_rank",
+        "call_latency",
+        "spans",
+        "models",
+        "counts",
+      ],
+    });
+    return { sql: `${calls} ORDER BY toInt64(us), call_id`, params: p };
   };
   const found = new Map<string, TrialCall[]>();
   for await (const row of engine.stream<TrialCall>(statement, { signal, settings: resultsSettings })) {

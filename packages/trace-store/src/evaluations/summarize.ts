@@ -8,7 +8,7 @@ import type { ResultsSource } from "./results.js";
 import { selectRows, selectTrialFields } from "./results-sql.js";
 import { ScoreSums } from "./score-stats.js";
 import type { ScoreStats } from "./score-stats.js";
-import { selectPredictions, selectTrialCalls, usedTokens } from "./trial-sql.js";
+import { selectPredictions, usedTokens } from "./trial-sql.js";
 
 /** Sums and means of one run. */
 export interface RunSummary {
@@ -89,9 +89,13 @@ async function sumTokens(source: ResultsSource, plan: ResultsPlan): Promise<Map<
   const { engine, scope, signal } = source;
   const statement = () => {
     const p = new Parameters();
-    const trials = { rare: [p.in("parent_id", "String", plan.runs)] };
-    const calls = selectTrialCalls(scope(), p, trials, ["arraySum(`usage.total_tokens`) AS tokens"], [usedTokens]);
-    const sql = `SELECT run_id, sum(tokens) AS total FROM (${selectPredictions(calls)})${ofRows(source, p, plan)} GROUP BY run_id`;
+    const predictions = selectPredictions(scope(), p, {
+      rare: [p.in("parent_id", "String", plan.runs)],
+      only: [usedTokens],
+      columns: ["arraySum(`usage.total_tokens`) AS tokens"],
+      select: ["run_id", "row_digest", "tokens"],
+    });
+    const sql = `SELECT run_id, sum(tokens) AS total FROM (${predictions})${ofRows(source, p, plan)} GROUP BY run_id`;
     return { sql, params: p };
   };
   const rows = await engine.rows<{ run_id: string; total: string }>(statement, { signal, settings: resultsSettings });
@@ -102,11 +106,14 @@ async function sumTokens(source: ResultsSource, plan: ResultsPlan): Promise<Map<
 export async function meanOutput({ engine, scope, signal }: ResultsSource, runId: string): Promise<number | null> {
   const statement = () => {
     const p = new Parameters();
-    const trials = { rare: [`parent_id = ${p.bind("String", runId)}`] };
-    const calls = selectTrialCalls(scope(), p, trials, [
-      "if(JSONType(output) IN ('Int64', 'UInt64', 'Double'), toFloat64OrNull(output), NULL) AS output_number",
-    ]);
-    return { sql: `SELECT avg(output_number) AS mean FROM (${selectPredictions(calls)})`, params: p };
+    const predictions = selectPredictions(scope(), p, {
+      rare: [`parent_id = ${p.bind("String", runId)}`],
+      columns: [
+        "if(JSONType(output) IN ('Int64', 'UInt64', 'Double'), toFloat64OrNull(output), NULL) AS output_number",
+      ],
+      select: ["output_number"],
+    });
+    return { sql: `SELECT avg(output_number) AS mean FROM (${predictions})`, params: p };
   };
   const [row] = await engine.rows<{ mean: number | null }>(statement, { signal, settings: resultsSettings });
   return row?.mean ?? null;
@@ -123,17 +130,15 @@ async function sumCosts(source: ResultsSource, plan: ResultsPlan): Promise<Map<s
   const counts = ["prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_creation_tokens"] as const;
   const statement = () => {
     const p = new Parameters();
-    const trials = { rare: [p.in("parent_id", "String", plan.runs)] };
-    const calls = selectTrialCalls(
-      scope(),
-      p,
-      trials,
-      ["`usage.model` AS models", ...counts.map((name) => `\`usage.${name}\` AS all_${name}`)],
-      [usedTokens],
-    );
+    const usage = ["models", ...counts.map((name) => `all_${name}`)];
+    const predictions = selectPredictions(scope(), p, {
+      rare: [p.in("parent_id", "String", plan.runs)],
+      only: [usedTokens],
+      columns: ["`usage.model` AS models", ...counts.map((name) => `\`usage.${name}\` AS all_${name}`)],
+      select: ["run_id", "row_digest", "call_us", ...usage],
+    });
     const sql = `SELECT run_id AS bucket, model_used AS model, ${costs.periodOf(p, "toInt64(call_us)")} AS period, ${tokenSums.join(", ")}
-      FROM (SELECT run_id, call_us, ${["models", ...counts.map((name) => `all_${name}`)].join(", ")}
-        FROM (${selectPredictions(calls)})${ofRows(source, p, plan)})
+      FROM (SELECT run_id, call_us, ${usage.join(", ")} FROM (${predictions})${ofRows(source, p, plan)})
       ARRAY JOIN models AS model_used, ${counts.map((name) => `all_${name} AS ${name}`).join(", ")} GROUP BY bucket, model, period`;
     return { sql, params: p };
   };

@@ -59,16 +59,21 @@ function visibleTrials(
   });
 }
 
-/**
- * SELECT of the calls below trials, each once: `call_id`, `call_us`, the columns of `selectTrials`, what `callKinds` adds,
- * and further columns, which are SQL over the columns of `calls`. `only` are conditions on the calls.
- */
+/** Which calls below trials, and what of them. */
+export interface TrialCallSelection extends TrialConditions {
+  /** SQL over `call_id`, `call_us`, `columns`, the columns of `selectTrials`, `model`, and what `callKinds` names. */
+  select: readonly string[];
+  /** SQL over the columns of `calls`, with names of their own. */
+  columns?: readonly string[];
+  /** Conditions over the columns of `calls`. */
+  only?: readonly string[];
+}
+
+/** SELECT of the calls below trials, each once. It has no clause behind its joins: `WHERE` and what follows may be added. */
 export function selectTrialCalls(
   scope: CallScope,
   p: Parameters,
-  trials: TrialConditions,
-  columns: readonly string[] = [],
-  only: readonly string[] = [],
+  { select, columns = [], only = [], ...trials }: TrialCallSelection,
 ): string {
   const children = visibleCalls(scope, p, {
     select: [
@@ -91,7 +96,8 @@ export function selectTrialCalls(
       ...only,
     ],
   });
-  return `SELECT *, ${callKinds} FROM (SELECT * EXCEPT call_version FROM (${children}) ORDER BY call_version DESC LIMIT 1 BY call_id) AS children
+  return `WITH ${callKinds} SELECT ${select.join(", ")}
+    FROM (SELECT * EXCEPT call_version FROM (${children}) ORDER BY call_version DESC LIMIT 1 BY call_id) AS children
     INNER JOIN (${selectTrials(scope, p, trials, trialFacts)}) AS trials ON call_parent = trial_id`;
 }
 
@@ -99,10 +105,10 @@ export function selectTrialCalls(
 const refName = (ref: string) => `decodeURLComponent(extract(${ref}, '^weave:///[^/]+/[^/]+/(?:object|op)/([^:/]+)'))`;
 
 /**
- * What the calls below a trial are. `is_score`: marked as a score, named like one, or named like one of the scores in the
- * output of the trial, and not the model. `scorer`: the name of the score. `is_added`: the output of the trial does not
- * have the score, because the trial is running or the score came later. `model_rank`: of the other calls of a trial the
- * one with the least value is the prediction.
+ * What the calls below a trial are, as expressions with names. `is_score`: marked as a score, named like one, or named like
+ * one of the scores in the output of the trial, and not the model. `score_name`: the name of the score. `is_added`: the
+ * output of the trial does not have the score, because the trial is running or the score came later. `model_rank`: of the
+ * other calls of a trial the one with the least value is the prediction.
  */
 const callKinds = `
   arrayFilter(name -> name != '', [${refName("call_scorer")}, ${refName("call_self")},
@@ -110,7 +116,7 @@ const callKinds = `
   arrayFirst(name -> has(score_names, name), names) AS known_name,
   (call_id = predict_call_id OR call_op = model OR (call_self != '' AND call_self = model)) AS is_model,
   (NOT is_model AND (is_recorded OR is_logged OR endsWith(call_name, '.score') OR known_name != '')) AS is_score,
-  if(known_name = '', names[1], known_name) AS scorer,
+  if(known_name = '', names[1], known_name) AS score_name,
   (is_score AND known_name = '' AND (is_recorded OR is_running)) AS is_added,
   multiIf(call_id = predict_call_id, 0, call_op = model, 1, is_model, 2, match(call_name, '(?i)predict|invoke'), 3, 4) AS model_rank`;
 
@@ -128,7 +134,8 @@ export function mayBeAdded(scope: CallScope, p: Parameters, trials: TrialConditi
 /** The condition on calls below trials that they used tokens. */
 export const usedTokens = "notEmpty(`usage.model`)";
 
-/** SELECT of the prediction of each trial, from what `selectTrialCalls` gives. */
-export function selectPredictions(trialCalls: string): string {
-  return `SELECT * FROM (${trialCalls}) WHERE NOT is_score ORDER BY trial_id, model_rank, call_us, call_id LIMIT 1 BY trial_id`;
+/** SELECT of the prediction of each trial. */
+export function selectPredictions(scope: CallScope, p: Parameters, selection: TrialCallSelection): string {
+  const calls = selectTrialCalls(scope, p, selection);
+  return `${calls} WHERE NOT is_score ORDER BY trial_id, model_rank, call_us, call_id LIMIT 1 BY trial_id`;
 }

@@ -37,6 +37,38 @@ test("parameters carry any text and never become SQL", async () => {
   expect(row?.["list"]).toEqual(texts);
 });
 
+test("parameters and rows are the same in small results, in large requests and in streams", async () => {
+  const statement = (padding: string) => {
+    const params = new Parameters();
+    const columns = [
+      params.bind("Nullable(String)", null),
+      params.bind("Nullable(String)", "\\N"),
+      params.bind("String", "a\nb\r\t'\\\u2028\0 & = % + 🧵"),
+      params.bind("Float64", Number.POSITIVE_INFINITY),
+      params.bind("Float64", -0.1),
+      params.bind("UInt64", 2n ** 64n - 1n),
+      params.bind("Array(Int64)", [-(2n ** 63n), 0]),
+      params.bind("Array(String)", ["", "'", "\n,\\", "]"]),
+      `length(${params.bind("String", padding)})`,
+    ];
+    return { sql: `SELECT ${columns.map((value, at) => `${value} AS c${at}`).join(", ")} FROM numbers(2)`, params };
+  };
+  const small = await db.engine.rows(statement("x"));
+  expect(small).toHaveLength(2);
+  expect(small[0]).toMatchObject({
+    c0: null,
+    c1: "\\N",
+    c2: "a\nb\r\t'\\\u2028\0 & = % + 🧵",
+    c5: "18446744073709551615",
+  });
+  const streamed: unknown[] = [];
+  for await (const row of db.engine.stream(statement("x"))) streamed.push(row);
+  expect(streamed).toEqual(small);
+  const large = await db.engine.rows<object>(statement("x".repeat(60_000)));
+  expect(large.map((row) => ({ ...row, c8: "1" }))).toEqual(small);
+  expect(await db.engine.rows({ sql: "SELECT 1 WHERE 0" })).toEqual([]);
+});
+
 test("a list of 1,000 refs of 250 characters is sent in parameters of at most 64 KB", async () => {
   const refs = Array.from({ length: 1000 }, (_, index) => `${index}`.padStart(250, "x"));
   const params = new Parameters();

@@ -2,15 +2,12 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import { directStatements } from "./direct-statements.js";
+import type { SendDirectly } from "./direct-statements.js";
+import type { EngineConnection } from "./engine-connection.js";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
 import type { Parameters } from "./parameters.js";
-
-/** How to reach the engine: URL, agent and credentials, as a ClickHouse client takes them. */
-export type EngineConnection = Pick<
-  ClickHouseClientConfigOptions,
-  "url" | "http_agent" | "username" | "password" | "request_timeout"
->;
 
 export interface StatementOptions {
   signal?: AbortSignal;
@@ -86,12 +83,13 @@ export function connectEngine(connection: EngineConnection, database: string): E
   });
   const sending = new Set<Promise<void>>();
   const isServer = connection.http_agent === undefined;
+  const sendDirectly = isServer ? undefined : directStatements(connection, database);
   const abortable = (options: StatementOptions | undefined): StatementOptions | undefined =>
     isServer && options?.signal !== undefined
       ? { ...options, settings: { ...options.settings, ...abortableSettings } }
       : options;
   return {
-    rows: (statement, options) => rows(client, statement, abortable(options)),
+    rows: (statement, options) => rows({ client, sendDirectly }, statement, abortable(options)),
     stream: (statement, options) => stream(client, statement, abortable(options)),
     insert: async (table, columns, rows) => {
       const values = Readable.from(joined(rows), { objectMode: false });
@@ -112,27 +110,40 @@ export function connectEngine(connection: EngineConnection, database: string): E
   };
 }
 
-async function rows<T>(client: ClickHouseClient, source: StatementSource, options?: StatementOptions): Promise<T[]> {
+interface RowsSource {
+  client: ClickHouseClient;
+  sendDirectly: SendDirectly | undefined;
+}
+
+async function rows<T>(source: RowsSource, statement: StatementSource, options?: StatementOptions): Promise<T[]> {
   try {
-    return await rowsOnce<T>(client, source, options);
+    return await rowsOnce<T>(source, statement, options);
   } catch (error) {
     if (!isConnectionLoss(error) || options?.signal?.aborted === true) throw engineFailure(error, options?.signal);
   }
   try {
-    return await rowsOnce<T>(client, source, options);
+    return await rowsOnce<T>(source, statement, options);
   } catch (error) {
     throw engineFailure(error, options?.signal);
   }
 }
 
 async function rowsOnce<T>(
-  client: ClickHouseClient,
+  { client, sendDirectly }: RowsSource,
   source: StatementSource,
   options?: StatementOptions,
 ): Promise<T[]> {
+  const statement = typeof source === "function" ? source() : source;
+  const direct = sendDirectly?.<T>({
+    sql: statement.sql,
+    params: statement.params?.values ?? {},
+    settings: { ...readSettings, ...options?.settings },
+    signal: options?.signal,
+  });
+  if (direct !== undefined) return await direct;
   const rows: T[] = [];
   const settings = { ...options?.settings, wait_end_of_query: 1 } as const;
-  for await (const row of rowsOf<T>(client, source, { ...options, settings })) rows.push(row);
+  for await (const row of rowsOf<T>(client, statement, { ...options, settings })) rows.push(row);
   return rows;
 }
 

@@ -8,6 +8,8 @@ import { allRows } from "../schema/read-table.js";
 
 const chunkKeys = 500;
 const chunkBytes = 8 * 1024 * 1024;
+/** Up to here the values arrive at once, which is faster than a stream. */
+const smallBytes = 1024 * 1024;
 
 interface ValueKey {
   project_id: string;
@@ -49,7 +51,10 @@ export async function readValues(
         AND deleted_at IS NULL
       ORDER BY version DESC LIMIT 1 BY project_id, kind, object_id, digest`;
     type Row = ValueKey & { val: string; exact: string };
-    for await (const row of engine.stream<Row>({ sql, params: p }, { signal })) {
+    const statement = { sql, params: p };
+    const isSmall = sizeOf(chunk) <= smallBytes;
+    const rows = isSmall ? await engine.rows<Row>(statement, { signal }) : engine.stream<Row>(statement, { signal });
+    for await (const row of rows) {
       const key = valueKey(row);
       if (wanted.has(key)) values.set(key, readable(row.val, row.exact));
     }

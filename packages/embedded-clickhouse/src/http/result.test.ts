@@ -37,6 +37,16 @@ test("totals are part of the document", async () => {
   expect(totals).toEqual({ odd: 0, rows: "10" });
 });
 
+test.each([0, 1] as const)(
+  "nothing follows a result that ends with a fraction (wait_end_of_query: %d)",
+  async (waits) => {
+    const query = "SELECT [toFloat64(2), number + 0.5] AS x FROM numbers(2)";
+    const settings = { wait_end_of_query: waits };
+    const result = await client.query({ query, format: "JSONEachRow", clickhouse_settings: settings });
+    expect(await result.text()).toBe('{"x":[2,0.5]}\n{"x":[2,1.5]}\n');
+  },
+);
+
 test("an empty result is empty", async () => {
   const result = await client.query({ query: "SELECT 1 WHERE 0", format: "JSONEachRow" });
   expect(await result.json()).toEqual([]);

@@ -1,12 +1,13 @@
 import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
+import type { Agent, IncomingMessage } from "node:http";
 import { parseError } from "@clickhouse/client";
 import type { ClickHouseSettings } from "@clickhouse/client";
-import type { EngineConnection } from "./engine-connection.js";
 import type { ParameterValue } from "./parameters.js";
+import { escaped, quoted } from "./tab-separated.js";
 
 /** The part of an HTTP field of the engine that parameters and settings may take. */
 const targetBytes = 32 * 1024;
+const timeoutMs = 60_000;
 
 interface DirectStatement {
   sql: string;
@@ -22,24 +23,16 @@ interface DirectStatement {
 export type SendDirectly = <T>(statement: DirectStatement) => Promise<T[]> | undefined;
 
 /**
- * Sends short statements to the embedded engine, whose results are small, with one HTTP request of Node each. The client
- * library waits for a timer before it sends anything and reads every result as a stream: 2 ms for a statement of 3.
+ * Sends short statements whose results are small to the embedded engine, with one HTTP request of Node each over `agent`,
+ * which knows where it is. The client library waits for a timer before it sends anything and reads every result as a
+ * stream: half of the time of an empty statement.
  */
-export function directStatements(
-  { url, http_agent: agent, username, password, request_timeout: timeout = 60_000 }: EngineConnection,
-  database: string,
-): SendDirectly {
-  const { hostname, port } = new URL(url ?? "http://localhost");
-  const headers =
-    password === undefined
-      ? {}
-      : { authorization: `Basic ${Buffer.from(`${username ?? "default"}:${password}`).toString("base64")}` };
-
+export function directStatements(agent: Agent, database: string): SendDirectly {
   return <T>({ sql, params, settings, signal }: DirectStatement) => {
     const target = targetOf(database, params, settings);
     if (target.length > targetBytes) return undefined;
     const sent = new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { agent, hostname, port, headers, path: target, method: "POST", timeout };
+      const options = { agent, path: target, method: "POST", timeout: timeoutMs };
       const sending = request({ ...options, ...(signal && { signal }) }, resolve);
       sending.on("error", reject);
       sending.on("timeout", () => sending.destroy(new Error("The engine did not respond in time")));
@@ -54,7 +47,7 @@ function targetOf(
   params: Readonly<Record<string, ParameterValue>>,
   settings: ClickHouseSettings,
 ): string {
-  const fields = new URLSearchParams({ database, default_format: "JSONEachRow", wait_end_of_query: "1" });
+  const fields = new URLSearchParams({ database, default_format: "JSONEachRow" });
   for (const [name, value] of Object.entries(settings)) {
     if (value !== undefined) fields.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
   }
@@ -71,19 +64,10 @@ async function rowsOf<T>(response: IncomingMessage): Promise<T[]> {
   return JSON.parse(`[${text.trimEnd().replaceAll("\n", ",")}]`) as T[];
 }
 
-/** A value as the HTTP interface of ClickHouse takes it: in TabSeparated escaping, lists as literals. */
+/** A value as the HTTP interface of ClickHouse takes it. */
 function parameterText(value: ParameterValue): string {
   if (value === null) return String.raw`\N`;
   if (typeof value === "string") return escaped(value);
-  if (typeof value !== "object") return numberText(value);
-  return `[${value.map((item) => (typeof item === "string" ? `'${escaped(item)}'` : numberText(item))).join(",")}]`;
-}
-
-const escapes: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r", "'": "\\'", "\\": "\\\\" };
-const escaped = (text: string): string => text.replaceAll(/[\t\n\r'\\]/g, (found) => escapes[found] ?? found);
-
-function numberText(value: number | bigint): string {
-  if (Number.isNaN(value)) return "nan";
-  if (value === Number.POSITIVE_INFINITY) return "+inf";
-  return value === Number.NEGATIVE_INFINITY ? "-inf" : String(value);
+  if (typeof value !== "object") return String(value);
+  return `[${value.map((item) => (typeof item === "string" ? quoted(item) : String(item))).join(",")}]`;
 }

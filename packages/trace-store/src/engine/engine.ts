@@ -2,12 +2,17 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
 import { directStatements } from "./direct-statements.js";
 import type { SendDirectly } from "./direct-statements.js";
-import type { EngineConnection } from "./engine-connection.js";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
 import type { Parameters } from "./parameters.js";
+
+/** How to reach the engine: URL, agent and credentials, as a ClickHouse client takes them. */
+export type EngineConnection = Pick<
+  ClickHouseClientConfigOptions,
+  "url" | "http_agent" | "username" | "password" | "request_timeout"
+>;
 
 export interface StatementOptions {
   signal?: AbortSignal;
@@ -83,7 +88,7 @@ export function connectEngine(connection: EngineConnection, database: string): E
   });
   const sending = new Set<Promise<void>>();
   const isServer = connection.http_agent === undefined;
-  const sendDirectly = isServer ? undefined : directStatements(connection, database);
+  const sendDirectly = connection.http_agent && directStatements(connection.http_agent, database);
   const abortable = (options: StatementOptions | undefined): StatementOptions | undefined =>
     isServer && options?.signal !== undefined
       ? { ...options, settings: { ...options.settings, ...abortableSettings } }
@@ -134,15 +139,15 @@ async function rowsOnce<T>(
   options?: StatementOptions,
 ): Promise<T[]> {
   const statement = typeof source === "function" ? source() : source;
+  const settings = { ...options?.settings, wait_end_of_query: 1 } as const;
   const direct = sendDirectly?.<T>({
     sql: statement.sql,
     params: statement.params?.values ?? {},
-    settings: { ...readSettings, ...options?.settings },
+    settings: { ...readSettings, ...settings },
     signal: options?.signal,
   });
   if (direct !== undefined) return await direct;
   const rows: T[] = [];
-  const settings = { ...options?.settings, wait_end_of_query: 1 } as const;
   for await (const row of rowsOf<T>(client, statement, { ...options, settings })) rows.push(row);
   return rows;
 }

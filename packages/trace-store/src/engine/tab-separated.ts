@@ -1,0 +1,15 @@
+/** Text in the TabSeparated format, which is also that of parameters. */
+export function escaped(text: string): string {
+  // Looking for one character is some ten times faster than for a class of them.
+  let out = text.includes("\\") ? text.replaceAll("\\", "\\\\") : text;
+  if (out.includes("\n")) out = out.replaceAll("\n", "\\n");
+  if (out.includes("\t")) out = out.replaceAll("\t", "\\t");
+  if (out.includes("\r")) out = out.replaceAll("\r", "\\r");
+  return out;
+}
+
+/** Text inside of a list in the TabSeparated format. */
+export function quoted(text: string): string {
+  const field = escaped(text);
+  return field.includes("'") ? `'${field.replaceAll("'", "\\'")}'` : `'${field}'`;
+}

@@ -33,6 +33,8 @@ let sent: Array<{ statement: Statement; options: StatementOptions | undefined; k
 const store = await openTraceStore({ client, database: databaseName, controlPlaneId: "bench", wrapEngine: recorded });
 const engine = connectEngine(client, databaseName);
 
+/** A call that was ingested; the others are made by the engine. */
+let remembered = "";
 await fill();
 const table: Record<string, Record<string, number | string>> = {};
 await measureAll();
@@ -77,6 +79,11 @@ async function measureAll(): Promise<void> {
   );
   await measure("newest 50 at offset 500", list({ offset: 500 }), `${plain()} OFFSET 500`);
   await measure("by id", () => store.calls.read({ project_id: benchProject, id: some.id }), plain(`id = '${some.id}'`));
+  await measure(
+    "by id, remembered",
+    () => store.calls.read({ project_id: benchProject, id: remembered }),
+    plain(`id = '${remembered}'`),
+  );
   await measure(
     "trace",
     list({ filter: { trace_ids: [some.trace_id] }, limit: undefined }),
@@ -248,11 +255,12 @@ async function fill(): Promise<void> {
     const end = { project_id: benchProject, id, ended_at: startedAt + 1000n, output: "1", summary: "{}" };
     return note === "running" ? [{ part: "start", start }] : [{ part: "complete", start, end }];
   };
-  const ids = Array.from({ length: 300 }, () => newId());
+  const ids = Array.from({ length: 301 }, () => newId());
   await store.ingest(ids.slice(0, 200).flatMap((id) => call(id, "running")));
   await store.ingest(ids.slice(200).flatMap((id) => call(id, "first")));
   await store.ingest(ids.slice(200, 250).flatMap((id) => call(id, "again")));
-  await store.calls.delete(benchProject, ids.slice(250), "bench");
+  await store.calls.delete(benchProject, ids.slice(250, 300), "bench");
+  remembered = ids[300] ?? "";
 }
 
 function rowsOf(from: number, size: number): string {

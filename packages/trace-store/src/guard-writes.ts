@@ -36,11 +36,12 @@ export function guardObjects(objects: Objects, mayWrite: () => boolean): Objects
   };
 }
 
-/** Makes readers look for running, deleted and renamed calls while another process may have written. */
+/** Makes readers look for calls, and for running, deleted and renamed ones, while another process may have written. */
 export function guardReads(inFlight: InFlight, mayWrite: () => boolean): InFlight {
   return {
     closing: (projectId) => inFlight.closing(projectId),
     mayRun: (projectId, ids) => !mayWrite() || inFlight.mayRun(projectId, ids),
+    startedAt: (call) => (mayWrite() ? inFlight.startedAt(call) : undefined),
     hidden: (projectId) => (mayWrite() ? inFlight.hidden(projectId) : undefined),
     hasNames: (projectId) => !mayWrite() || inFlight.hasNames(projectId),
     retentionUs: (projectId) => inFlight.retentionUs(projectId),

@@ -1,4 +1,4 @@
-import { idConditions } from "./locate.js";
+import { callConditions } from "./locate.js";
 import type { Reserve } from "../context.js";
 import type { Engine, Statement, StatementOptions } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
@@ -139,9 +139,9 @@ async function fetchCalls(list: CallList, keys: readonly CallPosition[]): Promis
   return new Map([...found, ...moved]);
 }
 
-/** Reads one call, first near the time that its id carries. */
+/** Reads one call, first where memory says or near the time that its id carries. */
 export async function fetchCall(source: CallSource, id: string): Promise<CallRow | undefined> {
-  for (const condition of idConditions([id])) {
+  for (const condition of callConditions(source.scope(), id)) {
     const row = (await fetchWhere(source, (p) => ({ where: condition(p), ids: [id] }))).get(id);
     if (row !== undefined) return row;
   }

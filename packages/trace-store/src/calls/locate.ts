@@ -1,6 +1,7 @@
 import { idTime } from "@heddle/trace-model";
 import type { Engine } from "../engine/engine.js";
 import { Parameters } from "../engine/parameters.js";
+import { at } from "../query/call-query.js";
 import type { LocatedCalls } from "../query/call-query.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
@@ -10,11 +11,27 @@ const maxWindows = 32;
 
 type Condition = (p: Parameters) => string[];
 
+/** How to find one call, in the order to try. Memory may be wrong about a call that is being replaced: it comes first. */
+export function callConditions(scope: CallScope, id: string): Condition[] {
+  const known = rememberedCalls(scope, [id]);
+  return known.ids.length === 0 ? idConditions([id]) : [(p) => at(p, known), ...idConditions([id])];
+}
+
+/** The calls that memory can locate. */
+function rememberedCalls({ project_id, inFlight }: CallScope, ids: Iterable<string>): LocatedCalls {
+  const found = new Map<string, bigint>();
+  for (const id of ids) {
+    const startedAt = inFlight.startedAt({ project_id, id });
+    if (startedAt !== undefined) found.set(id, startedAt);
+  }
+  return { ids: [...found.keys()], started_at: [...new Set(found.values())] };
+}
+
 /**
  * How to find calls by id, in the order to try. The table is ordered by time, so ids that carry one (UUIDv7) are looked
  * for within a day of it first; the rest is looked for everywhere, which reads all ids of a project when they are many.
  */
-export function idConditions(ids: readonly string[]): Condition[] {
+function idConditions(ids: readonly string[]): Condition[] {
   const dated = ids.filter((id) => idTime(id) !== undefined);
   const everywhere: Condition = (p) => [p.in("id", "String", ids)];
   if (dated.length === 0) return [everywhere];
@@ -22,16 +39,17 @@ export function idConditions(ids: readonly string[]): Condition[] {
   return [(p) => [during(p, windows), p.in("id", "String", dated)], everywhere];
 }
 
-/** Finds where calls with these ids are. */
+/** Finds where calls with these ids are: in memory, else in the table. */
 export async function locateCalls(
   engine: Engine,
   scope: () => CallScope,
   ids: readonly string[],
   signal?: AbortSignal,
 ): Promise<LocatedCalls> {
-  const found = new Set<string>();
-  const times = new Set<bigint>();
-  let wanted = [...new Set(ids)];
+  const remembered = rememberedCalls(scope(), ids);
+  const found = new Set(remembered.ids);
+  const times = new Set(remembered.started_at);
+  let wanted = [...new Set(ids)].filter((id) => !found.has(id));
   for (let round = 0; wanted.length > 0 && round < 2; round++) {
     const conditions = idConditions(wanted);
     const condition = conditions[Math.min(round, conditions.length - 1)];

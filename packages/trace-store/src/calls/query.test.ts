@@ -1,4 +1,3 @@
-import { newId } from "@heddle/trace-model";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completePart, newProject, startPart } from "../../test/call-parts.js";
 import { listCalls, listIds } from "../../test/list-calls.js";
@@ -138,25 +137,6 @@ describe("a filter finds", () => {
       },
     });
     expect(everywhere).toEqual(["c"]);
-  });
-
-  it("ids of any age and form, in parts of the project's history", async () => {
-    const projectId = newProject();
-    const old = newId(Date.now() - 400 * 86_400_000);
-    const recent = newId();
-    const moved = newId();
-    await store.ingest([
-      completePart({ project_id: projectId, id: old, started_at: BigInt(Date.now() - 400 * 86_400_000) * 1000n }),
-      completePart({ project_id: projectId, id: recent }),
-      completePart({ project_id: projectId, id: moved, started_at: t0 }),
-      completePart({ project_id: projectId, id: "0123456789abcdef" }),
-      startPart({ project_id: projectId, id: "running" }),
-    ]);
-    const all = [old, recent, moved, "0123456789abcdef", "running"];
-    for (const id of all) expect(await store.calls.read({ project_id: projectId, id })).toMatchObject({ id });
-    expect(
-      (await listIds(store, { project_id: projectId, filter: { call_ids: [...all, newId()] } })).toSorted(),
-    ).toEqual(all.toSorted());
   });
 });
 

@@ -1,3 +1,5 @@
+import type { CallKey } from "./call-key.js";
+
 /**
  * What a reader must know of writes that are under way. Read it inside the statement function, that is when the
  * statement is handed to the engine, not when it is built.
@@ -11,6 +13,8 @@ export interface InFlight {
   closing(projectId: string): readonly string[];
   /** True while the project may have calls that have not ended, or one of these calls may not have. */
   mayRun(projectId: string, ids?: readonly string[]): boolean;
+  /** When a complete call started, as far as memory knows; undefined while a commit may give it another time. */
+  startedAt(call: CallKey): bigint | undefined;
   /**
    * The calls of the project of which readers must not see the versions up to the given one, all versions of a deleted
    * call; undefined when only `call_hidden` knows them.

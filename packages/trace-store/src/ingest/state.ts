@@ -1,4 +1,5 @@
 import { limits } from "@heddle/spec/tracing-limits";
+import { keyText } from "./call-key.js";
 import type { CallKey } from "./call-key.js";
 import { OpenSideCache } from "./open-side-cache.js";
 import { OpenSides } from "./open-sides.js";
@@ -76,6 +77,10 @@ export class IngestState implements InFlight {
 
   closing(projectId: string): readonly string[] {
     return this.#closing.get(projectId) ?? [];
+  }
+
+  startedAt(call: CallKey): bigint | undefined {
+    return this.closing(call.project_id).includes(call.id) ? undefined : this.known.startedAt(keyText(call));
   }
 
   hidden(projectId: string): ReadonlyMap<string, bigint> | undefined {

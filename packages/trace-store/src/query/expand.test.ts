@@ -8,6 +8,7 @@ const scope = {
   inFlight: {
     closing: () => [],
     mayRun: () => true,
+    startedAt: () => undefined,
     hidden: () => new Map(),
     hasNames: () => false,
     retentionUs: () => undefined,

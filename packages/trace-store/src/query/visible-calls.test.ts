@@ -8,6 +8,7 @@ import { visibleCalls } from "./visible-calls.js";
 const quiet: InFlight = {
   closing: () => [],
   mayRun: () => true,
+  startedAt: () => undefined,
   hidden: () => new Map(),
   hasNames: () => false,
   retentionUs: () => undefined,

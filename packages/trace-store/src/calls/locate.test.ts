@@ -1,0 +1,70 @@
+import { newId } from "@heddle/trace-model";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { completePart, newProject, startPart } from "../../test/call-parts.js";
+import { listIds } from "../../test/list-calls.js";
+import { testDatabase } from "../../test/store.js";
+import type { Engine } from "../engine/engine.js";
+import type { TraceStore } from "../store.js";
+
+const dayMs = 86_400_000;
+
+/** Counts the reads of a list of rows. */
+const counting = (count: () => void) => (engine: Engine) => ({
+  ...engine,
+  rows: (async (...read) => (count(), await engine.rows(...read))) satisfies Engine["rows"] as Engine["rows"],
+});
+
+describe.each([
+  { memory: "remembers its calls", limits: {} },
+  { memory: "has forgotten them", limits: { horizonUs: -BigInt(dayMs) * 1000n } },
+])("a store that $memory", ({ limits }) => {
+  const db = testDatabase();
+  const projectId = newProject();
+  let reads = 0;
+  let store: TraceStore;
+  beforeAll(async () => {
+    store = await db.open({ limits, wrapEngine: counting(() => reads++) });
+  });
+  afterAll(() => db.drop());
+
+  const old = newId(Date.now() - 400 * dayMs);
+  const recent = newId();
+  /** Started long before its id was made. */
+  const imported = newId();
+  const running = newId();
+
+  it("finds calls by id, of any age and form", async () => {
+    const longAgo = BigInt(Date.now() - 400 * dayMs) * 1000n;
+    await store.ingest([
+      completePart({ project_id: projectId, id: old, started_at: longAgo }),
+      completePart({ project_id: projectId, id: recent }),
+      completePart({ project_id: projectId, id: imported, started_at: longAgo }),
+      completePart({ project_id: projectId, id: "0123456789abcdef" }),
+      startPart({ project_id: projectId, id: running }),
+    ]);
+    const all = [old, recent, imported, "0123456789abcdef", running];
+    for (const id of all) expect(await store.calls.read({ project_id: projectId, id })).toMatchObject({ id });
+    const listed = await listIds(store, { project_id: projectId, filter: { call_ids: [...all, newId()] } });
+    expect(listed.toSorted()).toEqual(all.toSorted());
+    expect(await store.calls.count({ project_id: projectId, filter: { call_ids: all } })).toMatchObject({ count: 5 });
+  });
+
+  it("looks for positions only where memory does not know them", async () => {
+    reads = 0;
+    // The calls themselves are streamed.
+    await listIds(store, { project_id: projectId, filter: { call_ids: [recent] } });
+    expect(reads).toBe(limits.horizonUs === undefined ? 0 : 1);
+    reads = 0;
+    await store.calls.read({ project_id: projectId, id: recent });
+    expect(reads).toBe(1);
+  });
+
+  it("finds a call that was sent again with another start, and none that was deleted", async () => {
+    const again = BigInt(Date.now() - 30 * dayMs) * 1000n;
+    await store.ingest([completePart({ project_id: projectId, id: recent, started_at: again })]);
+    await store.calls.delete(projectId, [imported], "tester");
+    expect(await store.calls.read({ project_id: projectId, id: recent })).toMatchObject({ started_at: again });
+    expect(await store.calls.read({ project_id: projectId, id: imported })).toBeUndefined();
+    expect(await listIds(store, { project_id: projectId, filter: { call_ids: [recent, imported] } })).toEqual([recent]);
+  });
+});

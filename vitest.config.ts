@@ -25,6 +25,18 @@ const withOnnxruntime = [
   "packages/embedded-engine/src/weights/agreement-*.test.ts",
   "packages/embedded-engine/test/**/*.test.ts",
 ];
+/** Tests that start, kill, fill up or flood whole services, or train until a model has learned: `pnpm test:all` has them. */
+const deep = [
+  "packages/embedded-engine/src/processes/{faults,warm-trainer}.test.ts",
+  "packages/embedded-engine/test/learning.test.ts",
+  "packages/service/test/{attacks,faults}/**/*.test.ts",
+  "packages/service/test/{command-line,one-writer,remote-backends,stories}.test.ts",
+  "packages/service/test/conformance/conformance.test.ts",
+  "packages/service/test/hostile/values.test.ts",
+  "tools/src/dev/regenerate.test.ts",
+  "tools/src/spec-diff/spec-diff.test.ts",
+];
+const others = ["**/node_modules/**", "**/dist/**", ...deep];
 const timeouts = { testTimeout: 30_000, hookTimeout: 60_000 };
 
 export default defineConfig({
@@ -40,7 +52,7 @@ export default defineConfig({
         test: {
           name: "packages",
           include: ["spec/**/*.test.ts", "tools/**/*.test.ts", "packages/*/{src,test}/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "**/dist/**", "tools/src/packages/installed/**", ...withOnnxruntime],
+          exclude: [...others, "tools/src/packages/installed/**", ...withOnnxruntime],
           // Files share the modules of their process: none of them replaces a module or keeps state in one.
           isolate: false,
           ...timeouts,
@@ -48,8 +60,9 @@ export default defineConfig({
       },
       {
         ...resolution,
-        test: { name: "onnxruntime", include: withOnnxruntime, exclude: ["**/node_modules/**"], ...timeouts },
+        test: { name: "onnxruntime", include: withOnnxruntime, exclude: others, ...timeouts },
       },
+      { ...resolution, test: { name: "deep", include: deep, ...timeouts } },
     ],
   },
 });

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { deflateRawSync, deflateSync, gzip, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { operations, sampleRequest, toRequest } from "../spec-requests.js";
+import { shareOf } from "../search-depth.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 
@@ -61,7 +62,7 @@ describe("a body that is no JSON gets a 400 with the position, one that is no ob
   ];
   const notObjects = ["", " ", "null", "[]", '""', "1", "true", "NaN", "-Infinity"];
 
-  test.each(jsonBodies)("$id", async (operation) => {
+  test.each(shareOf(jsonBodies, 2))("$id", async (operation) => {
     const send = async (body: string | Uint8Array) => {
       const parts = { ...sampleRequest(operation), body };
       const answer = await service.fetch(
@@ -184,7 +185,7 @@ describe("the content type does not decide what JSON is, but what multipart and 
     "application/x-www-form-urlencoded",
   ];
 
-  test.each(bodies)("$id", async (operation) => {
+  test.each(shareOf(bodies, 3))("$id", async (operation) => {
     const projectId = newProject();
     const parts = JSON.parse(JSON.stringify(sampleRequest(operation)).replaceAll("acme/demo", projectId)) as object;
     const statusOf = async (type: string) => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations } from "../spec-requests.js";
+import { shareOf } from "../search-depth.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { emptyTenant, seededTenant, send } from "./tenants.js";
@@ -37,7 +38,7 @@ function expectInert({ status, headers, text }: Sent): void {
 }
 
 describe("a browser can do nothing with a response but show or save it", () => {
-  test.each(operations)("$id", async (operation) => {
+  test.each(shareOf(operations, 4))("$id", async (operation) => {
     const missing = emptyTenant(newProject());
     const page = { params: { project_id: "<script>" }, body: "<script>" };
     const responses = await Promise.all([

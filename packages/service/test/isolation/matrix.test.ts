@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations, toRequest, writes } from "../spec-requests.js";
 import type { SpecOperation } from "../spec-requests.js";
+import { shareOf } from "../search-depth.js";
 import { newProject, openTestService } from "../test-service.js";
 import type { TestService } from "../test-service.js";
 import { emptyTenant, secret, seededTenant, send, withoutNames } from "./tenants.js";
@@ -139,7 +140,7 @@ test("a request that was refused changed nothing", async () => {
 });
 
 describe.concurrent("inside an allowed project a foreign id looks like one that does not exist", () => {
-  test.each(closed)("$id", async (operation) => {
+  test.each(shareOf(closed, 5))("$id", async (operation) => {
     const responseTo = async (key: "read" | "write" | "admin", whose: "foreign" | "missing") => {
       // One project per request: what a write makes there must not be found by the next.
       const projectId = newProject();
@@ -180,7 +181,7 @@ describe("a key that may", () => {
     ...closed.filter(({ destructive }) => !destructive),
     ...closed.filter(({ destructive }) => destructive).toReversed(),
   ];
-  test.each(inOrder)("$id", async (operation) => {
+  test.each(shareOf(inOrder, 6))("$id", async (operation) => {
     for (const key of allowed[rightOf(operation)]) {
       const { status, text } = await send(service, operation, tenants.own.request(operation), keys[key]);
       expect([status, text]).toEqual([200, expect.anything()]);

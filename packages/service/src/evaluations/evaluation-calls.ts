@@ -63,10 +63,13 @@ export class EvaluationCalls<Wire> {
   async #show(projectId: string, records: readonly EvaluationRecord[], signal: AbortSignal): Promise<Wire[]> {
     const { columns, show } = this.#view;
     const calls = new Map<string, StoredCall>();
-    const filter = { call_ids: records.map(({ id }) => id) };
-    // A filter without ids would be none.
-    if (records.length > 0) {
-      const request = { project_id: projectId, filter, columns };
+    const [first, ...others] = records;
+    if (first === undefined) return [];
+    if (others.length === 0) {
+      const call = await this.#store.calls.read({ project_id: projectId, id: first.id }, { signal });
+      if (call !== undefined) calls.set(call.id, call);
+    } else {
+      const request = { project_id: projectId, filter: { call_ids: records.map(({ id }) => id) }, columns };
       for await (const call of this.#store.calls.query(request, { signal })) calls.set(call.id, call);
     }
     return records.flatMap((record) => {

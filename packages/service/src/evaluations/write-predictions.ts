@@ -113,11 +113,16 @@ async function scoresOf(
   projectId: string,
   trialId: string,
 ): Promise<Map<string, JsonText>> {
-  const records = await store.evaluations.find({ project_id: projectId, kind: "score", trial_id: trialId });
   const outputs = new Map<string, JsonText>();
-  const filter = { parent_ids: [trialId] };
-  for await (const call of store.calls.query({ project_id: projectId, filter, columns: ["output"] })) {
-    outputs.set(call.id, call.output);
-  }
+  const readOutputs = async () => {
+    const filter = { parent_ids: [trialId] };
+    for await (const call of store.calls.query({ project_id: projectId, filter, columns: ["output"] })) {
+      outputs.set(call.id, call.output);
+    }
+  };
+  const [records] = await Promise.all([
+    store.evaluations.find({ project_id: projectId, kind: "score", trial_id: trialId }),
+    readOutputs(),
+  ]);
   return new Map(records.map(({ id, scorer }) => [scorer, outputs.get(id) ?? "null"]));
 }

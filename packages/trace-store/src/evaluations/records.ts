@@ -7,7 +7,7 @@ import { checkPage, pageClause } from "../query/page.js";
 import type { Page } from "../query/page.js";
 import { visibleCalls } from "../query/visible-calls.js";
 import type { CallScope } from "../query/visible-calls.js";
-import { selectPredictions, selectTrialCalls } from "./trial-sql.js";
+import { amongIds, selectPredictions, selectTrialCalls, selectTrials, trialFacts } from "./trial-sql.js";
 
 export type EvaluationRecordKind = "run" | "prediction" | "score";
 
@@ -66,14 +66,16 @@ export async function findRecords(
   const { kind, ids, trial_id } = request;
   let trialIds = trial_id === undefined ? undefined : [trial_id];
   if (kind !== "run" && ids !== undefined && trialIds === undefined) {
-    const parents = () => {
-      const p = new Parameters();
-      const sql = visibleCalls(scopeNow(), p, { select: ["parent_id"], prewhere: [p.in("id", "String", ids)] });
-      return { sql, params: p };
-    };
-    const rows = await engine.rows<{ parent_id: string }>(parents, { signal });
-    trialIds = [...new Set(rows.map(({ parent_id }) => parent_id))];
-    if (trialIds.length === 0) return [];
+    const source = { engine, scopeNow, signal };
+    const calls = await readPlaces(source, ids);
+    if (calls.length === 0) return [];
+    trialIds = [...new Set(calls.map(({ parent_id }) => parent_id))];
+    const isPlain = request.limit === undefined && request.offset === undefined;
+    const named = kind === "prediction" && isPlain ? await namedPredictions(source, calls, trialIds) : undefined;
+    if (named !== undefined) {
+      const run = request.evaluation_run_id;
+      return named.filter(({ evaluation_run_id }) => run === undefined || evaluation_run_id === run);
+    }
   }
   const statement = () => {
     const p = new Parameters();
@@ -95,6 +97,62 @@ export async function findRecords(
 }
 
 const maxEntries = 1000;
+
+interface RecordSource {
+  engine: Engine;
+  scopeNow: () => CallScope;
+  signal: AbortSignal | undefined;
+}
+
+interface Place {
+  id: string;
+  parent_id: string;
+  trace_id: string;
+  us: string;
+}
+
+/** Where calls are, each once, the oldest first. */
+async function readPlaces({ engine, scopeNow, signal }: RecordSource, ids: readonly string[]): Promise<Place[]> {
+  const statement = () => {
+    const p = new Parameters();
+    const select = ["id", "parent_id", "trace_id", "toUnixTimestamp64Micro(started_at) AS us"];
+    return { sql: visibleCalls(scopeNow(), p, { select, ...amongIds(p, ids) }), params: p };
+  };
+  const rows = await engine.rows<Place>(statement, { signal });
+  const calls = [...new Map(rows.map((row) => [row.id, row])).values()];
+  return calls.toSorted((a, b) => Number(BigInt(a.us) - BigInt(b.us)) || (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * The predictions that these calls are, when the trial of each names it: no other call has to be looked at then. Undefined
+ * otherwise.
+ */
+async function namedPredictions(
+  { engine, scopeNow, signal }: RecordSource,
+  calls: readonly Place[],
+  trialIds: readonly string[],
+): Promise<EvaluationRecord[] | undefined> {
+  interface Trial {
+    trial_id: string;
+    run_id: string;
+    model: string;
+    predict_call_id: string;
+  }
+  const statement = () => {
+    const p = new Parameters();
+    return { sql: selectTrials(scopeNow(), p, { ids: trialIds }, trialFacts), params: p };
+  };
+  const trials = new Map(
+    (await engine.rows<Trial>(statement, { signal })).map((trial) => [trial.trial_id, trial] as const),
+  );
+  const records = calls.map(({ id, parent_id, trace_id }): EvaluationRecord | undefined => {
+    const trial = trials.get(parent_id);
+    if (trial?.predict_call_id !== id) return undefined;
+    const { trial_id, run_id, model } = trial;
+    return { id, trace_id, trial_id, evaluation_run_id: run_id || null, evaluation: "", model, scorer: "" };
+  });
+  return records.every((record) => record !== undefined) ? records : undefined;
+}
 
 interface RecordRow extends Pick<EvaluationRecord, "id" | "evaluation" | "model" | "scorer"> {
   us: string;
@@ -128,7 +186,7 @@ function selectRuns(scope: CallScope, p: Parameters, { ids, evaluations, models 
       `${model} AS model`,
       "'' AS scorer",
     ],
-    prewhere: ids === undefined ? [] : [p.in("id", "String", ids)],
+    ...amongIds(p, ids),
     where: [
       "endsWith(op_key, 'Evaluation.evaluate')",
       ...(evaluations === undefined ? [] : [p.in(evaluation, "String", evaluations)]),
@@ -148,6 +206,8 @@ function selectParts(
   const trials = { rare: run === undefined ? [] : [`parent_id = ${p.bind("String", run)}`], ids: trialIds };
   const selection = {
     ...trials,
+    // What the prediction of a trial is, its other calls decide, too.
+    ...(kind === "score" && { among: ids }),
     columns: ["trace_id AS call_trace"],
     select: [
       "call_id AS id",
@@ -164,11 +224,12 @@ function selectParts(
     kind === "prediction"
       ? selectPredictions(scope, p, selection)
       : `${selectTrialCalls(scope, p, selection)} WHERE is_score`;
-  const found = ids === undefined ? inTrials : `SELECT * FROM (${inTrials}) WHERE ${p.in("id", "String", ids)}`;
+  const found =
+    ids === undefined || kind === "score" ? inTrials : `SELECT * FROM (${inTrials}) WHERE ${p.in("id", "String", ids)}`;
   if (run !== undefined || trial !== undefined) return found;
   const alone = visibleCalls(scope, p, {
     select: ["id", "toUnixTimestamp64Micro(started_at) AS us", "trace_id AS trace", ...noTrial],
-    prewhere: ids === undefined ? [] : [p.in("id", "String", ids)],
+    ...amongIds(p, ids),
     where: [
       `JSONExtractString(attributes, 'weave', '${kind}') = 'true'`,
       "JSONExtractString(attributes, 'weave', 'evaluation_run_id') = ''",

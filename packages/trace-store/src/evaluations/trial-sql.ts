@@ -1,7 +1,7 @@
 import type { Parameters } from "../engine/parameters.js";
 import { opNamePart } from "../query/call-columns.js";
 import { visibleCalls } from "../query/visible-calls.js";
-import type { CallScope } from "../query/visible-calls.js";
+import type { CallScope, CallSelection } from "../query/visible-calls.js";
 
 /*
  * SQL of what evaluations consist of. A trial is a call with the op `<evaluation>.predict_and_score`: its parent is the
@@ -17,7 +17,7 @@ export interface TrialConditions {
 }
 
 /** What `callKinds` needs to know of a trial. */
-const trialFacts = [
+export const trialFacts = [
   "JSONExtractString(inputs, 'model') AS model",
   "JSONExtractKeys(output, 'scores') AS score_names",
   "JSONExtractString(attributes, 'weave', 'predict_call_id') AS predict_call_id",
@@ -45,6 +45,11 @@ export function selectTrials(
   return `SELECT * EXCEPT trial_version FROM (${union}) ORDER BY trial_version DESC LIMIT 1 BY trial_id`;
 }
 
+/** Selects only calls with these ids; of all, without. */
+export function amongIds(p: Parameters, ids: readonly string[] | undefined): Pick<CallSelection, "prewhere" | "ids"> {
+  return ids === undefined ? {} : { prewhere: [p.in("id", "String", ids)], ids };
+}
+
 /** SELECT of trials; one that ends meanwhile may be there twice. */
 function visibleTrials(
   scope: CallScope,
@@ -52,9 +57,11 @@ function visibleTrials(
   { rare = [], ids }: TrialConditions,
   select: readonly string[],
 ): string {
+  const { prewhere = [], ...known } = amongIds(p, ids);
   return visibleCalls(scope, p, {
     select,
-    prewhere: ids === undefined ? rare : [p.in("id", "String", ids), ...rare],
+    ...known,
+    prewhere: [...prewhere, ...rare],
     where: ["example_digest != ''"],
   });
 }
@@ -67,14 +74,17 @@ export interface TrialCallSelection extends TrialConditions {
   columns?: readonly string[];
   /** Conditions over the columns of `calls`. */
   only?: readonly string[];
+  /** The ids of the calls, where only these are asked for. */
+  among?: readonly string[] | undefined;
 }
 
 /** SELECT of the calls below trials, each once. It has no clause behind its joins: `WHERE` and what follows may be added. */
 export function selectTrialCalls(
   scope: CallScope,
   p: Parameters,
-  { select, columns = [], only = [], ...trials }: TrialCallSelection,
+  { select, columns = [], only = [], among, ...trials }: TrialCallSelection,
 ): string {
+  const { prewhere = [], ...known } = amongIds(p, among);
   const children = visibleCalls(scope, p, {
     select: [
       "id AS call_id",
@@ -89,7 +99,9 @@ export function selectTrialCalls(
       "JSONExtractString(attributes, 'weave', 'scorer') AS call_scorer",
       ...columns,
     ],
+    ...known,
     prewhere: [
+      ...prewhere,
       trials.ids === undefined
         ? `parent_id IN (${visibleTrials(scope, p, trials, ["id"])})`
         : p.in("parent_id", "String", trials.ids),

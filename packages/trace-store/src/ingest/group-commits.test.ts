@@ -133,8 +133,23 @@ describe("small requests", () => {
     expect(await waits(10)).toEqual([5, 5, 5, 5]);
   });
 
-  test("wait for others when they come now and then", async () => {
-    expect(await waits(50)).toEqual([5, 80, 80, 80]);
+  test("wait 5 ms when they come now and then", async () => {
+    expect(await waits(50)).toEqual([5, 5, 5, 5]);
+  });
+
+  test("wait for others when commits would take all the time", async () => {
+    let commits = 0;
+    const queue = groupCommits<Entry>(() => {
+      commits++;
+      return new Promise((resolve) => setTimeout(resolve, 40));
+    });
+    for (let requests = 0; requests < 200; requests++) {
+      queue.add(entry(""));
+      await vi.advanceTimersByTimeAsync(20);
+    }
+    // Two arrive during a commit: one right after the other would be 100.
+    expect(commits).toBeGreaterThan(40);
+    expect(commits).toBeLessThan(75);
   });
 });
 

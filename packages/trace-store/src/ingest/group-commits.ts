@@ -28,12 +28,15 @@ const shortWaitRows = 50;
 const shortWaitRequests = 8;
 const shortestMs = 5;
 const longestMs = 200;
+/** Up to this share of the time that is spent in commits nothing waits for more, and from the other on everything does. */
+const [calmShare, busyShare] = [0.5, 0.8];
 
 /**
  * Groups requests into commits that run one after another. `commit` settles the entries itself and never rejects.
  *
- * A commit costs the engine a part and several fsyncs, whatever its size. So small requests wait about twice as long
- * as a commit takes, 5 to 200 ms, for more to come; one client that sends one after the other waits 5 ms. Large
+ * A commit costs the engine a part and several fsyncs, whatever its size. So when commits take most of the time, small
+ * requests wait up to twice as long as a commit, at most 200 ms, for more to come; else, and when one client sends one
+ * after the other, they wait 5 ms. Large
  * requests, and many at once, wait only for as many requests as were under way at the last commit: their clients send the
  * next request right after the response, and it belongs in the same commit. Of oversized requests half are enough: the
  * other clients prepare theirs meanwhile.
@@ -52,6 +55,8 @@ export function groupCommits<Entry extends CommitEntry>(
   /** Requests under way when the last commit ended: those in it and those that came meanwhile. */
   let expected = 1;
   let lastEnd = 0;
+  /** Share of the time that the last commits took. */
+  let busy = 0;
   let running: Promise<void> | undefined;
   let wake: (() => void) | undefined;
 
@@ -68,8 +73,9 @@ export function groupCommits<Entry extends CommitEntry>(
 
   const windowMs = () => {
     if (large()) return Math.min(20, usualMs / 4);
-    const idle = since - lastEnd > longestMs;
-    return idle || isAlone() ? shortestMs : Math.min(longestMs, Math.max(shortestMs, 2 * usualMs));
+    if (isAlone() || since - lastEnd > longestMs) return shortestMs;
+    const pressure = Math.min(1, Math.max(0, (busy - calmShare) / (busyShare - calmShare)));
+    return Math.min(longestMs, Math.max(shortestMs, 2 * usualMs * pressure));
   };
 
   async function run(): Promise<void> {
@@ -102,10 +108,12 @@ export function groupCommits<Entry extends CommitEntry>(
     bytes -= takenBytes;
     const start = performance.now();
     await commit(batch);
-    lastEnd = performance.now();
-    since = lastEnd;
+    const end = performance.now();
+    busy = busy * 0.7 + ((end - start) / Math.max(1, end - lastEnd)) * 0.3;
+    usualMs = usualMs === 0 ? end - start : usualMs * 0.7 + (end - start) * 0.3;
+    lastEnd = end;
+    since = end;
     expected = batch.length + waiting.length;
-    usualMs = usualMs === 0 ? lastEnd - start : usualMs * 0.7 + (lastEnd - start) * 0.3;
   }
 
   function pause(ms: number): Promise<void> {

@@ -16,30 +16,49 @@ interface DirectStatement {
   signal: AbortSignal | undefined;
 }
 
-/**
- * Sends a statement and resolves to its rows; undefined for one whose parameters are too long to be sent this way. Throws
- * what the client library throws.
- */
-export type SendDirectly = <T>(statement: DirectStatement) => Promise<T[]> | undefined;
+/** Both are undefined for a statement whose parameters are too long to be sent this way, and throw what the client library throws. */
+export interface DirectStatements {
+  /** All rows. */
+  rows<T>(statement: DirectStatement): Promise<T[]> | undefined;
+  /** Rows one by one, with back-pressure. Leaving the loop stops the statement. */
+  stream<T>(statement: DirectStatement): AsyncIterable<T> | undefined;
+}
 
 /**
- * Sends short statements whose results are small to the embedded engine, with one HTTP request of Node each over `agent`,
- * which knows where it is. The client library waits for a timer before it sends anything and reads every result as a
- * stream: half of the time of an empty statement.
+ * Sends statements with short parameters to the embedded engine, with one HTTP request of Node each over `agent`, which
+ * knows where it is. The client library waits for a timer before it sends anything and wraps every row: half of the time
+ * of an empty statement.
  */
-export function directStatements(agent: Agent, database: string): SendDirectly {
-  return <T>({ sql, params, settings, signal }: DirectStatement) => {
+export function directStatements(agent: Agent, database: string): DirectStatements {
+  const targetFor = ({ params, settings }: DirectStatement) => {
     const target = targetOf(database, params, settings);
-    if (target.length > targetBytes) return undefined;
-    const sent = new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { agent, path: target, method: "POST", timeout: timeoutMs };
-      const sending = request({ ...options, ...(signal && { signal }) }, resolve);
-      sending.on("error", reject);
-      sending.on("timeout", () => sending.destroy(new Error("The engine did not respond in time")));
-      sending.end(sql);
-    });
-    return sent.then(async (response) => rowsOf<T>(response));
+    return target.length > targetBytes ? undefined : target;
   };
+  return {
+    rows<T>(statement: DirectStatement) {
+      const target = targetFor(statement);
+      return target === undefined ? undefined : send(agent, target, statement).then((response) => allRows<T>(response));
+    },
+    stream(statement) {
+      const target = targetFor(statement);
+      return target === undefined ? undefined : eachRow(send(agent, target, statement));
+    },
+  };
+}
+
+/** Resolves to the response when it begins. */
+async function send(agent: Agent, path: string, { sql, signal }: DirectStatement): Promise<IncomingMessage> {
+  return await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { agent, path, method: "POST", ...(signal && { signal }) };
+    const sending = request(options, (response) => {
+      // From here on its reader decides how long it takes.
+      sending.setTimeout(0);
+      resolve(response);
+    });
+    sending.setTimeout(timeoutMs, () => sending.destroy(new Error("The engine did not respond in time")));
+    sending.on("error", reject);
+    sending.end(sql);
+  });
 }
 
 function targetOf(
@@ -55,13 +74,53 @@ function targetOf(
   return `/?${fields.toString()}`;
 }
 
-async function rowsOf<T>(response: IncomingMessage): Promise<T[]> {
+async function allRows<T>(response: IncomingMessage): Promise<T[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString();
   if (response.statusCode !== 200) throw parseError(text);
-  // Line ends inside of texts are escaped.
-  return JSON.parse(`[${text.trimEnd().replaceAll("\n", ",")}]`) as T[];
+  return parseRows<T>(text);
+}
+
+async function* eachRow<T>(sent: Promise<IncomingMessage>): AsyncGenerator<T, void, undefined> {
+  const response = await sent;
+  if (response.statusCode !== 200) {
+    await allRows(response);
+    return;
+  }
+  /** The beginning of a row. */
+  let begun: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(lineEnd) + 1;
+    if (end === 0 || begun[0]?.[0] === frameStart) {
+      begun.push(chunk);
+      continue;
+    }
+    const rows = Buffer.concat([...begun, chunk.subarray(0, end)]);
+    begun = end === chunk.length ? [] : [chunk.subarray(end)];
+    const frame = rows.indexOf(frameStart);
+    yield* parseRows<T>(rows.toString("utf8", 0, frame === -1 ? rows.length : frame));
+    if (frame !== -1) begun.unshift(rows.subarray(frame));
+  }
+  if (begun.length > 0) throw failureIn(Buffer.concat(begun).toString());
+}
+
+const lineEnd = 0x0a;
+/** A carriage return begins the frame of an error behind the rows, and is in no row: inside of texts it is escaped. */
+const frameStart = 0x0d;
+
+/** Line ends inside of texts are escaped. */
+function parseRows<T>(lines: string): T[] {
+  return JSON.parse(`[${lines.trimEnd().replaceAll("\n", ",")}]`) as T[];
+}
+
+/**
+ * The error that ended a result: the lines `__exception__` and the tag of the response, the message, and its size.
+ * https://clickhouse.com/docs/interfaces/http#http_response_codes_caveats
+ */
+function failureIn(frame: string): Error {
+  const [, message = frame] = /^\r\n__exception__\r\n\w+\r\n([^]*)\n\d+ \w+\r\n__exception__\r\n$/.exec(frame) ?? [];
+  return parseError(message);
 }
 
 /** A value as the HTTP interface of ClickHouse takes it. */

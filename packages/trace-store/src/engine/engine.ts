@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient, ClickHouseClientConfigOptions, ClickHouseSettings } from "@clickhouse/client";
 import { directStatements } from "./direct-statements.js";
-import type { SendDirectly } from "./direct-statements.js";
+import type { DirectStatements } from "./direct-statements.js";
 import { engineFailure, isConnectionLoss } from "./engine-failure.js";
 import type { Parameters } from "./parameters.js";
 
@@ -88,14 +88,14 @@ export function connectEngine(connection: EngineConnection, database: string): E
   });
   const sending = new Set<Promise<void>>();
   const isServer = connection.http_agent === undefined;
-  const sendDirectly = connection.http_agent && directStatements(connection.http_agent, database);
+  const direct = connection.http_agent && directStatements(connection.http_agent, database);
   const abortable = (options: StatementOptions | undefined): StatementOptions | undefined =>
     isServer && options?.signal !== undefined
       ? { ...options, settings: { ...options.settings, ...abortableSettings } }
       : options;
   return {
-    rows: (statement, options) => rows({ client, sendDirectly }, statement, abortable(options)),
-    stream: (statement, options) => stream(client, statement, abortable(options)),
+    rows: (statement, options) => rows({ client, direct }, statement, abortable(options)),
+    stream: (statement, options) => stream({ client, direct }, statement, abortable(options)),
     insert: async (table, columns, rows) => {
       const values = Readable.from(joined(rows), { objectMode: false });
       const stored = insert(client, table, columns, values);
@@ -117,7 +117,7 @@ export function connectEngine(connection: EngineConnection, database: string): E
 
 interface RowsSource {
   client: ClickHouseClient;
-  sendDirectly: SendDirectly | undefined;
+  direct: DirectStatements | undefined;
 }
 
 async function rows<T>(source: RowsSource, statement: StatementSource, options?: StatementOptions): Promise<T[]> {
@@ -134,31 +134,31 @@ async function rows<T>(source: RowsSource, statement: StatementSource, options?:
 }
 
 async function rowsOnce<T>(
-  { client, sendDirectly }: RowsSource,
+  { client, direct }: RowsSource,
   source: StatementSource,
   options?: StatementOptions,
 ): Promise<T[]> {
   const statement = typeof source === "function" ? source() : source;
-  const settings = { ...options?.settings, wait_end_of_query: 1 } as const;
-  const direct = sendDirectly?.<T>({
-    sql: statement.sql,
-    params: statement.params?.values ?? {},
-    settings: { ...readSettings, ...settings },
-    signal: options?.signal,
-  });
-  if (direct !== undefined) return await direct;
+  const whole = { ...options, settings: { ...options?.settings, wait_end_of_query: 1 } } as const;
+  const found = direct?.rows<T>(directStatement(statement, whole));
+  if (found !== undefined) return await found;
   const rows: T[] = [];
-  for await (const row of rowsOf<T>(client, statement, { ...options, settings })) rows.push(row);
+  for await (const row of rowsOf<T>(client, statement, whole)) rows.push(row);
   return rows;
 }
 
+function directStatement({ sql, params }: Statement, { settings, signal }: StatementOptions) {
+  return { sql, params: params?.values ?? {}, settings: { ...readSettings, ...settings }, signal };
+}
+
 async function* stream<T>(
-  client: ClickHouseClient,
+  { client, direct }: RowsSource,
   source: StatementSource,
   options?: StatementOptions,
 ): AsyncGenerator<T, void, undefined> {
   try {
-    yield* rowsOf(client, source, options);
+    const statement = typeof source === "function" ? source() : source;
+    yield* direct?.stream<T>(directStatement(statement, options ?? {})) ?? rowsOf<T>(client, statement, options);
   } catch (error) {
     throw engineFailure(error, options?.signal);
   }

@@ -1,4 +1,5 @@
 import { statfsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Tests run from TypeScript source through the @heddle/source export condition; nothing is built first.
@@ -45,7 +46,8 @@ export default defineConfig({
   environments: { __vitest__: { resolve: { conditions } } },
   test: {
     globalSetup: ["tools/src/compile/global-setup.ts", "packages/embedded-clickhouse/test/global-setup.ts"],
-    maxWorkers: 2,
+    // The engine of the run takes about as much of the processor as they do.
+    maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
     projects: [
       {
         ...resolution,

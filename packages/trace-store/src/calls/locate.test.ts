@@ -9,10 +9,15 @@ import type { TraceStore } from "../store.js";
 const dayMs = 86_400_000;
 
 /** Counts the reads of a list of rows. */
-const counting = (count: () => void) => (engine: Engine) => ({
-  ...engine,
-  rows: (async (...read) => (count(), await engine.rows(...read))) satisfies Engine["rows"] as Engine["rows"],
-});
+const counting =
+  (count: () => void) =>
+  (engine: Engine): Engine => ({
+    ...engine,
+    rows: async <T>(...read: Parameters<Engine["rows"]>) => {
+      count();
+      return await engine.rows<T>(...read);
+    },
+  });
 
 describe.each([
   { memory: "remembers its calls", limits: {} },

@@ -16,7 +16,10 @@ interface DirectStatement {
   signal: AbortSignal | undefined;
 }
 
-/** Both are undefined for a statement whose parameters are too long to be sent this way, and throw what the client library throws. */
+/**
+ * Both are undefined for a statement whose parameters are too long to be sent this way, and throw what the client library
+ * throws.
+ */
 export interface DirectStatements {
   /** All rows. */
   rows<T>(statement: DirectStatement): Promise<T[]> | undefined;

@@ -73,6 +73,8 @@ def calls(client):
     query = {"$expr": {"$eq": [{"$getField": "inputs.name"}, {"$literal": "café"}]}}
     same([one.id for one in client.get_calls(query=query)], [call.id], "a query of inputs")
     call.set_display_name("renamed")
+    # The client sends it in the background.
+    client.flush()
     same(client.get_call(call.id).display_name, "renamed", "display name")
     client.delete_call(call)
     same([one.id for one in client.get_calls(filter={"trace_ids": [call.trace_id]})], [], "deleted trace")
